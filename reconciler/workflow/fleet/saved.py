@@ -77,9 +77,13 @@ def add_to_record(directory: Path, lines: Iterable[str]) -> None:
 
 
 def read_record(directory: Path, plan: FleetPlan) -> list[ApplyRecord]:
-    """What earlier runs noted of this plan."""
+    """What earlier runs noted of this plan; a line that a crash has cut off counts for nothing, even if it reads well.
+
+    The next record takes the place of such a line (:func:`add_to_record`), so nothing may rest on it.
+    """
     try:
-        return parse_apply_records((directory / RECORD_FILE).read_text(encoding="utf-8"), plan)
+        content = (directory / RECORD_FILE).read_bytes()
+        return parse_apply_records(content[: content.rfind(b"\n") + 1].decode(), plan)
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:

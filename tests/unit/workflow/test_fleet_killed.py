@@ -1,0 +1,189 @@
+"""A fleet's apply killed at every place: the same command again does what is left, once, and the waves still hold."""
+
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
+from reconciler.fleet import ApplyRecord, apply_record_text, fleet_of
+from reconciler.model import ClusterState
+from reconciler.ports import ReadRequest
+from reconciler.workflow import ConnectionOptions, PlanOptions
+from reconciler.workflow.fleet import MemberConnections, planning
+from reconciler.workflow.fleet.performing import ApplyTerms, BatchBegun, FleetApply, GateClosed
+from reconciler.workflow.fleet.planning import plan_fleet
+from reconciler.workflow.fleet.saved import RECORD_FILE, read_record, save_fleet_plan
+from reconciler.workflow.manifests import checked, read_sources
+from tests.cases.test_cases import binding
+from tests.unit.workflow.killed_fleets import KilledError, Life, in_turn, play_processes, session, watch_files
+
+CLUSTER = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {{name: {name}, labels: {{wave: {wave}}}}}
+spec: {{principal: User:us, superUsers: [User:us], allowEveryoneIfNoAclFound: false, barrier: {{wait: 1ms}}}}
+---
+"""
+FLEET = """\
+apiVersion: reconciler/v1
+kind: Fleet
+metadata: {name: world}
+spec:
+  waves:
+    - {name: first, clusters: {matchLabels: {wave: first}}}
+    - {name: rest, clusters: {matchLabels: {wave: rest}}}
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: team}
+spec:
+  principal: User:svc
+  rules: [{allow: READ, topics: [orders]}]
+"""
+WAVES = {"a": "first", "b": "first", "c": "rest"}
+WANTED, OLD = binding("User:svc ALLOW READ on TOPIC orders"), binding("User:old ALLOW READ on TOPIC orders")
+#: Every change is sent once: to each cluster a creation and a deletion.
+ONCE = {(name, what): 1 for name in WAVES for what in ("create", "delete")}
+
+
+@pytest.fixture(scope="module")
+def saved_plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Manifests in ``m``, snapshots in ``live``, the fleet's plan in ``plans``."""
+    root = tmp_path_factory.mktemp("fleet")
+    for name in ("m", "live"):
+        (root / name).mkdir()
+    clusters = "".join(CLUSTER.format(name=name, wave=wave) for name, wave in WAVES.items())
+    (root / "m" / "all.yaml").write_text(clusters + FLEET, encoding="utf-8")
+    for name in WAVES:
+        (root / "live" / f"{name}.json").write_text(snapshot_text(ClusterState(f"id-{name}", frozenset({OLD}))))
+    sources = read_sources(str(root / "m"))
+    members = MemberConnections(ConnectionOptions(), str(root / "live"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.delenv("CI", raising=False)
+        patched.setattr(planning, "run_tasks", in_turn)
+        fleet = fleet_of(checked(sources))
+        planned = plan_fleet(session(1), sources, fleet, members, PlanOptions(allow_deletes=True))
+    save_fleet_plan(planned, root / "plans")
+    return root
+
+
+@pytest.fixture
+def life(monkeypatch: pytest.MonkeyPatch) -> Life:
+    life = Life()
+    watch_files(life, monkeypatch)
+    return life
+
+
+@pytest.fixture
+def processes(life: Life, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    return play_processes(life, monkeypatch)
+
+
+def copied(root: Path, to: Path) -> Path:
+    """The same fleet, of which nothing is applied."""
+    shutil.copytree(root, to)
+    return to
+
+
+def run(root: Path, cores: int) -> tuple[list[str], list[GateClosed]]:
+    """One `fleet apply`: the clusters that began, and where it stopped; each wave has to wait for the one before."""
+    begun: list[str] = []
+    closed: list[GateClosed] = []
+    fleet = FleetApply.saved(root / "plans")
+    sources = read_sources(str(root / "m"))
+    for event in fleet.perform(session(cores), sources, ApplyTerms(ConnectionOptions(), at_once=1)):
+        if isinstance(event, BatchBegun):
+            assert len(event.clusters) <= cores
+            ended = {one.cluster for one in read_record(root / "plans", fleet.plan) if one.succeeded}
+            assert event.wave == "first" or {"a", "b"} <= ended, "a wave began before the one before it ended well"
+            begun += event.clusters
+        elif isinstance(event, GateClosed):
+            closed.append(event)
+    return begun, closed
+
+
+def noted(root: Path) -> list[ApplyRecord]:
+    return read_record(root / "plans", FleetApply.saved(root / "plans").plan)
+
+
+def check_done_once(root: Path, life: Life, place: str) -> None:
+    """Every cluster is as declared, by one request for each change, in the order of the waves."""
+    assert Counter(life.sent) == ONCE, place
+    order = [name for name, _ in life.sent]
+    assert order.index("c") == 4, place
+    for name in WAVES:
+        assert SnapshotCluster(root / "live" / f"{name}.json").read(ReadRequest()).bindings == {WANTED}, place
+    records = [one for one in noted(root) if one.succeeded]
+    assert Counter(one.cluster for one in records) == dict.fromkeys(WAVES, 1), place
+    assert {one.done + one.already for one in records} == {2}, place
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_an_apply_killed_at_any_place_is_finished_by_the_next(
+    saved_plan: Path, tmp_path: Path, life: Life, processes: dict[str, Any], cores: int
+) -> None:
+    number, passed = 0, list[str]()
+    while True:
+        root = copied(saved_plan, tmp_path / str(number))
+        processes["live"] = root / "live"
+        life.sent.clear()
+        life.begin(number)
+        try:
+            run(root, cores)
+        except KilledError as killed:
+            place = f"place {number}: {killed}"
+            passed.append(str(killed))
+        else:
+            check_done_once(root, life, "not killed")
+            break
+        life.begin(float("inf"))
+        finished = {one.cluster for one in noted(root) if one.succeeded}
+        begun, closed = run(root, cores)
+        assert (begun, closed) == ([name for name in WAVES if name not in finished], []), place
+        check_done_once(root, life, place)
+        assert run(root, cores) == ([], []), place
+        number += 1
+    times = Counter(passed)
+    assert times["before the process"] == times["before the result"] == times["after the result"] == len(WAVES)
+    assert times["before sending"] == times["after sending"] == times["after journal intent"] == 2 * len(WAVES)
+    # A batch is as many clusters as there are cores.
+    batches = {1: 3, 2: 2}[cores]
+    assert times["before the record"] == times["in the record"] == times["after the record"] == batches
+
+
+def test_a_cluster_whose_process_is_killed_anywhere_stops_its_wave(
+    saved_plan: Path, tmp_path: Path, life: Life, processes: dict[str, Any]
+) -> None:
+    processes["alone"] = True
+    number = 0
+    while True:
+        root = copied(saved_plan, tmp_path / str(number))
+        processes["live"] = root / "live"
+        life.sent.clear()
+        life.begin(number)
+        try:
+            begun, closed = run(root, 1)
+        except KilledError as killed:
+            place = str(killed)
+            break
+        place = f"place {number}"
+        told = not noted(root)[0].reason  # killed after it had said how it ended
+        assert begun == (["a", "b", "c"] if told else ["a"]), place
+        assert [gate.gate.failed for gate in closed] == ([] if told else [("a",)]), place
+        assert run(root, 1)[0] == ([] if told else ["a", "b", "c"]), place
+        check_done_once(root, life, place)
+        number += 1
+    assert place == "before the record"  # the first place that is not in a cluster's process
+    assert number > 20
+
+
+def test_a_record_cut_off_at_any_byte_says_what_was_flushed_before(tmp_path: Path, saved_plan: Path) -> None:
+    plan = FleetApply.saved(saved_plan / "plans").plan
+    ends = [ApplyRecord(one.cluster, one.plan_id, "failed", 1.0, "größer → ✗") for one in plan.members[:2]]
+    first, second = (apply_record_text(one) for one in ends)
+    for size in range(len(second.encode()) + 1):
+        (tmp_path / RECORD_FILE).write_bytes(f"{first}\n".encode() + second.encode()[:size])
+        assert read_record(tmp_path, plan) == ends[:1], size
