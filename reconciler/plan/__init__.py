@@ -45,6 +45,7 @@ from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, E
 from reconciler.plan.review.access_review import AccessReview, AccessTrend, difference_review
 from reconciler.plan.review.callouts import Callout
 from reconciler.plan.review.effects import Effect, EffectKind
+from reconciler.plan.review.gaining import GainingPrincipal, PrincipalLimit, gaining
 from reconciler.plan.review.meaning import meaning_refusals
 from reconciler.plan.review.proof import UnsafeOrderError, Violation, prove
 from reconciler.plan.review.topic_review import BrokerAnswer, BrokerValidation, Ruling, TopicReview
@@ -75,6 +76,7 @@ __all__ = [
     "EffectKind",
     "ExemptPrincipal",
     "Facts",
+    "GainingPrincipal",
     "Guard",
     "GuardAcknowledgement",
     "Means",
@@ -84,6 +86,7 @@ __all__ = [
     "Phase",
     "Plan",
     "PlanFileError",
+    "PrincipalLimit",
     "Refusal",
     "Request",
     "Ruling",
@@ -114,6 +117,7 @@ __all__ = [
     "difference_review",
     "differences",
     "file_digest",
+    "gaining",
     "ids",
     "is_acl_change",
     "kind_of",

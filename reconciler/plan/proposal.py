@@ -18,6 +18,7 @@ from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl
 from reconciler.plan.phase import Phase, barriers
 from reconciler.plan.refusal import Refusal
 from reconciler.plan.review.access_review import AccessReview
+from reconciler.plan.review.gaining import GainingPrincipal
 from reconciler.plan.review.topic_review import TopicReview
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step
@@ -112,8 +113,8 @@ class Plan:
 
     ``created_at`` is when it was made, in UTC; ``login_warnings`` are what the login that made it may not do.
     ``skipped`` are the differences that stay; ``access`` is what a reviewer is asked to agree to; ``coverage`` is what
-    depends on default-allow; ``refusals`` is empty in
-    every plan that may be saved or applied. Nothing here is an address, a setting or a secret.
+    depends on default-allow; ``gaining`` is empty where client quotas are not known, or there are none; ``refusals`` is
+    empty in every plan that may be saved or applied. Nothing here is an address, a setting or a secret.
     """
 
     cluster_id: str
@@ -135,6 +136,7 @@ class Plan:
     topics: TopicReview = field(default_factory=TopicReview)
     bridges: Bridges = field(default_factory=Bridges)
     guardrails: GuardrailReview = NO_GUARDRAILS
+    gaining: tuple[GainingPrincipal, ...] = ()
     #: Only for :func:`reconciler.plan.file.document.ids`, which keeps the ids of this very plan here.
     known_ids: tuple[str, str] | None = field(default=None, init=False, compare=False, repr=False)
 

@@ -13,6 +13,7 @@ from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.coverage_words import coverage_words
 from reconciler.report.facts_text import facts_lines
 from reconciler.report.folding import first_lines, lines_shown
+from reconciler.report.gaining_words import GAINING_TITLE, gaining_words
 from reconciler.report.guardrails_text import guardrail_lines
 from reconciler.report.irreversible_lines import irreversible_lines
 from reconciler.report.kinds import KINDS, VERBS, kind_of, sign_of
@@ -56,6 +57,7 @@ def plan_lines(plan: Plan, style: Style = plain, *, expand: bool = False, drift:
     yield from closing_lines(plan, style, expand=expand)
     yield from _irreversible(plan, style, expand=expand)
     yield from _left(skipped, style)
+    yield from _gaining(plan, style, expand=expand)
     yield from _coverage(plan, style, expand=expand)
     yield from _warnings(plan, style, expand=expand)
     yield from validation_lines(plan.topics.validation, style)
@@ -170,6 +172,13 @@ def _left(groups: Sequence[SkippedGroup], style: Style) -> Iterator[str]:
             origin = "" if line.origin is None else style("dim", f"  {safe(str(line.origin))}")
             yield f"    {safe(line.text)}{origin}"
             yield from _names(line.names, line.unnamed, style, "        ")
+
+
+def _gaining(plan: Plan, style: Style, *, expand: bool) -> Iterator[str]:
+    if plan.gaining:
+        yield ""
+        yield style("title", f"{GAINING_TITLE} ({len(plan.gaining):,})")
+    yield from first_lines([f"  {safe(text)}" for text in gaining_words(plan, expand=expand)], expand=expand)
 
 
 def _coverage(plan: Plan, style: Style, *, expand: bool) -> Iterator[str]:

@@ -40,6 +40,7 @@ from reconciler.workflow.cluster_tests import decide_cluster_tests
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.commits import source_commit
 from reconciler.workflow.flavors import refuse_unstated
+from reconciler.workflow.gaining import limits_beside, with_gaining
 from reconciler.workflow.guardrails import guardrail_review, guardrails_changed
 from reconciler.workflow.left_throttles import left_throttles
 from reconciler.workflow.manifests import desired
@@ -172,8 +173,8 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
         expected_live=expected,
     )
     try:
-        with without_collector():
-            made = propose(wanted, live, terms(declaration), request)
+        with limits_beside(target, wanted, live) as limits, without_collector():
+            made = with_gaining(propose(wanted, live, terms(declaration), request), limits)
         made = with_uses(made, target)
     except UnsafeSelectionError as error:
         raise PlanRefusedError(str(error)) from error

@@ -42,7 +42,7 @@ _WITH_IP = Trouble(Code.ITEM_FORM, "Kafka does not combine ip with user or clien
 _TRUE = Trouble(Code.ITEM_FORM, "only true makes sense here", "remove the field")
 
 
-class QuotaLimits(ManifestModel):
+class PrincipalLimits(ManifestModel):
     """The limits of one entity, each for every broker on its own; what is left out is removed."""
 
     producer_byte_rate: ByteRate | None = Field(
@@ -105,7 +105,7 @@ class QuotaItem(ManifestModel):
     ip: EntityNames | None = Field(
         None, description="An address that clients connect from, in the same forms.", examples=["10.0.0.7"]
     )
-    limits: QuotaLimits | None = Field(
+    limits: PrincipalLimits | None = Field(
         None, description="What it may take.", examples=[{"producer_byte_rate": "10MiB/s"}]
     )
     absent: Boolean = Field(False, description="With true, the entity must have no quota.", examples=[True])

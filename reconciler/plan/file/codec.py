@@ -32,6 +32,7 @@ from reconciler.plan.default_allow.bridge import Bridge, Bridges, Unbridged
 from reconciler.plan.facts import Facts
 from reconciler.plan.file.access import CALLOUT, CONSEQUENCE, EFFECT, EXCEPTION
 from reconciler.plan.file.conditional import CONDITIONAL, PHASE, PHASE_TITLES, UNBRIDGED, Conditional, conditional_steps
+from reconciler.plan.file.gaining import GAINING
 from reconciler.plan.file.guardrails import GUARDRAILS
 from reconciler.plan.file.terms import ACKNOWLEDGEMENT, COUNTS, COVERAGE, FACTS, OPTIONS, TERMS
 from reconciler.plan.file.topics import TOPIC_REVIEW
@@ -248,6 +249,7 @@ PLAN: Final[Record[Plan]] = record(
         "What a reviewer should not miss.",
         get=lambda plan: plan.access.callouts,
     ),
+    GAINING,
     field("guardrails", GUARDRAILS, "The rules that judged the plan, and what the proposal changes about them."),
     field("topics", TOPIC_REVIEW, "The review of topic steps."),
     field(

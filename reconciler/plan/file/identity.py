@@ -25,6 +25,7 @@ NOT_BOUND: Final = MappingProxyType(
         "asOf": "a change may be merged on another day; what has expired shows in the steps",
         "estimatedSeconds": "an estimate, from counts that are not bound",
         "loginWarnings": "the login that plans for a review may have fewer rights than the one that applies",
+        "gaining": "others set limits meanwhile, and the login of a review may not read them; steps are bound",
         "counts.liveBindings": "others add and remove bindings that no step touches",
         "counts.outside": "others add and remove bindings that no step touches",
         "counts.ignored": "others add and remove bindings that no step touches",

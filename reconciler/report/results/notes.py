@@ -8,6 +8,7 @@ from reconciler.model.naming import as_name
 from reconciler.plan import EVERYBODY_ELSE, Plan
 from reconciler.report.bridge_text import closing_lines, opening_lines
 from reconciler.report.coverage_words import coverage_words
+from reconciler.report.gaining_words import GAINING_TITLE, gaining_words
 from reconciler.report.irreversible_lines import irreversible_lines
 from reconciler.report.style import plain, safe
 from reconciler.report.validation_text import validation_lines
@@ -39,6 +40,8 @@ def plan_notes(plan: Plan, *, expand: bool = False) -> Iterator[Note]:
     ]
     if sentences:
         yield Note("Cannot be undone", tuple(map(safe, sentences)))
+    if plan.gaining:
+        yield Note(GAINING_TITLE, tuple(map(safe, gaining_words(plan, expand=expand))))
     yield from (Note(title, tuple(map(safe, patterns))) for title, patterns in coverage_words(plan))
     if plan.acknowledgements:
         yield Note("Accepted", tuple(safe(accepted_words(one)) for one in plan.acknowledgements))

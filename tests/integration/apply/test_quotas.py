@@ -80,3 +80,25 @@ def test_quotas_are_planned_applied_compared_exported_and_undone(team: Job, tmp_
 
     team.write("quotas.yaml", re.sub(r"limits: {.*}}", "absent: true}", BEFORE))
     assert team.run("apply", "--yes", "--allow-deletes").status == 0, "the broker is left as it was"
+
+
+GRANT = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: team}
+spec: {principals: ["User:@a", "User:@c"], rules: [{allow: READ, topics: [quota-topic]}]}
+"""
+
+
+def test_a_grant_is_shown_with_the_quota_that_no_manifest_names(team: Job) -> None:
+    team.write("quotas.yaml", BEFORE)
+    assert team.run("apply", "--yes").status == 0
+    (team.directory / "quotas.yaml").unlink()
+    team.write("acls.yaml", GRANT)
+    planned = team.run("plan")
+    assert planned.status == 0, planned.err
+    assert "User:quota-team-c: unlimited" in planned.out
+    assert "User:quota-team-a: producer_byte_rate = 1048576 (1MiB/s) by `user quota-team-a`" in planned.out
+    (team.directory / "acls.yaml").unlink()
+    team.write("quotas.yaml", re.sub(r"limits: {.*}}", "absent: true}", BEFORE))
+    assert team.run("apply", "--yes", "--allow-deletes").status == 0, "the broker is left as it was"
