@@ -96,7 +96,7 @@ def declared_for(
     def applies(heading: Heading) -> bool:
         return heading.applies_to(cluster.labels) or (bool(also) and heading.applies_to(also))
 
-    documents = [item for item in manifests.documents if item.heading is not None and applies(item.heading)]
+    documents = manifests.chosen(cluster.labels, also) if also else manifests.chosen(cluster.labels)
     table, variables = PatternTable(), Variables(cluster)
     with without_collector():
         for template in manifests.templates:

@@ -1,6 +1,9 @@
 """Everything that a set of manifests declares, for all clusters."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from itertools import chain
 from typing import TypeVar
 
 from reconciler.dataclass import dataclass
@@ -51,10 +54,32 @@ class Manifests:
     sources: Mapping[str, Source]
     warnings: tuple[Problem, ...] = ()
     guardrails: "Guardrails | None" = None
+    _places: Mapping[tuple[tuple[str, str], ...], tuple[int, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Notes where the documents of each selector are: a fleet asks many times for each of its clusters."""
+        object.__setattr__(self, "_places", _by_selector(self.documents))
+
+    def chosen(self, *labels: Mapping[str, str]) -> list[Declared]:
+        """The documents for clusters, in order, whose selector fits any of these labels; no clusters, no fleets."""
+        places = (
+            places
+            for selector, places in self._places.items()
+            if any(all(given.get(key) == value for key, value in selector) for given in labels)
+        )
+        return [self.documents[place] for place in sorted(chain.from_iterable(places))]
 
     def of(self, declared: type[D]) -> list[D]:
         """The documents of one kind, by the type of what they declare; not those with variables."""
         return [item for item in self.documents if isinstance(item, declared)]
+
+
+def _by_selector(documents: Iterable[Declared]) -> Mapping[tuple[tuple[str, str], ...], tuple[int, ...]]:
+    found: defaultdict[tuple[tuple[str, str], ...], list[int]] = defaultdict(list)
+    for place, item in enumerate(documents):
+        if item.heading is not None and not isinstance(item, ClusterDeclaration | FleetDeclaration):
+            found[tuple(item.heading.match_labels.items())].append(place)
+    return {selector: tuple(places) for selector, places in found.items()}
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -201,7 +201,10 @@ def told_again(manifests: Manifests) -> tuple[Problem, ...]:
 
 
 def request_on(target: Target, path: str, options: PlanOptions, live: ClusterState) -> Request:
-    """What is asked of planning on a declared cluster that was read as ``live``, but for what selects steps."""
+    """What is asked of planning on a declared cluster that was read as ``live``, but for what selects steps.
+
+    ``path`` is asked for the commit of the manifests; where it is empty, there is none.
+    """
     declaration = declared_for(target)
     as_of = options.as_of or moment()
     standing = standing_acknowledgements(declaration, as_of)
@@ -215,7 +218,7 @@ def request_on(target: Target, path: str, options: PlanOptions, live: ClusterSta
         login=target.login,
         permit=declaration.secret_permit,
         tool_version=__version__,
-        source_commit=source_commit(path),
+        source_commit=source_commit(path) if path else None,
         going_on=frozenset(binding for leftover in target.going_on(live) for binding in leftover.bindings),
         created_at=f"{now():%Y-%m-%dT%H:%M:%SZ}",
     )

@@ -1,7 +1,10 @@
 """A plan of a snapshot: what is compared, and what is held in memory only once."""
 
 import datetime
+import subprocess
 from pathlib import Path
+
+import pytest
 
 from reconciler import workflow
 from reconciler.adapters.snapshot import snapshot_text
@@ -14,8 +17,11 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.workflow.options import PlanOptions
+from reconciler.workflow.clusters import open_declared
+from reconciler.workflow.options import ConnectionOptions, PlanOptions
+from reconciler.workflow.planning import plan_on
 
+AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.com")
 MANIFEST = """apiVersion: reconciler/v1
 kind: Cluster
 metadata: {name: c}
@@ -59,3 +65,16 @@ def test_an_earlier_snapshot_is_counted(tmp_path: Path) -> None:
     options = PlanOptions(as_of=datetime.date(2027, 1, 1), baseline=str(earlier))
     refused = workflow.plan(str(tmp_path / "manifests"), f"snapshot:{empty}", options).plan.refusals
     assert any("1" in str(one) for one in refused)
+
+
+def test_where_manifests_have_no_directory_no_commit_is_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments in (["init", "-q"], ["add", "."], [*AUTHOR, "commit", "-qm", "x"]):
+        (tmp_path / "all.yaml").write_text(MANIFEST, encoding="utf-8")
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)  # noqa: S607 - the git of whoever runs the tests
+    snapshot = tmp_path / "s.json"
+    snapshot.write_text(snapshot_text(ClusterState("id")), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    options = PlanOptions(as_of=datetime.date(2027, 1, 1))
+    with open_declared(".", f"snapshot:{snapshot}", ConnectionOptions()) as (manifests, target):
+        assert plan_on(target, manifests, ".", options).plan.source_commit is not None
+        assert plan_on(target, manifests, "", options).plan.source_commit is None
