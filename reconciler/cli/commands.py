@@ -3,7 +3,6 @@
 A table of commands imports a command's module when the command is asked for, so that ``--help`` starts fast.
 """
 
-import gc
 import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -62,14 +61,7 @@ class CommandTable(click.Group):
 
     def load(self, name: str) -> click.Command:
         """The command in the module of this name."""
-        # Several hundred modules, none of whose values goes away: the cyclic collector would look at each again and
-        # again, a tenth of the time of a short command.
-        gc.disable()
-        try:
-            command: click.Command = importlib.import_module(f"{self.modules}{name.replace('-', '_')}").command
-        finally:
-            gc.freeze()
-            gc.enable()
+        command: click.Command = importlib.import_module(f"{self.modules}{name.replace('-', '_')}").command
         return command
 
     def resolve_command(

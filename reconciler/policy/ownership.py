@@ -120,6 +120,8 @@ class Ownership:
 
     def used_consents(self, desired: DesiredState) -> tuple[OwnerConsent, ...]:
         """The consents without which something declared would be a breach, in the order of files and lines."""
+        if not self._consents:
+            return ()
         found = {
             consent
             for binding, declared in desired.bindings.items()
