@@ -4,14 +4,12 @@ import datetime
 import os
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from reconciler.cli.exits import CommandError, Exit
-
-if TYPE_CHECKING:
-    from reconciler.workflow.approving import ApprovalRule
+from reconciler.workflow.options import ApprovalRule
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 #: In a pipeline a plan file comes from another job, and perhaps from another day.
@@ -97,10 +95,8 @@ _OPTIONS: Final = (
 
 def approval_rule(
     require: int | None, allowed: str | None, not_author: tuple[str, ...], signatures: tuple[str, ...]
-) -> "ApprovalRule | None":
+) -> ApprovalRule | None:
     """What the options ask for; ``None``: no approval."""
-    from reconciler.workflow.approving import ApprovalRule
-
     if require is None:
         if allowed or not_author or signatures:
             message = "--allowed-signers, --not-author and --signature count for --require-approvals only"

@@ -17,7 +17,7 @@ from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
     from reconciler.report.rounds import Round
-    from reconciler.workflow.approving import ApprovalRule
+    from reconciler.workflow.options import ApprovalRule
     from reconciler.workflow.serve.rounds import ServeOptions
     from reconciler.workflow.serve.source import ManifestSource
 

@@ -24,7 +24,6 @@ from reconciler.report.checks import Checks
 from reconciler.workflow.access_doubts import authorizer_doubts
 from reconciler.workflow.admission import check_age, check_guardrails, check_ids, check_wanted
 from reconciler.workflow.apply_reasons import reasons
-from reconciler.workflow.approving import ApprovalRule, check_approvals
 from reconciler.workflow.attendant import Attendant, Unattended
 from reconciler.workflow.break_glass_marks import check_break_glass, marked, settled
 from reconciler.workflow.checks import checks_of
@@ -32,7 +31,15 @@ from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.flavors import refuse_unstated
 from reconciler.workflow.logins import check_logins
 from reconciler.workflow.manifests import desired
-from reconciler.workflow.options import ConnectionOptions, DefeatedGain, MoveOptions, PlanOptions, moment, now
+from reconciler.workflow.options import (
+    ApprovalRule,
+    ConnectionOptions,
+    DefeatedGain,
+    MoveOptions,
+    PlanOptions,
+    moment,
+    now,
+)
 from reconciler.workflow.planning import Planned, plan_on, saved_plan
 from reconciler.workflow.probe import barrier_of
 from reconciler.workflow.reasons import (
@@ -142,6 +149,9 @@ def apply_plan(
         options = replace(options, records=options.records.next_to(file))
         plan, digest = saved_plan(file)
         if options.approvals is not None:
+            # Few plans are signed, and cryptography takes 15 ms to import.
+            from reconciler.workflow.approving import check_approvals  # noqa: PLC0415
+
             check_approvals(file, digest, options.approvals, now())
     elif options.approvals is not None:
         raise UnsavedPlanError("people approve the bytes of a plan file, and this plan is not in a file")

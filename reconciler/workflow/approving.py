@@ -24,6 +24,7 @@ from reconciler.adapters.openssh import (
 )
 from reconciler.dataclass import dataclass
 from reconciler.plan import Plan, file_digest
+from reconciler.workflow.options import ApprovalRule
 from reconciler.workflow.planning import saved_plan
 from reconciler.workflow.reasons import NotApprovedError, RequestError, StaleError, WorkflowError
 
@@ -31,21 +32,6 @@ from reconciler.workflow.reasons import NotApprovedError, RequestError, StaleErr
 NAMESPACE: Final = "kafka-reconciler-plan"
 #: Larger files are no signatures: the largest, by an RSA key of 16,384 bits, takes 8 KB.
 _MOST_BYTES: Final = 65_536
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalRule:
-    """How many people have to have signed a plan, and who counts.
-
-    ``allowed_signers`` is a file in OpenSSH's format; ``not_author`` are principals in it whose signature does not
-    count. ``signatures`` are files; without any, those next to the plan count whose names begin with the plan's and end
-    in ``.sig``.
-    """
-
-    required: int
-    allowed_signers: str
-    not_author: tuple[str, ...] = ()
-    signatures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

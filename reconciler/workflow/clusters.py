@@ -245,7 +245,7 @@ def live(
     ``lists``: begin to list all ACLs, which the first reading asks for.
     """
     # As in connections.settings_of.
-    from reconciler.adapters.kafka.bindings import unsupported_by_client  # noqa: PLC0415
+    from reconciler.adapters.kafka.bindings import needs_messages, unsupported_by_client  # noqa: PLC0415
     from reconciler.adapters.kafka.cluster import connect  # noqa: PLC0415
     from reconciler.adapters.kafka.listing import no_messages  # noqa: PLC0415
 
@@ -260,7 +260,8 @@ def live(
         (cluster.begin_listing if lists else ready)()
 
         def unsupported(binding: AclBinding) -> str | None:
-            return unsupported_by_client(binding, no_messages(settings))  # by then a reading may have learned more
+            # Asked each time: by then a reading may have learned more.
+            return unsupported_by_client(binding, no_messages(settings) if needs_messages(binding) else None)
 
         target = Target(name, cluster, None, address.servers, settings, ready, tell, unsupported)
         # Also of a cluster that nobody declares: the operator may state its flavor all the same.

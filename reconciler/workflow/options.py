@@ -177,3 +177,18 @@ class StateRequest:
     def live(self) -> bool:
         """Whether a cluster is asked."""
         return self.cluster is not None and not self.offline
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRule:
+    """How many people have to have signed a plan, and who counts.
+
+    ``allowed_signers`` is a file in OpenSSH's format; ``not_author`` are principals in it whose signature does not
+    count. ``signatures`` are files; without any, those next to the plan count whose names begin with the plan's and end
+    in ``.sig``.
+    """
+
+    required: int
+    allowed_signers: str
+    not_author: tuple[str, ...] = ()
+    signatures: tuple[str, ...] = ()

@@ -23,7 +23,8 @@ from reconciler.adapters.openssh import (
     verify,
 )
 from reconciler.plan import file_digest, plan_text
-from reconciler.workflow.approving import NAMESPACE, ApprovalRule, approve, check_approvals
+from reconciler.workflow.approving import NAMESPACE, approve, check_approvals
+from reconciler.workflow.options import ApprovalRule
 from reconciler.workflow.reasons import NotApprovedError, RequestError, StaleError, WorkflowError
 from tests.unit.apply.test_perform import EMPTY, acl, planned
 

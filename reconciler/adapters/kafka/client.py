@@ -104,8 +104,15 @@ class AdminConnection:
 
         Raises ``KafkaException``.
         """
-        started = time.monotonic()
         self._log.timed_out = ""
+        if not future.done():  # of a thousand answers to one request all but the first are there
+            self._wait(future)
+        result = future.result()
+        self._heard = True
+        return result
+
+    def _wait(self, future: "Future[Any]") -> None:
+        started = time.monotonic()
         while not future.done():
             self.admin.poll(0)
             waited = time.monotonic() - started
@@ -114,9 +121,6 @@ class AdminConnection:
             if waited > self.settings.request_timeout + _GRACE_SECONDS:
                 raise KafkaException(KafkaError(codes.TIMED_OUT, "the client did not answer in time"))
             wait((future,), timeout=_POLL_SECONDS)
-        result = future.result()
-        self._heard = True
-        return result
 
     def read(self, ask: "Callable[[], Future[T]]") -> T:
         """The result of ``ask``, retried a few times if that may help; raises :class:`ClusterError`."""

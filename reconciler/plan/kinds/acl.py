@@ -56,10 +56,9 @@ def touches(change: Change) -> frozenset[object]:
 
 def touched_binding(change: Change) -> AclBinding | None:
     """The binding that a change creates or deletes; ``None`` where it is a change of something else."""
-    match change:
-        case Create(AclBinding() as binding) | Delete(AclBinding() as binding):
-            return binding
-    return None
+    # Asked a dozen times for each step: a match of class patterns takes twice as long.
+    side = change.after if isinstance(change, Create) else change.before if isinstance(change, Delete) else None
+    return side if isinstance(side, AclBinding) else None
 
 
 def created_bindings(changes: Iterable[Change]) -> list[AclBinding]:

@@ -9,10 +9,10 @@ from reconciler.dataclass import dataclass
 from reconciler.plan import Plan, ids
 from reconciler.report.rounds import ApprovedOutcome, ApprovedStatus
 from reconciler.workflow.applying import ApplyOptions, apply_plan
-from reconciler.workflow.approving import ApprovalRule, check_approvals
+from reconciler.workflow.approving import check_approvals
 from reconciler.workflow.attendant import Attendant
 from reconciler.workflow.clusters import split_cluster
-from reconciler.workflow.options import ConnectionOptions, now
+from reconciler.workflow.options import ApprovalRule, ConnectionOptions, now
 from reconciler.workflow.planning import saved_plan
 from reconciler.workflow.reasons import HeldError, NotApprovedError, WorkflowError
 from reconciler.workflow.records import earlier_runs

@@ -25,9 +25,8 @@ from reconciler.ports import ReadRequest
 from reconciler.report.rounds import HISTORY, ApprovedStatus, Round, RoundHistory
 from reconciler.workflow import PlanOptions, plan, save_plan
 from reconciler.workflow.applying import ApplyOptions
-from reconciler.workflow.approving import ApprovalRule
 from reconciler.workflow.attendant import Unattended
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.options import ApprovalRule, ConnectionOptions
 from reconciler.workflow.records import RecordOptions
 from reconciler.workflow.serve.approved import ApprovedPlans
 from reconciler.workflow.serve.loop import ClockWatch, ServeLoop
