@@ -60,14 +60,15 @@ class Running:
         return True
 
     def _used(self, items: list[pytest.Item]) -> dict[str, tuple[float, list[Function]]]:
-        """Seconds and functions by test, of those that pass; a file keeps it."""
+        """Seconds and functions by test, of those that pass; a file keeps it, and those that it has are not run."""
+        used = dict[str, tuple[float, list[Function]]]()
         if self._known.exists():
-            return {
+            used = {
                 name: (spent, [(file, function, line) for file, function, line in ran])
                 for name, (spent, ran) in json.loads(self._known.read_text(encoding="utf-8")).items()
             }
-        used = {}
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        new = [item for item in items if item.nodeid not in used]
+        for item, following in zip(new, [*new[1:], None], strict=True):
             seen = set[CodeType]()
 
             def calls(frame: FrameType, _event: str, _arg: object, seen: set[CodeType] = seen) -> None:

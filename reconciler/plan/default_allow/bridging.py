@@ -65,9 +65,10 @@ def bridges(live: ClusterState, steps: Sequence[Step], terms: Terms) -> Bridges:
             Unbridged(item.pattern, item.side, reason, item.principals) if isinstance(item, Bridge) else item
             for item in found
         ]
+    # A name may change coverage by a binding on itself and by one on a prefix: it is told once.
     return Bridges(
-        tuple(sorted(item for item in found if isinstance(item, Bridge))),
-        tuple(sorted(item for item in found if isinstance(item, Unbridged))),
+        tuple(sorted({item for item in found if isinstance(item, Bridge)})),
+        tuple(sorted({item for item in found if isinstance(item, Unbridged)})),
     )
 
 
