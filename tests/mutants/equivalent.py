@@ -2,5 +2,39 @@
 
 from typing import Final
 
+_BINDINGS: Final = "reconciler/plan/kinds/acl.py"
+_BRIDGING: Final = "reconciler/plan/default_allow/bridging.py"
+
 #: File, function, before, after (as ``tests.mutants.sites.Site.key``): why.
-EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {}
+EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
+    (
+        _BINDINGS,
+        "created_bindings",
+        "isinstance(c, Create) and isinstance(c.after, AclBinding)",
+        "isinstance(c.after, AclBinding)",
+    ): "no binding is updated: what has one after the change creates it",
+    (
+        _BRIDGING,
+        "_Ground._moved",
+        "return pattern.name if pattern.name in self.moving else None",
+        "pass",
+    ): "a shortcut: the search behind it finds the one topic that a literal pattern matches",
+    (
+        _BRIDGING,
+        "_Sweep._bridge",
+        "self.side is Side.CLOSING and binding in self.ground.created",
+        "binding in self.ground.created",
+    ): "what the plan creates exists afterwards, so the other side never opens its pattern",
+    (
+        "reconciler/plan/propose.py",
+        "_refuse_unsafe_selection",
+        "if not excluded: return",
+        "if False: return",
+    ): "a shortcut: nothing is held back by nothing",
+    (
+        "reconciler/plan/file/identity.py",
+        "PlanDigest._step_text",
+        "3",
+        "2",
+    ): "a shortcut: the text without it is the same, and every effect has a place",
+}

@@ -28,6 +28,7 @@ TESTS: Final = (
     "tests/cases",
     "tests/property",
     "tests/contract",
+    "tests/security/test_audit.py",
     "tests/security/test_guardrails_law.py",
     "tests/security/test_plan_file.py",
 )

@@ -4,10 +4,11 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from reconciler.model import (
@@ -39,7 +40,7 @@ from reconciler.plan import (
     plan_schema_text,
     plan_text,
 )
-from reconciler.plan.file.document import seal
+from reconciler.plan.file.document import _difference, seal
 from tests.property.transitions import Transition, transitions
 from tests.topic_changes import configs, partitions
 from tests.unit.apply.test_perform import EMPTY, acl, planned
@@ -217,3 +218,43 @@ def test_a_live_topic_may_get_partitions_and_settings() -> None:
     )
     plan = replace(planned(EMPTY), steps=steps, access=AccessReview(effects=(None, None)))
     assert parse_plan(plan_text(plan)).steps == steps
+
+
+_JSON = st.recursive(
+    st.sampled_from([None, 1, 2, "x"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+_MISSING = object()
+
+
+def _at(value: Any, path: list[str | int]) -> Any:
+    for key in path:
+        if isinstance(value, dict):
+            value = value.get(key, _MISSING)
+        elif isinstance(value, list):
+            value = value[int(key)]
+    return value
+
+
+@settings(max_examples=400)
+@given(_JSON, _JSON)
+def test_the_place_where_two_documents_differ_is_one_where_they_do_as_deep_as_both_go(here: Any, there: Any) -> None:
+    if json.dumps(here, sort_keys=True) == json.dumps(there, sort_keys=True):
+        return
+    place = _difference("", here, there)
+    path: list[str | int] = [key if key.isalpha() else int(key) for key in re.findall(r"[a-z]|[0-9]+", place)]
+    one, other = _at(here, path), _at(there, path)
+    assert one != other
+    if isinstance(one, dict):
+        assert not isinstance(other, dict)
+    if isinstance(one, list) and isinstance(other, list):
+        assert len(one) != len(other)
+    # It is the first: what comes before it in either is the same.
+    for depth, key in enumerate(path):
+        first, second = _at(here, path[:depth]), _at(there, path[:depth])
+        if isinstance(key, int):
+            assert first[:key] == second[:key]
+        else:
+            before = [*{**second, **first}][: [*{**second, **first}].index(key)]
+            assert all(first.get(name, _MISSING) == second.get(name, _MISSING) for name in before)

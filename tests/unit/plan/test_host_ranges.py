@@ -4,7 +4,9 @@ import pytest
 
 from reconciler.diff import SkipReason
 from reconciler.model import AclBinding, AclOperation, ClusterState
-from reconciler.plan import created_bindings
+from reconciler.model.flavor import CONFLUENT_CLOUD
+from reconciler.plan import Options, Request, Terms, created_bindings, propose, touched_binding
+from tests.property.transitions import DAY, declared
 from tests.unit.apply.test_perform import acl, planned
 
 
@@ -47,3 +49,18 @@ def test_4_4_takes_a_range_and_the_review_says_what_it_reaches() -> None:
     gained = {row.hosts: {operation.name for operation in row.gained} for row in plan.access.access_changes}
     # A DENY of READ does not deny the DESCRIBE that READ implies.
     assert gained == {"10.0.0.0/8 but 10.0.0.1, 10.1.0.0/16": {"READ", "DESCRIBE"}, "10.1.0.0/16": {"DESCRIBE"}}
+
+
+@pytest.mark.parametrize("gap", [None, "not carried"])
+def test_an_account_is_neither_given_nor_denied_anything_under_its_second_name(gap: str | None) -> None:
+    """Whether or not the client can carry such a binding, and whatever it can carry besides."""
+    alias, other = (acl(name, principal=who) for name, who in (("x", "User:123"), ("y", "User:sa-1")))
+    terms = Terms("c", default_allow=False, flavor=CONFLUENT_CLOUD)
+    for live in (frozenset[AclBinding](), frozenset({alias, other})):
+        wanted = declared(frozenset() if live else frozenset({alias, other}), {})
+        request = Request(DAY, Options(allow_deletes=True), unsupported=lambda _: gap)
+        plan = propose(wanted, ClusterState("c", live), terms, request)
+        assert [touched_binding(step.change) for step in plan.steps] == [other] * (gap is None)
+        why = {item.detail for item in plan.skipped}
+        assert any("second name of an account" in one for one in why)
+        assert ("not carried" in why) is (gap is not None)

@@ -182,3 +182,23 @@ def test_a_saved_plan_is_held_against_the_declaration_of_today() -> None:
     with pytest.raises(RefusedError) as caught:
         check(plan, live, replace(plan.terms, facts=Facts(principal=US)))
     assert [refusal.guard for refusal in caught.value.refusals] == [Guard.LOCKOUT]
+
+
+def on_host(binding: AclBinding, host: str) -> AclBinding:
+    return binding._replace(entry=binding.entry._replace(host=host))
+
+
+def test_each_who_gains_power_over_the_cluster_is_named_once_with_the_power() -> None:
+    every, one = cluster_acl("User:*", "ALTER_CONFIGS"), on_host(cluster_acl("User:*", "ALTER_CONFIGS"), "10.0.0.1")
+    named = {cluster_acl("User:b", "ALTER"), cluster_acl("User:c", "ALTER_CONFIGS")}
+    said = {
+        refusal.object: "every ACL" in refusal.message for refusal in planned(set(), {every, *named}, Facts()).refusals
+    }
+    assert said == {"User:*": False, "User:b": True, "User:c": False}
+    # Whom everybody's gain reaches, through a DENY or a binding of their own, is everybody; on other hosts it is not.
+    old = {cluster_acl("User:d", "DESCRIBE"), on_host(cluster_acl("User:e", "ALTER_CONFIGS"), "10.0.0.2")}
+    denied = old | {on_host(cluster_acl("User:f", "ALTER_CONFIGS", "DENY"), "10.0.0.1")}
+    for wanted, objects in (({every}, {"User:*"}), ({one}, {"User:*"})):
+        refusals = refused(planned(denied, denied | wanted, Facts()))
+        assert {name for _, name in refusals} == objects
+        assert len(refusals) == len(objects)

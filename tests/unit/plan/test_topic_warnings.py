@@ -169,3 +169,17 @@ def test_what_goes_with_a_topic_is_told(use: TopicUse, lines: list[str]) -> None
     plan = planned(live, absent="a")
     noted = replace(plan, topics=replace(plan.topics, uses=FrozenMap({"a": use})))
     assert [f"      {line}" for line in lines] == [line for line in plan_lines(noted) if line.startswith("      ")]
+
+
+@pytest.mark.parametrize("count", [1, 5, 6, 9])
+def test_of_many_acls_that_lose_their_topic_some_are_named_and_the_rest_counted(count: int) -> None:
+    bindings = [
+        AclBinding(allow("a").pattern, allow("a").entry._replace(principal=f"User:{number}")) for number in range(count)
+    ]
+    live = ClusterState("c", frozenset(bindings), {"a": Topic("a", 1, 1)})
+    (warning,) = planned(live, absent="a", keep=tuple(bindings)).warnings
+    named = warning.count(" ALLOW READ")
+    rest = f" and {count - named:,} more"
+    assert warning.endswith(rest) if named < count else " more" not in warning
+    assert named == min(count, 5)
+    assert (f"{count} bindings that name it stay" if count > 1 else "1 binding that names it stays") in warning
