@@ -23,7 +23,7 @@ from tests.mutants.mutant import ROOT
 from tests.mutants.sites import Site, faulty
 
 #: Seconds of processor time that the tests of one fault take together without it; slower ones are left out.
-BUDGET: Final = 25.0
+BUDGET: Final = 60.0
 _MEMORY: Final = 6 << 30
 #: How a fork ends; with anything else it could not be put to the test.
 _SURVIVED, _NOTICED, _NOT_PUT = 0, 1, 2

@@ -1,8 +1,20 @@
 """What goes into one request."""
 
+from dataclasses import replace
+
 from reconciler.apply.batches import batches
 from reconciler.apply.kinds.acl import DELETE_BUDGET, MAX_BINDINGS, SECONDS_PER_SCAN, delete_batch, pause_after
-from reconciler.model import ClusterState, Create, Delete, Topic
+from reconciler.model import (
+    Change,
+    ClusterState,
+    Create,
+    Delete,
+    Topic,
+    TopicConfigs,
+    TopicPartitions,
+    TopicReplicas,
+    Update,
+)
 from reconciler.plan import Phase, Step, created_topics
 from tests.faults.scenario import acl
 
@@ -48,3 +60,31 @@ def test_topics_are_cut_by_the_records_they_make_and_none_is_lost() -> None:
     for batch in found:
         topics = created_topics(step.change for step in batch)
         assert sum(1 + (topic.num_partitions or 1) for topic in topics) <= 5_000
+
+
+def sizes(*changes: Change) -> list[int]:
+    steps = [Step(Phase.CREATE_TOPIC, change) for change in changes]
+    return [len(batch) for batch in batches(Phase.CREATE_TOPIC, steps, ClusterState("c"))]
+
+
+def test_a_request_makes_as_many_records_as_it_may_and_no_more() -> None:
+    """5,000: a topic makes a record of its own and one for each partition and config; other steps what they change."""
+    two, default = Topic("t", 2_490, 1, {"a": "1", "b": "2"}), Topic("u")
+    assert sizes(Create(two), Create(default), Create(Topic("v", 2_504, 1))) == [3]
+    assert sizes(Create(two), Create(default), Create(Topic("v", 2_505, 1))) == [2, 1]
+    assert sizes(Create(Topic("v", 9_000, 1)), Create(two), Create(default)) == [1, 2]
+    for more, found in ((2_510, [2]), (2_511, [1, 1])):
+        grown = [
+            Update(TopicPartitions(name, 10), TopicPartitions(name, count))
+            for name, count in (("t", 2_510), ("u", more))
+        ]
+        assert sizes(*grown) == found
+    for count, found in ((2_500, [2]), (2_501, [1, 1])):
+        new: list[dict[str, str | None]] = [dict.fromkeys(map(str, range(one)), "1") for one in (2_500, count)]
+        set_to = [TopicConfigs(f"t{number}", configs) for number, configs in enumerate(new)]
+        assert sizes(*(Update(replace(one, configs=dict.fromkeys(one.configs)), one) for one in set_to)) == found
+    assert sizes(*(Delete(Topic(f"t{number}", 9_000, 1)) for number in range(101))) == [100, 1]
+
+
+def test_each_move_of_replicas_is_a_request_of_its_own() -> None:
+    assert sizes(*(Update(TopicReplicas(name, ((1,),)), TopicReplicas(name, ((2,),))) for name in "abc")) == [1, 1, 1]

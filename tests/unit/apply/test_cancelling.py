@@ -163,3 +163,21 @@ def test_a_throttle_is_of_a_move_if_it_is_about_its_replicas(
     followers: str, leaders: str, partitions: list[PartitionLayout], fits: bool
 ) -> None:
     assert bool(brokers_of({FOLLOWERS: followers, LEADERS: leaders}, partitions)) is fits
+
+
+@pytest.mark.parametrize("message", ["", "no answer for 30 s"])
+def test_what_a_broker_said_goes_before_what_we_say(message: str) -> None:
+    cluster = Answering(
+        {
+            0: Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", message),
+            1: Answer(AnswerStatus.DONE, message=message),
+            2: Answer(AnswerStatus.FAILED, "INVALID_REPLICA_ASSIGNMENT", message),
+        }
+    )
+    found = begun(cluster, (2,), (3,), (1,))
+    ends = cancel(cluster, found, StillClock())
+    ours = "accepted, and brokers still show it as moving"
+    assert [one.message for one in ends] == [message or ours, message or ours, message]
+    cluster.silent = True
+    ends = cancel(cluster, found, StillClock())
+    assert [one.message for one in ends] == [message or "it could not be read again: TIMED_OUT: no answer"] * 3

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -166,3 +167,25 @@ def test_a_broker_that_refuses_the_rate_stops_the_move_and_nothing_is_left() -> 
     result = run(found, cluster)
     assert (outcomes(result), cluster.lists, result.differences) == ([(Outcome.DONE, "")], {}, ())
     assert set(map(str, cluster.rates.values())) == {"{}"}
+
+
+def test_a_throttle_that_is_set_and_removed_is_written_down_both_times() -> None:
+    cluster, told = Throttled(), Kept()
+    found = made(cluster)
+    live = cluster.read(replace(EVERY, layout=["t"]))
+    environment = ApplyEnvironment(
+        cluster, StillClock(), Told(), journal=told, audit=told, throttle=RATE, rates=cluster
+    )
+    perform(found, live, check(found, live, found.terms), environment)
+    said = [(one["action"], one["subject"], one["brokers"], one["rate"]) for one in told.records if "rate" in one]
+    assert said == [("set", "topic t", [1, 2, 3], RATE)] * 2 + [("removed", "topic t", [1, 2, 3], None)] * 2
+
+
+class Kept:
+    """A ledger in memory."""
+
+    def __init__(self) -> None:
+        self.records: list[Mapping[str, Any]] = []
+
+    def write(self, *records: Mapping[str, Any]) -> None:
+        self.records.extend(records)

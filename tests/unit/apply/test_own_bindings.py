@@ -1,0 +1,98 @@
+"""Bindings of a run's own: created until every one is answered well, removed until none is left, doubts remembered."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Final
+
+import pytest
+
+from reconciler.apply import ApplyEnvironment, Identity, Silent
+from reconciler.apply.barriers.sentinels import start_sentinels
+from reconciler.apply.own_bindings import create, doubts, remove
+from reconciler.apply.run import Run, StoppedError
+from reconciler.model import AclBinding, Change, ClusterState, bridge_on
+from reconciler.plan import created_bindings, deleted_bindings
+from reconciler.ports import Answer, AnswerStatus, ClusterError
+from reconciler.retry import ATTEMPTS
+from tests.faults.scenario import acl, before, plan_for, wish
+from tests.property.clock import StillClock
+
+PAIR: Final = (acl("x", "User:a"), acl("y", "User:a"))
+REFUSED, NO_ANSWER = Answer(AnswerStatus.FAILED, "REFUSED", "no"), Answer(AnswerStatus.UNKNOWN, "TIMED_OUT", "late")
+PLAN: Final = plan_for(before(1), wish(1))
+#: What a request of two bindings is answered; ``None``: nothing at all.
+TURNS: Final[tuple[tuple[Answer, ...] | None, ...]] = (
+    None,
+    (Answer(AnswerStatus.DONE), REFUSED),
+    (NO_ANSWER, Answer(AnswerStatus.ALREADY)),
+)
+
+
+class Answering:
+    """A cluster that answers as told, and well from then on."""
+
+    def __init__(self, turns: Sequence[tuple[Answer, ...] | None]) -> None:
+        self.turns: Iterator[tuple[Answer, ...] | None] = iter(turns)
+        self.sent: list[Sequence[Change]] = []
+
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        self.sent.append(changes)
+        found = next(self.turns, (Answer(AnswerStatus.DONE),) * 2)
+        if found is None:
+            raise ClusterError("_TRANSPORT", "gone")
+        return list(found[: len(changes)])
+
+
+def run_on(cluster: Answering) -> Run:
+    world = ApplyEnvironment(cluster, StillClock(), Silent(), identity=Identity("run"))  # type: ignore[arg-type]
+    return Run(PLAN, world, ClusterState("c"), False)
+
+
+@pytest.mark.parametrize("count", range(ATTEMPTS + 1))
+def test_a_creation_is_sent_until_it_is_answered_well_and_what_may_still_arrive_is_remembered(count: int) -> None:
+    for turns in product(TURNS, repeat=count):
+        cluster = Answering(turns)
+        run = run_on(cluster)
+        if count < ATTEMPTS:
+            create(run, PAIR, "bridges")
+        else:
+            why = {None: "gone", TURNS[1]: "REFUSED: no", TURNS[2]: "TIMED_OUT: late"}[turns[-1]]
+            with pytest.raises(StoppedError, match=f"^bridges could not be created: .*{why}$"):
+                create(run, PAIR, "bridges")
+        assert [created_bindings(changes) for changes in cluster.sent] == [list(PAIR)] * min(count + 1, ATTEMPTS)
+        lost = {PAIR[0]} if TURNS[2] in turns else set()
+        assert run.in_doubt.keys() == ({*PAIR} if None in turns else lost)
+
+
+@pytest.mark.parametrize("count", range(ATTEMPTS + 1))
+def test_a_removal_asks_again_for_what_may_still_be_there_and_raises_nothing(count: int) -> None:
+    for turns in product(TURNS, repeat=count):
+        cluster = Answering(turns)
+        left, asked = list(PAIR), list[list[AclBinding]]()
+        for turn in (*turns, (Answer(AnswerStatus.DONE),) * 2):
+            if left and len(asked) < ATTEMPTS:
+                asked.append(left)
+                answers = turn and turn[: len(left)]
+                left = left if answers is None else [b for b, one in zip(left, answers, strict=True) if not one.good]
+        found = remove(run_on(cluster), PAIR)
+        if len(asked) == ATTEMPTS or not left:
+            assert [*found] == left
+            assert [deleted_bindings(changes) for changes in cluster.sent] == asked
+    nothing = Answering(())
+    assert remove(run_on(nothing), ()) == ()
+    assert nothing.sent == []
+
+
+def test_a_bridge_that_may_still_come_is_named_among_what_may_and_a_sentinel_is_not() -> None:
+    run = run_on(Answering(()))
+    assert doubts(run) == ()
+    sentinels = start_sentinels("run", "User:p")
+    run.in_doubt.update(dict.fromkeys(sentinels))
+    (said,) = doubts(run)
+    assert f"creates {len(sentinels)} bindings" in said
+    assert "everybody" not in said
+    bridge: AclBinding = bridge_on(PAIR[1].pattern)
+    run.in_doubt[bridge] = None
+    (said,) = doubts(run)
+    assert f"among them {bridge}, which would let everybody do everything there" in said
+    assert "--run run" in said
