@@ -37,4 +37,16 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "3",
         "2",
     ): "a shortcut: the text without it is the same, and every effect has a place",
+    (
+        "reconciler/apply/leftovers.py",
+        "without_live_bridges",
+        "frozenset((marker.bridge for marker in marks.values())) & live.bindings",
+        "frozenset((marker.bridge for marker in marks.values()))",
+    ): "a shortcut: they are taken from the live bindings, and what is not there is not taken",
+    (
+        "reconciler/apply/reassignments.py",
+        "cancel",
+        "True",
+        "False",
+    ): "of zip: `answered` answers each place once, whatever the cluster does",
 }

@@ -127,7 +127,7 @@ def test_a_node_that_does_not_enforce_stops_what_relies_on_it(node: int, how: st
 def test_a_broker_that_the_cluster_does_not_name_is_waited_for_where_it_is_declared() -> None:
     stage = Stage()
     stage.nodes.named, stage.nodes.down = {1, 2}, {3}
-    assert "broker 3" in stage.apply().stopped
+    assert "broker 3 (_TIMED_OUT: down)" in stage.apply().stopped
     stage.declared = frozenset()
     assert stage.apply().succeeded
 

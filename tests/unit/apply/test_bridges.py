@@ -19,8 +19,10 @@ from reconciler.apply import (
     check,
     perform,
 )
+from reconciler.apply.bridges import BridgeLifecycle
 from reconciler.apply.cleanup import clean_up
 from reconciler.apply.leftovers import leftovers
+from reconciler.apply.run import Run, StoppedError
 from reconciler.diff import SkipReason
 from reconciler.model import (
     AclBinding,
@@ -40,6 +42,7 @@ from reconciler.model import (
 from reconciler.plan import Facts, GuardAcknowledgement, Options, Plan, Request, Terms, deleted_bindings, propose
 from reconciler.plan.phase import Phase
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
+from reconciler.retry import ATTEMPTS
 from tests.contract.faults import Fault, FaultyCluster
 from tests.faults.nodes import Nodes
 from tests.faults.scenario import DAY, acl
@@ -502,3 +505,45 @@ def test_on_the_cluster_what_we_and_brokers_need_comes_first_and_goes_last(closi
         ask = Ask(principal, "10.0.0.1", operation, ResourceType.CLUSTER, "kafka-cluster")
         whole = [state for state in stage.cluster.history if len(state & ours) in (0, 2)]
         assert all(permitted(state, ask, default_allow=True) for state in whole)
+
+
+class Stuck(MemoryCluster):
+    """Deletes nothing, and keeps when it was asked to."""
+
+    def __init__(self, state: ClusterState, clock: StillClock) -> None:
+        super().__init__(state)
+        self.clock = clock
+        self.refused: list[float] = []
+        self.stuck = True
+
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        if deleted_bindings(changes) and self.stuck:
+            self.refused.append(self.clock.seconds)
+            return [Answer(AnswerStatus.FAILED, "REFUSED", "no")] * len(changes)
+        return super().send(changes)
+
+
+@pytest.mark.parametrize("stuck", [True, False])
+def test_whoever_sleeps_watches_the_bridges_and_a_removal_does_not_begin_inside_itself(stuck: bool) -> None:
+    stage = Stage(OPEN, CLOSED)
+    plan, clock = stage.plan(), StillClock()
+    cluster = Stuck(stage.cluster.state, clock)
+    cluster.stuck = stuck
+    world = ApplyEnvironment(cluster, clock, Silent(), identity=Identity("run"), journal=stage)
+    run = Run(plan, world, cluster.state, True)
+    bridges = BridgeLifecycle(run, plan.bridges)
+    bridges.build()
+    bridge = bridge_on(acl("x", "").pattern)
+    assert {bridge, marker_of("run", bridge.pattern)} <= cluster.state.bindings
+    MemoryCluster.send(cluster, creations([acl("x", "User:stranger")]))
+    run.environment.clock.sleep(0.9)
+    assert bridge in cluster.state.bindings, "at most once a second"
+    run.environment.clock.sleep(0.3)
+    assert "User:stranger" in bridges.alarm
+    # Each attempt sleeps longer than the one before, together more than a second: still it is one removal.
+    assert len(cluster.refused) == (ATTEMPTS if stuck else 0)
+    actions = [one["action"] for one in stage.journal if one["record"] == "bridges"]
+    assert actions == ["create", "created", "remove", *(() if stuck else ("removed",))]
+    assert (bridge in cluster.state.bindings) is stuck
+    with pytest.raises(StoppedError, match="somebody else changed"):
+        bridges.check()

@@ -270,3 +270,44 @@ def test_of_two_runs_at_once_exactly_one_holds_it(order: list[int], runs: tuple[
     holding, state = _raced(order, runs)
     assert len(holding) == 1, order
     assert [claim.holder for claim in lease_claims(state.bindings)] == [f"holder{next(iter(holding))}"]
+
+
+class Met(MemoryCluster):
+    """Behind the first marker of a run stands another one, for so many listings."""
+
+    def __init__(self, other: str, listings: int) -> None:
+        super().__init__(LIVE)
+        self.other = marker("erin", other, START + datetime.timedelta(minutes=3))
+        self.listings: int | None = None
+        self.most = listings
+
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        if created_bindings(changes) and self.listings is None:
+            self.listings = 0
+            super().send(creations([self.other]))
+        return super().send(changes)
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        if self.listings is not None:
+            self.listings += 1
+            if self.listings > self.most:
+                super().send(deletions([self.other]))
+        return super().read(request)
+
+
+def test_of_two_that_meet_the_later_one_gives_way_at_once_and_the_earlier_one_waits_for_that() -> None:
+    clock = StillClock()
+    later = Met("1", 5)
+    with pytest.raises(LeaseHeldError, match="erin holds the lease, by run 1"):
+        _lease(later, "2", clock=clock).take()
+    assert clock.seconds < 1
+    assert lease_claims(later.state.bindings) == lease_claims([later.other])
+    earlier = Met("2", 5)
+    _lease(earlier, "1", clock=clock).take()
+    assert 0.5 < clock.seconds < 5
+    assert [claim.run for claim in lease_claims(earlier.state.bindings)] == ["1"]
+    # One that does not give way, may be a forged one: whoever waits for it does not wait forever.
+    clock.seconds = 0.0
+    with pytest.raises(LeaseHeldError, match="by run 2"):
+        _lease(Met("2", 10_000), "1", clock=clock).take()
+    assert 10 < clock.seconds < 15

@@ -220,3 +220,23 @@ def test_nothing_moves_while_a_replica_is_missing() -> None:
     with pytest.raises(StalePlanError) as stale:
         apply(made, cluster)
     assert [one.found for one in stale.value.findings if one.found] == ["the replica of partition 0 on broker 2 is not"]
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_topic_that_somebody_moved_while_another_one_moved_is_not_moved_again(finished: bool) -> None:
+    """The first move may take hours: what the plan found of the second is old by then."""
+    cluster, told = SlowMoves(topic("t", (1,)), topic("u", (1,)), readings=6), Told()
+    made = plan(cluster, wish(topic("t", (2,)), topic("u", (2,))))
+
+    def by_hand() -> bool:
+        if cluster.sent == ["t"] and "u" not in cluster.left:
+            cluster.begin(Update(TopicReplicas("u", ((1,),)), TopicReplicas("u", ((2 if finished else 3,),))))
+            cluster.left["u"] = 0
+        return False
+
+    result, _ = apply(made, cluster, told, interrupted=by_hand)
+    second = (Outcome.ALREADY, "") if finished else (Outcome.FAILED, "changed_meanwhile")
+    assert outcomes(result) == [(Outcome.DONE, ""), second]
+    assert cluster.sent == ["t"]
+    if not finished:
+        assert "expected partition 0 on brokers 1, found partition 0 on brokers 3" in result.outcomes[1].message

@@ -2,6 +2,7 @@
 
 import datetime
 from dataclasses import replace
+from itertools import product
 
 from hypothesis import given
 
@@ -10,6 +11,7 @@ from reconciler.apply import ApplyEnvironment, Outcome, PastRun, Silent, check, 
 from reconciler.apply.undo import UndoRequest, performed_steps, revert_steps
 from reconciler.model import (
     ClusterState,
+    Create,
     Declaration,
     Delete,
     DesiredState,
@@ -21,6 +23,7 @@ from reconciler.model import (
     Selector,
     Topic,
     TopicConfigs,
+    TopicReplicas,
     Update,
 )
 from reconciler.plan import Guard, GuardAcknowledgement, Options, Phase, Plan, Request, Step, Terms, propose
@@ -152,3 +155,60 @@ def test_a_throttle_that_stays_is_said() -> None:
     now = replace(now, topics={**now.topics, "kept0": Topic("kept0", 1, 1, {throttle: "*"})})
     found = back((Step(Phase.ALTER_CONFIGS, change),), now)
     assert found.kept == (f"{throttle} of topic kept0 stays: whoever moves replicas removes the throttle",)
+
+
+def test_each_config_goes_back_to_what_it_was_unless_somebody_changed_it_since() -> None:
+    keys, values = ("retention.ms", "segment.ms"), (None, "1", "2")
+    for old, new, now in product(product(values, repeat=2), repeat=3):
+        before_it, after_it = dict(zip(keys, old, strict=True)), dict(zip(keys, new, strict=True))
+        there = {key: value for key, value in zip(keys, now, strict=True) if value is not None}
+        live = ClusterState("cluster", topics={"t": Topic("t", 3, 1, {**there, "flush.ms": "9"})})
+        change = Update(TopicConfigs("t", before_it), TopicConfigs("t", after_it))
+        found = back((Step(Phase.ALTER_CONFIGS, change),), live)
+        wanted = dict(found.desired.topics["t"].topic.configs)
+        assert wanted.pop("flush.ms") == "9", "what the step did not touch"
+        mine = [value == then for value, then in zip(now, new, strict=True)]
+        expected = [was if same else value for was, value, same in zip(old, now, mine, strict=True)]
+        assert [wanted.get(key) for key in keys] == expected, (old, new, now)
+        assert len(wanted) == len([value for value in expected if value is not None])
+        assert len(found.kept) == mine.count(False)
+        assert found.desired.topics["t"].topic.num_partitions is None, "its partitions are nobody's wish"
+
+
+def test_replicas_go_back_only_from_where_the_step_left_them() -> None:
+    old, new = ((1, 2), (2,)), ((3, 2), (3,))
+    change = Update(TopicReplicas("t", old), TopicReplicas("t", new))
+    step = Step(Phase.MOVE_REPLICAS, change)
+    for there in (old, new, ((3, 2), (1,)), None):
+        live = ClusterState("cluster", topics={"t": Topic("t", 2, 2, {"flush.ms": "9"}, replica_assignments=there)})
+        found = back((step,), live)
+        if there != new:
+            assert (len(found.kept), found.desired.topics) == (1, {})
+            assert "somebody has moved them since" in found.kept[0]
+            continue
+        wanted = found.desired.topics["t"].topic
+        assert (wanted.num_partitions, wanted.replication_factor, wanted.replica_assignments) == (2, 2, old)
+        assert wanted.configs == {"flush.ms": "9"}
+        # With a change of configs of the same topic both go back.
+        configs = Update(TopicConfigs("t", {"flush.ms": None}), TopicConfigs("t", {"flush.ms": "9"}))
+        for steps in ((step, Step(Phase.ALTER_CONFIGS, configs)), (Step(Phase.ALTER_CONFIGS, configs), step)):
+            both = back(steps, live).desired.topics["t"].topic
+            assert (both.configs, both.replica_assignments) == ({}, old)
+    gone = ClusterState("cluster")
+    for one in (step, Step(Phase.ALTER_CONFIGS, Update(TopicConfigs("t", {"a": None}), TopicConfigs("t", {"a": "1"})))):
+        found = back((one,), gone)
+        assert (len(found.kept), found.desired.topics) == (1, {})
+        assert "no longer exists" in found.kept[0]
+
+
+def test_a_topic_that_went_comes_back_unless_somebody_made_it_again_and_one_that_came_goes() -> None:
+    was = Topic("t", 2, 1, {"flush.ms": "9"}, "A", ((1,), (2,)))
+    gone = Step(Phase.DELETE_TOPIC, Delete(was))
+    found = back((gone,), ClusterState("cluster"))
+    assert found.desired.topics["t"].topic == replace(was, topic_id=None, replica_assignments=None)
+    assert not found.desired.topics["t"].absent
+    again = back((gone,), ClusterState("cluster", topics={"t": replace(was, topic_id="B")}))
+    assert (again.kept, again.desired.topics) == (("topic t stays: somebody has created it again",), {})
+    came = back((Step(Phase.CREATE_TOPIC, Create(Topic("t", 2, 1))),), ClusterState("cluster", topics={"t": was}))
+    assert came.desired.topics["t"].absent
+    assert came.kept == ()
