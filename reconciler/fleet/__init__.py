@@ -17,8 +17,10 @@ from reconciler.fleet.drift import (
     partial_drift_text,
 )
 from reconciler.fleet.gates import (
+    UNKNOWN,
     ApplyRecord,
     Gate,
+    add_record,
     apply_record_text,
     failures_exceeded,
     gate_after,
@@ -73,6 +75,7 @@ __all__ = [
     "COLUMNS",
     "SAME_CLUSTER",
     "TEXT_COLUMNS",
+    "UNKNOWN",
     "ApplyRecord",
     "Bucket",
     "BucketPair",
@@ -95,6 +98,7 @@ __all__ = [
     "ScopeMembership",
     "UnknownFleetError",
     "Wave",
+    "add_record",
     "apply_record_text",
     "binding_of",
     "bucket_count",

@@ -4,11 +4,15 @@ A cluster is finished if an apply of exactly its plan succeeded.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from reconciler.codec import ANY_TEXT, COUNT, NUMBER, TEXT, Record, SchemaError, compact, field, load, record
 from reconciler.dataclass import dataclass
 from reconciler.fleet.proposal import FleetPlan, Member, PlannedWave
+
+#: The reason of an apply whose process said nothing: it may have performed steps.
+UNKNOWN: Final = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,22 @@ class Gate:
 
 def latest(records: Iterable[ApplyRecord]) -> dict[tuple[str, str], ApplyRecord]:
     """The last record of each plan, by cluster and plan id."""
-    return {(item.cluster, item.plan_id): item for item in records}
+    found: dict[tuple[str, str], ApplyRecord] = {}
+    for item in records:
+        add_record(found, item)
+    return found
+
+
+def add_record(records: dict[tuple[str, str], ApplyRecord], item: ApplyRecord) -> None:
+    """Put ``item`` in the place of the plan's record before.
+
+    Of a cluster that failed again without performing a step the time stays: else one that the gate allows to fail would
+    begin the soak time anew with each run, and no run would ever come to the next wave.
+    """
+    key = (item.cluster, item.plan_id)
+    before = records.get(key)
+    idle = not item.succeeded and not item.done and item.reason != UNKNOWN
+    records[key] = replace(item, finished=before.finished) if idle and before and not before.succeeded else item
 
 
 def pending(wave: PlannedWave, records: Mapping[tuple[str, str], ApplyRecord]) -> tuple[Member, ...]:

@@ -24,11 +24,13 @@ from reconciler.adapters.child_environment import child_environment, secret_envi
 from reconciler.adapters.spark.tasks import run_tasks
 from reconciler.dataclass import dataclass
 from reconciler.fleet import (
+    UNKNOWN,
     ApplyRecord,
     FleetPlan,
     Gate,
     Member,
     PlannedWave,
+    add_record,
     apply_record_text,
     failures_exceeded,
     gate_after,
@@ -173,7 +175,7 @@ class FleetApply:
         add_to_record(self.directory, lines)
         for record in parse_apply_records("".join(f"{line}\n" for line in lines), self.plan):
             self._began.append(record)
-            self.records[(record.cluster, record.plan_id)] = record
+            add_record(self.records, record)
             yield record
 
 
@@ -246,7 +248,7 @@ def record_of(job: MemberJob, result: Path, status: int, stopped: str) -> ApplyR
         ended = ChildResult.parse(result.read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError):
         how = f"was ended by signal {-status}" if status < 0 else f"ended with {status} and no result"
-        ended = ChildResult("unknown", f"the process {how}: its outcomes are unknown")
+        ended = ChildResult(UNKNOWN, f"the process {how}: its outcomes are unknown")
     message = f"{stopped}{ended.message}" if ended.reason else ""
     # Nobody interrupted what took too long: it failed.
     reason = WorkflowError.reason if stopped and ended.reason == INTERRUPTED else ended.reason

@@ -102,6 +102,17 @@ def test_a_gate_opens_when_the_last_cluster_has_stood_long_enough() -> None:
     assert gate.opens == 310.0
 
 
+def test_a_cluster_that_fails_again_without_a_step_does_not_begin_the_wait_anew() -> None:
+    first = [ended("a", "error", 100.0), ended("b", "", 250.0)]
+    wave = replace(WAVE, max_failures=1)
+    assert gate_after(wave, latest([*first, ended("a", "error", 900.0), ended("a", "error", 990.0)])).opens == 310.0
+    # Whatever may have changed the cluster begins it.
+    for later in (ended("a", "", 900.0), ended("a", "unknown", 900.0), replace(ended("a", "error", 900.0), done=1)):
+        assert gate_after(wave, latest([*first, later])).opens == 960.0
+    once = gate_after(wave, latest([ended("b", "", 250.0), ended("a", "error", 900.0)]))
+    assert once.opens == 960.0, "its first attempt"
+
+
 def test_failures_and_what_was_not_begun_shut_a_gate() -> None:
     assert gate_after(WAVE, latest([ended("a", "")])).unfinished == ("b",)
     assert gate_after(WAVE, latest([ended("a", "")])).shut

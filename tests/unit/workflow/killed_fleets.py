@@ -6,17 +6,19 @@ to a file: before it, in its middle where half of it can be on disk, and after i
 
 import io
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pytest
 from pyspark.sql import SparkSession
 
 from reconciler.adapters import journal_file
 from reconciler.adapters.atomic_write import write_atomically
+from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.snapshot import SnapshotCluster
 from reconciler.codec import compact
 from reconciler.model import Change
@@ -30,31 +32,56 @@ class KilledError(BaseException):
     """What ends everything: no handler of errors sees it."""
 
 
-class Life:
-    """Lets a process pass so many places; from then on every place kills it. ``sent`` keeps all changes, in order."""
+class Image(NamedTuple):
+    """What is on disk where a process was killed: ``place``, the copy, and the changes that had been sent by then."""
 
-    def __init__(self) -> None:
+    place: str
+    root: Path
+    sent: list[tuple[str, str]]
+
+
+class Life:
+    """A process whose files are below ``root``; ``sent`` keeps all changes, in order.
+
+    It passes so many places; from then on every place kills it. Or what is on disk at each place is kept as an image:
+    whatever a process does, that is all that is left of it, so one life gives all of its ends.
+    """
+
+    def __init__(self, root: Path, images_in: Path | None = None) -> None:
+        self.root, self._images_in = root, images_in
         self.left: float = float("inf")
         self.places: list[str] = []
         self.sent: list[tuple[str, str]] = []
+        self.images: list[Image] = []
 
     def begin(self, places: float) -> None:
         self.left, self.places = places, []
 
-    def at(self, place: str) -> None:
+    def at(self, place: str, half: Callable[[Path], None] = lambda _: None) -> None:
+        """A place; ``half`` puts on disk, below a root, what a kill here leaves of a write."""
         self.places.append(place)
+        if self._images_in is not None:
+            copy = Path(shutil.copytree(self.root, self._images_in / str(len(self.images))))
+            half(copy)
+            self.images.append(Image(place, copy, [*self.sent]))
         if len(self.places) > self.left:
+            if len(self.places) == self.left + 1:
+                half(self.root)
             raise KilledError(place)
 
-    @property
-    def over(self) -> bool:
-        return len(self.places) > self.left
 
-    def half(self, place: str, write: Callable[[], None]) -> None:
-        """Half a line is on disk only where the next place would kill."""
-        if len(self.places) + 1 > self.left and not self.over:
-            write()
-        self.at(place)
+class World:
+    """The life that goes on now, and the time of day, which passes a second with each process."""
+
+    def __init__(self) -> None:
+        self.life = Life(Path())
+        #: A kill ends the process of one cluster only: whoever waits for it lives on.
+        self.alone = False
+        self.now = 1_000_000.0
+
+    def begin(self, life: Life) -> Life:
+        self.life = life
+        return life
 
 
 def in_turn(
@@ -83,41 +110,46 @@ class Here:
         pass
 
 
-def watch_files(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+def watch_files(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The places are where files are written."""
     write, send = journal_file.RecordFile.write, SnapshotCluster.send
     finish, note = write_atomically, add_to_record
 
     def journal(self: journal_file.RecordFile, *records: Mapping[str, Any]) -> None:
         kind = records[0]["record"]
-        half = compact(records[0])[:30].encode()
-        life.at(f"before journal {kind}")
-        life.half(f"in journal {kind}", lambda: _ignored(os.write(self._descriptor, half)))
+        name = Path(self.path).relative_to(world.life.root.resolve())
+
+        def torn(root: Path) -> None:
+            with (root / name).open("ab") as file:
+                file.write(compact(records[0])[:30].encode())
+
+        world.life.at(f"before journal {kind}")
+        world.life.at(f"in journal {kind}", torn)
         write(self, *records)
-        life.at(f"after journal {kind}")
+        world.life.at(f"after journal {kind}")
 
     def sending(self: SnapshotCluster, changes: Sequence[Change]) -> list[Answer]:
-        life.at("before sending")
-        life.sent += [(self.path.stem, "delete" if change.after is None else "create") for change in changes]
+        world.life.at("before sending")
+        world.life.sent += [(self.path.stem, "delete" if change.after is None else "create") for change in changes]
         answers = send(self, changes)
-        life.at("after sending")
+        world.life.at("after sending")
         return answers
 
     def result(text: str, out: str) -> None:
-        life.at("before the result")
+        world.life.at("before the result")
         finish(text, out)
-        life.at("after the result")
+        world.life.at("after the result")
 
     def noting(directory: Path, lines: Sequence[str]) -> None:
-        def torn() -> None:
-            note(directory, lines)
-            file = directory / RECORD_FILE
+        def torn(root: Path) -> None:
+            note(root / directory.name, lines)
+            file = root / directory.name / RECORD_FILE
             file.write_bytes(file.read_bytes()[:-1])
 
-        life.at("before the record")
-        life.half("in the record", torn)
+        world.life.at("before the record")
+        world.life.at("in the record", torn)
         note(directory, lines)
-        life.at("after the record")
+        world.life.at("after the record")
 
     monkeypatch.setattr(journal_file.RecordFile, "write", journal)
     monkeypatch.setattr(SnapshotCluster, "send", sending)
@@ -125,18 +157,12 @@ def watch_files(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(performing, "add_to_record", noting)
     monkeypatch.setattr(performing, "run_tasks", in_turn)
     monkeypatch.setattr(performing, "ThreadPoolExecutor", Here)
+    # A process that is killed loses nothing that it wrote: that takes a machine.
+    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
-def _ignored(_: int) -> None:
-    pass
-
-
-def play_processes(life: Life, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The clusters' processes, in this one; their clusters are where ``["live"]`` says.
-
-    With ``["alone"]``, a kill ends one of them only: whoever waits for it lives on.
-    """
-    given: dict[str, Any] = {"alone": False}
+def play_processes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clusters' processes, in this one."""
 
     class Process:
         returncode = 0
@@ -145,22 +171,27 @@ def play_processes(life: Life, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
             pass
 
         def communicate(self, text: str, timeout: float) -> None:
+            world.now += 1
             with pytest.MonkeyPatch.context() as patched:
                 patched.setattr("sys.stdin", io.StringIO(text))
                 try:
-                    life.at("before the process")
+                    world.life.at("before the process")
                     child.main()
                 except KilledError:
-                    if not given["alone"]:
+                    if not world.alone:
                         raise
                     self.returncode = -9
-                    life.begin(float("inf"))
+                    world.life.begin(float("inf"))
 
     def on_snapshot(file: str, path: str, _: None, *others: Any, **more: Any) -> Any:
         name = Path(file).stem
-        return apply_plan(file, path, f"{name}=snapshot:{given['live'] / name}.json", *others, **more)
+        return apply_plan(file, path, f"{name}=snapshot:{world.life.root / 'live' / name}.json", *others, **more)
+
+    def sleep(seconds: float) -> None:
+        world.now += seconds
 
     monkeypatch.setattr(child, "apply_plan", on_snapshot)
+    monkeypatch.setattr(performing, "time", SimpleNamespace(time=lambda: world.now, sleep=sleep))
+    monkeypatch.setattr(SystemClock, "sleep", lambda _, seconds: None)
     known = {name: getattr(subprocess, name) for name in ("PIPE", "DEVNULL", "TimeoutExpired")}
     monkeypatch.setattr(performing, "subprocess", SimpleNamespace(Popen=Process, **known))
-    return given
