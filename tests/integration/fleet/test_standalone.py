@@ -3,24 +3,21 @@
 The code travels by ``spark-submit --py-files``, and while the fleet is read a worker's executor is killed.
 """
 
-import contextlib
 import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
 
 import reconciler
+from benchmarks.fleet.spark_cluster import SPARK, spark_cluster
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.adapters.spark.class_archive import archive_option
 from reconciler.adapters.spark.files import store_at
@@ -38,8 +35,6 @@ from reconciler.model import (
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]  # a master, two workers, a driver and executors: two minutes
 
-_SPARK = Path(pyspark.__file__).parent / "bin"
-_DEPLOY = "org.apache.spark.deploy"
 _COUNT = 12
 #: In one session, as on a cluster the start is most of the time: snapshot, drift, and a reading that takes a while.
 _DRIVER = """
@@ -79,47 +74,6 @@ with spark_session() as session:
     collect(session, store_at(store), sources, FleetRun("slow", "now", ()), CollectionLimits(at_once=1))
 sys.exit(0 if (taken, compared) == (0, 2) else 1)
 """
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-@contextlib.contextmanager
-def daemon(log: Path, *arguments: str, ready: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of the Spark cluster, once its log says that it is ready."""
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1"}
-    with log.open("wb") as out:
-        process = subprocess.Popen([str(_SPARK / "spark-class"), *arguments], stdout=out, stderr=out, env=environment)
-        try:
-            deadline = time.monotonic() + 90
-            while ready not in log.read_text(errors="replace"):
-                assert process.poll() is None, log.read_text(errors="replace")
-                assert time.monotonic() < deadline, log.read_text(errors="replace")
-                time.sleep(0.1)
-            yield process
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-@contextlib.contextmanager
-def spark_cluster(directory: Path) -> Iterator[tuple[str, list[int]]]:
-    """The master's address, and the workers' process ids."""
-    port = free_port()
-    url, host = f"spark://127.0.0.1:{port}", ("--host", "127.0.0.1")
-    with contextlib.ExitStack() as cluster:
-        arguments = (f"{_DEPLOY}.master.Master", *host, "--port", str(port), "--webui-port", str(free_port()))
-        cluster.enter_context(daemon(directory / "master.log", *arguments, ready="I have been elected leader"))
-        workers = []
-        for number in range(2):
-            size = ("--cores", "1", "--memory", "1g", "--work-dir", str(directory / f"work{number}"))
-            worker = (f"{_DEPLOY}.worker.Worker", *host, "--webui-port", str(free_port()), *size, url)
-            log = directory / f"worker{number}.log"
-            workers.append(cluster.enter_context(daemon(log, *worker, ready="Successfully registered with master")).pid)
-        yield url, workers
 
 
 def python_without_the_project(directory: Path) -> str:
@@ -176,7 +130,7 @@ class Ran:
             "PYSPARK_DRIVER_PYTHON": sys.executable,
         }
         with spark_cluster(self.directory) as (master, workers):
-            words = [str(_SPARK / "spark-submit"), "--master", master, "--py-files", code]
+            words = [str(SPARK / "spark-submit"), "--master", master, "--py-files", code]
             words += ["--conf", f"spark.executor.extraJavaOptions={SHORT_LIVED} {archive_option()}"]
             places = [str(self.directory / name) for name in ("driver.py", "live", "marks", "manifests")]
             where = ["--store", str(self.directory / "store"), "--output", "json"]
