@@ -1,6 +1,7 @@
 """Cluster tests by the command line: on a real broker, and on a snapshot, which holds no configs of brokers."""
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,8 +50,15 @@ def throttled(broker: Sandbox) -> Iterator[None]:
         resource = ConfigResource(ResourceType.BROKER, "1", incremental_configs=[entry])
         admin.incremental_alter_configs([resource])[resource].result(30)
 
+    def shown() -> bool:
+        asked = ConfigResource(ResourceType.BROKER, "1")
+        configs = admin.describe_configs([asked])[asked].result(30)
+        return _RATE in configs and configs[_RATE].value == "123456789"
+
     alter(AlterConfigOpType.SET, "123456789")
     try:
+        while not shown():  # a broker lags behind its controller
+            time.sleep(0.05)
         yield
     finally:
         alter(AlterConfigOpType.DELETE, None)
