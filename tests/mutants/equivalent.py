@@ -49,4 +49,34 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "True",
         "False",
     ): "of zip: `answered` answers each place once, whatever the cluster does",
+    (
+        _BINDINGS,
+        "touched_binding",
+        "change.before if isinstance(change, Delete) else None",
+        "change.before",
+    ): "no binding is updated, and what an impossible change has before is a text",
+    (
+        "reconciler/plan/coverage.py",
+        "_not_in",
+        "if not candidates: return ()",
+        "if False: return ()",
+    ): "a shortcut: of no patterns none is left over",
+    (
+        "reconciler/plan/review/proof.py",
+        "_suspicions",
+        "work.spend(1)",
+        "pass",
+    ): "a bound by which work is cut short",
+    (
+        "reconciler/plan/review/proof.py",
+        "_suspicions",
+        "moved(row) & back(other)",
+        "moved(row)",
+    ): "more is asked: the authorizers' answers decide, and whatever they call wrong is among what is asked already",
+    (
+        "reconciler/plan/review/unreviewed.py",
+        "_GainedRows.__init__",
+        "if row.principal is not None: self._zones.setdefault(row.principal, set()).add(row.region)",
+        "if True: self._zones.setdefault(row.principal, set()).add(row.region)",
+    ): "the zones of everybody else are asked for nowhere",
 }

@@ -166,12 +166,13 @@ class Running:
 
 
 def _of(site: Site, tests: dict[tuple[str, str], list[tuple[float, str]]]) -> set[tuple[float, str]]:
-    """The tests that run the function of a fault; functions within it are reached through it."""
+    """The tests that run the function of a fault, or a lambda in it; functions within it are reached through it."""
     file = str(ROOT / site.file)
     qualified = site.function.replace(".", "\0")
     found = set[tuple[float, str]]()
     for (path, name), ran in tests.items():
-        if path == file and name.replace(".<locals>.", "\0").replace(".", "\0") == qualified:
+        named = name.replace(".<locals>.<lambda>", "")
+        if path == file and named.replace(".<locals>.", "\0").replace(".", "\0") == qualified:
             found.update(ran)
     return found
 

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
+from reconciler.codec.kinds import PRUNE_FIELDS
 from reconciler.model import (
     Change,
     Create,
@@ -258,3 +260,14 @@ def test_the_place_where_two_documents_differ_is_one_where_they_do_as_deep_as_bo
         else:
             before = [*{**second, **first}][: [*{**second, **first}].index(key)]
             assert all(first.get(name, _MISSING) == second.get(name, _MISSING) for name in before)
+
+
+def test_which_kinds_are_pruned_is_written_and_read_and_bound_by_the_id() -> None:
+    plan = replace(planned(EMPTY, acl("x")), refusals=())
+    kinds = sorted(PRUNE_FIELDS.values())
+    ids = set()
+    for chosen in (frozenset(few) for count in range(len(kinds) + 1) for few in combinations(kinds, count)):
+        one = replace(plan, terms=replace(plan.terms, prune=chosen))
+        assert parse_plan(plan_text(one)).terms.prune == chosen
+        ids.add(plan_id(one))
+    assert len(ids) == 2 ** len(kinds)

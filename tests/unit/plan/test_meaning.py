@@ -17,7 +17,7 @@ from reconciler.model import (
     ResourceType,
     Selector,
 )
-from reconciler.plan import Facts, Guard, GuardAcknowledgement, Options, Plan, Request, Terms, propose
+from reconciler.plan import Facts, Guard, GuardAcknowledgement, Options, Plan, Request, Terms, propose, unreviewed
 from tests.property.transitions import DAY, declared
 from tests.unit.apply.test_perform import acl
 
@@ -202,3 +202,23 @@ def test_each_who_gains_power_over_the_cluster_is_named_once_with_the_power() ->
         refusals = refused(planned(denied, denied | wanted, Facts()))
         assert {name for _, name in refusals} == objects
         assert len(refusals) == len(objects)
+
+
+@pytest.mark.parametrize("principal", ["User:a", "User:*"])
+def test_what_is_protected_is_called_by_its_name_where_it_has_one_and_by_whom_it_is_about_elsewhere(
+    principal: str,
+) -> None:
+    who = "everybody else" if principal == "User:*" else principal
+    for selector, name in ((TOPIC, "topic `x`"), (SOMEBODY, who)):
+        (refusal,) = planned(set(), {acl("x", principal=principal)}, Facts(protect=(selector,))).refusals
+        assert (refusal.object, refusal.message) == (name, f"changes what {who} may do on topic `x`")
+
+
+def test_a_grant_to_everybody_that_nobody_reviewed_is_told_once() -> None:
+    """Also beside principals with rows of their own, whom it reaches as it does everybody."""
+    reviewed = planned({acl("z", principal="User:b")}, {acl("y"), acl("z", principal="User:b")}, Facts()).access
+    more = {acl("y"), acl("z", principal="User:b"), acl("w", principal="User:*")}
+    now = planned({acl("z", principal="User:b")}, more, Facts()).access
+    assert [(row.principal, str(row.region)) for row in unreviewed(now, reviewed)] == [(None, "topic `w`")]
+    assert [*unreviewed(reviewed, now)] == []
+    assert [*unreviewed(now, now)] == []
