@@ -79,4 +79,22 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "if row.principal is not None: self._zones.setdefault(row.principal, set()).add(row.region)",
         "if True: self._zones.setdefault(row.principal, set()).add(row.region)",
     ): "the zones of everybody else are asked for nowhere",
+    (
+        "reconciler/apply/bridges.py",
+        "BridgeLifecycle._start_polling",
+        "run.start.bindings | bindings_after(run.start.bindings, run.plan.steps)",
+        "bindings_after(run.start.bindings, run.plan.steps)",
+    ): "what is there at the start and not afterwards the plan deletes: it is among the bindings before any step",
+    (
+        "reconciler/apply/throttled_replicas.py",
+        "brokers_of",
+        "not followers or not leaders or followers.keys() != leaders.keys()",
+        "not followers or followers.keys() != leaders.keys()",
+    ): "without leaders their partitions are others than those of the followers",
+    (
+        "reconciler/apply/throttled_replicas.py",
+        "_fits",
+        "old == replicas and (not added & replicas)",
+        "old == replicas",
+    ): "no replica is both added and old, and the old ones are the replicas",
 }

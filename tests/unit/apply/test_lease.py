@@ -311,3 +311,16 @@ def test_of_two_that_meet_the_later_one_gives_way_at_once_and_the_earlier_one_wa
     with pytest.raises(LeaseHeldError, match="by run 2"):
         _lease(Met("2", 10_000), "1", clock=clock).take()
     assert 10 < clock.seconds < 15
+
+
+def test_nobody_renews_what_nobody_holds() -> None:
+    cluster = MemoryCluster(LIVE)
+    lease = _lease(cluster, "1")
+    with pytest.raises(StoppedError, match="does not hold the lease"):
+        lease.renew(cluster.state)
+    assert lease.placed == ()
+    lease.take()
+    assert lease.placed == tuple(cluster.state.bindings)
+    lease.release()
+    with pytest.raises(StoppedError, match="does not hold the lease"):
+        lease.renew(cluster.state)

@@ -22,7 +22,7 @@ from reconciler.model import (
     Update,
 )
 from reconciler.plan import Guard, GuardAcknowledgement, Plan, Request, Terms, parse_plan, plan_text, propose
-from reconciler.ports import ReadRequest
+from reconciler.ports import ClusterError, ReadRequest
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
 from tests.slow_moves import MIB, SlowMoves
@@ -240,3 +240,40 @@ def test_a_topic_that_somebody_moved_while_another_one_moved_is_not_moved_again(
     assert cluster.sent == ["t"]
     if not finished:
         assert "expected partition 0 on brokers 1, found partition 0 on brokers 3" in result.outcomes[1].message
+
+
+def test_a_move_that_somebody_turns_elsewhere_has_failed_at_once() -> None:
+    cluster = SlowMoves(topic("t", (1,)), readings=None)
+    made = plan(cluster, wish(topic("t", (2,))))
+
+    def elsewhere() -> bool:
+        if cluster.sent:
+            cluster.begin(Update(TopicReplicas("t", ((1,),)), TopicReplicas("t", ((3,),))))
+        return False
+
+    result, clock = apply(made, cluster, interrupted=elsewhere)
+    assert outcomes(result) == [(Outcome.FAILED, "changed_meanwhile")]
+    assert "partition 0 moving to brokers 3" in result.outcomes[0].message
+    assert clock.seconds < 2
+
+
+def test_while_the_cluster_cannot_be_read_nobody_knows_how_much_is_left() -> None:
+    class Unread(SlowMoves):
+        """Twice in a row a reading fails while replicas move, however often it is tried."""
+
+        failing = 0
+
+        def read(self, request: ReadRequest) -> ClusterState:
+            if self.sent and self.failing < 12:
+                self.failing += 1
+                raise ClusterError("TIMED_OUT", "no answer")
+            return super().read(request)
+
+    cluster, told = Unread(topic("t", (1,)), readings=6), Told()
+    made = plan(cluster, wish(topic("t", (2,))))
+    result, _ = apply(made, cluster, told)
+    assert outcomes(result) == [(Outcome.DONE, "")]
+    waiting = [left for text, left in zip(told.notes, told.bytes_left, strict=False) if text.startswith("waiting; ")]
+    assert waiting
+    assert set(waiting) == {0}
+    assert MIB in told.bytes_left

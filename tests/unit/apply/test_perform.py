@@ -35,6 +35,7 @@ from reconciler.model import (
 )
 from reconciler.plan import (
     DeleteLimits,
+    Facts,
     Guard,
     GuardAcknowledgement,
     Options,
@@ -358,3 +359,37 @@ def test_a_stop_is_said_once_and_not_once_a_step() -> None:
     assert sum("somebody else" in line for line in lines) == 1
     assert sum(line.startswith("  not-attempted:") for line in lines) == 10
     assert "  and 20 more not attempted" in lines
+
+
+@pytest.mark.parametrize("answer", [NO, Answer(AnswerStatus.UNKNOWN, "TIMED_OUT", "late")])
+def test_nothing_is_closed_where_what_we_need_on_the_cluster_could_not_be_created(answer: Answer) -> None:
+    """Everything after it closes the cluster, and would shut us and the brokers out."""
+    cluster = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")
+    ours, others = (
+        AclBinding(cluster, acl("x", principal=who, operation=what).entry)
+        for who, what in (("User:us", "ALTER"), ("User:a", "DESCRIBE"))
+    )
+    terms = Terms("c", default_allow=True, facts=Facts(principal="User:us"))
+    live = ClusterState("it")
+    asked = planned(live, ours, others, terms=terms)
+    words = tuple(GuardAcknowledgement(one.guard, one.object) for one in asked.refusals)
+    plan = propose(declared(frozenset({ours, others}), {}), live, terms, Request(DAY, acknowledgements=words))
+    assert [step.phase.name for step in plan.steps] == ["CREATE_FIRST", "CREATE_ALLOW"]
+    memory = MemoryCluster(live)
+    result = applied(plan, FaultyCluster(memory, [Fault("CreateAcl", ours, answer, times=99)]), live)
+    assert result.stopped == "the first phase could not be created"
+    assert [item.outcome for item in result.outcomes][1] is Outcome.NOT_ATTEMPTED
+    assert others not in memory.state.bindings
+
+
+def test_of_a_request_whose_answers_are_in_doubt_in_part_the_cluster_says_the_rest() -> None:
+    live = ClusterState("it")
+    plan = planned(live, acl("x"), acl("y"), acl("z"))
+    late = Answer(AnswerStatus.UNKNOWN, "TIMED_OUT", "late")
+    memory = MemoryCluster(live)
+    faults = [
+        Fault("CreateAcl", acl("x"), late, effect=Effect.NOW),
+        Fault("CreateAcl", acl("y"), late, effect=Effect.NEVER),
+    ]
+    result = applied(plan, FaultyCluster(memory, faults), live)
+    assert [item.outcome for item in result.outcomes] == [Outcome.DONE, Outcome.UNKNOWN, Outcome.DONE]

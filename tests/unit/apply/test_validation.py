@@ -172,3 +172,13 @@ def test_nothing_is_sent_where_a_quota_would_be_refused() -> None:
     assert "ALTER_CONFIGS on CLUSTER" in refused.value.advice
     there = live.with_listing(ClientQuota, Listing(frozenset({quota}), may_alter=False))
     assert check(plan, there, terms).findings[0].state is StepState.DONE
+
+
+def test_a_right_that_nobody_gives_is_missing_whoever_we_are() -> None:
+    """Without a principal, or with nothing that moves access, the plan can give us nothing."""
+    live = ClusterState("c")
+    cluster = Scripted(live, {"a": Answer(AnswerStatus.FAILED, "TOPIC_AUTHORIZATION_FAILED", "no")})
+    plan = planned(live, Topic("a", 1, 1), grants=[create("a")])
+    nobody = replace(plan, terms=replace(plan.terms, facts=Facts()))
+    for one in (nobody, planned(live, Topic("a", 1, 1))):
+        assert rulings(validate(one, live, cluster, StillClock()))["a"][0] is Ruling.REFUSED
