@@ -13,6 +13,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import zip_longest
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Final
@@ -68,7 +69,7 @@ class Running:
                 for name, (spent, ran) in json.loads(self._known.read_text(encoding="utf-8")).items()
             }
         new = [item for item in items if item.nodeid not in used]
-        for item, following in zip(new, [*new[1:], None], strict=True):
+        for item, following in zip_longest(new, new[1:]):
             seen = set[CodeType]()
 
             def calls(frame: FrameType, _event: str, _arg: object, seen: set[CodeType] = seen) -> None:
