@@ -11,7 +11,15 @@ import pytest
 #: Seconds of a group, or of a file with brokers or long processes of its own, and the beginnings of its files' paths.
 LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     # Three brokers and three controllers behind proxies.
-    (420, ("tests/faults/test_faults.py", "tests/faults/test_no_window.py", "tests/faults/test_reassignment.py")),
+    (
+        420,
+        (
+            "tests/faults/test_faults.py",
+            "tests/faults/test_fleet_move.py",
+            "tests/faults/test_no_window.py",
+            "tests/faults/test_reassignment.py",
+        ),
+    ),
     # One Spark session, and for one of the files both shared brokers.
     (
         400,
@@ -52,6 +60,9 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (70, ("tests/integration/apply/test_two_operators.py",)),
     (70, ("tests/security/test_rows.py",)),
     (60, ("tests/integration/ci/test_action_scripts.py",)),
+    (60, ("tests/property/test_hostile_manifests.py",)),
+    # A session of Spark of its own.
+    (60, ("tests/security/test_secrets.py",)),
     # The broker that tests of the roles share.
     (60, ("tests/integration/test_roles_on_a_broker.py",)),
     (60, ("tests/property/test_topic_convergence.py",)),
