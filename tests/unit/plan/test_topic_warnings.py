@@ -183,3 +183,12 @@ def test_of_many_acls_that_lose_their_topic_some_are_named_and_the_rest_counted(
     assert warning.endswith(rest) if named < count else " more" not in warning
     assert named == min(count, 5)
     assert (f"{count} bindings that name it stay" if count > 1 else "1 binding that names it stays") in warning
+
+
+def test_a_topic_whose_denials_alone_go_or_stay_is_told_by_its_grants() -> None:
+    grant = allow("a")
+    deny = grant._replace(entry=grant.entry._replace(permission_type=AclPermissionType.DENY))
+    live = ClusterState("c", frozenset({grant, deny}), {"a": Topic("a", 1, 1)})
+    assert not planned(live, keep=(grant,)).warnings
+    (warning,) = planned(live, keep=(deny,)).warnings
+    assert warning == "1 topic loses its last grant, only super users can use what is there: a"
