@@ -1,0 +1,190 @@
+"""Declared replicas against live ones: what moves, what waits, and what is said of what cannot move."""
+
+from itertools import product
+
+import pytest
+
+from reconciler.diff.replicas import replica_changes, topics_to_place, unfinished
+from reconciler.model import (
+    Assignments,
+    Change,
+    ClusterState,
+    DesiredState,
+    DesiredTopic,
+    Impossible,
+    Origin,
+    PartitionLayout,
+    Topic,
+    TopicReplicas,
+    Update,
+)
+from reconciler.model.layout import Layout
+
+PLACE = Origin("t.yaml", 1, 1)
+RACKS = {1: "a", 2: "b", 3: "c"}
+LIVE: Assignments = ((1, 2), (2, 3))
+
+
+def topic(assigned: Assignments | None = LIVE, factor: int | None = 2, **more: dict[str, str]) -> Topic:
+    return Topic("t", 2, factor, topic_id="id", replica_assignments=assigned, **more)
+
+
+def placed(*partitions: PartitionLayout) -> Layout:
+    return Layout(RACKS, {"t": partitions})
+
+
+def well(assigned: Assignments = LIVE, size: int = 0) -> tuple[PartitionLayout, ...]:
+    return tuple(PartitionLayout(one, frozenset(one), dict.fromkeys(one, size)) for one in assigned)
+
+
+def changes(wanted: Topic, live: Topic, layout: Layout | None, **state: str | None) -> list[Change]:
+    return list(replica_changes(wanted, live, ClusterState("c", topics={"t": live}, layout=layout, **state)))  # type: ignore[arg-type]
+
+
+ASSIGNED: list[Assignments | None] = [None, ((1, 2),), ((1, 2), (2, 3)), ((2, 1), (2, 3)), ((1, 2), (2, 3), (3, 1))]
+LIVES: list[Assignments | None] = [None, ((1, 2), (2, 3)), ((1, 2), (3,)), ((1,), (2,))]
+
+
+@pytest.mark.parametrize("declared", ASSIGNED, ids=str)
+@pytest.mark.parametrize("live", LIVES, ids=str)
+def test_replicas_differ_where_both_sides_name_a_partition_or_a_number_otherwise(
+    declared: Assignments | None, live: Assignments | None
+) -> None:
+    """What one side leaves open is no difference; a topic that is not there yet is not placed, nor one that goes."""
+    for factor, known in product((None, 1, 2), (None, 1, 2)):
+        wanted, found = topic(declared, factor), topic(live, known)
+        if live is None:
+            differs = factor is not None and known is not None and factor != known
+        elif declared is not None:
+            most = min(len(declared), len(live))
+            differs = declared[:most] != live[:most]
+        else:
+            differs = factor is not None and {len(one) for one in live} != {factor}
+        state = ClusterState("c", topics={"t": found})
+        for absent, there in product((False, True), (state, ClusterState("c"))):
+            desired = DesiredState({}, {"t": DesiredTopic(wanted, PLACE, absent=absent)})
+            expected = ["t"] if differs and not absent and there is state else []
+            assert list(topics_to_place(desired, there)) == expected
+        assert (changes(wanted, found, placed(*well())) == []) or differs
+        if not differs:
+            assert changes(wanted, found, None) == []
+
+
+def test_a_topic_with_replicas_out_of_sync_is_looked_at_though_nothing_differs() -> None:
+    state = ClusterState("c", topics={"t": topic()}, under_replicated=frozenset({"t"}))
+    assert list(topics_to_place(DesiredState({}, {"t": DesiredTopic(topic(), PLACE)}), state)) == ["t"]
+
+
+@pytest.mark.parametrize("moving", [1, 2])
+def test_a_reassignment_that_goes_on_is_told_and_none_is_started_on_top_of_it(moving: int) -> None:
+    adding = PartitionLayout((1, 2, 3), frozenset({1, 2}), adding=(3,))
+    removing = PartitionLayout((2, 3), frozenset(), removing=(3,))
+    layout = placed(adding, removing if moving == 2 else well()[1])
+    state = ClusterState("c", topics={"t": topic()}, layout=layout)
+    told = unfinished(DesiredTopic(topic(), PLACE), state)
+    assert told is not None
+    words = "1 partition" if moving == 1 else "2 partitions"
+    assert (told.subject, told.origin) == (f"topic t: the reassignment of {words} is unfinished", PLACE)
+    assert changes(topic(((3, 1), (2, 3))), topic(), layout) == []
+
+
+def test_where_nothing_moves_no_reassignment_is_told() -> None:
+    for layout in (None, placed(*well()), Layout(RACKS)):
+        assert unfinished(DesiredTopic(topic(), PLACE), ClusterState("c", layout=layout)) is None
+
+
+@pytest.mark.parametrize(("size", "copied"), [(0, 0), (1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (1 << 30, 1 << 30)])
+def test_declared_brokers_are_the_target_and_bytes_are_rounded_up(size: int, copied: int) -> None:
+    found = changes(topic(((3, 2), (2, 3))), topic(), placed(*well(size=size)))
+    before, after = TopicReplicas("t", LIVE, "id"), TopicReplicas("t", ((3, 2), (2, 3)), "id", copied)
+    assert found == [Update(before, after)]
+
+
+def test_partitions_that_are_not_declared_yet_stay_and_those_not_there_yet_are_not_moved() -> None:
+    for declared, target in ((((2, 1),), ((2, 1), (2, 3))), (((2, 1), (2, 3), (3, 1)), ((2, 1), (2, 3)))):
+        (found,) = changes(topic(declared), topic(), placed(*well()))
+        assert isinstance(found, Update)
+        assert found.after.assignments == target
+
+
+def test_what_was_half_way_when_it_was_read_first_is_no_difference() -> None:
+    assert changes(topic(), topic(((2, 1), (2, 3))), placed(*well())) == []
+
+
+def test_more_replicas_go_to_brokers_that_have_none_and_fewer_stay_where_they_are() -> None:
+    (more,) = changes(topic(None, 3), topic(), placed(*well()))
+    (fewer,) = changes(topic(None, 1), topic(), placed(*well()))
+    assert isinstance(more, Update)
+    assert isinstance(fewer, Update)
+    assert [set(one) for one in more.after.assignments] == [{1, 2, 3}] * 2
+    assert all(set(new) < set(old) for new, old in zip(fewer.after.assignments, LIVE, strict=True))
+
+
+def test_of_brokers_that_are_equally_good_the_one_with_less_of_other_topics_is_taken() -> None:
+    live = Topic("t", 1, 1, topic_id="id", replica_assignments=((1,),))
+    for busy, free in ((2, 3), (3, 2)):
+        other = Topic("o", 2, 1, replica_assignments=((busy,), (busy,)))
+        state = ClusterState("c", topics={"t": live, "o": other}, layout=placed(*well(((1,),))))
+        (found,) = replica_changes(Topic("t", 1, 2), live, state)
+        assert isinstance(found, Update)
+        assert set(found.after.assignments[0]) == {1, free}
+
+
+_OUT_OF_SYNC = "the replica of partition 0 on broker 2 is offline or out of sync"
+SICK = (PartitionLayout((1, 2), frozenset({1})), PartitionLayout((2, 3), frozenset()))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "layout", "state", "reason"),
+    [
+        (topic(None, 3), None, {}, "plan on the cluster itself: where replicas belong depends on"),
+        (topic(None, 3), None, {"layout_gap": "refused"}, "refused"),
+        (topic(None, 3), Layout(RACKS), {"layout_gap": "refused"}, "refused"),
+        (
+            topic(None, 3),
+            placed(*SICK),
+            {},
+            f"{_OUT_OF_SYNC}, and 2 more: ",
+        ),
+        (
+            topic(None, 3),
+            placed(SICK[0], *well()[1:]),
+            {},
+            f"{_OUT_OF_SYNC}: ",
+        ),
+        (topic(None, 4), placed(*well()), {}, "4 replicas need as many brokers, and the cluster has 3"),
+        (topic(((1, 9), (2, 3))), placed(*well()), {}, "no broker 9 is in the cluster"),
+        (Topic("t", 3, 3), placed(*well()), {}, "new partitions get as many replicas as the topic has"),
+        (
+            topic(None, 1, configs={"min.insync.replicas": "2"}),
+            placed(*well()),
+            {},
+            "min.insync.replicas is 2: with 1",
+        ),
+    ],
+)
+def test_why_replicas_stay_is_said(wanted: Topic, layout: Layout | None, state: dict[str, str], reason: str) -> None:
+    found = changes(wanted, topic(), layout, **state)
+    assert found
+    for one in found:
+        assert isinstance(one, Impossible)
+        assert one.reason.startswith(reason)
+
+
+@pytest.mark.parametrize("least", ["1", "2", "many"])
+def test_a_number_of_replicas_that_producers_can_write_to_is_taken(least: str) -> None:
+    """The declared minimum counts, and without one the live one; a text that is no number is the broker's to refuse."""
+    wanted = topic(None, 3, configs={"min.insync.replicas": least})
+    assert isinstance(changes(wanted, topic(configs={"min.insync.replicas": "9"}), placed(*well()))[0], Update)
+    silent = changes(topic(None, 1), topic(configs={"min.insync.replicas": "2"}), placed(*well()))
+    assert isinstance(silent[0], Impossible)
+
+
+def test_what_cannot_move_is_named_by_its_number_or_partition_by_partition() -> None:
+    def said(wanted: Topic, live: Topic) -> list[tuple[str, str, str]]:
+        return [(one.what, one.before, one.after) for one in changes(wanted, live, None) if isinstance(one, Impossible)]
+
+    assert said(topic(None, 3), topic()) == [("replication factor", "2", "3")]
+    assert said(topic(((1, 2), (3, 2))), topic()) == [("replicas of partition 1", "2, 3", "3, 2")]
+    uneven = topic(((1, 2), (2, 3, 1)), None)
+    assert said(topic(None, 2), uneven) == [("replication factor", "2 and 3", "2")]
