@@ -97,4 +97,16 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "old == replicas and (not added & replicas)",
         "old == replicas",
     ): "no replica is both added and old, and the old ones are the replicas",
+    (
+        "reconciler/diff/kinds/topic.py",
+        "_partitions",
+        "after < before",
+        "after <= before",
+    ): "as many are no difference, which was decided before",
+    (
+        "reconciler/diff/kinds/topic.py",
+        "differences",
+        "if isinstance(possible, Create): taken[collision_key(name)] = name",
+        "if True: taken[collision_key(name)] = name",
+    ): "what else is changed is there already, and so its name is taken",
 }

@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from reconciler.diff import DiffRules, compare, objection
+from reconciler.diff import DeclaredChange, DiffRules, compare, objection
 from reconciler.model import (
     AclBinding,
     Change,
@@ -132,6 +132,31 @@ def test_what_manifests_ask_for_they_do_not_object_to() -> None:
         rules, wanted = DiffRules(prune=prune), _desired(then)
         found = compare(wanted, _state(live), ALL, rules)
         assert [objection(one.change, wanted, rules) for one in found.changes] == [None] * len(found.changes)
+
+
+def test_as_many_replicas_as_declared_are_wanted_of_every_partition() -> None:
+    uneven = Update(TopicReplicas("t", ((1,), (2,))), TopicReplicas("t", ((1, 2), (3,))))
+    assert objection(uneven, _desired(DesiredTopic(Topic("t", 2, 2), PLACE)), DiffRules()) == "to be declared so"
+
+
+def test_a_reassignment_that_goes_on_is_a_difference_that_stays() -> None:
+    live = Topic("t", 1, 2, {}, "id", ((1, 2),))
+    going = Layout({1: None, 2: None}, {"t": (PartitionLayout((1, 2), frozenset({1}), adding=(2,)),)})
+    state = ClusterState("c", topics={"t": live}, layout=going)
+    found = compare(_desired(DesiredTopic(Topic("t", 1, 2), PLACE)), state, ALL, DiffRules())
+    assert (found.changes, [one.reason for one in found.skipped]) == ((), ["unfinished"])
+
+
+def test_where_every_config_is_refused_nothing_is_altered() -> None:
+    state = ClusterState("c", topics={"t": Topic("t", 1, 1)}, kafka_version=(4, 1))
+    wanted = DesiredTopic(Topic("t", 1, 1, {"segment.bytes": "5"}), PLACE)
+    found = compare(_desired(wanted), state, ALL, DiffRules())
+    assert (found.changes, [one.reason for one in found.skipped]) == ((), ["impossible"])
+
+
+def test_the_place_of_a_change_is_that_of_what_asks_for_it() -> None:
+    change = Create(Topic("t"))
+    assert (DeclaredChange(change, NOTE).origin, DeclaredChange(change).origin) == (PLACE, None)
 
 
 def test_an_impossible_change_is_nobodys_wish_and_nobody_objects() -> None:

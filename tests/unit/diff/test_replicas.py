@@ -186,5 +186,7 @@ def test_what_cannot_move_is_named_by_its_number_or_partition_by_partition() -> 
 
     assert said(topic(None, 3), topic()) == [("replication factor", "2", "3")]
     assert said(topic(((1, 2), (3, 2))), topic()) == [("replicas of partition 1", "2, 3", "3, 2")]
+    more = topic(((1, 2), (3, 2), (1, 3)))  # the partition that is not there yet is no move
+    assert said(more, topic()) == [("replicas of partition 1", "2, 3", "3, 2")]
     uneven = topic(((1, 2), (2, 3, 1)), None)
     assert said(topic(None, 2), uneven) == [("replication factor", "2 and 3", "2")]
