@@ -96,7 +96,7 @@ def declared_for(
     def applies(heading: Heading) -> bool:
         return heading.applies_to(cluster.labels) or (bool(also) and heading.applies_to(also))
 
-    documents = manifests.chosen(cluster.labels, also) if also else manifests.chosen(cluster.labels)
+    documents = manifests.chosen(cluster.labels, also)  # no labels fit only a document that is for every cluster
     table, variables = PatternTable(), Variables(cluster)
     with without_collector():
         for template in manifests.templates:

@@ -1,4 +1,4 @@
-"""Whether a plan may be performed at all: it is the one that is required, young enough, and still wanted.
+"""Whether a plan may be performed at all: it is the one that is required, signed, young enough, and still wanted.
 
 Nothing here asks the cluster; what it says is compared in ``reconciler.apply.preflight``.
 """
@@ -10,10 +10,21 @@ from reconciler.diff import objection
 from reconciler.manifest import Manifests
 from reconciler.model import DesiredState
 from reconciler.plan import Observed, Plan, StepState, Terms, describe, ids, whole_id
+from reconciler.workflow.options import ApprovalRule
 from reconciler.workflow.reasons import RequestError, StaleError
 
 #: How far the clock of the machine that planned may be ahead of ours.
 _CLOCKS_DIFFER: Final = datetime.timedelta(minutes=5)
+
+
+def check_signed(file: str, digest: str, rule: ApprovalRule | None, at: datetime.datetime) -> None:
+    """Raise :class:`NotApprovedError` where the rule asks for more signatures of a plan's file than there are."""
+    if rule is None:
+        return
+    # Few plans are signed, and cryptography takes 15 ms to import.
+    from reconciler.workflow.approving import check_approvals  # noqa: PLC0415
+
+    check_approvals(file, digest, rule, at)
 
 
 def check_ids(plan: Plan, required: str | None, *digest: str) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from reconciler.plan import Plan, Terms
 from reconciler.ports import PipelinedWriter, ReadRequest
 from reconciler.report.checks import Checks
 from reconciler.workflow.access_doubts import authorizer_doubts
-from reconciler.workflow.admission import check_age, check_guardrails, check_ids, check_wanted
+from reconciler.workflow.admission import check_age, check_guardrails, check_ids, check_signed, check_wanted
 from reconciler.workflow.apply_reasons import reasons
 from reconciler.workflow.attendant import Attendant, Unattended
 from reconciler.workflow.break_glass_marks import check_break_glass, marked, settled
@@ -148,11 +148,7 @@ def apply_plan(
         file = plan
         options = replace(options, records=options.records.next_to(file))
         plan, digest = saved_plan(file)
-        if options.approvals is not None:
-            # Few plans are signed, and cryptography takes 15 ms to import.
-            from reconciler.workflow.approving import check_approvals  # noqa: PLC0415
-
-            check_approvals(file, digest, options.approvals, now())
+        check_signed(file, digest, options.approvals, now())
     elif options.approvals is not None:
         raise UnsavedPlanError("people approve the bytes of a plan file, and this plan is not in a file")
     if plan.options.break_glass is not None and options.require_id is None and options.approvals is None:
