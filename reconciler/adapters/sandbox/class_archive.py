@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from reconciler.adapters.directory_lock import only_one
+from reconciler.adapters.process_lock import only_one
 from reconciler.adapters.sandbox.directory import remove
 from reconciler.adapters.sandbox.error import SandboxError
 from reconciler.adapters.sandbox.launch import Program

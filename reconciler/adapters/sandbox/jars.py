@@ -1,7 +1,7 @@
 """A broker's jars: resolved from Maven Central with the Ivy jar inside PySpark and Java alone, then cached.
 
-A version's directory in the cache appears by one rename when all its jars are there, so it is whole or absent, and
-two processes may fetch the same version at once.
+A version's directory in the cache appears by one rename when all its jars are there, so it is whole or absent. Of
+several processes that want the same version one fetches it, and the others wait.
 """
 
 import importlib.util
@@ -15,6 +15,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
+from reconciler.adapters.process_lock import in_turn
 from reconciler.adapters.sandbox.error import SandboxError
 from reconciler.adapters.sandbox.java import Java
 from reconciler.adapters.sandbox.places import cache_directory
@@ -40,14 +41,16 @@ def fetched_jars(what: str, wanted: tuple[Artifact, ...], directory: Path, java:
         return directory
     ivy = _ivy_jar()
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
-        fetched = _resolve(ivy, java, _JarSet(what, wanted, directory), Path(scratch))
-        try:
-            fetched.rename(directory)
-        except OSError:
-            if not directory.is_dir():  # otherwise somebody else was first, with the same jars
-                raise
+    with in_turn(directory.with_name(f".{directory.name}.lock")):
+        if not directory.is_dir():
+            _fetch(ivy, java, _JarSet(what, wanted, directory))
     return directory
+
+
+def _fetch(ivy: Path, java: Java, wish: "_JarSet") -> None:
+    directory = wish.directory
+    with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
+        _resolve(ivy, java, wish, Path(scratch)).rename(directory)
 
 
 def jar_directory() -> Path:

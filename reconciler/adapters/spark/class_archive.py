@@ -19,7 +19,7 @@ from typing import Final
 from platformdirs import PlatformDirs
 
 from reconciler.adapters.child_environment import child_environment
-from reconciler.adapters.directory_lock import only_one
+from reconciler.adapters.process_lock import only_one
 from reconciler.adapters.spark.jvm import SHORT_LIVED, spark_home
 
 #: Starting, what most sessions do, and 150 MB written. Under twenty other processes that takes a minute.

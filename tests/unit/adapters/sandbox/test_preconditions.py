@@ -3,14 +3,16 @@
 import shutil
 import socket
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from reconciler.adapters.sandbox import SandboxError, SandboxSpec, up
-from reconciler.adapters.sandbox.jars import broker_jars
-from reconciler.adapters.sandbox.java import find_java
+from reconciler.adapters.sandbox.jars import broker_jars, fetched_jars
+from reconciler.adapters.sandbox.java import Java, find_java
 from reconciler.adapters.sandbox.ports import accepts, reserved
+from reconciler.adapters.sandbox.version import Artifact
 
 
 def test_the_java_of_this_machine() -> None:
@@ -63,6 +65,25 @@ def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(SandboxError, match=r"not in the cache, and Maven Central .* cannot be reached"):
             broker_jars("4.3.1", find_java(), print)
     assert list((tmp_path / "reconciler" / "kafka").iterdir()) == []
+
+
+def test_of_several_who_want_the_same_jars_one_fetches_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    # What Ivy would do with -retrieve, its last argument: a jar below the directory of that pattern.
+    _fake_java(
+        tmp_path,
+        f'echo fetching >>"{tmp_path}/log"; for last; do :; done; d=$(dirname "$last")\n'
+        'sleep 0.2; mkdir -p "$d" "$(dirname "$d")/cache"; : >"$d/one-1.jar"',
+    )
+    java = Java(tmp_path / "bin" / "java", tmp_path, 17, "nobody", "1")
+    with ThreadPoolExecutor(4) as several:
+        wanted = [
+            several.submit(fetched_jars, "one", (Artifact("org", "one", "1"),), tmp_path / "kafka" / "one", java)
+            for _ in range(4)
+        ]
+    assert {one.result() for one in wanted} == {tmp_path / "kafka" / "one"}
+    assert (tmp_path / "log").read_text(encoding="ascii").split() == ["fetching"]
+    assert [path.name for path in (tmp_path / "kafka").iterdir()] == ["one"]
 
 
 @pytest.mark.parametrize("proxy", ["http://me:hunter2@proxy:port", "http://[::1", "proxy:99999"])
