@@ -41,7 +41,7 @@ demo: $(STAMP)
 
 ## Everything but the long tests.
 test: $(STAMP)
-	$(BIN)/python -m pytest -m "not long and not compat" -n $(WORKERS) --dist loadfile --durations 50
+	$(BIN)/python -m pytest -m "not long and not compat" --processes $(WORKERS) --durations 50
 
 ## Brokers of other makes, on franz-go's kfake; the chart by Helm's code; needs Go 1.26.
 test-compat: $(STAMP)
@@ -54,7 +54,7 @@ test-long: $(STAMP)
 
 ## The property tests on other examples in every run, and more of them. What fails here becomes an @example.
 explore: $(STAMP)
-	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest tests/property tests/unit -m "not long and not compat" -n $(WORKERS) --dist loadfile
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest tests/property tests/unit -m "not long and not compat" --processes $(WORKERS)
 
 ## Each known fault in a copy of the code; fails where no test notices it.
 mutants: $(STAMP)

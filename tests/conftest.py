@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import settings
@@ -21,6 +21,7 @@ from reconciler.adapters.sandbox import DEFAULT_VERSION, Sandbox, SandboxSpec, g
 from tests import distribution
 from tests.named_failures import NamedFailures
 from tests.prepared import end, prepared
+from tests.processes import Processes
 from tests.shared_brokers import clear
 
 if TYPE_CHECKING:
@@ -95,12 +96,14 @@ def new_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader_process, "start_reader", NEW_READER)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "run the tests in so many processes, each with brokers of its own"
+    parser.addoption("--processes", type=int, default=1, metavar="N", help=text)
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    worker = hasattr(config, "workerinput")
-    if worker or config.getoption("dist", "no") == "no":
-        gc.disable()  # while what stays is imported, see pytest_collection_finish
-    if not worker:
-        config.pluginmanager.register(NamedFailures(config))
+    gc.disable()  # while what stays is imported, see pytest_collection_finish
+    config.pluginmanager.register(NamedFailures(config))
 
 
 def pytest_collection_finish() -> None:
@@ -115,9 +118,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     distribution.longest_first(items)
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    return distribution.scheduler(config, log) if config.getoption("dist") == "loadfile" else None
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    wanted = session.config.getoption("processes")
+    if wanted < 2 or session.config.option.collectonly or session.testsfailed:
+        return None  # as pytest does it
+    Processes(session).run(wanted)
+    return True
 
 
 @pytest.fixture(scope="session")

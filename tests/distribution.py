@@ -1,10 +1,10 @@
-"""Which test files one worker runs together, and in which order: the longest first, so that all workers end together.
+"""Which test files one process runs together, and in which order: the longest first, so that all end together.
 
-What a session shares (brokers, Spark, a cluster behind proxies) each worker would start for itself: files of one group
+What a session shares (brokers, Spark, a cluster behind proxies) each process would start for itself: files of one group
 share it. A figure here that is out of date costs time and changes nothing else.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -106,34 +106,6 @@ def rank_of(path: str) -> int:
 def longest_first(items: list[pytest.Item]) -> None:
     """Bring the tests into that order, each file's own kept."""
     items.sort(key=lambda item: rank_of(_path(item.nodeid)))
-
-
-def scheduler(config: pytest.Config, log: Any) -> Any:
-    """Gives a worker that runs out of tests the next group."""
-    from xdist.scheduler import LoadFileScheduling
-
-    class Groups(LoadFileScheduling):  # type: ignore[misc]
-        def _split_scope(self, nodeid: str) -> str:
-            return group_of(_path(nodeid))
-
-        def remove_node(self, node: Any) -> str | None:
-            """The test with which a worker died; what is left of its groups goes to others.
-
-            xdist hands on all that it had. A group without a test to do is never reported, so whoever gets it waits for
-            ever, and in the end all do; and the test itself would end the next worker.
-            """
-            had = self.assigned_work.pop(node)
-            left = {name: [test for test, done in tests.items() if not done] for name, tests in had.items()}
-            crashed = next((test for tests in left.values() for test in tests), None)
-            for name, tests in left.items():
-                if again := dict.fromkeys((test for test in tests if test != crashed), False):
-                    self.workqueue[name] = again
-            for other in self.assigned_work:
-                self._reschedule(other)
-            return crashed
-
-    config.option.loadscopereorder = False  # else the group of the most tests is first, which are short ones
-    return Groups(config, log)
 
 
 def _path(nodeid: str) -> str:
