@@ -102,8 +102,8 @@ KNOWN_OF_ACCESS: Final = tuple(
         ),
         (
             "interpretation_difference.py",
-            "unchanged=overrides",
-            "unchanged=False",
+            "(zone, meets_any(zone, everyone))",
+            "(zone, False)",
             "what overrides the comparison leaves the rest unchanged",
         ),
         (
@@ -111,6 +111,60 @@ KNOWN_OF_ACCESS: Final = tuple(
             "{zone, ASTERISK_NAMES, literal(WILDCARD)} if zone.contains(ASTERISK_NAMES) else {zone}",
             "{zone}",
             "the wildcard and the names that begin with * are regions of their own",
+        ),
+        (
+            "uniform_zones.py",
+            "(hosted and any(group.hosts_on(zone) for group in hosted))",
+            "False",
+            "a zone on which a principal's entries distinguish hosts is compared host by host",
+        ),
+        (
+            "uniform_zones.py",
+            "(zone.kind != LITERAL and any(_has_parts(group, zone) for group in own))",
+            "False",
+            "a zone with entries of the principal inside it is compared part by part",
+        ),
+        (
+            "uniform_zones.py",
+            "(group.hosts_on(zone) or (zone.kind != LITERAL and _has_parts(group, zone)))",
+            "group.hosts_on(zone)",
+            "a zone with entries of User:* inside it is compared part by part",
+        ),
+        (
+            "uniform_zones.py",
+            "(group.hosts_on(zone) or (zone.kind != LITERAL and _has_parts(group, zone)))",
+            "(zone.kind != LITERAL and _has_parts(group, zone))",
+            "a zone on which entries of User:* distinguish hosts is compared host by host",
+        ),
+        (
+            "uniform_zones.py",
+            "not self._cluster_hosts and not any(of)",
+            "not self._cluster_hosts",
+            "rights on the cluster count on topics",
+        ),
+        (
+            "uniform_zones.py",
+            "not self._cluster_hosts and not any(of)",
+            "not any(of)",
+            "entries of User:* on the cluster may be for one host",
+        ),
+        (
+            "uniform_zones.py",
+            "if not all(one.coverage(kind).covers(zone) for one in self._open):",
+            "if False:",
+            "what no entry covers is divided where default-allow opens it",
+        ),
+        (
+            "uniform_zones.py",
+            'if zone.text[:1] in ("", WILDCARD):',
+            "if False:",
+            "LITERAL * does not reach every name that begins with an asterisk",
+        ),
+        (
+            "uniform_zones.py",
+            "table = own[0].tables.get(WILDCARD) if len(own) == 1 and None not in groups else None",
+            "table = own[0].tables.get(WILDCARD) if own else None",
+            "a principal's own entries may change too",
         ),
         (
             "regions.py",
