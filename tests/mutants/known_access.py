@@ -13,6 +13,7 @@ _TESTS: Final = (
     "tests/property/test_access_effective.py",
     "tests/property/test_access_opaque.py",
     "tests/property/test_access_floods.py",
+    "tests/property/test_access_uniform_zones.py",
     "tests/property/test_broker_defects.py",
     "tests/property/test_hosts.py",
 )
