@@ -51,4 +51,6 @@ class NameIndex:
 
     def at_names(self, names: NameSet) -> int:
         """The mask on a set of names, except on the narrower sets of this index."""
-        return self.at(names.text) if names.kind == LITERAL else self.under(names.text)
+        text, kind = names
+        found = self.literals.get(text) if kind == LITERAL else None
+        return self.under(text) if found is None else found

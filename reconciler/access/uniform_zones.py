@@ -9,7 +9,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.access.effects import AccessEffect, RegionEffect
 from reconciler.access.hosts import ANY_HOST
-from reconciler.access.index import BindingGroup
 from reconciler.access.interpretation import Interpretation
 from reconciler.access.name_set import LITERAL, NameSet
 from reconciler.access.names import has_names, shortest_name
@@ -36,21 +35,50 @@ class _Shared(NamedTuple):
     effects: dict[Masks, AccessEffect]
 
 
+class _OfEveryone:
+    """What principals share on one resource type: the entries of ``User:*``, and the zones that are known."""
+
+    __slots__ = ("_coverages", "_effects", "_groups", "_kind", "zones")
+
+    def __init__(self, kind: ResourceType, interpretations: Sequence[Interpretation]) -> None:
+        self._kind = kind
+        self._groups = _Groups(kind, WILDCARD_PRINCIPAL, interpretations)
+        self._coverages = [one.coverage(kind) for one in interpretations if one.default_allow]
+        self._effects: dict[Masks, dict[Masks, AccessEffect]] = {}
+        #: ``None`` for a zone that may be divided whatever a principal's own entries are.
+        self.zones: dict[NameSet, _Shared | None] = {}
+
+    def look_at(self, zone: NameSet) -> _Shared | None:
+        """Find out about a zone that is not known yet."""
+        self.zones[zone] = found = None if self._is_divided(zone) else self._shared(zone)
+        return found
+
+    def _is_divided(self, zone: NameSet) -> bool:
+        # LITERAL * does not match all names that begin with an asterisk.
+        if zone.text[:1] in ("", WILDCARD) or self._groups.divide(zone):
+            return True
+        # What no entry covers, default-allow divides by the patterns of every principal.
+        return not all(coverage.covers(zone) for coverage in self._coverages)
+
+    def _shared(self, zone: NameSet) -> _Shared:
+        effects = self._effects.setdefault(self._groups.masks(zone), {})
+        if zone.kind == LITERAL:
+            return _Shared(Region(self._kind, zone), zone.text if has_names(self._kind, zone) else None, effects)
+        return _Shared(Region(self._kind, zone), shortest_name(self._kind, zone), effects)
+
+
 class UniformZones:
     """Answers for the zones of one comparison that are certainly uniform, and for no others."""
 
-    __slots__ = ("_cluster_hosts", "_effect", "_effects", "_host", "_interpretations", "_open", "_shared")
+    __slots__ = ("_cluster_hosts", "_effect", "_everyone", "_host", "_interpretations")
 
     def __init__(self, interpretations: Iterable[Interpretation], effect: EffectOf, host: str) -> None:
         """``effect`` depends on nothing but ``interpretations``; ``host`` stands for hosts that no entry names."""
         self._interpretations = tuple(interpretations)
         self._effect = effect
-        self._effects: dict[tuple[ResourceType, tuple[int, ...]], dict[Masks, AccessEffect]] = {}
+        self._everyone: dict[ResourceType, _OfEveryone] = {}
         self._host = host
-        self._open = tuple(one for one in self._interpretations if one.default_allow)
-        self._shared: dict[ResourceType, dict[NameSet, _Shared | None]] = {}
-        groups = self._groups(ResourceType.CLUSTER, WILDCARD_PRINCIPAL)
-        self._cluster_hosts = any(group is not None and group.hosts() is not None for group in groups)
+        self._cluster_hosts = bool(_Groups(ResourceType.CLUSTER, WILDCARD_PRINCIPAL, self._interpretations).hosts)
 
     def pieces(
         self, principal: str, kind: ResourceType, zones: Iterable[NameSet]
@@ -59,31 +87,23 @@ class UniformZones:
         if not self._may_have_any(principal, kind):
             yield from (None for _ in zones)
             return
-        known = self._shared.setdefault(kind, {})
-        groups = self._groups(kind, principal)
-        # As a rule, one group: a principal's own entries are the same in every interpretation.
-        own = [group for group in dict.fromkeys(groups) if group is not None]
-        hosted = [group for group in own if group.hosts() is not None]
-        table = own[0].tables.get(WILDCARD) if len(own) == 1 and None not in groups else None
+        everyone = self._everyone.get(kind)
+        if everyone is None:
+            everyone = self._everyone[kind] = _OfEveryone(kind, self._interpretations)
+        known = everyone.zones
+        own = _Groups(kind, principal, self._interpretations)
         for zone in zones:
-            shared = known[zone] if zone in known else self._look_at(kind, zone)
-            if (
-                shared is None
-                or (hosted and any(group.hosts_on(zone) for group in hosted))
-                or (zone.kind != LITERAL and any(_has_parts(group, zone) for group in own))
-            ):
+            shared = known[zone] if zone in known else everyone.look_at(zone)
+            if shared is None or ((own.hosts or zone.kind != LITERAL) and own.divide(zone)):
                 yield None
             elif shared.name is None:
                 yield ()
             else:
-                masks = _masks_at(groups, zone) if table is None else table.at_names(zone)
+                masks = own.masks(zone)
                 effect = shared.effects.get(masks)
                 if effect is None:
                     effect = shared.effects[masks] = self._effect(principal, self._host, kind, zone)
                 yield (_new(RegionEffect, (ANY_HOST, shared.region, effect, self._host, shared.name)),)
-
-    def _groups(self, kind: ResourceType, principal: str) -> list[BindingGroup | None]:
-        return [one.index.group(kind, principal) for one in self._interpretations]
 
     def _may_have_any(self, principal: str, kind: ResourceType) -> bool:
         # Rights on CLUSTER count on topics as well, and the other way round: who has any is compared in full.
@@ -92,35 +112,34 @@ class UniformZones:
         of = (one.index.bindings(ResourceType.CLUSTER, principal) for one in self._interpretations)
         return not self._cluster_hosts and not any(of)
 
-    def _look_at(self, kind: ResourceType, zone: NameSet) -> _Shared | None:
-        """What principals share on a zone, ``None`` if it may be divided without entries of their own."""
-        found = self._shared[kind][zone] = self._compiled(kind, zone)
-        return found
 
-    def _compiled(self, kind: ResourceType, zone: NameSet) -> _Shared | None:
-        # LITERAL * does not match all names that begin with an asterisk.
-        if zone.text[:1] in ("", WILDCARD):
-            return None
-        # What no entry covers, default-allow divides by the patterns of every principal.
-        if not all(one.coverage(kind).covers(zone) for one in self._open):
-            return None
-        groups = self._groups(kind, WILDCARD_PRINCIPAL)
-        for group in groups:
-            if group is not None and (group.hosts_on(zone) or (zone.kind != LITERAL and _has_parts(group, zone))):
-                return None
-        effects = self._effects.setdefault((kind, _masks_at(groups, zone)), {})
-        if zone.kind == LITERAL:
-            return _Shared(Region(kind, zone), zone.text if has_names(kind, zone) else None, effects)
-        return _Shared(Region(kind, zone), shortest_name(kind, zone), effects)
+class _Groups:
+    """One principal's bindings on one resource type in each interpretation: as a rule the same group in all."""
 
+    __slots__ = ("_distinct", "_one", "_tables", "hosts")
 
-def _masks_at(groups: Iterable[BindingGroup | None], zone: NameSet) -> tuple[int, ...]:
-    """What entries for any host say on the names of a zone that are in no narrower set."""
-    tables = [None if group is None else group.tables.get(WILDCARD) for group in groups]
-    return tuple([0 if table is None else table.at_names(zone) for table in tables])
+    def __init__(self, kind: ResourceType, principal: str, interpretations: Sequence[Interpretation]) -> None:
+        groups = [one.index.group(kind, principal) for one in interpretations]
+        self._distinct = [group for group in dict.fromkeys(groups) if group is not None]
+        #: The groups with entries for some hosts only.
+        self.hosts = [group for group in self._distinct if group.hosts() is not None]
+        self._tables = [None if group is None else group.tables.get(WILDCARD) for group in groups]
+        self._one = self._tables[0] if len(set(self._tables)) == 1 else None
 
+    def divide(self, zone: NameSet) -> bool:
+        """Whether entries distinguish hosts or names of a zone."""
+        for group in self.hosts:
+            if group.hosts_on(zone):
+                return True
+        if zone.kind != LITERAL:
+            for group in self._distinct:
+                found = inside(group.ordered, zone)
+                if len(found) > 1 or (found and found[0] != zone):
+                    return True
+        return False
 
-def _has_parts(group: BindingGroup, zone: NameSet) -> bool:
-    """Whether entries distinguish names of a zone."""
-    found = inside(group.ordered, zone)
-    return len(found) > 1 or (len(found) == 1 and found[0] != zone)
+    def masks(self, zone: NameSet) -> Masks:
+        """What entries for any host say on the names of a zone that are in no narrower set."""
+        if self._one is not None:
+            return self._one.at_names(zone)
+        return tuple([0 if table is None else table.at_names(zone) for table in self._tables])
