@@ -12,7 +12,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.access.api_rights import CLUSTER_NAMES
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.comparison import AccessComparison, RegionEffect
+from reconciler.access.comparison import AccessComparison
+from reconciler.access.effects import RegionEffect
 from reconciler.access.hosts import Hosts
 from reconciler.access.interpretation import Interpretation
 from reconciler.access.name_set import ALL_NAMES, NameSet

@@ -7,10 +7,11 @@ else, and rows for single principals, which override them on the names they cove
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.comparison import AccessComparison, RegionEffect
+from reconciler.access.comparison import AccessComparison
+from reconciler.access.effects import RegionEffect
 from reconciler.access.hosts import Hosts
 from reconciler.access.interpretation import Interpretations
 from reconciler.access.interpretation_difference import InterpretationDifference
@@ -21,6 +22,9 @@ from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.access.work import Work
 from reconciler.dataclass import dataclass
 from reconciler.model import AclOperation
+
+# Builds a named tuple without its Python-level constructor: there is one for each row.
+_new: Final = tuple.__new__
 
 
 class Witness(NamedTuple):
@@ -51,8 +55,10 @@ class DifferenceRow:
     @property
     def order(self) -> tuple[object, ...]:
         """Sort key: by resource type, everybody else first, then by region and hosts."""
-        who = (self.principal is not None, self.principal or "")
-        return (self.region.resource_type, *who, self.region, self.hosts, sorted(self.gained), self.reading or "")
+        region, principal = self.region, self.principal
+        # The parts of the region, not itself: tuples are compared quickly, and there may be a row for each principal.
+        who, where = (principal is not None, principal or ""), (region.names, region.cuts, self.hosts)
+        return (region.resource_type, who, where, sorted(self.gained), self.reading or "")
 
 
 class AccessDifference:
@@ -166,5 +172,6 @@ def _own_rows(shift: InterpretationDifference, principal: str) -> Iterator[Diffe
 
 
 def _row(principal: str | None, example: str, piece: RegionEffect) -> DifferenceRow:
-    gained, lost = (operations_in(part) for part in piece.effect)
-    return DifferenceRow(principal, piece.hosts, piece.region, gained, lost, Witness(example, piece.host, piece.name))
+    hosts, region, (gained, lost), host, name = piece
+    witness = _new(Witness, (example, host, name))
+    return DifferenceRow(principal, hosts, region, operations_in(gained), operations_in(lost), witness)

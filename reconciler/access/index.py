@@ -94,7 +94,7 @@ def changed_keys(before: BindingGroup | None, after: BindingGroup | None, bits: 
 class Index:
     """Bindings, indexed for requests of one principal, host and name."""
 
-    __slots__ = ("_compiled", "_coverage", "_groups", "_principals", "_views", "version")
+    __slots__ = ("_compiled", "_coverage", "_groups", "_principals", "_shared", "_views", "version")
 
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
         """Group the bindings; about 0.25 s for 100,000."""
@@ -109,13 +109,19 @@ class Index:
                     groups[group_key] = [binding]
                 else:
                     group.append(binding)
-        self._setup(groups, {}, version)
+        self._setup(groups, {}, {}, version)
 
     def _setup(
-        self, groups: dict[GroupKey, list[AclBinding]], compiled: dict[GroupKey, BindingGroup], version: KafkaVersion
+        self,
+        groups: dict[GroupKey, list[AclBinding]],
+        compiled: dict[GroupKey, BindingGroup],
+        shared: dict[GroupKey, BindingGroup],
+        version: KafkaVersion,
     ) -> None:
         self._groups = groups
         self._compiled = compiled
+        #: What any index that this one comes from, or that comes from it, compiled last.
+        self._shared = shared
         self._views: dict[tuple[ResourceType, str, str], tuple[NameIndex, ...]] = {}
         self._coverage: dict[ResourceType, NameCoverage] = {}
         self._principals: dict[ResourceType, PrincipalIndex] = {}
@@ -141,7 +147,7 @@ class Index:
             if found:
                 groups[group_key] = list(found)
         copy = Index.__new__(Index)
-        copy._setup(groups, compiled, self.version)
+        copy._setup(groups, compiled, self._shared, self.version)
         return copy
 
     def __iter__(self) -> Iterator[AclBinding]:
@@ -163,7 +169,11 @@ class Index:
         group = self._compiled.get(group_key)
         # Compile on first use: most requests concern few of the principals.
         if group is None and (found := self._groups.get(group_key)) is not None:
-            group = self._compiled[group_key] = BindingGroup(found, self.version)
+            # Two states of a cluster have most groups in common, and are compared principal by principal.
+            group = self._shared.get(group_key)
+            if group is None or group.bindings is not found:
+                group = self._shared[group_key] = BindingGroup(found, self.version)
+            self._compiled[group_key] = group
         return group
 
     def view(self, resource_type: ResourceType, principal: str, host: str) -> tuple[NameIndex, ...]:

@@ -8,14 +8,15 @@ from typing import Final, TypeAlias
 
 from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC
 from reconciler.access.by_resource_type import PROBE
-from reconciler.access.comparison import AccessComparison, RegionEffect
+from reconciler.access.comparison import AccessComparison
+from reconciler.access.effects import RegionEffect
 from reconciler.access.index import changed_keys
 from reconciler.access.interpretation import Interpretation
 from reconciler.access.name_set import ALL_NAMES, NameSet
 from reconciler.access.nested_names import meets, meets_any, outermost
 from reconciler.access.operations import DENIED
 from reconciler.access.work import ROW
-from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
+from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourceType
 
 _WRITE: Final = 1 << AclOperation.WRITE | 1 << AclOperation.WRITE + DENIED
 #: Where the APIs accept a right on another type instead.
@@ -28,7 +29,17 @@ _TYPES: Final = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPI
 class InterpretationDifference:
     """The access difference in one comparison: of two interpretations, or of several pairs together."""
 
-    __slots__ = ("_answers", "_changed", "_everyone", "_hidden", "_movers", "_pairs", "comparison", "direct")
+    __slots__ = (
+        "_answers",
+        "_changed",
+        "_everyone",
+        "_hidden",
+        "_movers",
+        "_pairs",
+        "_reaching",
+        "comparison",
+        "direct",
+    )
 
     def __init__(
         self, comparison: AccessComparison, pairs: Sequence[InterpretationPair], hidden: frozenset[str]
@@ -37,7 +48,7 @@ class InterpretationDifference:
         self.comparison = comparison
         self._pairs = pairs
         self._hidden = hidden
-        self._answers: dict[tuple[frozenset[object], ...], list[RegionEffect]] = {}
+        self._answers: dict[tuple[frozenset[object] | None, ...], list[RegionEffect]] = {}
         # Only groups (resource type and principal) whose bindings differ need a comparison: a difference of a few
         # bindings is fast, however many the cluster has.
         changed = {group for before, after in pairs for group in before.index.changed_groups(after.index)}
@@ -47,6 +58,8 @@ class InterpretationDifference:
         # In this order, because CLUSTER asks what changes on TOPIC (see _idempotence_may_change).
         for kind in _TYPES:
             self._everyone[kind] = outermost({key for pair in pairs for key in self._everyone_keys(kind, *pair)})
+        # Of a principal whose bindings stay, nothing changes on other types.
+        self._reaching = tuple(kind for kind in _TYPES if kind in _OTHER_TYPE or self._everyone[kind])
         #: The principals whose own bindings change.
         self.direct = sorted({who for _, who in changed if ":" in who} - hidden - {WILDCARD_PRINCIPAL})
 
@@ -118,7 +131,8 @@ class InterpretationDifference:
 
     def _own_keys(self, kind: ResourceType, principal: str) -> list[NameSet]:
         groups = (interpretation.index.group(kind, principal) for interpretation in self.comparison.interpretations)
-        return sorted({key for group in groups if group is not None for key in group.ordered})
+        ordered = [group.ordered for group in dict.fromkeys(groups) if group is not None]
+        return ordered[0] if len(ordered) == 1 else sorted({key for keys in ordered for key in keys})
 
     def _has_own(self, kind: ResourceType, principal: str) -> bool:
         return any(interpretation.index.bindings(kind, principal) for interpretation in self.comparison.interpretations)
@@ -136,26 +150,37 @@ class InterpretationDifference:
             yield from self._own_pieces(principal)
             return
         entries = self._entries(principal)
-        if entries not in self._answers:
-            self._answers[entries] = list(self._own_pieces(principal))
-        self.comparison.work.spend(ROW * len(self._answers[entries]))
-        yield from self._answers[entries]
+        answer = self._answers.get(entries)
+        if answer is None:
+            answer = self._answers[entries] = list(self._own_pieces(principal))
+        self.comparison.work.spend(ROW * len(answer))
+        yield from answer
 
-    def _entries(self, principal: str) -> tuple[frozenset[object], ...]:
-        """What a principal's own bindings say, without its name."""
-        return tuple(
-            frozenset((pattern, entry[1:]) for pattern, entry in interpretation.index.bindings(kind, principal))
-            for interpretation in self.comparison.interpretations
-            for kind in _TYPES
-        )
+    def _entries(self, principal: str) -> tuple[frozenset[object] | None, ...]:
+        """What a principal's own bindings say, without its name, on the types that count."""
+        found: list[frozenset[object] | None] = []
+        for kind in self._kinds(principal):
+            last: Sequence[AclBinding] | None = None
+            for interpretation in self.comparison.interpretations:
+                bindings = interpretation.index.bindings(kind, principal)
+                # As in the interpretation before: the same list, as a rule.
+                same = bindings is last
+                found.append(None if same else frozenset([(pattern, entry[1:]) for pattern, entry in bindings]))
+                last = bindings
+        return tuple(found)
+
+    def _kinds(self, principal: str) -> tuple[ResourceType, ...]:
+        """The types that its pieces can be of, and those that decide about them."""
+        return _TYPES if principal in self._movers else self._reaching
 
     def _own_pieces(self, principal: str) -> Iterator[RegionEffect]:
-        for kind in _TYPES:
-            for zone in self._own_zones(kind, principal):
-                # Where everybody else's access changes, this principal needs a row even if its own does not change: the
-                # row says that it is an exception.
-                overrides = meets_any(zone, self._everyone[kind])
-                yield from self.comparison.pieces(principal, kind, zone, unchanged=overrides)
+        for kind in self._kinds(principal):
+            # Where everybody else's access changes, this principal needs a row even if its own does not change: the
+            # row says that it is an exception.
+            everyone = self._everyone[kind]
+            zones = [(zone, meets_any(zone, everyone)) for zone in self._own_zones(kind, principal)]
+            if zones:
+                yield from self.comparison.pieces_of_zones(principal, kind, zones)
 
     def reached(self) -> list[str]:
         """Principals whose own bindings stay but match names on which everybody else's access may change; sorted."""

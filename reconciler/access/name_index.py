@@ -27,7 +27,9 @@ class NameIndex:
             around = self.masks[parent] if parent >= 0 else 0 if text[0] == WILDCARD else self.base
             self.masks.append(rules[NameSet(text)] | around)
         literals = {names.text: mask for names, mask in rules.items() if names.kind == LITERAL}
-        self.literals = {text: mask | self.under(text) for text, mask in literals.items()}
+        # Most principals have names alone, and nothing around them.
+        wide = self.base or self.prefixes
+        self.literals = {text: mask | self.under(text) for text, mask in literals.items()} if wide else literals
         # The name * itself is the one such name that LITERAL * does match.
         if self.base:
             self.literals[WILDCARD] = self.literals.get(WILDCARD, 0) | self.under(WILDCARD) | self.base
@@ -49,4 +51,6 @@ class NameIndex:
 
     def at_names(self, names: NameSet) -> int:
         """The mask on a set of names, except on the narrower sets of this index."""
-        return self.at(names.text) if names.kind == LITERAL else self.under(names.text)
+        text, kind = names
+        found = self.literals.get(text) if kind == LITERAL else None
+        return self.under(text) if found is None else found

@@ -16,7 +16,8 @@ from typing import Final
 
 from reconciler.access.api_rights import CLUSTER_NAMES, IDEMPOTENT, ON_EVERY_TOPIC, permitted_by_api
 from reconciler.access.by_resource_type import PROBE, may_on_some_resource
-from reconciler.access.comparison import NO_EFFECT, AccessComparison, AccessEffect
+from reconciler.access.comparison import AccessComparison
+from reconciler.access.effects import NO_EFFECT, AccessEffect
 from reconciler.access.index import BindingGroup
 from reconciler.access.interpretation import Interpretation, Interpretations
 from reconciler.access.name_set import NameSet, literal

@@ -13,6 +13,7 @@ _TESTS: Final = (
     "tests/property/test_access_effective.py",
     "tests/property/test_access_opaque.py",
     "tests/property/test_access_floods.py",
+    "tests/property/test_access_uniform_zones.py",
     "tests/property/test_broker_defects.py",
     "tests/property/test_hosts.py",
 )
@@ -102,8 +103,8 @@ KNOWN_OF_ACCESS: Final = tuple(
         ),
         (
             "interpretation_difference.py",
-            "unchanged=overrides",
-            "unchanged=False",
+            "(zone, meets_any(zone, everyone))",
+            "(zone, False)",
             "what overrides the comparison leaves the rest unchanged",
         ),
         (
@@ -111,6 +112,60 @@ KNOWN_OF_ACCESS: Final = tuple(
             "{zone, ASTERISK_NAMES, literal(WILDCARD)} if zone.contains(ASTERISK_NAMES) else {zone}",
             "{zone}",
             "the wildcard and the names that begin with * are regions of their own",
+        ),
+        (
+            "uniform_zones.py",
+            "            if group.hosts_on(zone):",
+            "            if False:",
+            "a zone on which entries distinguish hosts is compared host by host",
+        ),
+        (
+            "uniform_zones.py",
+            "            if shared is None or ((own.hosts or zone.kind != LITERAL) and own.divide(zone)):",
+            "            if shared is None:",
+            "a zone that a principal's own entries divide is compared part by part",
+        ),
+        (
+            "uniform_zones.py",
+            "or self._groups.divide(zone)",
+            "",
+            "a zone that entries of User:* divide is compared part by part",
+        ),
+        (
+            "uniform_zones.py",
+            "if len(found) > 1 or (found and found[0] != zone):",
+            "if len(found) > 1:",
+            "one entry inside a zone divides it",
+        ),
+        (
+            "uniform_zones.py",
+            "not self._cluster_hosts and not any(of)",
+            "not self._cluster_hosts",
+            "rights on the cluster count on topics",
+        ),
+        (
+            "uniform_zones.py",
+            "not self._cluster_hosts and not any(of)",
+            "not any(of)",
+            "entries of User:* on the cluster may be for one host",
+        ),
+        (
+            "uniform_zones.py",
+            "return not all(coverage.covers(zone) for coverage in self._coverages)",
+            "return False",
+            "what no entry covers is divided where default-allow opens it",
+        ),
+        (
+            "uniform_zones.py",
+            'if zone.text[:1] in ("", WILDCARD) or',
+            "if",
+            "LITERAL * does not reach every name that begins with an asterisk",
+        ),
+        (
+            "uniform_zones.py",
+            "self._tables[0] if len(set(self._tables)) == 1 else None",
+            "self._tables[0]",
+            "a principal's own entries may change too",
         ),
         (
             "regions.py",
