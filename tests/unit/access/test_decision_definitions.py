@@ -17,6 +17,7 @@ from reconciler.access import (
     supported,
 )
 from reconciler.access.evidence import Note
+from reconciler.access.operations import ENTRY_MASKS, entry_mask
 from reconciler.model import (
     AclBinding,
     AclOperation,
@@ -302,11 +303,24 @@ def test_an_idempotent_producer_is_explained_by_write_on_some_topic() -> None:
     found = explain(authorizer, ask)
     assert found.instead == authorizer.authorize_by_resource_type("User:a", "10.0.0.1", _O.WRITE, _T.TOPIC)
     assert (found.decision.allowed, found.allowed) == (False, True)
-    for other in (ask._replace(operation=_O.CREATE), ask._replace(resource_type=_T.GROUP, operation=_O.DELETE)):
-        assert explain(authorizer, other).instead is None
-    for operation in (_O.CREATE, _O.DELETE, _O.READ):
-        instead = explain(authorizer, ask._replace(operation=operation, resource_type=_T.TOPIC)).instead
-        assert (instead is not None) is (operation is not _O.READ)
+    for kind in (kind for kind in _T if kind >= _T.TOPIC):
+        for operation in (operation for operation in _O if operation > _O.ALL):
+            asked = ask._replace(resource_type=kind, operation=operation)
+            by_cluster = kind is _T.TOPIC and operation in (_O.CREATE, _O.DELETE)
+            by_topic = kind is _T.CLUSTER and operation is _O.IDEMPOTENT_WRITE
+            assert (explain(authorizer, asked).instead is not None) is (by_cluster or by_topic)
+
+
+def test_the_mask_of_an_entry_has_what_it_names_and_what_it_implies() -> None:
+    for operation in (one for one in _O if one >= _O.ALL):
+        every = [one for one in _O if one > _O.ALL] if operation is _O.ALL else [operation]
+        named = sum(1 << one for one in every)
+        implied = {**dict.fromkeys(_IMPLYING, _O.DESCRIBE), _O.ALTER_CONFIGS: _O.DESCRIBE_CONFIGS}.get(operation)
+        mask = entry_mask(operation, AclPermissionType.ALLOW)
+        assert mask == named + (0 if implied is None else 1 << 32 + implied)
+        assert entry_mask(operation, AclPermissionType.DENY) == named << 16
+        for permission in (AclPermissionType.ALLOW, AclPermissionType.DENY):
+            assert ENTRY_MASKS[permission][operation] == entry_mask(operation, permission)
 
 
 def test_what_each_release_asks_for() -> None:

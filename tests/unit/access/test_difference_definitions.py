@@ -86,12 +86,14 @@ def moved(sides: Iterable[Cluster], who: str, host: str, kind: ResourceType, nam
     return new - old, old - new
 
 
-@pytest.mark.parametrize("default_allow", [False, True])
-def test_each_point_has_the_row_that_says_what_changes_there(default_allow: bool) -> None:
-    for before, after in changes(1, 130):
-        sides = [Cluster(side, (), default_allow, VERSION) for side in (before, after)]
-        old = Authorizer(before, (), default_allow, VERSION)
+@pytest.mark.parametrize("default_allow", [(False, False), (True, True), (False, True), (True, False)])
+def test_each_point_has_the_row_that_says_what_changes_there(default_allow: tuple[bool, bool]) -> None:
+    for before, after in changes(1, 60):
+        sides = [Cluster(side, (), on, VERSION) for side, on in zip((before, after), default_allow, strict=True)]
+        old = Authorizer(before, (), default_allow[0], VERSION)
         new = old.with_changes(set(after) - set(before), set(before) - set(after))
+        if len({*default_allow}) > 1:
+            new = Authorizer(after, (), default_allow[1], VERSION)
         difference = compare_access(old, new)
         rows = all_rows(difference)
         changed = False
@@ -122,6 +124,9 @@ def test_each_point_has_the_row_that_says_what_changes_there(default_allow: bool
         reached = difference.reached_principals()
         assert reached == sorted(set(reached))
         assert not set(reached) & direct
+        # Only everybody's bindings, or under default-allow names that come to be covered, reach anybody else.
+        everybody = any(one.entry.principal == "User:*" for one in set(before) ^ set(after))
+        assert not reached or everybody or any(default_allow)
         assert {row.principal for row in difference.reached_with_exceptions()} <= set(reached)
         for limit in range(3):
             some = {row for row in difference.reached_with_exceptions() if row.principal in reached[:limit]}

@@ -177,7 +177,14 @@ def test_a_request_is_decided_where_every_truth_decides_it_alike() -> None:
                 for ask in _ASKED:
                     answers = {allowed_plainly(world, ask) for world in worlds}
                     expected = answers.pop() if len(answers) == 1 else None
-                    found = authorizer.authorize(*ask).allowed
+                    decision = authorizer.authorize(*ask)
+                    found = decision.allowed
+                    plain = Authorizer(beside, ["User:s"], default_allow is True, (4, 3)).authorize(*ask)
+                    if found is plain.allowed:
+                        assert (decision.rule, decision.bindings) == (plain.rule, plain.bindings)
+                    else:
+                        assert decision.rule in ("undecided", "default_deny")
+                        assert decision.bindings == ()
                     # Open by default, an entry may close a name to others and open it to its own principal: both at
                     # once is more than one truth.
                     assert found is expected or (found is None and default_allow is not False), (entry, beside, ask)
