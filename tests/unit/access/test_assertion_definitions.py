@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
+from unittest.mock import patch
 
 import pytest
 
@@ -21,6 +22,7 @@ from reconciler.access import (
     only_admins,
 )
 from reconciler.access.evidence import Note
+from reconciler.access.grants import OperationGrant
 from reconciler.access.principal_selection import Principals, is_glob
 from reconciler.access.remediation import suggest_fix
 from reconciler.model import (
@@ -340,6 +342,32 @@ def test_the_lines_of_the_manifests_are_told_once() -> None:
     for notes, expected in cases:
         found = check(nobody, Authorizer([first, second], notes=notes))
         assert (found.bindings, found.origins) == ((first, second), expected)
+
+
+def test_what_is_denied_to_everybody_or_granted_to_the_exempt_alone_needs_no_search() -> None:
+    grants = [f"TOPIC:L:a{n} User:{n}@* ALLOW READ" for n in range(9)]
+    groups = [f"GROUP:L:*{n} User:{n}@* ALLOW READ" for n in range(9)]
+    nobody = Assertion("n", AssertionKind.MUST_NOT, frozenset({_O.READ}), (pattern("TOPIC:P:a"),))
+    every = replace(nobody, patterns=(pattern("GROUP:L:*"),))
+    exempt = replace(nobody, excluded=tuple(f"User:{n}" for n in range(9)))
+    for assertion, texts, tried in (
+        (nobody, [*grants, "TOPIC:P:a User:*@* DENY READ"], False),
+        (nobody, [*grants, "TOPIC:L:* User:*@* DENY ALL"], False),
+        (nobody, [*grants, "TOPIC:L:* User:*@* DENY WRITE"], True),
+        (nobody, [*grants, "TOPIC:P:a User:*@10.0.0.1 DENY READ"], True),
+        (nobody, [*grants, "TOPIC:P:a User:1@* DENY READ"], True),
+        (exempt, grants, False),
+        (replace(exempt, excluded=exempt.excluded[1:]), grants, True),
+        # Names that begin with an asterisk are in no wildcard.
+        (every, [*groups, "GROUP:L:* User:*@* DENY READ"], True),
+        (every, [*groups, "GROUP:L:* User:*@* DENY READ", "GROUP:P:* User:*@* DENY READ"], False),
+        (replace(nobody, patterns=(pattern("TOPIC:L:*"),)), [*grants, "TOPIC:L:* User:*@* DENY READ"], False),
+    ):
+        zone = OperationGrant.zone
+        with patch.object(OperationGrant, "zone", autospec=True, side_effect=zone) as counted:
+            found = check(assertion, Authorizer(bindings(*texts)))
+        assert (counted.call_count > 0) is tried, texts
+        assert found.outcome is (_FAIL if tried else _PASS)
 
 
 def test_globs_select_the_known_principals_that_they_match() -> None:

@@ -22,10 +22,10 @@ from reconciler.access import possible as guessing
 from reconciler.access.api_rights import permitted_by_api
 from reconciler.access.comparison import AccessComparison
 from reconciler.access.hosts import Hosts
-from reconciler.access.name_set import ALL_NAMES
+from reconciler.access.name_set import ALL_NAMES, literal
 from reconciler.access.work import ROW, Work, work_for
 from reconciler.model import AclBinding, AclOperation, OpaqueBinding, ResourceType
-from tests.property.access_naive import Cluster, reach
+from tests.property.access_naive import Ask, Cluster, allowed_plainly, on_some_resource, reach
 from tests.unit.access.bindings import binding, bindings, pattern
 
 _O, _T = AclOperation, ResourceType
@@ -161,6 +161,50 @@ def test_what_a_guess_leaves_open_is_a_perhaps() -> None:
         ("topics starting with `a`", "perhaps"),
     }
     assert compare_access(before, before).is_empty
+    # It comes, or goes.
+    for sides in (
+        (before, Authorizer([])),
+        (Authorizer([]), before),
+        (before, Authorizer(bindings("TOPIC:L:a User:a@* ALLOW READ"))),
+    ):
+        assert {row.reading for row in compare_access(*sides).rows} <= {None, "perhaps"}
+    allowing = Authorizer([], opaque=[OpaqueBinding("a", "User:a", "*", 2, 3, None, 3)])
+    for sides, moved_ in (((allowing, Authorizer([])), "lost"), ((Authorizer([]), allowing), "gained")):
+        rows = compare_access(*sides).rows
+        assert {row.reading for row in rows} == {"perhaps"}
+        assert any(getattr(row, moved_) for row in rows)
+
+
+def test_principals_with_the_same_entries_share_an_answer() -> None:
+    def asked(count: int) -> int:
+        held = [binding(f"TOPIC:L:a User:{n}@* ALLOW READ") for n in range(count)]
+        before = Authorizer(held, (), False, VERSION)
+        after = before.with_changes(bindings("TOPIC:P:a User:*@* ALLOW READ"))
+        with patch.object(comparing, "permitted_by_api", side_effect=permitted_by_api) as counted:
+            rows = compare_access(before, after).reached_with_exceptions()
+        assert {row.principal for row in rows} == {f"User:{n}" for n in range(count)}
+        return counted.call_count
+
+    assert asked(20) == asked(2) == asked(1)
+
+
+def test_what_the_apis_permit_is_what_the_entries_do_and_what_other_resources_do() -> None:
+    names = {_T.TOPIC: ("a", "ab"), _T.GROUP: ("a", "*x"), _T.CLUSTER: ("kafka-cluster",)}
+    every = [operation for operation in _O if operation > _O.ALL]
+    for held, _ in changes(8, 40):
+        for default_allow in (False, True):
+            cluster = Cluster(held, (), default_allow, VERSION)
+            interpretation = Authorizer(held, (), default_allow, VERSION).interpretations.least
+            for who, host, kind in product(ASKERS, HOSTS[:2], names):
+                for name in names[kind]:
+                    found = permitted_by_api(interpretation, who, host, kind, literal(name))
+                    expected = {one for one in every if allowed_plainly(cluster, Ask(who, host, one, kind, name))}
+                    if kind is _T.TOPIC:
+                        asks = [Ask(who, host, one, _T.CLUSTER, "kafka-cluster") for one in (_O.CREATE, _O.DELETE)]
+                        expected |= {ask.operation for ask in asks if allowed_plainly(cluster, ask)}
+                    if kind is _T.CLUSTER and on_some_resource(cluster, who, host, _O.WRITE, _T.TOPIC):
+                        expected.add(_O.IDEMPOTENT_WRITE)
+                    assert found == sum(1 << one for one in expected)
 
 
 def test_who_becomes_a_super_user_is_told_apart_from_rows() -> None:
@@ -309,15 +353,9 @@ def test_what_the_rows_of_one_zone_cost_is_what_was_asked_and_what_is_shown() ->
     assert len(everything) == 5
     alone = Work()
     comparison = AccessComparison(None, interpretation, "User:z", work=alone)
-    (row,) = comparison.pieces("User:a", _T.TOPIC, row_names("b"))
+    (row,) = comparison.pieces("User:a", _T.TOPIC, literal("b"))
     assert alone.spent == 2 + ROW
     assert (row.host, row.name, row.hosts) == ("10.0.0.1", "b", Hosts(any_host=False, listed=("10.0.0.1",)))
-
-
-def row_names(name: str):  # type: ignore[no-untyped-def]
-    from reconciler.access.name_set import literal
-
-    return literal(name)
 
 
 def test_a_limit_is_reached_by_one_more() -> None:
