@@ -295,6 +295,18 @@ def test_a_claimed_super_user_has_to_meet_it_either_way() -> None:
         assert checker.check(replace(every, hosts=("10.0.0.7",))).witness == replace_host(result.witness, "10.0.0.7")
     both = replace(able, principals=("User:c", "User:d"))
     assert Checker(nothing, claimed_super_users=["User:c"]).check(both).outcome is _FAIL
+    # Globs match whoever is said to be one, and super users.
+    for principals in (("User:?",), ("User:c*",)):
+        by_glob = Checker(nothing, claimed_super_users=["User:c"]).check(replace(able, principals=principals))
+        assert by_glob.outcome is _UNDECIDED
+        assert (
+            Checker(nothing, claimed_super_users=["User:d"]).check(replace(able, principals=("User:c*",))).outcome
+            is _PASS
+        )
+        named = replace(every, principals=principals)
+        assert Checker(Authorizer([], ["User:c"])).check(named).outcome is _FAIL
+        assert Checker(nothing, ["User:c"]).check(replace(able, principals=principals)).outcome is _FAIL
+        assert Checker(nothing).check(replace(able, principals=principals)).outcome is _PASS
     everybody = replace(able, principals=("User:*",))
     open_to_all = bindings("TOPIC:L:a User:*@* ALLOW READ", "TOPIC:L:a User:c@* DENY READ")
     assert Checker(Authorizer(open_to_all), claimed_super_users=["User:c"]).check(everybody).outcome is _UNDECIDED

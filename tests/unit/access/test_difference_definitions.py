@@ -237,6 +237,14 @@ def test_who_may_do_something_is_in_a_row(default_allow: bool) -> None:
         assert not any(row.operations for row in holders.lacking)
         assert not holders.lacking or None in {row.principal for row in holders.rows}
         assert list(holders.rows) == sorted(holders.rows, key=lambda row: row.order)
+        # Who has no bindings that count is like everybody else, and needs no row.
+        counting = {kind}
+        if kind is _T.TOPIC and operation is _O.CREATE:
+            counting.add(_T.CLUSTER)
+        if operation is _O.IDEMPOTENT_WRITE:
+            counting.add(_T.TOPIC)
+        own = {one.entry.principal for one in held if one.pattern.resource_type in counting}
+        assert {row.principal for row in rows} <= own | {None}
         for who, host, (of, name) in product(ASKERS, HOSTS, POINTS):
             in_question = of is kind and (
                 name.startswith(where.name) if where.pattern_type == 4 else where.name in ("*", name)

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from itertools import product
 
 from reconciler.access import Authorizer, DifferenceRow, compare_access
-from reconciler.access.work import Work
 from reconciler.model import AclBinding, AclOperation, AclPermissionType, OpaqueBinding, ResourceType
 from tests.property.access_naive import Cluster, reach
 from tests.unit.access.bindings import bindings
@@ -96,37 +95,3 @@ def test_certain_is_what_every_truth_changes_and_possible_what_one_does() -> Non
                 exact += bool(told[part]) and told[part] == some[part]
                 points += bool(told[part])
     assert exact > 0.97 * points
-
-
-#: Within the prefix ``a``. WRITE of everybody on a topic lets everybody start an idempotent producer.
-NEAR = [
-    one
-    for one in POOL
-    if one.pattern.resource_type is _T.TOPIC
-    and not one.pattern.is_wildcard
-    and (one.entry.principal != "User:*" or one.entry.operation in (_O.READ, _O.CREATE))
-]
-
-
-def test_what_has_nothing_to_do_with_a_change_costs_nothing() -> None:
-    chance = random.Random(7)
-    far = bindings(
-        *(f"TOPIC:L:z{n} User:o{n % 4}@10.0.9.{n % 5} ALLOW READ" for n in range(12)),
-        *(f"TOPIC:P:y{n} User:o{n}@* DENY WRITE" for n in range(4)),
-        *(f"GROUP:L:g{n} User:o{n}@* ALLOW READ" for n in range(12)),
-    )
-    for number in range(80):
-        held, changed = chance.sample(NEAR, chance.randrange(4)), chance.sample(NEAR, 2)
-        default_allow = number % 3 == 0
-        if default_allow:
-            # The names that such entries close are asked about for everybody.
-            changed = [one for one in changed if one.entry.principal != "User:*"]
-        costs, found = [], []
-        for others in ([], far):
-            work = Work()
-            before = Authorizer([*held, *others], (), default_allow, VERSION)
-            difference = compare_access(before, before.with_changes(changed), work=work)
-            found.append((difference.rows, difference.exceptions, difference.reached_with_exceptions()))
-            costs.append(work.spent)
-        assert found[0] == found[1]
-        assert costs[0] == costs[1], (held, changed, default_allow)
