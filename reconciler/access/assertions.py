@@ -201,17 +201,21 @@ class Checker:
         ]
         if direct:
             return min(direct, key=_rank)
-        for operation, pattern in asked:
-            name = shortest_name(pattern.resource_type, names_of(pattern))
-            if name is None:
-                continue
-            # Who may change ACLs can grant itself the operation, so the assertion does not hold.
-            powerful = search.cluster_alter(selection, hosts)
-            if powerful is not None:
-                return _as_found(powerful._replace(name=name), operation, pattern)
-            if assertion.include_super_users and (super_user := self._super_user(assertion)) is not None:
-                host = (hosts or ["192.0.2.0"])[0]
-                return _Found(AccessRequest(super_user, host, operation, pattern.resource_type, name), Via.SUPER_USER)
+        named = [
+            (name, operation, pattern)
+            for operation, pattern in asked
+            if (name := shortest_name(pattern.resource_type, names_of(pattern))) is not None
+        ]
+        if not named:
+            return None
+        name, operation, pattern = min(named, key=lambda one: len(one[0]))
+        # Who may change ACLs can grant itself the operation, so the assertion does not hold.
+        powerful = search.cluster_alter(selection, hosts)
+        if powerful is not None:
+            return _as_found(powerful._replace(name=name), operation, pattern)
+        if assertion.include_super_users and (super_user := self._super_user(assertion)) is not None:
+            host = (hosts or ["192.0.2.0"])[0]
+            return _Found(AccessRequest(super_user, host, operation, pattern.resource_type, name), Via.SUPER_USER)
         return None
 
     def _super_user(self, assertion: Assertion) -> str | None:

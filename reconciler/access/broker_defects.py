@@ -73,10 +73,6 @@ class BrokerDefects:
             return BrokerDefects(index)
         return self
 
-    def __bool__(self) -> bool:
-        """Whether there is any defect."""
-        return bool(self._unparsable or self._below)
-
     @property
     def types(self) -> frozenset[ResourceType]:
         """Resource types on which a request may fail."""

@@ -157,7 +157,7 @@ class AccessComparison:
         """
         nodes = self.nodes(principal, resource_type, zone)
         # Without names in the zone itself (an impossible topic name, for example) there are none in its parts.
-        if not nodes or nodes[0] != zone:
+        if not nodes:
             return []
         classes = self.hosts(principal, resource_type, zone) if hosts is None else hosts
         found = self._spread(principal, resource_type, nodes, classes, unchanged=unchanged)

@@ -31,8 +31,10 @@ def host_matches(text: str, host: str, version: KafkaVersion) -> bool:
     if text in (WILDCARD, host):
         return True
     found = address_range(text, version)
-    number = None if found is None else address(host)
-    return found is not None and number is not None and found.contains(number)
+    if found is None:
+        return False
+    number = address(host)
+    return number is not None and found.contains(number)
 
 
 def covers_operation(entry: AccessControlEntry, operation: AclOperation) -> bool:

@@ -30,11 +30,7 @@ def has_names(resource_type: ResourceType, key: NameSet) -> bool:
     if key.literal:
         return is_name(resource_type, key.text)
     if resource_type is ResourceType.TOPIC:
-        return (
-            key != ASTERISK_NAMES
-            and len(key.text) <= MAX_TOPIC_NAME_LENGTH
-            and _TOPIC_TEXT.fullmatch(key.text) is not None
-        )
+        return len(key.text) <= MAX_TOPIC_NAME_LENGTH and _TOPIC_TEXT.fullmatch(key.text) is not None
     return resource_type is not ResourceType.CLUSTER or key.matches(CLUSTER_NAME)
 
 

@@ -26,12 +26,13 @@ _PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
 
 def as_binding(entry: OpaqueBinding) -> AclBinding | None:
     """The binding that an entry is, or ``None`` if a code is lost or newer than this version knows."""
-    codes = (entry.resource_type, entry.pattern_type, entry.operation, entry.permission_type)
-    if None in codes or not entry.name:
-        return None
+    # No binding has the code 0, so what is lost is refused as what is newer.
+    kind, pattern_type, operation, permission = (
+        code or 0 for code in (entry.resource_type, entry.pattern_type, entry.operation, entry.permission_type)
+    )
     try:
-        pattern = ResourcePattern(ResourceType(codes[0] or 0), entry.name, PatternType(codes[1] or 0))
-        rule = AclOperation(codes[2] or 0), AclPermissionType(codes[3] or 0)
+        pattern = ResourcePattern(ResourceType(kind), entry.name, PatternType(pattern_type))
+        rule = AclOperation(operation), AclPermissionType(permission)
         return AclBinding(pattern, AccessControlEntry(entry.principal, entry.host, *rule))
     except ValueError:
         return None

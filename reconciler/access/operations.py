@@ -55,7 +55,8 @@ def permitted(mask: int) -> int:
     return (mask | mask >> IMPLIED) & ~(mask >> DENIED) & EVERY
 
 
-def _entry_mask(operation: AclOperation, permission_type: AclPermissionType) -> int:
+def entry_mask(operation: AclOperation, permission_type: AclPermissionType) -> int:
+    """The mask of one entry; see :data:`ENTRY_MASKS`."""
     named = bits([operation])
     if permission_type is AclPermissionType.DENY:
         return named << DENIED
@@ -66,7 +67,7 @@ def _entry_mask(operation: AclOperation, permission_type: AclPermissionType) -> 
 #: By permission type and operation: the mask of one entry.
 ENTRY_MASKS: Final = {
     permission_type: tuple(
-        _entry_mask(operation, permission_type) if operation >= _O.ALL else 0 for operation in AclOperation
+        entry_mask(operation, permission_type) if operation >= _O.ALL else 0 for operation in AclOperation
     )
     for permission_type in (AclPermissionType.DENY, AclPermissionType.ALLOW)
 }

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from tests.mutants.equivalent_access import EQUIVALENT_ACCESS
+
 _BINDINGS: Final = "reconciler/plan/kinds/acl.py"
 _BRIDGING: Final = "reconciler/plan/default_allow/bridging.py"
 
@@ -109,4 +111,5 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "if isinstance(possible, Create): taken[collision_key(name)] = name",
         "if True: taken[collision_key(name)] = name",
     ): "what else is changed is there already, and so its name is taken",
+    **EQUIVALENT_ACCESS,
 }

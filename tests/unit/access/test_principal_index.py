@@ -1,11 +1,13 @@
 """Whom a question about names is about: the same by looking through bindings, and by the index that comes later."""
 
 import random
+from collections.abc import Iterator
 
 from reconciler.access.index import Index
 from reconciler.access.name_coverage import NameCoverage
 from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet, literal, names_of
 from reconciler.access.operations import ASSUMED_VERSION
+from reconciler.access.principal_index import PrincipalIndex
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -43,6 +45,21 @@ def test_every_question_has_the_same_answer_first_and_later() -> None:
         both = [literal("abc"), NameSet("b"), NameSet("ab")]
         found = Index(bindings, ASSUMED_VERSION).principals(ResourceType.GROUP).meeting(both)
         assert found == index.principals(ResourceType.GROUP).meeting(both)
+
+
+def test_only_the_first_questions_look_at_every_binding() -> None:
+    asked = 0
+    pattern = ResourcePattern(ResourceType.GROUP, "a")
+
+    def holders() -> Iterator[tuple[str, list[ResourcePattern]]]:
+        nonlocal asked
+        asked += 1
+        return iter([("User:a", [pattern])])
+
+    index = PrincipalIndex(holders)
+    assert asked == 0
+    assert [index.meeting([NameSet("a")]) for _ in range(20)] == [{"User:a"}] * 20
+    assert asked == 5
 
 
 def test_coverage_is_what_some_pattern_matches() -> None:

@@ -1,0 +1,68 @@
+"""Faults of ``reconciler/access`` that change nothing that anybody may rely on, each with the reason."""
+
+from typing import Final
+
+#: As :data:`tests.mutants.equivalent.EQUIVALENT`, which has them too.
+EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
+    (
+        "reconciler/access/assertions.py",
+        "Checker.decide",
+        "search(assertion, selection, hard) if hard is not easy else None",
+        "search(assertion, selection, hard)",
+    ): ("a shortcut: the same interpretation has just been searched, and nothing was found"),
+    (
+        "reconciler/access/lint/rules/ineffective.py",
+        "_pattern_problem",
+        "return None",
+        "pass",
+    ): ("the end of the function, which returns None"),
+    (
+        "reconciler/access/remediation.py",
+        "_step",
+        "if verdict.assertion.claim is AssertionKind.MUST: return (_missing(verdict.asser …  verdict, "
+        "authorizer, principals), [])",
+        "if True: return (_missing(verdict.assertion, verdict, authorizer, principals), [])",
+    ): ("a shortcut: no grant keeps anybody from anything, so the rounds end without a remedy"),
+    (
+        "reconciler/access/remediation.py",
+        "_meeting",
+        "for kind, principal in index.group_keys() if kind is ResourceType.CLUSTER or ':' not in principal",
+        "for kind, principal in index.group_keys()",
+    ): ("more bindings are kept than bear on the assertion, which is only slower"),
+    (
+        "reconciler/access/interpretation.py",
+        "_may_be_range",
+        "'/' in binding.entry.host and address_range(binding.entry.host, RANGES_SINCE) is not None",
+        "address_range(binding.entry.host, RANGES_SINCE) is not None",
+    ): ("a shortcut: no text without a slash is a range"),
+    (
+        "reconciler/access/common_access.py",
+        "_OpenNames.edge_around",
+        "at >= 0 and self.edges[at].contains(names)",
+        "self.edges[at].contains(names)",
+    ): ("what sorts before every edge is in none, the last one neither; what is covered at all has edges"),
+    (
+        "reconciler/access/hosts.py",
+        "is_within",
+        "return False",
+        "pass",
+    ): ("a shortcut: nothing is in one of no ranges"),
+    (
+        "reconciler/access/counterexample.py",
+        "CounterexampleSearch._denied",
+        "0",
+        "1",
+    ): ("1 is the bit of no operation, let alone of a DENY"),
+    (
+        "reconciler/access/opaque.py",
+        "as_binding",
+        "code or 0",
+        "code",
+    ): ("a code that is lost is refused like 0; only its type is another"),
+    (
+        "reconciler/access/regions.py",
+        "_near",
+        "0",
+        "1",
+    ): "the caller looks whether the cut is in it: one before the first span is not",
+}

@@ -1,0 +1,191 @@
+"""Entries that lose codes, by what they may be: every truth behind each is written out, and each is decided."""
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations, product
+
+from reconciler.access import Authorizer
+from reconciler.access.opaque import as_binding, covering, widest
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    OpaqueBinding,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from tests.property.access_naive import Ask, Cluster, allowed_plainly
+from tests.unit.access.bindings import bindings
+
+_CODES = ("resource_type", "pattern_type", "operation", "permission_type")
+_TYPES = [kind for kind in ResourceType if kind >= ResourceType.TOPIC]
+_PATTERNS = (PatternType.LITERAL, PatternType.PREFIXED)
+_OPERATIONS = [operation for operation in AclOperation if operation >= AclOperation.ALL]
+_PERMISSIONS = (AclPermissionType.DENY, AclPermissionType.ALLOW)
+_LOST = [frozenset(codes) for size in range(1, 5) for codes in combinations(_CODES, size)]
+
+
+def _opaque(truth: AclBinding, lost: Iterable[str]) -> OpaqueBinding:
+    """The entry as a client reads it that loses some codes."""
+    pattern, entry = truth
+    codes = {
+        "resource_type": int(pattern.resource_type),
+        "pattern_type": int(pattern.pattern_type),
+        "operation": int(entry.operation),
+        "permission_type": int(entry.permission_type),
+    }
+    return OpaqueBinding(pattern.name, entry.principal, entry.host, **(codes | dict.fromkeys(lost)))
+
+
+def _truths(entry: OpaqueBinding) -> Iterator[AclBinding]:
+    """Every binding that it may be."""
+    kinds = [ResourceType(entry.resource_type)] if entry.resource_type is not None else _TYPES
+    patterns = [PatternType(entry.pattern_type)] if entry.pattern_type is not None else _PATTERNS
+    operations = [AclOperation(entry.operation)] if entry.operation is not None else _OPERATIONS
+    permissions = [AclPermissionType(entry.permission_type)] if entry.permission_type is not None else _PERMISSIONS
+    for kind, pattern, operation, permission in product(kinds, patterns, operations, permissions):
+        yield AclBinding(
+            ResourcePattern(kind, entry.name, pattern),
+            AccessControlEntry(entry.principal, entry.host, operation, permission),
+        )
+
+
+def _all_bindings(*names: str) -> Iterator[AclBinding]:
+    for kind, name, pattern, operation, permission in product(_TYPES, names, _PATTERNS, _OPERATIONS, _PERMISSIONS):
+        entry = AccessControlEntry("User:a", "10.0.0.1", operation, permission)
+        yield AclBinding(ResourcePattern(kind, name, pattern), entry)
+
+
+def test_an_entry_with_all_codes_is_its_binding() -> None:
+    for truth in _all_bindings("a", "*"):
+        assert as_binding(_opaque(truth, ())) == truth
+        for lost in _LOST:
+            assert as_binding(_opaque(truth, lost)) is None
+    assert as_binding(OpaqueBinding("a", "User:a", "*", 2, 3, 3, 3)) is not None
+    for place in range(4):
+        codes = [2, 3, 3, 3]
+        codes[place] = 99
+        assert as_binding(OpaqueBinding("a", "User:a", "*", *codes)) is None
+    assert as_binding(OpaqueBinding("", "User:a", "*", 2, 3, 3, 3)) is None
+
+
+def test_what_stands_for_an_entry_decides_all_that_a_truth_decides_and_keeps_what_is_known() -> None:
+    for name, lost in product(("a", "*"), _LOST):
+        for truth in (
+            AclBinding(
+                ResourcePattern(ResourceType.GROUP, name, pattern),
+                AccessControlEntry("User:a", "10.0.0.1", AclOperation.READ, permission),
+            )
+            for pattern, permission in product(_PATTERNS, _PERMISSIONS)
+        ):
+            entry = _opaque(truth, lost)
+            found = list(widest(entry))
+            assert len(set(found)) == len(found)
+            for one in found:
+                assert one.entry.principal == "User:a"
+                assert one.entry.host == "10.0.0.1"
+                for code, there in _known(one).items():
+                    assert getattr(entry, code) in (None, there) or code == "pattern_type"
+            for other in _truths(entry):
+                around = [one for one in found if _decides(one, other)]
+                # A name that begins with an asterisk and goes on is under PREFIXED alone.
+                assert around, (entry, other)
+                if other.pattern.pattern_type is PatternType.PREFIXED or other.pattern.is_wildcard is False:
+                    assert any(_reaches(one, other) for one in around), (entry, other)
+
+
+def _known(one: AclBinding) -> dict[str, int]:
+    pattern, entry = one
+    codes = (pattern.resource_type, pattern.pattern_type, entry.operation, entry.permission_type)
+    return dict(zip(_CODES, map(int, codes), strict=True))
+
+
+def _decides(one: AclBinding, truth: AclBinding) -> bool:
+    return (
+        one.pattern.resource_type is truth.pattern.resource_type
+        and one.entry.permission_type is truth.entry.permission_type
+        and one.entry.operation in (AclOperation.ALL, truth.entry.operation)
+    )
+
+
+def _reaches(one: AclBinding, truth: AclBinding) -> bool:
+    """Whether a name of the truth, and longer ones if it is a prefix, are names of the guess."""
+    name = truth.pattern.name
+    wanted = [name, name + "x"] if truth.pattern.pattern_type is PatternType.PREFIXED else [name]
+    return all(one.pattern.matches(text) for text in wanted)
+
+
+def test_an_entry_covers_for_certain_where_its_pattern_is_known() -> None:
+    for truth in (one for one in _all_bindings("a", "*") if one.entry.operation is AclOperation.READ):
+        for lost in _LOST:
+            found = [one.pattern for one in covering(_opaque(truth, lost))]
+            assert found == ([] if lost & {"resource_type", "pattern_type"} else [truth.pattern])
+        assert not list(covering(OpaqueBinding("", "User:a", "*", 2, 3, None, 3)))
+        assert not list(covering(OpaqueBinding("a", "User:a", "*", 1, 3, None, 3)))
+        assert not list(covering(OpaqueBinding("a", "User:a", "*", 2, 9, None, 3)))
+
+
+def test_a_principal_that_no_broker_parses_stands_for_everybody() -> None:
+    (found,) = widest(OpaqueBinding("a", "nobody", "*", 2, 3, None, 3))
+    assert found == bindings("TOPIC:L:a User:*@* ALLOW ALL")[0]
+
+
+def test_a_name_that_is_lost_is_every_name() -> None:
+    found = set(widest(OpaqueBinding("", "User:a", "*", 3, 3, 3, 3)))
+    assert found == set(bindings("GROUP:L:* User:a@* ALLOW READ", "GROUP:P:* User:a@* ALLOW READ"))
+
+
+#: What else the cluster has.
+_BESIDE = [
+    bindings(),
+    bindings("TOPIC:L:a User:a@* ALLOW READ"),
+    bindings("TOPIC:L:* User:a@* ALLOW ALL", "GROUP:L:a User:b@* ALLOW READ"),
+]
+_ASKED = [
+    Ask(who, host, operation, kind, name)
+    for who, host in (("User:a", "10.0.0.1"), ("User:a", "10.0.0.2"), ("User:b", "10.0.0.1"))
+    for operation, kind in (
+        (AclOperation.READ, ResourceType.TOPIC),
+        (AclOperation.DESCRIBE, ResourceType.TOPIC),
+        (AclOperation.READ, ResourceType.GROUP),
+    )
+    for name in ("a", "ab")
+]
+
+
+def test_a_request_is_decided_where_every_truth_decides_it_alike() -> None:
+    truths = [
+        AclBinding(
+            ResourcePattern(ResourceType.TOPIC, "a", pattern),
+            AccessControlEntry("User:a", "10.0.0.1", AclOperation.READ, permission),
+        )
+        for pattern, permission in product(_PATTERNS, _PERMISSIONS)
+    ]
+    for lost, beside in product(_LOST, _BESIDE):
+        for entry in dict.fromkeys(_opaque(truth, lost) for truth in truths):
+            for default_allow in (False, True, None):
+                authorizer = Authorizer(beside, ["User:s"], default_allow, (4, 3), opaque=[entry])
+                settings = (False, True) if default_allow is None else (default_allow,)
+                # Of a kind that this version does not know it may also be, and decide none of these requests.
+                apart: list[list[AclBinding]] = [[]] if lost & {"resource_type", "pattern_type"} else []
+                worlds = [
+                    Cluster([*beside, *one], (), setting)
+                    for one in ([[truth] for truth in _truths(entry)] + apart)
+                    for setting in settings
+                ]
+                for ask in _ASKED:
+                    answers = {allowed_plainly(world, ask) for world in worlds}
+                    expected = answers.pop() if len(answers) == 1 else None
+                    decision = authorizer.authorize(*ask)
+                    found = decision.allowed
+                    plain = Authorizer(beside, ["User:s"], default_allow is True, (4, 3)).authorize(*ask)
+                    if found is plain.allowed:
+                        assert (decision.rule, decision.bindings) == (plain.rule, plain.bindings)
+                    else:
+                        assert decision.rule in ("undecided", "default_deny")
+                        assert decision.bindings == ()
+                    # Open by default, an entry may close a name to others and open it to its own principal: both at
+                    # once is more than one truth.
+                    assert found is expected or (found is None and default_allow is not False), (entry, beside, ask)
+                assert authorizer.authorize("User:s", *_ASKED[0][1:]).allowed is True
