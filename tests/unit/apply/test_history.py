@@ -67,6 +67,7 @@ _NEWER: Final = {"record": "dream", "run": "a", "of": 1}
         (_NEWER, None),
         ({**_NEWER, "run": "b"}, "is not one of a journal"),
         ({**_NEWER, "run": 7}, "is not one of a journal"),
+        ({**_NEWER, "run": []}, "is not one of a journal"),
         ({**_NEWER, "record": 7}, "is not one of a journal"),
         ({**opened("b"), "format": JOURNAL_FORMAT + 1}, "was written by a newer version"),
         ({**opened("b"), "format": "2"}, "is not one of a journal"),
