@@ -112,4 +112,22 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "if True: taken[collision_key(name)] = name",
     ): "what else is changed is there already, and so its name is taken",
     **EQUIVALENT_ACCESS,
+    (
+        "reconciler/plan/review/in_force.py",
+        "_holds",
+        "row.region in regions or not any((True for _ in less([row.region], regions)))",
+        "not any((True for _ in less([row.region], regions)))",
+    ): "a shortcut: nothing is left of a region less itself",
+    (
+        "reconciler/plan/review/unreviewed.py",
+        "_within",
+        "region in others or not any((True for _ in less([region], others)))",
+        "not any((True for _ in less([region], others)))",
+    ): "a shortcut: nothing is left of a region less itself",
+    (
+        "reconciler/apply/verification.py",
+        "_lasting",
+        "for binding in bindings if not is_reserved(binding.pattern.name)",
+        "for binding in bindings",
+    ): "a shortcut: where only ours moved, access is computed, and what was found before the first step is found again",
 }

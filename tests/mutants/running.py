@@ -13,10 +13,11 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -28,6 +29,8 @@ BUDGET: Final = 60.0
 _MEMORY: Final = 6 << 30
 #: How a fork ends; with anything else it could not be put to the test.
 _SURVIVED, _NOTICED, _NOT_PUT = 0, 1, 2
+
+_CACHED: Final = type(cache(os.getpid))
 
 Function = tuple[str, str, int]  # file, qualified name, first line
 
@@ -43,6 +46,7 @@ class Running:
         self._sites, self._known, self._path, self._workers = sites, known, outcomes, workers
         self._ours = tuple(str(ROOT / package) + os.sep for package in packages)
         self._reports: list[pytest.TestReport] = []
+        self._caches: list[Any] = []
         self.outcomes: dict[Site, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -55,6 +59,8 @@ class Running:
         for thing in gc.get_objects():
             if isinstance(thing, FunctionType) and thing.__code__.co_filename.startswith(self._ours):
                 functions[_function(thing.__code__)].append(thing)
+            elif isinstance(thing, _CACHED) and str(thing.__module__).startswith("reconciler."):
+                self._caches.append(thing)
         gc.freeze()
         by_id = {item.nodeid: item for item in session.items}
         self._all(functions, used, by_id)
@@ -142,6 +148,8 @@ class Running:
             return child
         status = _NOT_PUT
         try:
+            for kept in self._caches:  # what was computed without the fault would hide it
+                kept.cache_clear()
             os.setsid()
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             resource.setrlimit(resource.RLIMIT_CPU, (int(patience), int(patience) + 1))

@@ -267,6 +267,8 @@ def test_a_denial_of_somebody_who_was_only_counted_may_not_go_either() -> None:
     live = ClusterState("cluster", frozenset({deny, *others}))
     plan = Transition(live, declared(frozenset({deny, everyone, *others}), {})).plan()
     assert plan.access.more_principals == 99
+    listed = {row.principal for row in plan.access.access_changes} | {one.principal for one in plan.access.exceptions}
+    assert len(listed - {None}) == 200
     check(plan, live, plan.terms)
     check(plan, replace(live, bindings=live.bindings | {acl("y", principal="User:q")}), plan.terms)
     with pytest.raises(StalePlanError, match="not reviewed"):
@@ -303,6 +305,7 @@ def test_a_gain_of_somebody_who_would_only_be_counted_is_stale() -> None:
     live = ClusterState("cluster", frozenset({deny, *held}))
     plan = Transition(live, declared(frozenset(held), {})).plan()
     assert (plan.access.trend, plan.access.more_principals) == ("widening", 100)
+    assert len(plan.access.access_changes) == 200
     check(plan, live, plan.terms)
     with pytest.raises(StalePlanError, match="not reviewed"):
         check(plan, replace(live, bindings=live.bindings | {acl("x", principal="User:z")}), plan.terms)

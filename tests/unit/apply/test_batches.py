@@ -39,6 +39,7 @@ def test_requests_that_delete_grow_as_the_cluster_shrinks_and_none_is_lost() -> 
     steps = [Step(Phase.DELETE_ALLOW, Delete(binding)) for binding in bindings]
     found = list(batches(Phase.DELETE_ALLOW, steps, ClusterState("c", frozenset(bindings))))
     assert [step for batch in found for step in batch] == steps
+    assert all(found), "no request is empty"
     sizes = [len(batch) for batch in found[:-1]]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1]

@@ -96,3 +96,12 @@ def test_a_bridge_that_may_still_come_is_named_among_what_may_and_a_sentinel_is_
     (said,) = doubts(run)
     assert f"among them {bridge}, which would let everybody do everything there" in said
     assert "--run run" in said
+
+
+@pytest.mark.parametrize("count", range(2))
+def test_what_a_broker_that_answers_for_too_few_leaves_out_may_still_be_there(count: int) -> None:
+    few = (Answer(AnswerStatus.DONE),) * count
+    cluster = Answering([few] * ATTEMPTS)
+    assert remove(run_on(cluster), PAIR) == PAIR
+    assert [deleted_bindings(changes) for changes in cluster.sent] == [[*PAIR]] * ATTEMPTS
+    assert remove(run_on(Answering([few])), PAIR) == ()

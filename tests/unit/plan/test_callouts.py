@@ -1,8 +1,25 @@
 """Rights on the cluster that reach further than their names say are called out, each by its own rule."""
 
-from reconciler.model import ClusterState, FactSource
-from reconciler.plan import Callout
-from reconciler.plan.review.callouts import while_super_user
+from dataclasses import replace
+from itertools import product
+from typing import Final
+
+import pytest
+
+from reconciler.access import NameSet, Region, Witness
+from reconciler.access.name_set import literal
+from reconciler.model import (
+    AclOperation,
+    ClusterState,
+    DesiredState,
+    DesiredTopic,
+    FactSource,
+    Origin,
+    ResourceType,
+    Topic,
+)
+from reconciler.plan import AccessChange, Callout
+from reconciler.plan.review.callouts import callouts, while_super_user
 from tests.unit.access.bindings import binding
 from tests.unit.apply.test_perform import planned
 
@@ -30,3 +47,149 @@ def test_a_super_user_that_only_manifests_state_is_told_as_their_word() -> None:
         one is not FactSource.MANIFESTS for one in FactSource
     ]
     assert while_super_user(FactSource.MANIFESTS) == f"{words}, which only the manifests say"
+
+
+#: The gravest first.
+GRAVITY: Final = (
+    "cluster-alter",
+    "cluster-configs",
+    "impersonation",
+    "everyone",
+    "wildcard",
+    "internal-topic",
+    "labelled",
+    "super-user",
+    "cluster",
+)
+Op: Final = AclOperation
+GAINS: Final[tuple[tuple[AclOperation, ...], ...]] = (
+    (Op.DESCRIBE,),
+    (Op.DESCRIBE, Op.DESCRIBE_CONFIGS),
+    (Op.READ, Op.DESCRIBE),
+    (Op.WRITE,),
+    (Op.CREATE_TOKENS,),
+    (Op.CLUSTER_ACTION,),
+    (Op.ALTER,),
+    (Op.ALTER, Op.ALTER_CONFIGS),
+    (Op.ALTER_CONFIGS,),
+    (Op.IDEMPOTENT_WRITE,),
+    (Op.IDEMPOTENT_WRITE, Op.DESCRIBE),
+)
+NAMES: Final = (NameSet(""), NameSet("t"), literal("t"), NameSet("__c"), literal("__consumer_offsets"))
+
+
+def row(
+    principal: str | None,
+    kind: ResourceType,
+    names: NameSet,
+    gained: tuple[AclOperation, ...],
+    reading: str | None = None,
+    source: FactSource | None = None,
+) -> AccessChange:
+    """A gain."""
+    witness = Witness("User:a", "10.0.0.1", "t")
+    return AccessChange(principal, "any host", Region(kind, names), gained, (), witness, (), 0, reading, source)
+
+
+def rules(one: AccessChange) -> set[str]:
+    """By which rules a gain stands out."""
+    kind, gained, names = one.region.resource_type, set(one.gained), one.region.names
+    found = set()
+    if one.principal in (None, "User:ANONYMOUS"):
+        found.add("everyone")
+    if (kind is ResourceType.USER and Op.CREATE_TOKENS in gained) or (
+        kind is ResourceType.CLUSTER and Op.CLUSTER_ACTION in gained
+    ):
+        found.add("impersonation")
+    if kind is ResourceType.CLUSTER and gained != {Op.IDEMPOTENT_WRITE}:
+        worst = [
+            rule
+            for rule, power in (("cluster-alter", Op.ALTER), ("cluster-configs", Op.ALTER_CONFIGS))
+            if power in gained
+        ]
+        found.add(worst[0] if worst else "cluster")
+    if kind is not ResourceType.CLUSTER and names == NameSet(""):
+        found.add("wildcard")
+    if kind is ResourceType.TOPIC and gained & {Op.READ, Op.WRITE} and names.matches("__consumer_offsets"):
+        found.add("internal-topic")
+    if one.principal is not None and one.super_user is not None:
+        found.add("super-user")
+    return found
+
+
+def test_each_gain_stands_out_by_exactly_the_rules_that_it_meets_the_gravest_first() -> None:
+    kinds = [kind for kind in ResourceType if kind >= ResourceType.TOPIC]
+    met = set()
+    for principal, kind, names, gained, reading, source in product(
+        (None, "User:ANONYMOUS", "User:a"), kinds, NAMES, GAINS, (None, "most"), (None, FactSource.MANIFESTS)
+    ):
+        one = row(principal, kind, names, gained, reading, source)
+        found = callouts([one], DesiredState())
+        assert [each.rule for each in found] == sorted(rules(one), key=GRAVITY.index), one
+        met |= rules(one)
+        for each in found:
+            assert each.principal == (principal or "everybody else")
+            who = "whoever has no ACL of its own" if principal is None and each.rule == "everyone" else each.principal
+            assert each.text.startswith(f"{who} gains") or each.text.startswith(
+                f"{who}, whoever connects without a login, gains"
+            )
+            doubtful = each.text.endswith(", depending on what is not known about the cluster")
+            always = each.rule == "super-user" or "without a login" in each.text
+            assert doubtful is (reading is not None and not always), each
+        lost = replace(one, gained=(), lost=gained)
+        assert callouts([lost], DesiredState()) == ()
+    assert met == {*GRAVITY} - {"labelled"}
+
+
+def test_harmless_gains_come_after_moments_and_those_of_everybody_are_never_harmless() -> None:
+    moment = Callout("interrupted", "User:m", "for a moment")
+    for gained, principal in product(GAINS, (None, "User:a")):
+        mild = principal is not None and {*gained} <= {Op.DESCRIBE, Op.DESCRIBE_CONFIGS}
+        one = row(principal, ResourceType.TOPIC, NameSet(""), gained)
+        found = [each.rule for each in callouts([one], DesiredState(), [moment])]
+        assert (found[0] == "interrupted") is mild, one
+        assert (found[-1] == "interrupted") is not mild, one
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 40])
+def test_what_is_said_of_many_alike_is_said_once_with_their_number(count: int) -> None:
+    who = [f"User:p{number:02}" for number in range(count)]
+    rows = [row(name, ResourceType.GROUP, NameSet(""), (Op.READ, Op.DESCRIBE)) for name in who]
+    other = row("User:z", ResourceType.GROUP, NameSet(""), (Op.DELETE,))
+    found = [each for each in callouts([*rows[::-1], other], DesiredState()) if "READ" in each.text]
+    if count < 4:
+        assert [each.principal for each in found] == who
+        return
+    (one,) = found
+    assert one.principal == who[0]
+    assert one.text == (
+        f"{count} principals gain READ on all groups, including future ones: {', '.join(who[:3])} and {count - 3} more"
+    )
+    # Of whoever connects without a login it is said in other words: that is one more.
+    both = callouts(
+        [*rows, row("User:ANONYMOUS", ResourceType.GROUP, NameSet(""), (Op.READ, Op.DESCRIBE))], DesiredState()
+    )
+    assert sum(each.rule == "everyone" for each in both) == 1
+
+
+def test_access_to_records_of_labelled_topics_is_counted_by_label() -> None:
+    place = Origin("t.yaml", 1, 1)
+    labels = {"a": {"data": "personal"}, "ab": {"data": "personal", "team": "x"}, "b": {"data": "personal"}, "c": {}}
+    topics = {name: DesiredTopic(Topic(name), place, labels=found) for name, found in labels.items()}
+    for names, gained, principal, kind in product(
+        (NameSet(""), NameSet("a"), literal("a"), literal("c"), literal("zz")),
+        GAINS,
+        (None, "User:a"),
+        (ResourceType.TOPIC, ResourceType.GROUP),
+    ):
+        found = callouts([row(principal, kind, names, gained)], DesiredState({}, topics))
+        said = {each.text for each in found if each.rule == "labelled"}
+        records = [operation.name for operation in gained if operation in (Op.READ, Op.WRITE)]
+        wanted = set()
+        for label in ("data=personal", "team=x"):
+            key, _, value = label.partition("=")
+            count = sum(names.matches(name) and own.get(key) == value for name, own in labels.items())
+            if count and records and kind is ResourceType.TOPIC:
+                noun = "1 topic" if count == 1 else f"{count} topics"
+                wanted.add(f"{principal or 'everybody else'} gains {records[0]} on {noun} with {label}")
+        assert said == wanted

@@ -7,6 +7,7 @@ import pytest
 
 from reconciler.manifest import GuardrailChange, GuardrailNotice, Meaning
 from reconciler.model import (
+    AclBinding,
     AclPermissionType,
     Change,
     ClusterState,
@@ -14,7 +15,10 @@ from reconciler.model import (
     Delete,
     Impossible,
     Listing,
+    NameSelector,
     Origin,
+    ResourceType,
+    Selector,
     Topic,
     TopicConfigs,
     TopicPartitions,
@@ -22,11 +26,22 @@ from reconciler.model import (
     Update,
 )
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.plan import Phase, Step, StepState, kind_of, touched_binding
+from reconciler.plan import (
+    Phase,
+    Step,
+    StepState,
+    created_bindings,
+    deleted_bindings,
+    is_acl_change,
+    kind_of,
+    touched_binding,
+    touched_bindings,
+)
 from reconciler.plan.guardrail_review import GuardrailReview
-from reconciler.plan.kinds.interface import PhaseContext
+from reconciler.plan.kinds.interface import Conditions, PhaseContext
 from reconciler.plan.overlap import TopicReach
 from tests.faults.scenario import acl
+from tests.unit.apply.test_kinds import EVERY as CHANGES
 
 DENY: Final = AclPermissionType.DENY
 T, NEW = Topic("t", 2, 1), Topic("n")
@@ -199,3 +214,39 @@ def test_guardrails_are_weakened_by_whatever_does_not_tighten_them_and_by_trying
         notices = tuple(GuardrailNotice(place, rule, "m") for rule in rules)
         looser = {*meanings} - {Meaning.TIGHTER}
         assert GuardrailReview(None, changes, notices).weakened is (bool(looser) or "guardrail-scope" in rules)
+
+
+def test_what_a_kind_has_nothing_of_it_says_nothing_about() -> None:
+    """Passwords, logins and secrets are of users; guards on one change, of topics and users; the rest is of none."""
+    live, conditions = ClusterState("c", frozenset({acl("x", "User:a")})), Conditions({"User:a": "a super user"})
+    for name, change in CHANGES.items():
+        kind = kind_of(change)
+        assert (bool([*kind.passwords(change)]), bool([*kind.logins(change, live)])) == (name == "user",) * 2
+        assert (kind.obstacle(change, conditions) is not None) is (name == "user")
+        assert kind.references(change) == ()
+        guarded = [str(one.guard) for one in kind.refusals(change)]
+        assert guarded == (["topic-delete"] if name == "delete topic" else [])
+        assert kind.lacking_right(live) is None
+
+
+def test_a_selection_means_a_change_by_whom_or_what_it_is_about() -> None:
+    people, groups, topics = (
+        Selector(principals=NameSelector(literal=("User:a",))),
+        Selector(resource_type=ResourceType.GROUP, names=NameSelector(literal=("g",))),
+        Selector(resource_type=ResourceType.TOPIC, names=NameSelector(literal=("t", "x", "new"))),
+    )
+    for name, change in CHANGES.items():
+        found = [kind_of(change).is_selected(change, one) for one in (people, groups, topics)]
+        mine = "acl" in name or "quota" in name or name == "user"
+        assert found == [mine, name == "group", "quota" not in name and name not in ("user", "group")], name
+
+
+@pytest.mark.parametrize("written", [LESS, MORE, *(said.change for said in EVERY[-6:])], ids=str)
+def test_a_change_of_bindings_is_told_apart_from_all_else(written: Change) -> None:
+    side = written.before if written.after is None else written.after
+    binding = side if isinstance(side, AclBinding) else None
+    assert touched_binding(written) == binding
+    assert is_acl_change(written) is (binding is not None)
+    assert created_bindings([written]) == ([binding] if binding and isinstance(written, Create) else [])
+    assert deleted_bindings([written]) == ([binding] if binding and isinstance(written, Delete) else [])
+    assert touched_bindings([written]) == ([binding] if binding else [])

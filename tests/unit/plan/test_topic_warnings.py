@@ -1,6 +1,9 @@
 """What steps on topics and on their ACLs mean for each other, and how a plan's text shows topics."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import combinations, product
+from random import Random
 
 import pytest
 
@@ -10,7 +13,9 @@ from reconciler.model import (
     AclOperation,
     AclPermissionType,
     ClusterState,
+    Create,
     Declaration,
+    Delete,
     DesiredState,
     DesiredTopic,
     FrozenMap,
@@ -21,12 +26,14 @@ from reconciler.model import (
     Topic,
     TopicUse,
 )
-from reconciler.plan import Guard, GuardAcknowledgement, Options, Plan, Request, Terms, propose
+from reconciler.plan import Guard, GuardAcknowledgement, Options, Phase, Plan, Request, Step, Terms, propose
+from reconciler.plan.review.topic_warnings import topic_warnings
 from reconciler.report.kinds.topic import use_lines
 from reconciler.report.plan_text import plan_lines
 from tests.property.transitions import DAY
 
 _PLACE = Origin("t.yaml", 1, 1)
+ALLOW, DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
 
 
 def allow(name: str, pattern_type: PatternType = PatternType.LITERAL) -> AclBinding:
@@ -192,3 +199,90 @@ def test_a_topic_whose_denials_alone_go_or_stay_is_told_by_its_grants() -> None:
     assert not planned(live, keep=(grant,)).warnings
     (warning,) = planned(live, keep=(deny,)).warnings
     assert warning == "1 topic loses its last grant, only super users can use what is there: a"
+
+
+def test_every_small_change_of_acls_and_topics_is_warned_of_as_it_reads() -> None:
+    """Orphaned bindings, and topics without a grant, against a look at each pair."""
+    random, told = Random(3), [0, 0]
+    entries = [
+        AccessControlEntry(who, "*", AclOperation.READ, kind) for who in ("User:a", "User:b") for kind in (ALLOW, DENY)
+    ]
+    patterns = [ResourcePattern(ResourceType.TOPIC, name) for name in ("a", "b", "*")]
+    patterns += [
+        ResourcePattern(ResourceType.TOPIC, "a", PatternType.PREFIXED),
+        ResourcePattern(ResourceType.GROUP, "a"),
+    ]
+    every = [AclBinding(pattern, entry) for pattern, entry in product(patterns, entries)]
+    topics = {name: Topic(name, 1, 1) for name in ("a", "ab", "b", "c")}
+    for _ in range(200):
+        before, after = (frozenset(random.sample(every, random.randint(0, 4))) for _ in range(2))
+        gone = {name for name in topics if random.random() < 0.4}
+        default_allow = random.choice((False, False, True, None))
+        changes = [Delete(binding) for binding in before - after] + [Create(binding) for binding in after - before]
+        steps = [
+            Step(Phase.DELETE_ALLOW, change) for change in (*changes, *(Delete(topics[name]) for name in sorted(gone)))
+        ]
+        found = [*topic_warnings(steps, ClusterState("c", before, topics), Terms("c", default_allow=default_allow))]
+        expected = []
+        for name in sorted(gone):
+            left = [one for one in after if one.pattern == ResourcePattern(ResourceType.TOPIC, name)]
+            if left:
+                stay = "1 binding that names it stays" if len(left) == 1 else f"{len(left)} bindings that name it stay"
+                said = sorted(f"{one.entry.principal} {one.entry.permission_type.name} READ" for one in left)
+                expected.append(f"topic {name} goes, but {stay}, for a new topic of that name: {', '.join(said)}")
+        told[0] += bool(expected)
+
+        def granted(name: str, bindings: Iterable[AclBinding]) -> bool:
+            return any(
+                one.pattern.resource_type is ResourceType.TOPIC and one.pattern.matches(name)
+                for one in bindings
+                if one.entry.permission_type is ALLOW
+            )
+
+        lost = [
+            name for name in sorted(topics.keys() - gone) if granted(name, before - after) and not granted(name, after)
+        ]
+        if lost and default_allow is False:
+            noun = "topic loses its" if len(lost) == 1 else "topics lose their"
+            expected.append(f"{len(lost)} {noun} last grant, only super users can use what is there: {', '.join(lost)}")
+            told[1] += 1
+        assert found == expected, (before, after, gone)
+    assert min(told) > 20
+
+
+def test_of_the_topics_that_a_warning_is_about_five_are_named() -> None:
+    names = [f"t{number}" for number in range(8)]
+    for count in range(1, 9):
+        chosen = names[:count]
+        more = f" and {count - 5} more" if count > 5 else ""
+        live = ClusterState(
+            "c",
+            topics={name: Topic(name, 1, 1) for name in chosen},
+            broker_defaults={"auto.create.topics.enable": "true"},
+        )
+        (warning,) = planned(live, absent=" ".join(reversed(chosen))).warnings
+        assert f"still uses {', '.join(chosen[:5])}{more} brings it back" in warning
+
+
+@pytest.mark.parametrize("version", [None, (3, 9), (4, 1)])
+def test_what_some_releases_refuse_is_warned_of_where_the_release_is_not_known(version: tuple[int, int] | None) -> None:
+    """Each refused value once, with the topics that set it, created and altered alike."""
+    live = ClusterState("c", topics={"b": Topic("b", 1, 1)}, kafka_version=version)
+    small, old = {"segment.bytes": "1"}, {"message.format.version": "2.8"}
+    wanted = [
+        Topic("a", 1, 1, small),
+        Topic("b", 1, 1, small),
+        Topic("c", 1, 1, old),
+        Topic("d", 1, 1, {"flush.ms": "1"}),
+    ]
+    for count in range(5):
+        for few in combinations(wanted, count):
+            said = [one for one in planned(live, *few).warnings if "the cluster's release is not known" in one]
+            by_value = [[one.name for one in few if one.configs == configs] for configs in (old, small)]
+            if version is not None:
+                assert said == []
+                continue
+            assert [one.rpartition("may refuse ")[2] for one in said] == [
+                ", ".join(names) for names in by_value if names
+            ]
+            assert all(one.startswith("Kafka since 4.") and " refuses " in one for one in said)

@@ -1,0 +1,57 @@
+"""Reviewed gains against any later state: named are exactly those that somebody would miss somewhere."""
+
+from random import Random
+
+from reconciler.access.hosts import ANY_HOST
+from reconciler.model import ClusterState, ResourceType
+from reconciler.plan import Facts, bindings_after, difference_review, operations_words, transition
+from reconciler.plan.review.in_force import gains_not_in_force
+from tests.property.naive import Ask, permitted
+from tests.property.test_meaning_guards import EVERYWHERE, drawn, steps
+
+HOSTS = ("10.0.0.1", "10.0.0.2")
+NAMES = {
+    ResourceType.TOPIC: ("x", "xa", "xab", "xaz", "xz", "y", "yz", "fresh"),
+    ResourceType.GROUP: ("x", "y"),
+}
+
+
+def test_a_gain_is_missed_where_some_host_and_name_that_it_is_about_lacks_it() -> None:
+    random, missed, held = Random(1), 0, 0
+    for _ in range(250):
+        before, after = drawn(random, EVERYWHERE)
+        changes, default_allow = steps(before, after), random.choice((False, False, True))
+        found = transition(ClusterState("c", frozenset(before)), changes, Facts(), default_allow=default_allow)
+        if found is None:
+            continue
+        review = difference_review(found.difference)
+        foreign = set(random.sample(EVERYWHERE, random.randint(0, 2)))
+        gone = {binding for binding in found.created if random.random() < 0.4}
+        now = (bindings_after(frozenset(before), changes) | foreign) - gone
+        expected = []
+        for row in review.access_changes:
+            if row.region.resource_type not in NAMES:  # what topics grant on the cluster, nobody reads plainly
+                continue
+            lacking = [
+                operation
+                for operation in row.gained
+                if not all(
+                    permitted(
+                        now,
+                        Ask(row.principal or "User:stranger", host, operation, row.region.resource_type, name),
+                        default_allow=default_allow,
+                    )
+                    for name in NAMES[row.region.resource_type]
+                    if row.region.contains(name)
+                    for host in (HOSTS if row.hosts == str(ANY_HOST) else (row.witness.host,))
+                )
+            ]
+            held += len(row.gained) - len(lacking)
+            if lacking:
+                words = operations_words(lacking, row.region.resource_type)
+                expected.append(f"{row.principal or 'everybody else'} would not have {words} on all of {row.region}")
+        state = ClusterState("c", now)
+        told = gains_not_in_force(review, state, Facts(), default_allow=default_allow)
+        assert sorted(one for one in told if "the cluster" not in one) == sorted(expected), (before, after, now)
+        missed += len(expected)
+    assert min(missed, held) > 100

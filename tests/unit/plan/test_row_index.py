@@ -1,0 +1,66 @@
+"""Rows of an access difference found by names and hosts as a look at each of them finds them."""
+
+from itertools import product
+from random import Random
+from typing import Final
+
+from reconciler.access import DifferenceRow, NameSet, Region, Witness
+from reconciler.access.hosts import ANY_HOST, Hosts
+from reconciler.access.name_set import ALL_NAMES, literal
+from reconciler.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from reconciler.plan.review.row_index import RowIndex, pattern_of
+
+NAMES: Final = (ALL_NAMES, NameSet("x"), literal("x"), literal("xa"), NameSet("xa"), literal("y"))
+LABELS: Final = ("10.0.0.1", "10.0.0.2", "10.0.0.0/8")
+TYPES: Final = (ResourceType.TOPIC, ResourceType.GROUP)
+HOSTS: Final = (
+    ANY_HOST,
+    Hosts(False, LABELS[:1]),
+    Hosts(False, LABELS[1:2]),
+    Hosts(False, LABELS[2:]),
+    Hosts(False, LABELS[:2]),
+)
+ROWS: Final = [
+    DifferenceRow(
+        "User:a",
+        hosts,
+        Region(kind, names),
+        frozenset({AclOperation.READ}),
+        frozenset(),
+        Witness("User:a", "10.0.0.1", "x"),
+    )
+    for kind, names, hosts in product(TYPES, NAMES, HOSTS)
+]
+PATTERNS: Final = [
+    *(ResourcePattern(kind, name) for kind, name in product(TYPES, ("*", "x", "xa", "xab", "y"))),
+    *(ResourcePattern(kind, name, PatternType.PREFIXED) for kind, name in product(TYPES, ("x", "xa", "y"))),
+]
+
+
+def may_hold(row: DifferenceRow, host: str | None) -> bool:
+    """Whether a row may be about a connection from there; a range is not looked into."""
+    return host is None or row.hosts.any_host or host in row.hosts.listed or LABELS[2] in row.hosts.listed
+
+
+def test_rows_are_found_by_what_their_names_share_and_whom_they_may_be_about() -> None:
+    random = Random(1)
+    for _ in range(40):
+        rows = random.sample(ROWS, random.randint(0, 20))
+        index = RowIndex(rows)
+        for host in (None, *LABELS[:2], "10.0.0.9"):
+            for pattern in PATTERNS:
+                found = list(index.overlapping(pattern, host))
+                expected = [row for row in rows if pattern_of(row.region).overlaps(pattern) and may_hold(row, host)]
+                assert sorted(map(rows.index, found)) == sorted(map(rows.index, expected))
+            for kind in (*TYPES, ResourceType.CLUSTER):
+                found = list(index.on(kind, host))
+                expected = [row for row in rows if row.region.resource_type is kind and may_hold(row, host)]
+                assert sorted(map(rows.index, found)) == sorted(map(rows.index, expected))
+
+
+def test_the_pattern_of_a_region_matches_its_names() -> None:
+    for kind, names in product(TYPES, NAMES):
+        pattern = pattern_of(Region(kind, names, (literal("xab"),)))
+        assert pattern.resource_type is kind
+        for name in ("x", "xa", "xab", "y", "yz", "z"):
+            assert pattern.matches(name) is names.matches(name)
