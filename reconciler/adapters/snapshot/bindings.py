@@ -7,7 +7,7 @@ are read and written one at a time, because a snapshot may hold millions of bind
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import repeat
+from itertools import repeat, tee
 from typing import Any, Final, NamedTuple, cast
 
 from reconciler.codec import TEXT, Codec, Lines, Record, SchemaError, field, record, unexpected
@@ -53,8 +53,10 @@ def bindings_codec(*, closed: bool) -> Codec[frozenset[AclBinding]]:
     return Codec(read, write, {"type": "array", "items": group.schema})
 
 
-def read_items(items: Iterable[Any], *, closed: bool) -> frozenset[AclBinding]:
-    """The bindings of the items of ``acls``, which are asked for one at a time.
+def read_items(
+    items: Iterable[Any], *, closed: bool, known: Mapping[AclBinding, AclBinding] | None = None
+) -> frozenset[AclBinding]:
+    """The bindings of the items of ``acls``, which are asked for one at a time; each of ``known`` is that very object.
 
     Raises :class:`SchemaError`, which need not say what is wrong nor where.
     """
@@ -70,10 +72,15 @@ def read_items(items: Iterable[Any], *, closed: bool) -> frozenset[AclBinding]:
                 yield from map(_new_binding, zip(repeat(pattern), row))
 
     # Not of a set, of which it would be a copy with twice the room.
-    found = frozenset(bindings())
+    found = frozenset(_as_known(bindings(), known) if known else bindings())
     if len(found) != count:
         raise SchemaError("a binding occurs twice")
     return found
+
+
+def _as_known(bindings: Iterable[AclBinding], known: Mapping[AclBinding, AclBinding]) -> Iterator[AclBinding]:
+    of: Callable[[AclBinding, AclBinding], AclBinding] = known.get
+    return map(of, *tee(bindings))
 
 
 def _read_in_order(items: list[Any], group: Record[Group]) -> frozenset[AclBinding]:
