@@ -21,7 +21,7 @@ from reconciler.codec import (
     Record,
     SchemaError,
     array,
-    document_text,
+    document_pieces,
     field,
     flat,
     integer,
@@ -51,10 +51,16 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 def snapshot_text(state: ClusterState, broker: BrokerFacts = _DEFAULTS) -> str:
     """The snapshot of ``state``, ending in a newline; raises ``ValueError`` for text that is not Unicode."""
+    return "".join(snapshot_pieces(state, broker))
+
+
+def snapshot_pieces(state: ClusterState, broker: BrokerFacts = _DEFAULTS) -> Iterator[str]:
+    """The same bit by bit, a group of bindings at a time: of millions the text alone takes hundreds of MB."""
     document = {"formatVersion": FORMAT_VERSION, **_codec(closed=True).write(Snapshot(state, broker))}
-    found = document_text(document, _encode, ": ")
-    found.encode()
-    return escape_invisible_json(found)
+    for piece in document_pieces(document, _encode, ": "):
+        if not piece.isascii():
+            piece.encode()
+        yield escape_invisible_json(piece)
 
 
 def parse_snapshot(source: str) -> ClusterState:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reconciler.adapters.snapshot.answers import failed
 from reconciler.adapters.snapshot.broker import Snapshot
-from reconciler.adapters.snapshot.document import NONE_KNOWN, read_document, snapshot_text
+from reconciler.adapters.snapshot.document import NONE_KNOWN, read_document, snapshot_pieces
 from reconciler.adapters.snapshot.memory import MemoryCluster
 from reconciler.adapters.snapshot.view import requested
 from reconciler.model import AclBinding, Change, ClusterState, Layout, TopicUse
@@ -104,12 +104,11 @@ def _load(path: Path, known: Mapping[AclBinding, AclBinding] = NONE_KNOWN) -> Sn
 
 
 def _replace(path: Path, snapshot: Snapshot) -> None:
-    text = snapshot_text(snapshot.state, snapshot.broker)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
-            file.write(text)
+            file.writelines(snapshot_pieces(snapshot.state, snapshot.broker))
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
