@@ -6,12 +6,12 @@ was written gets an :class:`Answer` of its own, in the order in which it was ask
 
 import datetime
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from reconciler.dataclass import dataclass
-from reconciler.model import Change, ClusterState, Layout, TopicUse
+from reconciler.model import AclBinding, Change, ClusterState, Layout, TopicUse
 from reconciler.model.broker_settings import BrokerSettings
 
 
@@ -79,7 +79,8 @@ class ReadRequest:
     exist. ``listings`` are listed kinds, by ``KIND``, of which everything is read. ``acl_principals`` is a filter of
     DescribeAcls for a service that names principals otherwise without it (:class:`reconciler.model.Flavor`); a snapshot
     has the names under which it was made. ``layout`` are topics whose replicas, with their sizes and unfinished
-    reassignments, are read; a topic that does not exist is not in the answer.
+    reassignments, are read; a topic that does not exist is not in the answer. ``known`` are bindings that the caller
+    has, each by itself: a reader that builds bindings one by one gives these objects back in place of equal ones.
     """
 
     acls: bool = True
@@ -93,6 +94,7 @@ class ReadRequest:
     listings: Collection[str] = ()
     acl_principals: str | None = None
     layout: Collection[str] = ()
+    known: Mapping[AclBinding, AclBinding] = field(default_factory=dict, compare=False, repr=False)
 
     def also(self, kind: str) -> "ReadRequest":
         """The same request, and the listing of one more kind."""

@@ -3,7 +3,7 @@
 ``with_changes`` copies only the groups that changed and reuses the compiled tables of the others.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Final, TypeAlias
@@ -99,7 +99,7 @@ class Index:
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
         """Group the bindings; about 0.25 s for 100,000."""
         # Indexes into tuples instead of attribute access: this loop runs for every binding, and there can be a million.
-        unique = bindings if isinstance(bindings, set | frozenset | dict) else dict.fromkeys(bindings)
+        unique = bindings if isinstance(bindings, set | frozenset | Mapping) else dict.fromkeys(bindings)
         groups: dict[GroupKey, list[AclBinding]] = {}
         with without_collector():
             for binding in unique:

@@ -2,17 +2,23 @@
 
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 
 
 def write_atomically(text: str, out: str) -> None:
-    """Write ``text`` as UTF-8 to ``out``, with the permissions that the process' umask leaves; raises ``OSError``.
+    """Write ``text`` as UTF-8 to ``out``, with the permissions that the process' umask leaves; raises ``OSError``."""
+    write_pieces_atomically([text], out)
+
+
+def write_pieces_atomically(pieces: Iterable[str], out: str) -> None:
+    """The same of a text that is made while it is written; what that raises leaves ``out`` as it was.
 
     Pipes and devices are written to directly, and links are followed; otherwise the rename would replace
     ``/dev/stdout`` by a file, for a user who may.
     """
     if Path(out).exists() and not Path(out).is_file():
-        Path(out).write_text(text, encoding="utf-8")  # a pipe cannot be replaced by a rename
+        Path(out).write_text("".join(pieces), encoding="utf-8")  # a pipe cannot be replaced by a rename
         return
     target = Path(os.path.realpath(out))
     try:
@@ -21,7 +27,7 @@ def write_atomically(text: str, out: str) -> None:
         raise type(error)(error.errno, error.strerror, out) from error  # report the name that the user gave
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).replace(target)

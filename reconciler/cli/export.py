@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reconciler.model import ClusterState
     from reconciler.report.export import Export
     from reconciler.report.export.layout import Layout
+    from reconciler.workflow.exporting import Exported
 
 #: What a cluster has, as rows; that something cannot be read or named is a row, too.
 LISTS: Final = ("bindings", "topics", *LISTED, "opaque", "unreadableTopics")
@@ -80,7 +81,7 @@ def command(
         if snapshot is None and directory is None:
             return Exit.OK
     if snapshot is not None:
-        _write_snapshot(exported.snapshot(), state, snapshot)
+        _write_snapshot(exported, snapshot)
         if output == "json":
             out_json({"snapshot": snapshot, "bindings": len(state.bindings), "topics": len(state.topics)})
         return Exit.OK
@@ -111,11 +112,12 @@ def _left(export: "Export") -> list[dict[str, str]]:
     return [{"subject": item.subject, "reason": item.reason} for item in export.left]
 
 
-def _write_snapshot(text: str, state: "ClusterState", file: str) -> None:
+def _write_snapshot(exported: "Exported", file: str) -> None:
     try:
-        Path(file).write_text(text, encoding="utf-8")
+        exported.save_snapshot(file)
     except OSError as error:
         raise CommandError(f"the snapshot cannot be written: {error}") from error
+    state = exported.state
     progress(f"wrote {file}: {len(state.bindings):,} bindings, {len(state.topics):,} topics")
 
 

@@ -8,7 +8,7 @@ from reconciler.codec.choice import single, tagged
 from reconciler.codec.containers import TEXTS, array, mapping, nullable
 from reconciler.codec.document import canonical, compact, known_minor, load, schema_text
 from reconciler.codec.interface import Codec, SchemaError, same, unexpected
-from reconciler.codec.lines import Lines, document_text, in_lines
+from reconciler.codec.lines import Lines, document_pieces, document_text, in_lines
 from reconciler.codec.objects import Field, Record, derived, field, flat, group, optional, record
 from reconciler.codec.scalars import (
     ANY_TEXT,
@@ -49,6 +49,7 @@ __all__ = [
     "constant",
     "converted",
     "derived",
+    "document_pieces",
     "document_text",
     "field",
     "flat",

@@ -18,16 +18,20 @@ class Lines:
 def in_lines(value: Any, encode: Callable[[Any], str]) -> str:
     """``value`` as text by ``encode``, with the lines that it asks for."""
     if value.__class__ is Lines:
-        text = ",\n".join(
-            [
-                f"[{', '.join(map(encode, item))}]" if item.__class__ is tuple else in_lines(item, encode)
-                for item in value.items
-            ]
-        )
-        return f"[\n{text}\n]" if text else "[]"
+        return "".join(_pieces(value, encode))
     if value.__class__ is dict and Lines in map(type, value.values()):
         return f"{{{', '.join(_parts(value, encode))}}}"
     return encode(value)
+
+
+def _pieces(lines: Lines, encode: Callable[[Any], str]) -> Iterator[str]:
+    """An array as text, an item at a time."""
+    before = "[\n"
+    for item in lines.items:
+        text = f"[{', '.join(map(encode, item))}]" if item.__class__ is tuple else in_lines(item, encode)
+        yield f"{before}{text}"
+        before = ",\n"
+    yield "\n]" if before == ",\n" else "[]"
 
 
 def _parts(value: dict[str, Any], encode: Callable[[Any], str]) -> Iterator[str]:
@@ -47,5 +51,17 @@ def _parts(value: dict[str, Any], encode: Callable[[Any], str]) -> Iterator[str]
 
 def document_text(document: Mapping[str, Any], encode: Callable[[Any], str], colon: str = ":") -> str:
     """An object with a field a line, ending in a newline."""
-    lines = ",\n".join(f"{encode(name)}{colon}{in_lines(value, encode)}" for name, value in document.items())
-    return f"{{\n{lines}\n}}\n"
+    return "".join(document_pieces(document, encode, colon))
+
+
+def document_pieces(document: Mapping[str, Any], encode: Callable[[Any], str], colon: str = ":") -> Iterator[str]:
+    """The same bit by bit; of a field with lines, each is a piece."""
+    before = "{\n"
+    for name, value in document.items():
+        yield f"{before}{encode(name)}{colon}"
+        if value.__class__ is Lines:
+            yield from _pieces(value, encode)
+        else:
+            yield in_lines(value, encode)
+        before = ",\n"
+    yield "\n}\n" if document else "{\n\n}\n"

@@ -5,8 +5,9 @@ skeleton is for comparison and is never shown.
 """
 
 import re
+from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -21,6 +22,9 @@ _TOGETHER: Final = tuple(
     for scripts in (("Han", "Hiragana", "Katakana"), ("Han", "Bopomofo"), ("Han", "Hangul"))
 )
 
+#: So many bytes for each name tell its skeleton from those of others.
+_PLACES_EACH: Final = 8
+
 
 class _Table(NamedTuple):
     """``prototypes`` by code point; the beginnings of ranges, their ends and scripts, in order."""
@@ -33,9 +37,22 @@ class _Table(NamedTuple):
 def look_alikes(names: Iterable[str]) -> Iterator[tuple[str, ...]]:
     """The names, sorted, of each set of two or more that look alike; sets in order of their first."""
     by_skeleton: dict[str, list[str]] = {}
-    for name in sorted(set(names)):
+    for name in sorted(_perhaps_alike(names)):
         by_skeleton.setdefault(skeleton(name), []).append(name)
     yield from (tuple(alike) for alike in by_skeleton.values() if len(alike) > 1)
+
+
+def _perhaps_alike(names: Iterable[str]) -> Iterator[str]:
+    """Each name once whose skeleton another one may have: of a million names a table of all skeletons takes 200 MB."""
+    distinct = names if isinstance(names, Set) else frozenset(names)
+    hashes = array("q", (hash(skeleton(name)) for name in distinct))
+    # A skeleton falls into a place of its own, as a rule; who shares one is looked at again.
+    size = _PLACES_EACH * len(hashes)
+    found = bytearray(size)
+    for one in hashes:
+        place = one % size
+        found[place] = min(found[place] + 1, 2)
+    return (name for name, one in zip(distinct, hashes, strict=True) if found[one % size] > 1)
 
 
 def skeleton(text: str) -> str:

@@ -4,7 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any, Final
 
-from reconciler.adapters.snapshot import snapshot_text
+from reconciler.adapters.atomic_write import write_pieces_atomically
+from reconciler.adapters.snapshot import snapshot_pieces, snapshot_text
 from reconciler.codec.kinds import LISTED
 from reconciler.codec.values import BINDING
 from reconciler.dataclass import dataclass
@@ -64,6 +65,10 @@ class Exported:
     def snapshot(self) -> str:
         """The text of a snapshot file."""
         return snapshot_text(self.state)
+
+    def save_snapshot(self, file: str) -> None:
+        """Write it, made while it is written; raises ``OSError``, and leaves what is there as it was."""
+        write_pieces_atomically(snapshot_pieces(self.state), file)
 
     def listing(self) -> dict[str, Any]:
         """A snapshot's document for lists: a binding, a topic, a quota each with fields of its own."""

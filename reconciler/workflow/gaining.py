@@ -17,8 +17,12 @@ Quotas: TypeAlias = Callable[[], Listing[ClientQuota]]
 
 
 @contextmanager
-def limits_beside(target: Target, wanted: DesiredState, live: ClusterState) -> Iterator[Quotas]:
+def limits_beside(
+    target: Target, wanted: DesiredState, live: ClusterState, read: Listing[ClientQuota] | None
+) -> Iterator[Quotas]:
     """Reads the quotas while a plan is made, if ``wanted`` has a binding that ``live`` lacks; as read, if they were.
+
+    ``read`` is what a snapshot has, which would be read as a whole once more for them alone; ``None`` of a cluster.
 
     The read is another process, and takes about as long as planning a thousand grants. It has ended when this ends:
     nobody closes a connection below it.
@@ -28,6 +32,8 @@ def limits_beside(target: Target, wanted: DesiredState, live: ClusterState) -> I
         yield lambda: known
     elif wanted.bindings.keys() <= live.bindings:
         yield lambda: NOT_READ
+    elif read is not None:
+        yield lambda: read
     else:
         with ThreadPoolExecutor(1) as pool:
             yield pool.submit(_read, target).result

@@ -2,14 +2,13 @@
 
 import datetime
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from reconciler import __version__
 from reconciler.access import TooMuchToDecideError
 from reconciler.adapters.plan_files import read_plan, write_plan
-from reconciler.adapters.snapshot import SnapshotError, read_document
+from reconciler.adapters.snapshot import SnapshotCluster, SnapshotError, read_document
 from reconciler.dataclass import dataclass
 from reconciler.manifest import (
     ClusterDeclaration,
@@ -19,8 +18,9 @@ from reconciler.manifest import (
     cluster_warnings,
     standing_acknowledgements,
 )
-from reconciler.model import ClusterState, DesiredState
+from reconciler.model import NOT_READ, ClusterState, DesiredState, Listing
 from reconciler.model.collector import without_collector
+from reconciler.model.kinds.quota import ClientQuota
 from reconciler.plan import (
     Guard,
     GuardAcknowledgement,
@@ -33,6 +33,7 @@ from reconciler.plan import (
     propose,
 )
 from reconciler.plan.guardrail_review import NO_GUARDRAILS
+from reconciler.ports import ReadRequest
 from reconciler.report.cluster_test_results import ClusterTestResult
 from reconciler.workflow.access_doubts import access_doubts
 from reconciler.workflow.beside_acls import WHO_LOGS_IN, login_gaps
@@ -161,9 +162,9 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
         asking = asking.also(WHO_LOGS_IN)
     if not acls:
         asking, wanted = replace(asking, acls=False), replace(wanted, bindings={}, expired={})
-    read = target.read(asking)
+    live, quotas = _read(target, asking, wanted)
     # Whatever ACLs may hide, nothing is hidden where there are none.
-    live = with_layout(_sharing(read if acls else replace(read, topic_gap=None), wanted), wanted, target)
+    live = with_layout(live if acls else replace(live, topic_gap=None), wanted, target)
     expected = None if options.baseline is None else _baseline(options.baseline, declaration)
     asked = request_on(target, path, options, live)
     request = replace(
@@ -173,7 +174,7 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
         expected_live=expected,
     )
     try:
-        with limits_beside(target, wanted, live) as limits, without_collector():
+        with limits_beside(target, wanted, live, quotas) as limits, without_collector():
             made = with_gaining(propose(wanted, live, terms(declaration), request), limits)
         made = with_uses(made, target)
     except UnsafeSelectionError as error:
@@ -189,10 +190,23 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
     return Planned(made, live, declaration, wanted, manifests, seen, target.bootstrap_servers)
 
 
-def _sharing(live: ClusterState, wanted: DesiredState) -> ClusterState:
-    """The same state; what is declared and there is one object, not two of which millions take a gigabyte."""
-    same = filter(live.bindings.__contains__, wanted.bindings)
-    return replace(live, bindings=frozenset(chain(same, live.bindings.difference(wanted.bindings))))
+def _read(
+    target: Target, asking: ReadRequest, wanted: DesiredState
+) -> tuple[ClusterState, Listing[ClientQuota] | None]:
+    """The state, and the quotas of a snapshot where they were not asked for.
+
+    What is declared and there is one object, not two of which millions take a gigabyte.
+    """
+    known = {binding: binding for binding in wanted.bindings}
+    asking, quotas = replace(asking, known=known), None
+    if isinstance(target.cluster, SnapshotCluster) and ClientQuota.KIND not in asking.listings:
+        whole = target.read(asking.also(ClientQuota.KIND))
+        live, quotas = whole.with_listing(ClientQuota, NOT_READ), whole.listing(ClientQuota)
+    else:
+        live = target.read(asking)
+    if any(known.get(binding, binding) is not binding for binding in live.bindings):
+        live = replace(live, bindings=frozenset(known.get(binding, binding) for binding in live.bindings))
+    return live, quotas
 
 
 def told_again(manifests: Manifests) -> tuple[Problem, ...]:

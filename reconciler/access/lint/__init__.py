@@ -1,7 +1,7 @@
 """Lint: findings about a set of bindings, each with a rule, evidence and advice. Pure; today's date is an input."""
 
 import datetime
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from reconciler.access.authorizer import Authorizer
@@ -31,11 +31,14 @@ def lint(
     return findings(LintState(authorizer, topics, principals, as_of, soon, principal_types))
 
 
-def findings(state: LintState, rules: Iterable[LintRule] = RULES) -> list[LintFinding]:
-    """The same of a state, by some of the rules."""
+def findings(
+    state: LintState, rules: Iterable[LintRule] = RULES, told: Callable[[LintFinding], bool] = lambda _: True
+) -> list[LintFinding]:
+    """The same of a state, by some of the rules; only those that are ``told``."""
     notes = state.authorizer.sources.notes
-    found = (_placed(finding, notes.get(finding.binding)) for rule in rules for finding in rule.check(state))
-    return sorted(found, key=lambda finding: finding.order)
+    found = (finding for rule in rules for finding in filter(told, rule.check(state)))
+    placed = (_placed(finding, notes.get(finding.binding)) for finding in found)
+    return sorted(placed, key=lambda finding: finding.order)
 
 
 def _placed(finding: LintFinding, note: Note) -> LintFinding:

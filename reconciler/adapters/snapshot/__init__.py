@@ -9,6 +9,7 @@ from reconciler.adapters.snapshot.document import (
     parse_document,
     parse_snapshot,
     read_document,
+    snapshot_pieces,
     snapshot_schema_text,
     snapshot_text,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "parse_document",
     "parse_snapshot",
     "read_document",
+    "snapshot_pieces",
     "snapshot_schema_text",
     "snapshot_text",
 ]

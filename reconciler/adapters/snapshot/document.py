@@ -7,7 +7,8 @@ list of facts. A field that this version does not know is an error, because a mi
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
+from types import MappingProxyType
 from typing import Any, Final, TextIO
 
 from reconciler.adapters.snapshot.bindings import bindings_codec, read_items
@@ -20,7 +21,7 @@ from reconciler.codec import (
     Record,
     SchemaError,
     array,
-    document_text,
+    document_pieces,
     field,
     flat,
     integer,
@@ -43,15 +44,23 @@ from reconciler.model.escape import escape_invisible_json
 FORMAT_VERSION: Final = "1.0"
 _DEFAULTS: Final = BrokerFacts()
 _ONE_OR_MORE: Final = integer(1)
+#: Where a caller has no bindings.
+NONE_KNOWN: Final[Mapping[AclBinding, AclBinding]] = MappingProxyType({})
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def snapshot_text(state: ClusterState, broker: BrokerFacts = _DEFAULTS) -> str:
     """The snapshot of ``state``, ending in a newline; raises ``ValueError`` for text that is not Unicode."""
+    return "".join(snapshot_pieces(state, broker))
+
+
+def snapshot_pieces(state: ClusterState, broker: BrokerFacts = _DEFAULTS) -> Iterator[str]:
+    """The same bit by bit, a group of bindings at a time: of millions the text alone takes hundreds of MB."""
     document = {"formatVersion": FORMAT_VERSION, **_codec(closed=True).write(Snapshot(state, broker))}
-    found = document_text(document, _encode, ": ")
-    found.encode()
-    return escape_invisible_json(found)
+    for piece in document_pieces(document, _encode, ": "):
+        if not piece.isascii():
+            piece.encode()
+        yield escape_invisible_json(piece)
 
 
 def parse_snapshot(source: str) -> ClusterState:
@@ -70,8 +79,10 @@ def parse_document(source: str) -> Snapshot:
         raise SnapshotError(error) from None
 
 
-def read_document(file: TextIO) -> Snapshot:
+def read_document(file: TextIO, known: Mapping[AclBinding, AclBinding] = NONE_KNOWN) -> Snapshot:
     """As :func:`parse_document`, of a file at its beginning: millions of bindings are read bit by bit.
+
+    A binding that equals one of ``known`` is that object.
 
     Raises ``OSError`` and ``UnicodeDecodeError`` as reading it does.
     """
@@ -79,7 +90,7 @@ def read_document(file: TextIO) -> Snapshot:
         return parse_document(file.read())
     try:
         with without_collector():
-            document = load_streamed(file, "acls", _streamed_bindings)
+            document = load_streamed(file, "acls", partial(_streamed_bindings, known))
         closed = known_minor(document, FORMAT_VERSION)
         del document["formatVersion"]
         return _codec(closed=closed).read(document)
@@ -89,8 +100,10 @@ def read_document(file: TextIO) -> Snapshot:
         return parse_document(file.read())
 
 
-def _streamed_bindings(before: dict[str, Any], items: Iterator[Any]) -> frozenset[AclBinding]:
-    return read_items(items, closed=known_minor(before, FORMAT_VERSION))
+def _streamed_bindings(
+    known: Mapping[AclBinding, AclBinding], before: dict[str, Any], items: Iterator[Any]
+) -> frozenset[AclBinding]:
+    return read_items(items, closed=known_minor(before, FORMAT_VERSION), known=known)
 
 
 def snapshot_schema_text() -> str:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from reconciler.adapters.snapshot.answers import failed
 from reconciler.adapters.snapshot.broker import Snapshot
-from reconciler.adapters.snapshot.document import read_document, snapshot_text
+from reconciler.adapters.snapshot.document import NONE_KNOWN, read_document, snapshot_pieces
 from reconciler.adapters.snapshot.memory import MemoryCluster
 from reconciler.adapters.snapshot.view import requested
-from reconciler.model import Change, ClusterState, Layout, TopicUse
+from reconciler.model import AclBinding, Change, ClusterState, Layout, TopicUse
 from reconciler.model.broker_settings import BrokerSettings
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 
@@ -27,7 +27,7 @@ class SnapshotCluster:
 
     def read(self, request: ReadRequest) -> ClusterState:
         """What ``request`` asks for; raises :class:`ClusterError` where the file cannot be read or believed."""
-        return requested(_load(self.path), request)
+        return requested(_load(self.path, request.known), request)
 
     def brokers(self) -> frozenset[int]:
         """The ids of the brokers; empty where the snapshot does not say. Raises :class:`ClusterError`."""
@@ -93,10 +93,10 @@ def _locked(directory: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _load(path: Path) -> Snapshot:
+def _load(path: Path, known: Mapping[AclBinding, AclBinding] = NONE_KNOWN) -> Snapshot:
     try:
         with path.open(encoding="utf-8") as file:
-            return read_document(file)
+            return read_document(file, known)
     except OSError as error:
         raise ClusterError("snapshot_unreadable", f"{path.name}: {error.strerror}", "Check the path.") from error
     except UnicodeDecodeError as error:
@@ -104,12 +104,11 @@ def _load(path: Path) -> Snapshot:
 
 
 def _replace(path: Path, snapshot: Snapshot) -> None:
-    text = snapshot_text(snapshot.state, snapshot.broker)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
-            file.write(text)
+            file.writelines(snapshot_pieces(snapshot.state, snapshot.broker))
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

@@ -2,16 +2,18 @@
 
 import datetime
 from collections.abc import Callable, Iterable, Mapping
+from itertools import repeat
 from typing import Final, NamedTuple
 
 from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.parts.declared_bindings import DeclaredBindings, Said, declaration_of
 from reconciler.manifest.parts.grants import EntryTable, Grant, grants, size_of
 from reconciler.manifest.parts.outside import OutsideScope
 from reconciler.manifest.parts.roles import RoleDeclaration, use_problem
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
-from reconciler.model import AclBinding, Declaration, Expiry, Origin, ResourcePattern, Selector
+from reconciler.model import AclBinding, Declaration, Expiry, ResourcePattern, Selector
 
 #: More than any controller is known to keep up with: Kafka's own benchmark of its authorizer ends at 2,500,000.
 MAX_BINDINGS: Final = 3_000_000
@@ -48,7 +50,7 @@ class BindingTable:
         """Starts empty."""
         self._cluster, self._roles = cluster, roles
         self._findings_of = findings_of
-        self._declared: dict[AclBinding, Declaration] = {}
+        self._said: dict[AclBinding, Said] = {}
         self._brought: set[AclBinding] = set()
         self._entries = EntryTable()
         self._room = MAX_BINDINGS
@@ -66,7 +68,7 @@ class BindingTable:
         if size <= self._room:
             self._room -= size
             return True
-        origin = _origin(rule)
+        origin = rule.origin
         message = f"this rule comes to {size:,} bindings; all rules of a cluster may come to {MAX_BINDINGS:,}"
         trouble = Trouble(Code.TOO_MANY_BINDINGS, message, "use a prefix, or make a list shorter")
         self._findings_of(origin.file).add_at(trouble, origin)
@@ -86,17 +88,20 @@ class BindingTable:
         return False
 
     def _add(self, grant: Grant) -> None:
-        declared = self._declared
-        for pattern, declaration in grant.patterns:
+        said, names = self._said, grant.patterns
+        once = len(names) < 2 or len(set(names.patterns)) == len(names)
+        # Of a name that is written twice, each place counts.
+        places: Iterable[Said] = repeat(names) if once else names.declarations()
+        for pattern, place in zip(names.patterns, places, strict=False):
             for entry in grant.entries:
                 binding = AclBinding(pattern, entry)
-                if declared.setdefault(binding, declaration) is not declaration:
-                    self._add_again(binding, declaration, written=grant.written)
+                if said.setdefault(binding, place) is not place:
+                    self._add_again(binding, place, written=grant.written)
                 elif not grant.written:
                     self._brought.add(binding)
 
-    def _add_again(self, binding: AclBinding, declaration: Declaration, *, written: bool) -> None:
-        first = self._declared[binding]
+    def _add_again(self, binding: AclBinding, place: Said, *, written: bool) -> None:
+        first, declaration = declaration_of(self._said[binding], binding), declaration_of(place, binding)
         if written and binding not in self._brought:
             earlier, later = sorted((first.origin, declaration.origin))
             trouble = Trouble(Code.DUPLICATE_BINDING, f"{binding} is declared twice", "remove one of them")
@@ -107,7 +112,7 @@ class BindingTable:
         longest = min(first, declaration, key=_rank)
         # Whoever of the two says that it stays is heard.
         keep = longest.keep or first.keep or declaration.keep
-        self._declared[binding] = longest if keep == longest.keep else longest._replace(keep=keep)
+        self._said[binding] = longest if keep == longest.keep else longest._replace(keep=keep)
 
     def check_scope(self, outside: OutsideScope) -> None:
         """Names the bindings that the cluster's scope does not let us own."""
@@ -115,24 +120,23 @@ class BindingTable:
         if scope.include is None and not scope.exclude and not scope.ignore:
             return
         owned: dict[tuple[ResourcePattern, str], bool] = {}
-        for binding, declaration in self._declared.items():
+        for binding, said in self._said.items():
             key = (binding.pattern, binding.entry.principal)
             if key not in owned:
                 owned[key] = scope.owns(binding)
                 if not owned[key]:
                     what = f"{binding.entry.principal} on {binding.pattern}"
-                    outside.add(declaration.origin, what, _selects(binding), _OUTSIDE)
+                    outside.add(declaration_of(said, binding).origin, what, _selects(binding), _OUTSIDE)
 
-    def on(self, as_of: datetime.date) -> tuple[dict[AclBinding, Declaration], dict[AclBinding, Declaration]]:
+    def on(self, as_of: datetime.date) -> tuple[DeclaredBindings, DeclaredBindings]:
         """What is wanted then, and what has expired."""
         expired = {
-            binding: declaration
-            for binding, declaration in self._declared.items()
-            if declaration.expires is not None and declaration.expires.over(as_of)
+            binding: said
+            for binding, said in self._said.items()
+            if said.expires is not None and said.expires.over(as_of)
         }
-        if not expired:
-            return self._declared, expired
-        return {key: value for key, value in self._declared.items() if key not in expired}, expired
+        wanted = {key: said for key, said in self._said.items() if key not in expired} if expired else self._said
+        return DeclaredBindings(wanted), DeclaredBindings(expired)
 
 
 def _selects(binding: AclBinding) -> Callable[[Selector], bool]:
@@ -142,10 +146,3 @@ def _selects(binding: AclBinding) -> Callable[[Selector], bool]:
 def _rank(declaration: Declaration) -> tuple[float, Declaration]:
     """The one that wants a binding longest comes first, then the one declared first."""
     return -(declaration.expires or _FOREVER).end.timestamp(), Declaration(declaration.origin)
-
-
-def _origin(rule: RuleDeclaration) -> Origin:
-    """The place of a rule: its role, or at the first of its names."""
-    if isinstance(rule.action, RoleUse):
-        return rule.action.declaration.origin
-    return min(declaration.origin for patterns in rule.patterns.values() for _, declaration in patterns)

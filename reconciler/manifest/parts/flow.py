@@ -7,6 +7,7 @@ guide of Streams, Security). Both are uses of the roles that say that of any cli
 from collections.abc import Iterator
 from typing import Final
 
+from reconciler.manifest.parts.declared_patterns import DeclaredPatterns
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
 from reconciler.manifest.reader.codes import Code
@@ -38,11 +39,8 @@ def declare_flow(
             findings.add(_NOT_HERE, node.keys[field])
             continue
         # The same terms as the rule, at the place of each name.
-        topics = tuple(
-            (pattern, use.declaration._replace(origin=findings.origin(place)))
-            for pattern, place in table.names(ResourceType.TOPIC, value, findings)
-        )
-        patterns = {ResourceType.TOPIC: topics}
+        names = table.names(ResourceType.TOPIC, value, findings)
+        named = [DeclaredPatterns(ResourceType.TOPIC, names, use.declaration)]
         if field == "reads":
-            patterns[ResourceType.GROUP] = rule.patterns.get(ResourceType.GROUP, ())
-        yield RuleDeclaration(RoleUse(role, use.declaration), rule.principals, rule.hosts, patterns)
+            named.append(rule.on(ResourceType.GROUP) or DeclaredPatterns(ResourceType.GROUP, (), use.declaration))
+        yield RuleDeclaration(RoleUse(role, use.declaration), rule.principals, rule.hosts, tuple(named))

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from reconciler.manifest.parts.declared_patterns import DeclaredPatterns
 from reconciler.manifest.parts.operations import Permission
 from reconciler.manifest.parts.roles import RoleDeclaration
-from reconciler.manifest.parts.rules import DeclaredPatterns, RoleUse, RuleDeclaration
+from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
 from reconciler.model import AccessControlEntry, Origin
 
 
@@ -44,13 +45,13 @@ def grants(rule: RuleDeclaration, roles: Mapping[str, RoleDeclaration], table: E
         yield from _role_grants(rule, rule.action, roles[rule.action.name], table)
         return
     entries = table.entries(rule, rule.action)
-    for patterns in rule.patterns.values():
-        yield Grant(entries, patterns, written=True)
+    for names in rule.named:
+        yield Grant(entries, names, written=True)
 
 
 def size_of(rule: RuleDeclaration, roles: Mapping[str, RoleDeclaration]) -> int:
     """How many bindings :func:`grants` would come to, reckoned without making any."""
-    names = {kind: len(patterns) for kind, patterns in rule.patterns.items()}
+    names = {names.kind: len(names) for names in rule.named}
     if isinstance(rule.action, RoleUse):
         each = sum(
             len(part.permission.operations) * (sum(names.get(kind, 0) for kind in part.takes) + len(part.names))
@@ -65,14 +66,13 @@ def _role_grants(rule: RuleDeclaration, use: RoleUse, role: RoleDeclaration, tab
     for part in role.rules:
         entries = table.entries(rule, part.permission)
         for kind in part.takes:
-            yield Grant(entries, _brought(rule.patterns.get(kind, ()), part.origin), written=False)
+            if (names := rule.on(kind)) is not None:
+                yield Grant(entries, _brought(names, part.origin), written=False)
         if part.names:
-            named = tuple((pattern, use.declaration) for pattern in part.names)
+            named = DeclaredPatterns.at(part.names[0].resource_type, part.names, use.declaration)
             yield Grant(entries, _brought(named, part.origin), written=False)
 
 
 def _brought(patterns: DeclaredPatterns, role: Origin | None) -> DeclaredPatterns:
     """The same with the place of the role's rule: who edits that decides as much as who uses the role."""
-    if role is None:
-        return patterns
-    return tuple((pattern, declaration._replace(role=role)) for pattern, declaration in patterns)
+    return patterns if role is None else patterns.with_role(role)

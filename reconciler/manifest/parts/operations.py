@@ -1,7 +1,8 @@
 """The operations of a rule, checked against the resource types it names."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from reconciler.manifest.parts.fields import OPERATIONS
 from reconciler.manifest.reader.codes import Code
@@ -18,6 +19,10 @@ class Permission(NamedTuple):
 
     permission_type: AclPermissionType
     operations: tuple[AclOperation, ...]
+
+
+#: Mostly a few kinds of rules are written for thousands of principals.
+_permission: Final = lru_cache(maxsize=256)(Permission)
 
 
 def permission(rule: MappingNode, kinds: list[ResourceType], findings: Findings) -> Permission | None:
@@ -40,7 +45,7 @@ def permission(rule: MappingNode, kinds: list[ResourceType], findings: Findings)
             if operation in operations:
                 findings.add(_TWICE, node)
             operations[operation] = None
-        return Permission(permission_type, tuple(operations))
+        return _permission(permission_type, tuple(operations))
     return None
 
 

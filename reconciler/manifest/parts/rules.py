@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from reconciler.dataclass import dataclass
+from reconciler.manifest.parts.declared_patterns import DeclaredPatterns, terms_in
 from reconciler.manifest.parts.hosts import host_problem
 from reconciler.manifest.parts.names import FIELDS
 from reconciler.manifest.parts.operations import Permission, permission
@@ -13,10 +14,7 @@ from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, scalars
 from reconciler.manifest.reader.suggest import nearest
-from reconciler.model import WILDCARD, Declaration, Expiry, Origin, ResourcePattern, ResourceType
-
-#: Patterns, each with the place that declares it.
-DeclaredPatterns = tuple[tuple[ResourcePattern, Declaration], ...]
+from reconciler.model import WILDCARD, Declaration, Expiry, Origin, ResourceType
 
 _ACTION = Trouble(Code.RULE_FORM, "exactly one of allow, deny and role is expected in a rule")
 _RESOURCE = Trouble(
@@ -65,7 +63,18 @@ class RuleDeclaration:
     action: Permission | RoleUse
     principals: tuple[str, ...]
     hosts: tuple[str, ...]
-    patterns: Mapping[ResourceType, DeclaredPatterns]
+    named: tuple[DeclaredPatterns, ...]
+
+    def on(self, kind: ResourceType) -> DeclaredPatterns | None:
+        """What it names of one type; ``None`` where it has no field for that."""
+        return next((names for names in self.named if names.kind is kind), None)
+
+    @property
+    def origin(self) -> Origin:
+        """Its place: that of its role, or of the first of its names."""
+        if isinstance(self.action, RoleUse):
+            return self.action.declaration.origin
+        return min(declaration.origin for names in self.named for declaration in names.declarations())
 
 
 def declare_principals(spec: MappingNode, findings: Findings) -> tuple[str, ...]:
@@ -122,14 +131,9 @@ def declare_rule(
     hosts = checked_texts(node.values["hosts"], host_problem, findings) if "hosts" in node.values else (WILDCARD,)
     if model is None:
         return None
-    path, terms = findings.source.path, (model.reason, model.ticket, model.expires, None, model.keep)
-    patterns = {
-        kind: tuple(
-            (pattern, Declaration(Origin(path, place.line + 1, place.column + 1), *terms)) for pattern, place in names
-        )
-        for kind, names in named.items()
-    }
+    terms = terms_in(findings.source.path, model.reason, model.ticket, model.expires, model.keep)
+    patterns = tuple([DeclaredPatterns(kind, names, terms) for kind, names in named.items()])
     action: Permission | RoleUse | None = allowed
     if isinstance(role, ScalarNode):
-        action = RoleUse(role.plain, Declaration(findings.origin(role), *terms))
+        action = RoleUse(role.plain, terms._replace(origin=findings.origin(role)))
     return RuleDeclaration(action, principals, hosts, patterns) if action is not None else None

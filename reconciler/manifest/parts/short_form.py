@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from pydantic import Field
 
+from reconciler.manifest.parts.declared_patterns import DeclaredPatterns, terms_in
 from reconciler.manifest.parts.fields import ManifestModel, OneOrMoreTexts
 from reconciler.manifest.parts.resources import Named, Names, PatternTable
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration, checked_texts
@@ -89,10 +90,8 @@ def _use(
     findings: Findings,
 ) -> RuleDeclaration:
     """A rule with a built-in role; each binding has the place of the text that names its resource."""
-    patterns = {
-        kind: tuple((pattern, Declaration(findings.origin(node))) for pattern, node in names)
-        for kind, names in named.items()
-    }
+    terms = terms_in(findings.source.path)
+    patterns = tuple(DeclaredPatterns(kind, names, terms) for kind, names in named.items())
     return RuleDeclaration(RoleUse(role, Declaration(findings.origin(place))), principals, (WILDCARD,), patterns)
 
 

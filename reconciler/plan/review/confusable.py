@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from reconciler.model import AclBinding, ClusterState, DesiredState, ResourceType
@@ -20,10 +21,10 @@ def confusable(live: ClusterState, desired: DesiredState) -> tuple[Callout, ...]
     """Principals and names that are declared anew and look like another known one, or mix scripts; sorted."""
     declared = {name for name, topic in desired.topics.items() if not topic.absent}
     existing = live.topics.keys() | live.topic_names
-    brought = _names(desired.bindings.keys() - live.bindings, declared - existing)
+    brought = _names((one for one in desired.bindings if one not in live.bindings), declared - existing)
     if not brought:
         return ()
-    known = _names([*live.bindings, *desired.bindings], declared | existing)
+    known = _names(chain(live.bindings, desired.bindings), declared | existing)
     found: set[Callout] = set()
     for what, names in brought.items():
         found.update(_mixed(what, names))

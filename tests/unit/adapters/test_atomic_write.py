@@ -3,11 +3,12 @@
 import os
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.atomic_write import write_atomically
+from reconciler.adapters.atomic_write import write_atomically, write_pieces_atomically
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o027, 0o640), (0o022, 0o644)])
@@ -71,3 +72,17 @@ def test_a_directory_that_is_not_there_is_told_by_the_name_that_was_given(tmp_pa
     with pytest.raises(FileNotFoundError) as refused:
         write_atomically("a plan", target)
     assert refused.value.filename == target
+
+
+def test_a_text_that_cannot_be_made_to_its_end_replaces_nothing(tmp_path: Path) -> None:
+    def pieces() -> Iterator[str]:
+        yield "the begin"
+        raise ValueError("no more")
+
+    target = tmp_path / "snapshot.json"
+    target.write_text("before", encoding="utf-8")
+    with pytest.raises(ValueError, match="no more"):
+        write_pieces_atomically(pieces(), str(target))
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["before"]
+    write_pieces_atomically(iter(["in two ", "parts"]), str(target))
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["in two parts"]

@@ -3,11 +3,12 @@
 import datetime
 import subprocess
 from pathlib import Path
+from typing import Any, TextIO
 
 import pytest
 
 from reconciler import workflow
-from reconciler.adapters.snapshot import snapshot_text
+from reconciler.adapters.snapshot import Snapshot, file, read_document, snapshot_text
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -78,3 +79,19 @@ def test_where_manifests_have_no_directory_no_commit_is_theirs(tmp_path: Path, m
     with open_declared(".", f"snapshot:{snapshot}", ConnectionOptions()) as (manifests, target):
         assert plan_on(target, manifests, ".", options).plan.source_commit is not None
         assert plan_on(target, manifests, "", options).plan.source_commit is None
+
+
+def test_a_snapshot_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where somebody gains access, whose quotas it may hold: a large one takes as long to read as to plan for."""
+    (tmp_path / "all.yaml").write_text(MANIFEST, encoding="utf-8")
+    snapshot, reads = tmp_path / "s.json", list[object]()
+    snapshot.write_text(snapshot_text(ClusterState("id")), encoding="utf-8")
+
+    def counted(opened: TextIO, *known: Any) -> Snapshot:
+        reads.append(opened)
+        return read_document(opened, *known)
+
+    monkeypatch.setattr(file, "read_document", counted)
+    found = workflow.plan(str(tmp_path), f"snapshot:{snapshot}", PlanOptions(as_of=datetime.date(2027, 1, 1)))
+    assert any(row.gained for row in found.plan.access.access_changes)
+    assert len(reads) == 1

@@ -21,7 +21,7 @@ def confusable(state: LintState) -> Iterator[LintFinding]:
     """Principals, and names of one resource type, that look alike."""
     for what, used in state.names.items():
         others = {PRINCIPAL: state.principals, ResourceType.TOPIC.noun: state.topics}.get(what) or frozenset()
-        for alike in look_alikes(used.keys() | others):
+        for alike in look_alikes(used.keys() | others if others else used.keys()):
             first, *rest = alike
             # The first spelling is the reference where it is used. Known only by name, each of the others is suspect.
             for other in rest if first in used else alike:

@@ -50,7 +50,7 @@ def declared_units(book: Book, page: Page, gone: Mapping[str, AbstractSet[AclBin
     for name in sorted(book.where(page)):
         declared = page.declared(book.clusters[name])
         for rule in declared.rules if isinstance(declared, AclsDeclaration | TopicsDeclaration) else ():
-            unit = unit_at[_place(_origin_of(rule))]
+            unit = unit_at[_place(rule.origin)]
             unit.is_role |= isinstance(rule.action, RoleUse)
             unit.said += [
                 Said(name, binding, place, binding in gone[name]) for binding, place in _bindings(book, name, rule)
@@ -67,12 +67,6 @@ def _bindings(book: Book, cluster: str, rule: RuleDeclaration) -> Iterator[tuple
 
 def _place(origin: tuple[str, int, int]) -> tuple[int, int]:
     return origin[1] - 1, origin[2] - 1
-
-
-def _origin_of(rule: RuleDeclaration) -> tuple[str, int, int]:
-    if isinstance(rule.action, RoleUse):
-        return rule.action.declaration.origin
-    return min(declaration.origin for patterns in rule.patterns.values() for _, declaration in patterns)
 
 
 def _units(page: Page) -> Iterator[RemovableUnit]:

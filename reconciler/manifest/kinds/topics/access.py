@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from reconciler.manifest.kinds.topics.model import TopicAccess
+from reconciler.manifest.parts.declared_patterns import DeclaredPatterns
 from reconciler.manifest.parts.principals import principal_problem
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration, checked_texts, declare_principals, declare_rule
@@ -28,9 +29,8 @@ class TopicAccessRules(NamedTuple):
         """The rules, on the topic of that name."""
         pattern = ResourcePattern(ResourceType.TOPIC, name)
         for rule in (*((self.owner,) if self.owner else ()), *self.grants):
-            _, declaration = rule.patterns[ResourceType.TOPIC][0]
-            patterns = {**rule.patterns, ResourceType.TOPIC: ((pattern, declaration),)}
-            yield replace(rule, patterns=patterns)
+            named = [names.renamed(pattern) if names.kind is ResourceType.TOPIC else names for names in rule.named]
+            yield replace(rule, named=tuple(named))
 
     def over(self, defaults: "TopicAccessRules") -> "TopicAccessRules":
         """With what the defaults grant; an owner of its own replaces theirs."""
@@ -51,8 +51,8 @@ def _owner(node: Node | None, findings: Findings) -> RuleDeclaration | None:
     if node is None or not principals:
         return None
     declaration = Declaration(findings.origin(node))
-    patterns = {ResourceType.TOPIC: ((_ANY_TOPIC, declaration),)}
-    return RuleDeclaration(RoleUse(OWNER_ROLE, declaration), principals, (WILDCARD,), patterns)
+    named = DeclaredPatterns.at(ResourceType.TOPIC, [_ANY_TOPIC], declaration)
+    return RuleDeclaration(RoleUse(OWNER_ROLE, declaration), principals, (WILDCARD,), (named,))
 
 
 def _grants(

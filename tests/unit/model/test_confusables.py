@@ -1,0 +1,21 @@
+"""Names that look alike, among many that do not."""
+
+from collections import defaultdict
+
+from reconciler.model.confusables import look_alikes, skeleton
+
+
+def test_every_set_of_names_with_one_skeleton_is_found_once_and_in_order() -> None:
+    plain = [f"svc-{number}.{letter}" for number in range(200) for letter in "abo0lI1"]
+    names = [*plain, "svc-\u0430", "svc-a", "corn", "com", "svc-a"]
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for name in sorted(set(names)):
+        groups[skeleton(name)].append(name)
+    alike = [tuple(group) for group in groups.values() if len(group) > 1]
+    assert ("com", "corn") in alike
+    assert ("svc-a", "svc-\u0430") in alike
+    assert list(look_alikes(names)) == list(look_alikes(frozenset(names))) == alike
+
+
+def test_of_no_names_none_are_alike() -> None:
+    assert list(look_alikes([])) == []
