@@ -8,7 +8,7 @@ from typing import Final
 from reconciler import __version__
 from reconciler.access import TooMuchToDecideError
 from reconciler.adapters.plan_files import read_plan, write_plan
-from reconciler.adapters.snapshot import SnapshotCluster, SnapshotError, read_document
+from reconciler.adapters.snapshot import SnapshotError, read_document
 from reconciler.dataclass import dataclass
 from reconciler.manifest import (
     ClusterDeclaration,
@@ -18,9 +18,8 @@ from reconciler.manifest import (
     cluster_warnings,
     standing_acknowledgements,
 )
-from reconciler.model import NOT_READ, ClusterState, DesiredState, Listing
+from reconciler.model import ClusterState, DesiredState
 from reconciler.model.collector import without_collector
-from reconciler.model.kinds.quota import ClientQuota
 from reconciler.plan import (
     Guard,
     GuardAcknowledgement,
@@ -33,7 +32,6 @@ from reconciler.plan import (
     propose,
 )
 from reconciler.plan.guardrail_review import NO_GUARDRAILS
-from reconciler.ports import ReadRequest
 from reconciler.report.cluster_test_results import ClusterTestResult
 from reconciler.workflow.access_doubts import access_doubts
 from reconciler.workflow.beside_acls import WHO_LOGS_IN, login_gaps
@@ -41,7 +39,7 @@ from reconciler.workflow.cluster_tests import decide_cluster_tests
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.commits import source_commit
 from reconciler.workflow.flavors import refuse_unstated
-from reconciler.workflow.gaining import limits_beside, with_gaining
+from reconciler.workflow.gaining import limits_beside, read_live, with_gaining
 from reconciler.workflow.guardrails import guardrail_review, guardrails_changed
 from reconciler.workflow.left_throttles import left_throttles
 from reconciler.workflow.manifests import desired
@@ -162,7 +160,7 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
         asking = asking.also(WHO_LOGS_IN)
     if not acls:
         asking, wanted = replace(asking, acls=False), replace(wanted, bindings={}, expired={})
-    live, quotas = _read(target, asking, wanted)
+    live, limiting = read_live(target, asking, wanted)
     # Whatever ACLs may hide, nothing is hidden where there are none.
     live = with_layout(live if acls else replace(live, topic_gap=None), wanted, target)
     expected = None if options.baseline is None else _baseline(options.baseline, declaration)
@@ -174,7 +172,7 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
         expected_live=expected,
     )
     try:
-        with limits_beside(target, wanted, live, quotas) as limits, without_collector():
+        with limits_beside(target, wanted, live, limiting) as limits, without_collector():
             made = with_gaining(propose(wanted, live, terms(declaration), request), limits)
         made = with_uses(made, target)
     except UnsafeSelectionError as error:
@@ -188,25 +186,6 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
     made = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
     seen = look(target, manifests, wanted, live)
     return Planned(made, live, declaration, wanted, manifests, seen, target.bootstrap_servers)
-
-
-def _read(
-    target: Target, asking: ReadRequest, wanted: DesiredState
-) -> tuple[ClusterState, Listing[ClientQuota] | None]:
-    """The state, and the quotas of a snapshot where they were not asked for.
-
-    What is declared and there is one object, not two of which millions take a gigabyte.
-    """
-    known = {binding: binding for binding in wanted.bindings}
-    asking, quotas = replace(asking, known=known), None
-    if isinstance(target.cluster, SnapshotCluster) and ClientQuota.KIND not in asking.listings:
-        whole = target.read(asking.also(ClientQuota.KIND))
-        live, quotas = whole.with_listing(ClientQuota, NOT_READ), whole.listing(ClientQuota)
-    else:
-        live = target.read(asking)
-    if any(known.get(binding, binding) is not binding for binding in live.bindings):
-        live = replace(live, bindings=frozenset(known.get(binding, binding) for binding in live.bindings))
-    return live, quotas
 
 
 def told_again(manifests: Manifests) -> tuple[Problem, ...]:
