@@ -49,7 +49,8 @@ class ApplyEnvironment:
     secrets of the connections out of a text. ``throttle`` limits how fast each broker copies replicas that a plan
     moves, in bytes a second, by ``rates``; without one a run still removes what an earlier run of its plan left there.
     ``move_limits`` bounds how much moves at a time.
-    ``pipeline`` is the cluster, where it takes a request before it has answered the last one.
+    ``pipeline`` is the cluster, where it takes a request before it has answered the last one. ``prepare`` says that the
+    cluster will be read again soon.
     """
 
     cluster: Cluster
@@ -67,3 +68,4 @@ class ApplyEnvironment:
     rates: ReplicationRates | None = None
     move_limits: MoveLimits = MoveLimits()
     pipeline: PipelinedWriter | None = None
+    prepare: Callable[[], None] = lambda: None

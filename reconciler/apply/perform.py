@@ -144,9 +144,8 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
     """The steps to send; the others get their outcome. A step that was moved waits for what its new phase waits for."""
     blockers = run.blockers()
     ready, settled = [], []
-    for step in steps:
-        if step in run.outcomes:
-            continue
+    # To look a step up hashes all that it holds.
+    for step in steps if not run.outcomes else [step for step in steps if step not in run.outcomes]:
         found = step.observed(live)
         # Somebody, or an earlier attempt of this run, was faster: the aim is reached, and sending again proves nothing.
         if found.state is StepState.DONE:
@@ -154,7 +153,7 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
         elif found.state is not StepState.PENDING:
             message = f"{found.subject}: expected {found.expected}, found {found.found}"
             settled.append(StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message))
-        elif (other := blockers.blocking(replace(step, phase=phase))) is not None:
+        elif (other := blockers.blocking(step, phase)) is not None:
             message = f"waits for “{describe(other)}”"
             settled.append(StepOutcome(step, Outcome.BLOCKED, message=message, blocked_by=other))
         else:

@@ -48,6 +48,8 @@ def send(run: Run, phase: Phase, batches: Iterable[Sequence[Step]], ready: Calla
                 _send_alone(run, phase, batch)
             else:
                 waiting.append(_begun(run, phase, batch, pipeline))
+                # What reads next loads while the broker works. Not where a phase takes long: what it is told ages.
+                run.environment.prepare()
         while waiting:
             _finish(run, waiting.popleft())
     except Exception:
@@ -133,7 +135,7 @@ def _finish(run: Run, sent: _Sent) -> None:
         raise
     run.record_outcomes(found, number)
     run.environment.progress.sent(len(batch))
-    if any(run.outcomes[step].outcome is Outcome.UNKNOWN for step in batch):
+    if any(item.outcome is Outcome.UNKNOWN for item in found):
         resolve_unknown(run, batch, number)
     change = batch[0].change
     if seconds := kind_of(change).pause_after(change, clock.monotonic() - sent.began):

@@ -18,8 +18,8 @@ from reconciler.cli.file_mode import private_files
 from reconciler.cli.streams import dull, leave, steady
 from reconciler.workflow.reasons import WorkflowError
 
-#: New objects before the cyclic collector looks at them, instead of 700: some 5 MB, the most garbage that can wait.
-_NEW_OBJECTS: Final = 50_000
+#: New objects before the cyclic collector looks at them, instead of 700: some 20 MB, the most garbage that can wait.
+_NEW_OBJECTS: Final = 200_000
 #: Every command and what it does, in the order in which people meet them.
 COMMANDS: Final = {
     "init": "Write a directory to start from",

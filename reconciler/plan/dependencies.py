@@ -66,13 +66,17 @@ class Blockers:
         self._bindings = acls
         self._index = {kind: OverlapIndex(found, any_entry=default_allow is not False) for kind, found in acls.items()}
 
-    def blocking(self, step: Step) -> Change | None:
-        """The change that was not performed and that ``step`` has to wait for, or ``None``."""
+    def blocking(self, step: Step, phase: Phase | None = None) -> Change | None:
+        """The change that was not performed and that ``step`` has to wait for, or ``None``.
+
+        ``phase`` is the phase that it was moved to, if it was.
+        """
+        phase = step.phase if phase is None else phase
         if (binding := touched_binding(step.change)) is not None:
-            return self._acl(step.phase, binding)
+            return self._acl(phase, binding)
         # A new topic waits for every binding on it: a producer that finds it without its DENYs may write at once.
         for topic in created_topics([step.change]):
-            return self._reaching(topic.name, Create, None) or self._waiting(step, topic.name)
+            return self._reaching(topic.name, Create, None) or self._waiting(phase, topic.name)
         for topic in deleted_topics([step.change]):
             return self._reaching(topic.name, Delete, AclPermissionType.ALLOW)
         return None
@@ -87,8 +91,8 @@ class Blockers:
             return next((c for n, c in self._topics.items() if binding.pattern.matches(n)), None)
         return None
 
-    def _waiting(self, step: Step, name: str) -> Change | None:
-        if step.phase is not Phase.CREATE_WAITING_TOPIC:
+    def _waiting(self, phase: Phase, name: str) -> Change | None:
+        if phase is not Phase.CREATE_WAITING_TOPIC:
             return None
         return self._reaching(name, Delete, AclPermissionType.ALLOW)
 

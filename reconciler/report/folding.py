@@ -4,7 +4,7 @@ Whoever proposes a change chooses how many rows it has. So rows share a line onl
 ones only where even they are a crowd, and no number of harmless rows takes the place of a grave one.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -56,7 +56,7 @@ def lines_shown(lines: int, *, expand: bool, most: int = FEW) -> int:
     return lines if expand or lines <= most + 1 else most
 
 
-def first_names(names: Sequence[str], gravity: int) -> tuple[str, ...]:
+def first_names(names: Iterable[str], gravity: int) -> tuple[str, ...]:
     """The first names that there is room for; at least one."""
     room = _ROOM_OF_GRAVEST_NAMES if gravity <= _GRAVEST else _ROOM_OF_NAMES
     kept: list[str] = []

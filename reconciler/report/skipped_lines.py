@@ -97,6 +97,6 @@ def _line(line: Sequence[Sequence[Skipped]], review: TopicReview) -> SkippedLine
     words, verb = kind.words(changes[0], review), VERBS[sign_of(first.change)]
     if len(line) == 1:
         return SkippedLine(f"{verb} {words.text}", origin)
-    names = first_names([kind.name(some) for some in changes], kind.alike(changes[0]).gravity)
+    names = first_names((kind.name(some) for some in changes), kind.alike(changes[0]).gravity)
     text = kind.many([change for some in changes for change in some], words.text)
     return SkippedLine(f"{verb} {text}", origin, names, sum(map(len, changes[len(names) :])))

@@ -126,8 +126,8 @@ def _line(plan: Plan, lines: Sequence[_Shared], answers: _Answers) -> StepLine:
     )
     if len(lines) == 1:
         return replace(line, details=(*words.details, *_answered(answers.get(step.id)))) if answers else line
-    names = first_names([kind.name([one.change for one, _ in shared]) for shared in lines], kind.alike(changes).gravity)
-    below = {kind.words([one.change for one, _ in shared], plan.topics).details for shared in lines}
+    names = first_names((kind.name([one.change for one, _ in shared]) for shared in lines), kind.alike(changes).gravity)
+    below = {kind.details([one.change for one, _ in shared], plan.topics) for shared in lines}
     return replace(
         line,
         words=kind.many([one.change for one in steps], words.text),

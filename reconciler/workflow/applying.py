@@ -251,6 +251,7 @@ def _perform(given: _Performance) -> Result:
             rates=target.cluster,
             move_limits=_limits(given.options.moves),
             pipeline=target.cluster if isinstance(target.cluster, PipelinedWriter) else None,
+            prepare=target.prepare,
         )
         result = perform(performed, live, preflight, environment, partial(looked_at, performed))
         # With a probe, brokers have enforced canaries by now.

@@ -15,8 +15,9 @@ from reconciler.adapters.child_environment import child_environment
 #: Lists ACLs, and nearly always the first that is asked.
 MESSAGES: Final = "message_client"
 #: Runs one of our modules from our own location: a Spark worker has the code from its job, not installed in its Python.
+#: Without the collector, which would look again and again at hundreds of modules that stay.
 _PROGRAM: Final = (
-    "import runpy, sys; root, module = sys.argv[1:]; root in sys.path or sys.path.insert(0, root); "
+    "import gc, runpy, sys; gc.disable(); root, module = sys.argv[1:]; root in sys.path or sys.path.insert(0, root); "
     "runpy.run_module(module, run_name='__main__')"
 )
 _ROOT: Final = str(Path(__file__).parents[3])

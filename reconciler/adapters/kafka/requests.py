@@ -43,10 +43,16 @@ def begin_request(
     payloads = [item.payload() if item.answer is None else None for item in items]
     sendable = [payload for payload in payloads if payload is not None]
     futures = call(sendable, request_timeout=connection.settings.request_timeout) if sendable else {}
-    return lambda: [
-        item.answer or answer_of(connection, futures[item.key if item.key is not None else payload])
-        for item, payload in zip(items, payloads, strict=True)
-    ]
+    # To hash one of the client's objects takes as long as to make one, and its keys are the very objects it was given.
+    given = {id(key): future for key, future in futures.items()}
+
+    def answer(item: Item, payload: Any) -> Answer:
+        if item.answer is not None:
+            return item.answer
+        future = given.get(id(payload)) if item.key is None else None
+        return answer_of(connection, future or futures[payload if item.key is None else item.key])
+
+    return lambda: [answer(item, payload) for item, payload in zip(items, payloads, strict=True)]
 
 
 def answer_of(connection: AdminConnection, future: "Future[Any]") -> Answer:

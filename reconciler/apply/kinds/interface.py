@@ -115,7 +115,7 @@ class Kind(Protocol):
         ...
 
     def request(self, changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
-        """``request``, and what has to be read to hold changes, of every kind, against the cluster."""
+        """``request``, and what has to be read to hold changes of this kind, if there are any, against the cluster."""
         ...
 
     def batches(self, steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:

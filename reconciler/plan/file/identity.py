@@ -48,8 +48,8 @@ _USES: Final = frozenset(path.removeprefix("topics.uses.*.") for path in NOT_BOU
 # In canonical text ``"origin":`` is a key: a quote within a string has a backslash before it, and neither a value nor a
 # string goes on after its closing quote. Numbers that no place has (``x``, ``-1``) stay, so they are bound.
 _KEYS: Final = ("origin", "role", "place", "related")
-_KEY: Final = re.compile(rf'"(?:{"|".join(_KEYS)})":')
-_PLACE: Final = re.compile(rf'("(?:{"|".join(_KEYS)})":"(?:[^"\\]|\\.)*?):[0-9]+:[0-9]+"')
+_QUOTED: Final = tuple(f'"{key}":' for key in _KEYS)
+_PLACE: Final = re.compile(rf'("(?:{"|".join(_KEYS)})":"[^"\\]*(?:\\.[^"\\]*)*):[0-9]+:[0-9]+"')
 
 
 class PlanDigest:
@@ -95,7 +95,7 @@ class PlanDigest:
     def _step_text(self, step: Mapping[str, Any], text: str) -> str:
         """The change id's text of a step: topic ids are of one cluster."""
         places = 2 if step["effect"] is None else 3
-        if len(_KEY.findall(text)) == places and '"topicId":' not in text:
+        if sum(map(text.count, _QUOTED)) == places and '"topicId":' not in text:
             return _without_places(text)
         # Few steps have a topic id; and a config may be called ``origin``, whose value is bound to the last character.
         sides = {side: self._without_id(step[side]) for side in ("before", "after")}

@@ -88,9 +88,10 @@ def is_destructive(change: Change) -> bool:
 
 def phase(change: Change, context: PhaseContext) -> Phase:
     """DENYs come before ALLOWs and go after them; what a deleted topic is covered by waits for the deletion."""
-    (pattern, entry), created = _binding(change), isinstance(change, Create)
+    binding, created = _binding(change), isinstance(change, Create)
+    pattern, entry = binding
     # In its own phase it would come after the first binding on the cluster, which shuts out us and the brokers.
-    if AclBinding(pattern, entry) in context.lockout_protection:
+    if binding in context.lockout_protection:
         return Phase.CREATE_FIRST if created else Phase.DELETE_LAST
     allows = entry.permission_type is AclPermissionType.ALLOW
     if created:

@@ -64,6 +64,10 @@ class Effect:
     origin: Origin | None = None
 
 
+#: Those without a covering binding, one object each: reports compare the effects of neighbours.
+_PLAIN: Final = {kind: Effect(kind) for kind in EffectKind}
+
+
 def effects(steps: Sequence[Step], found: Transition, desired: DesiredState) -> tuple[Effect | None, ...]:
     """One for each step of a transition, ``None`` for topics."""
     rows, covering = _TransitionRows(found), _Covers(found.after.interpretations)
@@ -78,7 +82,7 @@ def effects(steps: Sequence[Step], found: Transition, desired: DesiredState) -> 
         new = step.change.before is None
         effect = _effect(binding, new, rows, covering, desired)
         if effect.kind is EffectKind.NO_EFFECT and new and _narrows(binding, allows, found.after.kafka_version):
-            return Effect(EffectKind.NARROWS_NEW)
+            return _PLAIN[EffectKind.NARROWS_NEW]
         return effect
 
     return tuple(map(of, steps))
@@ -106,22 +110,22 @@ def _effect(
     allow = _allows(binding)
     # First: the last binding on a name takes from one principal and gives to all, and the line should say the worse.
     if not created and rows.opens(binding):
-        return Effect(EffectKind.WIDENS)
+        return _PLAIN[EffectKind.WIDENS]
     if rows.touch(binding, gained=allow is created):
         match allow, created:
             case True, True:
-                return Effect(EffectKind.GRANT)
+                return _PLAIN[EffectKind.GRANT]
             case True, False:
-                return Effect(EffectKind.REVOKE)
+                return _PLAIN[EffectKind.REVOKE]
             case False, True:
-                return Effect(EffectKind.NARROWS)
+                return _PLAIN[EffectKind.NARROWS]
             case _:
-                return Effect(EffectKind.WIDENS)
+                return _PLAIN[EffectKind.WIDENS]
     if created and rows.closes(binding):
-        return Effect(EffectKind.NARROWS)
+        return _PLAIN[EffectKind.NARROWS]
     other = covering.cover(binding)
     if other is None:
-        return Effect(EffectKind.NO_EFFECT)
+        return _PLAIN[EffectKind.NO_EFFECT]
     declared = desired.bindings.get(other)
     return Effect(EffectKind.REDUNDANT, other, None if declared is None else declared.origin)
 

@@ -17,7 +17,7 @@ from reconciler.model import (
 )
 from reconciler.model.naming import as_name
 from reconciler.plan import TopicReview, touched_binding, touched_bindings
-from reconciler.report.kinds.interface import Alike, Words
+from reconciler.report.kinds.interface import Alike, Detail, Words
 from reconciler.report.words import binding_words, pattern_words
 
 TYPES: Final = (AclBinding,)
@@ -88,6 +88,11 @@ def name(changes: Sequence[Change]) -> str:
     (pattern, entry), *_ = touched_bindings(changes)
     host = "" if entry.host == WILDCARD else f" from {entry.host}"
     return f"{as_name(entry.principal)} on {pattern_words(pattern)}{host}"
+
+
+def details(changes: Sequence[Change], review: TopicReview) -> tuple[Detail, ...]:
+    """None: a binding is said on its line."""
+    return ()
 
 
 def words(changes: Sequence[Change], review: TopicReview) -> Words:

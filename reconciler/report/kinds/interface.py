@@ -72,6 +72,10 @@ class Kind(Protocol):
         """How changes that share a line are told from others of their shape."""
         ...
 
+    def details(self, changes: Sequence[Change], review: TopicReview) -> tuple[Detail, ...]:
+        """The details of :meth:`words`, which are all that is asked of most of very many lines."""
+        ...
+
     def words(self, changes: Sequence[Change], review: TopicReview) -> Words:
         """The words for changes that share a line; ``review`` has the brokers' defaults and what goes with a topic."""
         ...

@@ -56,6 +56,10 @@ class ListedKind:
         """``user alice``."""
         return str(resource_of(changes[0]).key)
 
+    def details(self, changes: Sequence[Change], review: TopicReview) -> tuple[Detail, ...]:
+        """A line for each value."""
+        return self.words(changes, review).details
+
     def words(self, changes: Sequence[Change], review: TopicReview) -> Words:
         """``quota of user alice``, and a line for each value that is set, altered or removed."""
         change = changes[0]

@@ -76,6 +76,11 @@ def name(changes: Sequence[Change]) -> str:
     return change.name if isinstance(change, Impossible) else str(resource_of(change).name)
 
 
+def details(changes: Sequence[Change], review: TopicReview) -> tuple[Detail, ...]:
+    """A line for each config, or for what a deletion takes along."""
+    return words(changes, review).details
+
+
 def words(changes: Sequence[Change], review: TopicReview) -> Words:
     """``topic payments: 3 partitions, 1 replica``, and a line for each config."""
     match changes[0]:

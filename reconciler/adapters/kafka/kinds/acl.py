@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from confluent_kafka.admin import AclBinding as ClientBinding
-from confluent_kafka.admin import AclBindingFilter
+from confluent_kafka.admin import AclBindingFilter, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.bindings import needs_messages, unsupported_by_client
@@ -22,6 +22,12 @@ from reconciler.model import AclBinding, Change, ClusterState, Create, resource_
 from reconciler.ports import NOT_VALIDATED, Answer, AnswerStatus
 
 TYPES: Final = (AclBinding,)
+
+#: The client's members by Kafka's codes.
+_TYPES: Final = {one.value: one for one in ResourceType}
+_PATTERNS: Final = {one.value: one for one in ResourcePatternType}
+_OPERATIONS: Final = {one.value: one for one in AclOperation}
+_PERMISSIONS: Final = {one.value: one for one in AclPermissionType}
 
 
 def read(session: ReadSession, state: ClusterState) -> ClusterState:
@@ -50,15 +56,17 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
 def begin(connection: AdminConnection, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
     """The same, and whoever wants the answers waits for them; what goes by messages has been answered by then."""
     bindings = [resource_of(change) for change in changes]
+    apart = [needs_messages(one) for one in bindings]
     creates = isinstance(changes[0], Create)
     call = connection.admin.create_acls if creates else connection.admin.delete_acls
     client_type = ClientBinding if creates else AclBindingFilter
-    sent = begin_request(connection, call, [_item(client_type, one) for one in bindings if not needs_messages(one)])
-    told = _by_messages(connection, [one for one in bindings if needs_messages(one)], creates=creates)
+    items = [_item(client_type, one) for one, other in zip(bindings, apart, strict=True) if not other]
+    sent = begin_request(connection, call, items)
+    told = _by_messages(connection, [one for one, other in zip(bindings, apart, strict=True) if other], creates=creates)
 
     def answers() -> list[Answer]:
         by_client, by_messages = iter(sent()), iter(told)
-        return [next(by_messages if needs_messages(one) else by_client) for one in bindings]
+        return [next(by_messages if other else by_client) for other in apart]
 
     return answers
 
@@ -105,7 +113,14 @@ def _item(client_type: type[ClientBinding | AclBindingFilter], binding: AclBindi
     return Item(
         binding,
         unsupported(unsupported_by_client(binding, None)),
+        # Members, which the client would otherwise look up by number.
         lambda: client_type(
-            int(resource_type), name, int(pattern_type), principal, host, int(operation), int(permission)
+            _TYPES[resource_type],
+            name,
+            _PATTERNS[pattern_type],
+            principal,
+            host,
+            _OPERATIONS[operation],
+            _PERMISSIONS[permission],
         ),
     )
