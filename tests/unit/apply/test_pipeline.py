@@ -75,6 +75,7 @@ def _applied(cluster: Pipelined, full: str = "", interrupted: Callable[[], bool]
         journal=journal,
         max_batch=2,
         pipeline=cluster,
+        prepare=lambda: cluster.events.append("prepare"),
     )
     return perform(plan, LIVE, check(plan, LIVE, plan.terms), world)
 
@@ -115,6 +116,8 @@ def test_creations_are_on_their_way_together(late: bool) -> None:
     assert result.succeeded
     _in_order(cluster.events)
     assert cluster.events.index("begin 3") < cluster.events.index("answer 1")
+    # What reads next loads while the broker works, and not before something was sent.
+    assert cluster.events.index("begin 1") < cluster.events.index("prepare") < cluster.events.index("answer 1")
     # What is deleted waits until every creation is there.
     assert cluster.begun == 4
     assert cluster.events.index("outcomes 4") < cluster.events.index("intent 5")
