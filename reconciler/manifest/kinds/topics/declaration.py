@@ -1,12 +1,11 @@
 """A ``Topics`` document as desired topics and the rules on them, names, settings and assignments checked."""
 
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind, Loaded
 from reconciler.manifest.kinds.topics.access import declare_topic_access
-from reconciler.manifest.kinds.topics.model import TopicItem, TopicsDocument
 from reconciler.manifest.kinds.topics.table import TopicTable
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import PatternTable
@@ -28,6 +27,9 @@ from reconciler.model import (
     topic_name_problem,
 )
 
+if TYPE_CHECKING:
+    from reconciler.manifest.models.topics import TopicItem, TopicsDocument
+
 #: ``QuorumController.MAX_RECORDS_PER_USER_OP``: a topic with more partitions is POLICY_VIOLATION.
 MAX_ASSIGNMENTS: Final = 10_000
 _COUNTED: Final = {"partitions": "partitions", "replicationFactor": "replicas"}
@@ -46,7 +48,7 @@ class TopicsDeclaration:
 def declare_topics(document: Document, table: PatternTable) -> TopicsDeclaration | None:
     """Checks and converts; ``None`` after reporting problems that leave no document."""
     findings, spec = document.findings, document.spec
-    model = document.validated(TopicsDocument)
+    model = document.validated(TopicsKind.model())
     wants = model.spec.defaults if model else None
     layers = declare_layers(spec.get("defaults"), wants, findings)
     common = declare_topic_access(spec.get("defaults"), wants, table, findings)
@@ -130,7 +132,7 @@ def declared_name_problem(name: str, *, absent: bool) -> Trouble | None:
     return None
 
 
-def _topic(node: MappingNode, item: TopicItem, configs: dict[str, str], findings: Findings) -> DesiredTopic:
+def _topic(node: MappingNode, item: "TopicItem", configs: dict[str, str], findings: Findings) -> DesiredTopic:
     """The topic as it speaks for itself."""
     origin = findings.origin(node.get("name") or node)
     if item.absent:
@@ -147,7 +149,13 @@ class TopicsKind(Kind):
     """Topics, and the rules of their owners and grants."""
 
     name = "Topics"
-    model = TopicsDocument
+
+    @staticmethod
+    def model() -> "type[TopicsDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.topics import TopicsDocument  # noqa: PLC0415
+
+        return TopicsDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
