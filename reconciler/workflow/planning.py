@@ -7,7 +7,6 @@ from typing import Final
 
 from reconciler import __version__
 from reconciler.access import TooMuchToDecideError
-from reconciler.adapters.plan_files import read_plan, write_plan
 from reconciler.adapters.snapshot import SnapshotError, read_document
 from reconciler.dataclass import dataclass
 from reconciler.manifest import (
@@ -25,7 +24,6 @@ from reconciler.plan import (
     GuardAcknowledgement,
     Options,
     Plan,
-    PlanFileError,
     Request,
     Selection,
     UnsafeSelectionError,
@@ -48,7 +46,6 @@ from reconciler.workflow.reasons import (
     NoAuthorizerError,
     PlanRefusedError,
     RequestError,
-    StaleError,
     TooMuchAccessError,
     WorkflowError,
 )
@@ -232,22 +229,3 @@ def _baseline(file: str, declaration: ClusterDeclaration) -> int:
     except (SnapshotError, OSError, UnicodeDecodeError) as error:
         raise WorkflowError(f"the baseline {file} cannot be read: {error}") from error
     return sum(declaration.scope.owns(binding) for binding in before.bindings)
-
-
-def save_plan(made: Plan, file: str) -> str:
-    """Write a plan into a file; its digest."""
-    try:
-        return write_plan(made, file)
-    except OSError as error:
-        raise WorkflowError(f"the plan cannot be saved: {error}") from error
-
-
-def saved_plan(file: str) -> tuple[Plan, str]:
-    """The plan in a file, and the file's digest; raises :class:`StaleError` where the file was altered."""
-    try:
-        return read_plan(file)
-    except PlanFileError as error:
-        raise StaleError(f"{file}: {error}", "plan again") from error
-    except OSError as error:
-        why, advice = error.strerror or str(error), "plan again"
-        raise WorkflowError(f"the plan {file} cannot be read: {why}", advice) from error
