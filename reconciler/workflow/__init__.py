@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reconciler.workflow.attendant import Attendant, Unattended
     from reconciler.workflow.checks import checks_of
     from reconciler.workflow.clusters import Target, open_any, open_declared
+    from reconciler.workflow.comparing import drift, plan
     from reconciler.workflow.converting import ConversionSource, Converted, convert_source
     from reconciler.workflow.diagnosis import Diagnosis, diagnose
     from reconciler.workflow.exporting import Exported, export
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from reconciler.workflow.linting import lint, minimise
     from reconciler.workflow.manifests import load
     from reconciler.workflow.options import ConnectionOptions, PlanOptions, StateRequest
-    from reconciler.workflow.planning import Planned, drift, plan, plan_on
+    from reconciler.workflow.planning import Planned, plan_on
     from reconciler.workflow.policy_proposal import PolicyProposal, propose_topic_policy
     from reconciler.workflow.quotas import quota_views
     from reconciler.workflow.reasons import WorkflowError
@@ -47,13 +48,14 @@ _MODULES: Final = {
     "guardrails": ("guardrails_changed",),
     "leftovers": ("Cleanup", "cleanup"),
     "clusters": ("Target", "open_any", "open_declared"),
+    "comparing": ("drift", "plan"),
     "converting": ("ConversionSource", "Converted", "convert_source"),
     "diagnosis": ("Diagnosis", "diagnose"),
     "exporting": ("Exported", "export"),
     "linting": ("lint", "minimise"),
     "manifests": ("load",),
     "options": ("ConnectionOptions", "PlanOptions", "StateRequest"),
-    "planning": ("Planned", "drift", "plan", "plan_on"),
+    "planning": ("Planned", "plan_on"),
     "policy_proposal": ("PolicyProposal", "propose_topic_policy"),
     "quotas": ("quota_views",),
     "reasons": ("WorkflowError",),

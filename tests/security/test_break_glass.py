@@ -33,10 +33,10 @@ from reconciler.workflow.applying import ApplyOptions, apply, apply_plan
 from reconciler.workflow.attendant import Attendant, Unattended
 from reconciler.workflow.break_glass import break_glass, end_break_glass, plan_break_glass
 from reconciler.workflow.break_glass_marks import check_break_glass
+from reconciler.workflow.comparing import drift
 from reconciler.workflow.granting import AskedAccess, GrantTerms
 from reconciler.workflow.leftovers import cleanup
 from reconciler.workflow.options import ApprovalRule, ConnectionOptions, PlanOptions
-from reconciler.workflow.planning import drift
 from reconciler.workflow.reasons import (
     DeclinedError,
     FailedChecksError,
