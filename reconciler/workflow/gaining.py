@@ -31,8 +31,6 @@ def read_live(
         live, quotas = whole.with_listing(ClientQuota, NOT_READ), whole.listing(ClientQuota)
     else:
         live = target.read(asking)
-    if any(known.get(binding, binding) is not binding for binding in live.bindings):
-        live = replace(live, bindings=frozenset(known.get(binding, binding) for binding in live.bindings))
     return live, quotas
 
 

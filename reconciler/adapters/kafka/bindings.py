@@ -1,6 +1,7 @@
 """ACL bindings as rows of wire codes, and which of them each Kafka client can carry."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.adapters.kafka.limits import text_problem
@@ -25,6 +26,8 @@ _PATTERNS: Final = {int(p): p for p in (PatternType.LITERAL, PatternType.PREFIXE
 _OPERATIONS: Final = {int(o): o for o in AclOperation if o >= AclOperation.ALL}
 _PERMISSIONS: Final = {int(p): p for p in (AclPermissionType.DENY, AclPermissionType.ALLOW)}
 
+#: Where the caller has no bindings.
+NONE_KNOWN: Final[Mapping[AclBinding, AclBinding]] = MappingProxyType({})
 #: What librdkafka can name: its enums end here.
 _LAST_TYPE: Final = ResourceType.TRANSACTIONAL_ID
 _LAST_OPERATION: Final = AclOperation.IDEMPOTENT_WRITE
@@ -54,8 +57,11 @@ def unsupported_by_client(binding: AclBinding, no_messages: str | None) -> str |
     return text_problem(binding.pattern.name, binding.entry.principal, binding.entry.host)
 
 
-def read_rows(rows: Iterable[ResourceRow]) -> ListedAcls:
-    """Rows as bindings. An entry of which a code is lost, or newer than ours, becomes opaque: no plan touches it."""
+def read_rows(rows: Iterable[ResourceRow], known: Mapping[AclBinding, AclBinding] = NONE_KNOWN) -> ListedAcls:
+    """Rows as bindings; one that equals one of ``known`` is that object.
+
+    An entry of which a code is lost, or newer than ours, becomes opaque: no plan touches it.
+    """
     bindings: set[AclBinding] = set()
     opaque: list[OpaqueBinding] = []
     entries: dict[EntryRow, AccessControlEntry | None] = {}
@@ -69,7 +75,8 @@ def read_rows(rows: Iterable[ResourceRow]) -> ListedAcls:
             if pattern is None or entry is None:
                 opaque.append(OpaqueBinding(name, row[0], row[1], resource_type, pattern_type, row[2], row[3]))
             else:
-                bindings.add(AclBinding(pattern, entry))
+                binding = AclBinding(pattern, entry)
+                bindings.add(known.get(binding, binding))
     return ListedAcls(frozenset(bindings), tuple(opaque))
 
 

@@ -13,12 +13,13 @@ from enum import StrEnum
 from typing import Any, Final
 
 from reconciler.adapters.kafka import codes, reader_process
-from reconciler.adapters.kafka.bindings import ListedAcls, read_rows
+from reconciler.adapters.kafka.bindings import NONE_KNOWN, ListedAcls, read_rows
 from reconciler.adapters.kafka.first_contact import FIRST_CONTACT_SECONDS
 from reconciler.adapters.kafka.kafka_python_settings import kafka_python_settings
 from reconciler.adapters.kafka.release import NOTHING_TOLD, ReleaseRules, rules_of
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.dataclass import dataclass
+from reconciler.model import AclBinding
 from reconciler.model.collector import without_collector
 from reconciler.ports import ClusterError
 
@@ -122,8 +123,8 @@ class AclListing:
         self._principals = principals
         self._child.begin(principals)
 
-    def result(self) -> ListingResult:
-        """The listing, which is begun if necessary.
+    def result(self, known: Mapping[AclBinding, AclBinding] = NONE_KNOWN) -> ListingResult:
+        """The listing, which is begun if necessary; a binding that equals one of ``known`` is that object.
 
         Raises :class:`ClusterError` if the cluster refused it, or if every reader failed. With ``AclReader.CLIENT`` and
         ``AclReader.SHARDS`` a refused listing is empty: the caller has to prove the right to list.
@@ -142,7 +143,7 @@ class AclListing:
                     elif troubles:
                         self._settings.first_contact.note(_other_reader(troubles))
                     with without_collector():
-                        return ListingResult(cluster_id, read_rows(rows), reader, gap, rules)
+                        return ListingResult(cluster_id, read_rows(rows, known), reader, gap, rules)
                 # The cluster's word: another reader would be refused too, or take the refusal for an empty listing.
                 case ("refused", code, name, message):
                     raise refusal(code, name, self._settings.redact(message))

@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from reconciler.adapters.snapshot.answers import failed
 from reconciler.adapters.snapshot.broker import BrokerFacts, Snapshot
@@ -31,7 +32,10 @@ class MemoryCluster:
 
     def read(self, request: ReadRequest) -> ClusterState:
         """What ``request`` asks for."""
-        return requested(self.snapshot, request)
+        state, known = requested(self.snapshot, request), request.known
+        if not known:
+            return state
+        return replace(state, bindings=frozenset(known.get(binding, binding) for binding in state.bindings))
 
     def brokers(self) -> frozenset[int]:
         """The ids of the brokers; empty where the snapshot does not say."""

@@ -34,7 +34,8 @@ def read(session: ReadSession, state: ClusterState) -> ClusterState:
     """The listing, once it is complete and checked."""
     if session.listing is None:
         return state
-    found = checked_listing(session.connection, session.handshake, session.listing.result())
+    listed = session.listing.result(session.request.known)
+    found = checked_listing(session.connection, session.handshake, listed)
     listing = found.listing
     return replace(
         state,
