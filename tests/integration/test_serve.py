@@ -19,7 +19,7 @@ from reconciler.ports import ReadRequest
 from tests.cases.test_cases import binding
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job, job
-from tests.unit.workflow.test_serve import LIVE, OVER, World
+from tests.unit.workflow.serving import LIVE, OVER, World
 from tests.verbs import creations
 
 _SECONDS = 60

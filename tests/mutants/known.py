@@ -12,7 +12,12 @@ _BRIDGES: Final = ("tests/unit/plan/test_bridging.py",)
 _DEFECTS: Final = ("tests/property/test_broker_defects.py",)
 _ASSERTIONS: Final = ("tests/unit/access/test_assertions.py", "tests/property/test_access_assertions.py")
 _REVIEW: Final = ("tests/property/test_access_review.py", "tests/unit/plan/test_renames.py")
-_REMOVAL: Final = ("tests/unit/apply/test_bridge_removal.py", "tests/unit/apply/test_bridges.py")
+_REMOVAL: Final = (
+    "tests/unit/apply/test_bridge_removal.py",
+    "tests/unit/apply/test_bridges.py",
+    "tests/unit/apply/test_bridge_watching.py",
+    "tests/unit/apply/test_bridge_failures.py",
+)
 _ACCESS: Final = (
     "tests/unit/access",
     "tests/unit/conformance/test_access_conformance.py",

@@ -12,7 +12,7 @@ from reconciler.plan import Request, created_bindings, propose
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from tests.faults.scenario import DAY, acl
 from tests.property.transitions import declared
-from tests.unit.apply.test_bridges import CLOSED, OPEN, TERMS, Recording, Stage
+from tests.unit.apply.bridge_stage import CLOSED, OPEN, TERMS, Recording, Stage
 
 _BRIDGE = bridge_on(acl("x", "").pattern)
 _RUN = "20260101T000000Z-late"

@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.apply import Outcome
 from reconciler.model import AclBinding, is_reserved
-from tests.unit.apply.test_bridges import CLOSED, OPEN, Stage
+from tests.unit.apply.bridge_stage import CLOSED, OPEN, Stage
 
 
 @pytest.mark.parametrize(("live", "wanted"), [(OPEN, CLOSED), (CLOSED, OPEN)])

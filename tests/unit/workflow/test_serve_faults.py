@@ -20,7 +20,7 @@ from reconciler.workflow.reasons import RequestError
 from reconciler.workflow.records import RecordOptions
 from reconciler.workflow.serve.rounds import ServeOptions, run_round
 from reconciler.workflow.serve.source import DirectorySource, git_source
-from tests.unit.workflow.test_serve import ACLS, CLUSTER, LIVE, OVER, World, _git
+from tests.unit.workflow.serving import ACLS, CLUSTER, LIVE, OVER, World, git
 
 
 @pytest.fixture
@@ -41,10 +41,10 @@ def test_the_cluster_is_away_and_comes_back(world: World) -> None:
 def test_git_is_away_and_comes_back(world: World, tmp_path: Path) -> None:
     """What was fetched before does not count: the change that cannot be fetched may extend the access."""
     clone, remote = tmp_path / "clone", tmp_path / "away"
-    _git(world.manifests, "init", "-q", "-b", "main")
-    _git(world.manifests, "add", ".")
-    _git(world.manifests, "commit", "-q", "-m", "declare")
-    _git(tmp_path, "clone", "-q", str(world.manifests), str(clone))
+    git(world.manifests, "init", "-q", "-b", "main")
+    git(world.manifests, "add", ".")
+    git(world.manifests, "commit", "-q", "-m", "declare")
+    git(tmp_path, "clone", "-q", str(world.manifests), str(clone))
     source = git_source(str(clone), "main", "origin")
     world.manifests.rename(remote)
     away = world.round(source=source)
@@ -87,9 +87,9 @@ def test_the_disk_of_the_audit_log_is_full(world: World) -> None:
 
 
 def test_the_disk_for_checkouts_is_full(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    _git(world.manifests, "init", "-q", "-b", "main")
-    _git(world.manifests, "add", ".")
-    _git(world.manifests, "commit", "-q", "-m", "declare")
+    git(world.manifests, "init", "-q", "-b", "main")
+    git(world.manifests, "add", ".")
+    git(world.manifests, "commit", "-q", "-m", "declare")
     source = git_source(str(world.manifests), "main", None)
 
     def full(*_: object) -> None:

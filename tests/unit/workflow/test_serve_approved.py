@@ -1,0 +1,87 @@
+"""Saved plans that a server performs once people have signed them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reconciler.plan import file_digest
+from reconciler.report.rounds import ApprovedStatus, Round
+from reconciler.workflow import PlanOptions, plan, save_plan
+from reconciler.workflow.attendant import Unattended
+from reconciler.workflow.options import ApprovalRule, ConnectionOptions
+from reconciler.workflow.serve.approved import ApprovedPlans
+from reconciler.workflow.serve.rounds import ServeOptions, run_round
+from reconciler.workflow.serve.source import DirectorySource
+from tests.security.test_approvals import Place as Signers
+from tests.unit.workflow.serving import LIVE, OVER, STAYS, World
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def _approved(world: World, root: Path) -> tuple[Path, Signers, ServeOptions]:
+    """A saved plan that creates a binding, people who may sign it, and a server that performs what one signed."""
+    world.live(LIVE - {STAYS, OVER})
+    directory = root / "plans"
+    directory.mkdir()
+    made = plan(str(world.manifests), world.cluster, PlanOptions()).plan
+    signers = Signers(directory)
+    signers.plan.unlink()
+    save_plan(made, str(signers.plan))
+    rule = ApprovalRule(1, str(signers.signers))
+    return directory, signers, ServeOptions(world.cluster, True, approved=ApprovedPlans(str(directory), rule))
+
+
+def test_a_plan_is_performed_once_people_have_signed_it(world: World, tmp_path: Path) -> None:
+    _, signers, options = _approved(world, tmp_path)
+    alice = signers.person("alice")
+    signers.signers.write_text("\n".join(signers.lines) + "\n", encoding="utf-8")
+    source = DirectorySource(str(world.manifests))
+
+    def look() -> Round:
+        return run_round(source, options, ConnectionOptions(), Unattended())
+
+    waiting = look()
+    assert [one.status for one in waiting.approved] == [ApprovedStatus.WAITING]
+    assert STAYS not in world.bindings()
+    signers.approve(alice)
+    performed = look().approved
+    assert [(one.status, one.why) for one in performed] == [(ApprovedStatus.PERFORMED, "")]
+    assert STAYS in world.bindings()
+    world.live(LIVE - {STAYS, OVER})
+    assert look().approved == (), "a plan that was performed is over, whatever happens afterwards"
+    assert STAYS not in world.bindings()
+    again = ServeOptions(world.cluster, True, approved=ApprovedPlans(*_fields(options)))
+    assert run_round(source, again, ConnectionOptions(), Unattended()).approved == (), "also for the next server"
+
+
+def _fields(options: ServeOptions) -> tuple[str, ApprovalRule]:
+    assert options.approved is not None
+    return options.approved.directory, options.approved.rule
+
+
+def test_an_author_does_not_approve_their_own_plan(world: World, tmp_path: Path) -> None:
+    _, signers, options = _approved(world, tmp_path)
+    signers.approve(signers.person("alice"))
+    signers.signers.write_text("\n".join(signers.lines) + "\n", encoding="utf-8")
+    assert options.approved is not None
+    rule = replace(options.approved.rule, not_author=("alice@example.com",))
+    options = replace(options, approved=replace(options.approved, rule=rule))
+    found = run_round(DirectorySource(str(world.manifests)), options, ConnectionOptions(), Unattended())
+    assert [one.status for one in found.approved] == [ApprovedStatus.WAITING]
+    assert STAYS not in world.bindings()
+
+
+def test_a_plan_that_was_changed_after_it_was_signed_is_not_performed(world: World, tmp_path: Path) -> None:
+    _, signers, options = _approved(world, tmp_path)
+    signers.approve(signers.person("alice"))
+    signers.signers.write_text("\n".join(signers.lines) + "\n", encoding="utf-8")
+    text = signers.plan.read_text(encoding="utf-8")
+    signers.plan.write_text(text.replace("team.orders", "team.others"), encoding="utf-8")
+    assert file_digest(signers.plan.read_text(encoding="utf-8")) != file_digest(text)
+    found = run_round(DirectorySource(str(world.manifests)), options, ConnectionOptions(), Unattended())
+    assert [one.status for one in found.approved] == [ApprovedStatus.FAILED]
+    assert STAYS not in world.bindings()
