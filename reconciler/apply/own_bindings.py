@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from reconciler.apply.run import Run, StoppedError
 from reconciler.model import AclBinding, Create, Delete, is_reserved
-from reconciler.ports import AnswerStatus, ClusterError
+from reconciler.ports import Answer, AnswerStatus, ClusterError
 from reconciler.retry import attempts
 
 
@@ -18,7 +18,7 @@ def create(run: Run, bindings: Sequence[AclBinding], what: str) -> None:
     why = ""
     for _ in attempts(run.environment.clock):
         try:
-            answers = run.environment.cluster.send([Create(binding) for binding in bindings])
+            answers = _sent(run, [Create(binding) for binding in bindings])
         except ClusterError as error:
             # No answer is no refusal: the brokers may have created them all, and cleanup must know where to look.
             run.in_doubt.update(dict.fromkeys(bindings))
@@ -31,6 +31,14 @@ def create(run: Run, bindings: Sequence[AclBinding], what: str) -> None:
             return
         why = f"{failed.code}: {failed.message}"
     raise StoppedError(f"{what} could not be created: {why}")
+
+
+def _sent(run: Run, changes: Sequence[Create[AclBinding]]) -> Sequence[Answer]:
+    """One answer for each change."""
+    answers = run.environment.cluster.send(changes)
+    if len(answers) != len(changes):
+        raise ClusterError("answers_do_not_match", f"{len(answers)} answers for {len(changes)} bindings")
+    return answers
 
 
 def remove(run: Run, bindings: Sequence[AclBinding]) -> tuple[AclBinding, ...]:

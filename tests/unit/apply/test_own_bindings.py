@@ -105,3 +105,29 @@ def test_what_a_broker_that_answers_for_too_few_leaves_out_may_still_be_there(co
     assert remove(run_on(cluster), PAIR) == PAIR
     assert [deleted_bindings(changes) for changes in cluster.sent] == [[*PAIR]] * ATTEMPTS
     assert remove(run_on(Answering([few])), PAIR) == ()
+
+
+class Miscounting(Answering):
+    """A cluster that answers its first ``times`` requests with ``count`` answers, however many changes they have."""
+
+    def __init__(self, count: int, times: int) -> None:
+        super().__init__(())
+        self.count, self.times = count, times
+
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        found = super().send(changes)
+        return found if len(self.sent) > self.times else [Answer(AnswerStatus.DONE)] * self.count
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_another_number_of_answers_than_bindings_leaves_all_of_them_in_doubt(count: int) -> None:
+    """Nobody knows whose answers they are: the creation is sent again, and the run stops where that goes on."""
+    run = run_on(Miscounting(count, ATTEMPTS))
+    with pytest.raises(StoppedError, match=f"could not be created: .*{count} answers for 2 bindings$"):
+        create(run, PAIR, "bridges")
+    assert run.in_doubt.keys() == {*PAIR}
+    cluster = Miscounting(count, 1)
+    run = run_on(cluster)
+    create(run, PAIR, "bridges")
+    assert [created_bindings(changes) for changes in cluster.sent] == [[*PAIR]] * 2
+    assert run.in_doubt.keys() == {*PAIR}
