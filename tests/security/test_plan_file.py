@@ -95,6 +95,30 @@ def test_no_field_can_be_changed_under_the_id_to_approve(transition: Transition)
             assert (found[0] != known[0]) is _is_bound(place), place
 
 
+def test_of_a_topic_that_goes_what_is_measured_alone_is_not_bound() -> None:
+    """The attacker changes who uses it or what could not be found out: another id, as brokers' answers have one."""
+    document = plan_to_json(_some())
+    use = {"sizeBytes": 1, "records": 2, "lastWrite": "2026-01-01T00:00:00Z", "groups": ["g"], "gaps": ["a gap"]}
+    answer = {
+        "step": "0" * 12,
+        "subject": "topic t",
+        "ruling": "accepted",
+        "code": "",
+        "message": "",
+        "origin": "a:1:1",
+    }
+    document["topics"] |= {"uses": {"t": use}, "validation": {"asked": "now", "answers": [answer]}}
+    known = ids_of(document)
+    places = [place for place in _leaves(document) if place[0] == "topics"]
+    for place in places:
+        found = ids_of(_altered(document, place))
+        assert [one != other for one, other in zip(found, known, strict=True)] == [_is_bound(place)] * 2, place
+    assert {place[-1] for place in places if not _is_bound(place)} == {"sizeBytes", "records", "lastWrite", "asked"}
+    moved = _altered(document, ("topics", "validation", "answers", 0, "origin"))
+    moved["topics"]["validation"]["answers"][0]["origin"] = "a:2:7"
+    assert ids_of(moved) == known, "the line is not bound"
+
+
 def test_a_field_that_is_added_later_is_bound() -> None:
     """The attacker adds what this version does not know: it has another id, and is not read."""
     document = plan_to_json(_some())
