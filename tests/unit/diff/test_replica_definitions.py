@@ -67,7 +67,7 @@ def _states(count: int) -> Iterator[tuple[Topic, Topic, ClusterState]]:
             )
             for one in there
         )
-        racks = {1: "a", 2: "b", **({3: "b"} if often(0.7) else {})}
+        racks = {1: "a", 2: "b", 3: "b"} if often(0.5) else dict.fromkeys(range(1, chance.choice((3, 4, 5))))
         layout = Layout(racks, {"t": partitions} if often(0.9) else {}) if often(0.9) else None
         topics = {one.name: one for one in (live, *chance.sample(OTHERS, chance.randrange(4)))}
         yield wanted, live, ClusterState("c", topics=topics, layout=layout, layout_gap="gap" if often(0.3) else None)
