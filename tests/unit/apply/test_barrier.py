@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -21,6 +20,7 @@ from reconciler.apply import (
     check,
     perform,
 )
+from reconciler.apply.run import Run
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -36,9 +36,9 @@ from reconciler.model import (
     is_reserved,
     resource_of,
 )
-from reconciler.plan import Plan
+from reconciler.plan import Plan, deleted_bindings
 from reconciler.plan.phase import Phase
-from reconciler.ports import CONTROLLER, Answer, ProbeAnswer, Visibility
+from reconciler.ports import CONTROLLER, Answer, AnswerStatus, ProbeAnswer, Visibility
 from tests.faults.nodes import Nodes, NodesProbe
 from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock
@@ -64,6 +64,7 @@ class Stage:
         self.clock = StillClock()
         self.interrupted: Callable[[], bool] = lambda: False
         self.journal: list[Mapping[str, Any]] = []
+        self.barriers: list[ProbeBarrier] = []
 
     def write(self, *records: Mapping[str, Any]) -> None:
         self.journal.extend(records)
@@ -78,6 +79,11 @@ class Stage:
             self.own_is_super,
             self.declared,
         )
+
+        def barrier(run: Run) -> ProbeBarrier:
+            self.barriers.append(ProbeBarrier(probing, run))
+            return self.barriers[-1]
+
         world = ApplyEnvironment(
             self.cluster,
             self.clock,
@@ -85,7 +91,7 @@ class Stage:
             self.interrupted,
             identity=Identity("run"),
             journal=self,
-            barrier=partial(ProbeBarrier, probing),
+            barrier=barrier,
         )
         found = check(plan, self.live, plan.terms)
         return perform(plan, self.live, found, world, lambda exact: check(plan, exact, plan.terms))
@@ -103,6 +109,26 @@ def test_everything_is_done_and_no_sentinel_is_left(default_allow: bool) -> None
     assert stage.reserved == []
     assert plan_for(stage.cluster.state, stage.desired).steps == ()
     assert not any(seconds >= 1 for seconds in stage.clock.slept), "nothing waits longer than it has to"
+
+
+@pytest.mark.parametrize("kept", [0, 1, 3])
+def test_at_its_end_a_barrier_has_placed_what_could_not_be_removed(kept: int) -> None:
+    """Of what is gone nothing is looked for any more, and nothing is removed twice."""
+    stage = Stage()
+
+    class KeepingCluster(MemoryCluster):
+        def send(self, changes: Sequence[Change]) -> list[Answer]:
+            stay = sorted(stage.barriers[-1].placed)[:kept] if deleted_bindings(changes) else []
+            gone = iter(super().send([change for change in changes if resource_of(change) not in stay]))
+            refused = Answer(AnswerStatus.FAILED, "REFUSED", "no")
+            return [refused if resource_of(change) in stay else next(gone) for change in changes]
+
+    stage.cluster = stage.nodes.cluster = KeepingCluster(stage.live)
+    result = stage.apply()
+    (barrier,) = stage.barriers
+    assert sorted(barrier.placed) == sorted(stage.reserved)
+    assert len(stage.reserved) == kept
+    assert result.succeeded is (kept == 0)
 
 
 @pytest.mark.parametrize("node", [1, 3, CONTROLLER])

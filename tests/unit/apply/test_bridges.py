@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from reconciler.apply import Silent
 from reconciler.diff import SkipReason
 from reconciler.model import (
     AclBinding,
@@ -93,6 +94,29 @@ def test_existing_names_under_a_partly_covered_pattern_are_bridged_one_by_one() 
     assert stage.bindings == wanted
     assert stage.violations(asks("pay-1", "pay-2", "pay-x")) == []
     assert "names that do not exist yet" in result.notes[0]
+
+
+class Noting(Silent):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        """Keep it."""
+        self.notes.append(text)
+
+
+@pytest.mark.parametrize(("names", "count"), [((), 0), (("x",), 1), (("x", "y"), 2)])
+def test_the_bridges_that_a_run_builds_are_told_with_their_number(names: tuple[str, ...], count: int) -> None:
+    """A binding that serves as one is none: it is told with the steps."""
+    very = bridge_on(acl("very", "").pattern)
+    wanted = OPEN | {very, *(acl(name, "User:a") for name in names)}
+    told = Noting()
+    assert Stage(OPEN, wanted, progress=told).apply().succeeded
+    bridges = [note for note in told.notes if "bridges exist" in note]
+    words = f"{count} bridges exist until the plan is finished; without --lease, drift and plans of others report them"
+    assert [note.startswith(words) for note in bridges] == [True] * bool(count)
 
 
 @pytest.mark.parametrize("closing", [True, False])
