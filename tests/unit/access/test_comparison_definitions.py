@@ -2,12 +2,17 @@
 
 from itertools import product
 
+import pytest
+
 from reconciler.access import Authorizer
 from reconciler.access.comparison import AccessComparison
-from reconciler.access.hosts import host_classes
+from reconciler.access.hosts import Hosts, host_classes
 from reconciler.access.name_set import ALL_NAMES, NameSet, literal
-from reconciler.model import AclBinding, ResourceType
-from tests.unit.access.test_difference_definitions import VERSION, changes
+from reconciler.access.operations import operations_in
+from reconciler.model import AclBinding, AclOperation, ResourceType
+from tests.property.access_naive import Cluster
+from tests.unit.access.bindings import bindings
+from tests.unit.access.test_difference_definitions import HOSTS, POINTS, VERSION, changes, moved
 
 _ZONES = (ALL_NAMES, NameSet("a"), literal("a"), literal("ab"), literal("b"), literal("*x"))
 _NAMES = ("a", "ab", "aa", "b", "*", "*x", "*xa")
@@ -37,3 +42,53 @@ def test_hosts_are_told_apart_by_entries_that_matter_on_the_zone_and_by_no_other
                 if binding.entry.principal in (principal, "User:*") and _distinguishes(binding, kind, zone)
             }
             assert comparison.hosts(principal, kind, zone) == host_classes(texts, VERSION), (principal, kind, zone)
+
+
+_PIECES = [
+    (ResourceType.TOPIC, ALL_NAMES),
+    (ResourceType.TOPIC, NameSet("a")),
+    (ResourceType.TOPIC, literal("ab")),
+    (ResourceType.GROUP, NameSet("*")),
+    (ResourceType.GROUP, NameSet("a")),
+    (ResourceType.CLUSTER, NameSet("k")),
+    (ResourceType.CLUSTER, literal("kafka-cluster")),
+]
+
+
+@pytest.mark.parametrize("default_allow", [False, True])
+def test_the_pieces_of_a_zone_say_what_changes_at_each_of_its_points(default_allow: bool) -> None:
+    found_any = 0
+    for before, after in changes(8, 80):
+        sides = [Authorizer(side, (), default_allow, VERSION).interpretations.least for side in (before, after)]
+        comparison = AccessComparison(*sides, "User:z")
+        clusters = [Cluster(side, (), default_allow, VERSION) for side in (before, after)]
+        for principal, (kind, zone) in product(("User:a", "User:z"), _PIECES):
+            pieces = comparison.pieces(principal, kind, zone)
+            assert all(zone.contains(piece.region.names) for piece in pieces)
+            assert all(piece.region.contains(piece.name) for piece in pieces)
+            assert all(piece.hosts.contains(piece.host, VERSION) for piece in pieces)
+            for host, (other, name) in product(HOSTS, POINTS):
+                if other is not kind or not zone.matches(name):
+                    continue
+                here = [one for one in pieces if one.region.contains(name) and one.hosts.contains(host, VERSION)]
+                effects = [(operations_in(one.effect.gained), operations_in(one.effect.lost)) for one in here]
+                gained, lost = moved(clusters, principal, host, kind, name)
+                assert effects == ([(gained, lost)] if gained or lost else []), (principal, kind, zone, host, name)
+                found_any += len(here)
+    assert found_any > 500
+
+
+def test_a_producer_starts_from_hosts_that_may_write_to_a_topic_whatever_cluster_grants() -> None:
+    """Among many hosts, on a zone of several sets of names: entries on topics count there like those on CLUSTER."""
+    held = bindings(
+        "TOPIC:L:a User:a@10.0.0.1 ALLOW WRITE",
+        "TOPIC:L:a User:a@10.0.0.2 ALLOW READ",
+        "CLUSTER:L:kafka-cluster User:a@10.0.0.3 ALLOW DESCRIBE",
+        "CLUSTER:P:kafka User:a@10.0.0.4 ALLOW DESCRIBE",
+    )
+    interpretation = Authorizer(held, (), False, VERSION).interpretations.least
+    pieces = AccessComparison(None, interpretation, "User:z").pieces("User:a", ResourceType.CLUSTER, NameSet("k"))
+    starting = [one for one in pieces if AclOperation.IDEMPOTENT_WRITE in operations_in(one.effect.gained)]
+    assert {(one.hosts, one.region.contains("kafka-cluster")) for one in starting} == {
+        (Hosts(any_host=False, listed=("10.0.0.1",)), True)
+    }
