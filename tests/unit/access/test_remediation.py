@@ -44,6 +44,15 @@ def test_a_mending_mends_and_changes_only_what_is_there(state: list[AclBinding],
     assert check(claim, after).outcome is AssertionOutcome.PASS
 
 
+@given(_STATES, _CLAIMS)
+def test_what_is_undecided_is_not_mended(state: list[AclBinding], claim: Assertion) -> None:
+    """Where the default decides, nobody knows whether anything is amiss."""
+    authorizer = Authorizer(state, (), None)
+    verdict = check(claim, authorizer)
+    found = suggest_fix(verdict, authorizer)
+    assert found is None or verdict.outcome is not AssertionOutcome.UNDECIDED
+
+
 def mended(claim: Assertion, *texts: str, default_allow: bool = False, super_users: tuple[str, ...] = ()) -> str:
     authorizer = Authorizer(bindings(*texts), super_users, default_allow)
     found = suggest_fix(check(claim, authorizer), authorizer)
