@@ -8,6 +8,7 @@ _TOPICS: Final = "reconciler/diff/kinds/topic.py"
 _REPLICAS: Final = "reconciler/diff/replicas.py"
 _END: Final = "the end of the function, which returns None"
 _PLACED: Final = "for the type checker: what is compared at all has a number or brokers, and a layout"
+_EFFECTS: Final = "reconciler/plan/review/effects.py"
 _BINDINGS: Final = "reconciler/plan/kinds/acl.py"
 _BRIDGING: Final = "reconciler/plan/default_allow/bridging.py"
 
@@ -207,6 +208,36 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "removed = ([], [])",
         "if True: state = state.with_changes(added, removed) yield (phase, state) added, removed = ([], [])",
     ): "more is asked: within a phase access moves one way, so no state inside it is worse than both of its ends",
+    (
+        _EFFECTS,
+        "_effect",
+        "not created and rows.opens(binding)",
+        "rows.opens(binding)",
+    ): "what is created covers its names afterwards",
+    (
+        _EFFECTS,
+        "_effect",
+        "created and rows.closes(binding)",
+        "rows.closes(binding)",
+    ): "what is deleted covered its names before",
+    (
+        _EFFECTS,
+        "_TransitionRows._near",
+        "None if host == WILDCARD or '/' in host else host",
+        "None",
+    ): "a shortcut: more rows are looked at, and whether hosts meet decides",
+    (
+        "reconciler/apply/preflight.py",
+        "_at_start",
+        "return live",
+        "pass",
+    ): "a shortcut: where nothing is done nothing is put back, and it is the same state",
+    (
+        _TOPICS,
+        "_undeclared",
+        "False",
+        "True",
+    ): "of `owns_topic`: a scope that holds topics has an include, which alone decides then",
     **EQUIVALENT_ACCESS,
     (
         "reconciler/plan/review/in_force.py",

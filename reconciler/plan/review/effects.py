@@ -16,11 +16,12 @@ from reconciler.access import DifferenceRow, KafkaVersion, Region
 from reconciler.access.hosts import is_dead
 from reconciler.access.interpretation import Interpretation, Interpretations
 from reconciler.access.lint.covering import covers
-from reconciler.access.name_set import ASTERISK_NAMES, names_of
+from reconciler.access.name_set import ASTERISK_NAMES, literal, names_of
 from reconciler.access.names import has_names
 from reconciler.access.operations import IMPLICATIONS
 from reconciler.dataclass import dataclass
 from reconciler.model import (
+    CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -192,7 +193,9 @@ class _TransitionRows:
 def _uncovered(world: Interpretation, binding: AclBinding) -> bool:
     """Whether default-allow gives names of a binding's pattern to everybody, for no binding covers them."""
     kind, key = binding.pattern.resource_type, names_of(binding.pattern)
-    return world.default_allow and not world.coverage(kind).covers(key) and has_names(kind, key)
+    # CLUSTER has one name, whatever else a prefix would match.
+    names = literal(CLUSTER_NAME) if kind is ResourceType.CLUSTER else key
+    return world.default_allow and not world.coverage(kind).covers(names) and has_names(kind, key)
 
 
 def _speaks_of(

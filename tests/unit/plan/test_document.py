@@ -42,7 +42,7 @@ from reconciler.plan import (
     plan_schema_text,
     plan_text,
 )
-from reconciler.plan.file.document import _difference, seal
+from reconciler.plan.file.document import _difference, differences, seal
 from tests.property.transitions import Transition, transitions
 from tests.topic_changes import configs, partitions
 from tests.unit.apply.test_perform import EMPTY, acl, planned
@@ -271,3 +271,15 @@ def test_which_kinds_are_pruned_is_written_and_read_and_bound_by_the_id() -> Non
         assert parse_plan(plan_text(one)).terms.prune == chosen
         ids.add(plan_id(one))
     assert len(ids) == 2 ** len(kinds)
+
+
+def test_two_plans_differ_in_the_places_that_ids_bind_and_in_no_others() -> None:
+    plan = _plan()
+    later = replace(plan, created_at="2030-01-01T00:00:00Z", as_of=plan.as_of.replace(year=2030), source_commit="abc")
+    assert differences(plan, later) == differences(plan, plan) == ()
+    limited = replace(later, options=replace(plan.options, allow_deletes=not plan.options.allow_deletes))
+    (place,) = differences(plan, limited)
+    assert place == "options.allowDeletes"
+    more = replace(limited, cluster_id="other", acknowledgements=(GuardAcknowledgement(Guard.LIMIT, "maxDeletes"),))
+    assert sorted(differences(plan, more)) == ["acknowledgements", "cluster.id", "options.allowDeletes"]
+    assert sorted(differences(more, plan)) == sorted(differences(plan, more))

@@ -1,16 +1,24 @@
 """The word for each step: measured against what the whole plan changes, on the names and hosts that change."""
 
-from reconciler.model import AclBinding, ClusterState
+from reconciler.model import AclBinding, ClusterState, NameSelector, ResourceType, Scope, Selector
 from reconciler.plan import Options, Request, Terms, propose, touched_binding
+from reconciler.plan.review.effects import Effect, EffectKind
 from tests.property.transitions import DAY, declared
 from tests.unit.access.bindings import bindings
 
 
-def words(live: list[AclBinding], wanted: list[AclBinding], *, default_allow: bool | None = False) -> list[str]:
+def words(
+    live: list[AclBinding],
+    wanted: list[AclBinding],
+    *,
+    default_allow: bool | None = False,
+    kafka_version: tuple[int, int] | None = None,
+) -> list[str]:
     """Each step with its word, in the order of the plan."""
     terms = Terms("c", default_allow=default_allow)
     request = Request(DAY, Options(allow_deletes=True))
-    plan = propose(declared(frozenset(wanted), {}), ClusterState("id", frozenset(live)), terms, request)
+    state = ClusterState("id", frozenset(live), kafka_version=kafka_version)
+    plan = propose(declared(frozenset(wanted), {}), state, terms, request)
     found = zip(plan.steps, plan.access.effects, strict=True)
     return [f"{effect.kind} {touched_binding(step.change)}" for step, effect in found if effect is not None]
 
@@ -80,3 +88,48 @@ def test_under_default_allow_a_first_binding_narrows_and_the_last_one_to_go_wide
     covered = bindings("TOPIC:L:* User:b@* ALLOW READ")
     assert words(covered, covered + allow, default_allow=True) == [f"grant {allow[0]}"]
     assert words(covered + allow, covered, default_allow=True) == [f"revoke {allow[0]}"]
+
+
+def test_a_deny_that_goes_narrows_no_new_allow() -> None:
+    goes, stays = bindings("TOPIC:P:a User:a@* DENY READ", "TOPIC:L:abc User:a@* DENY ALL")
+    (allow,) = bindings("TOPIC:L:abc User:a@* ALLOW READ")
+    assert words([goes, stays], [stays, allow]) == [f"no-effect {allow}", f"no-effect {goes}"]
+
+
+def test_a_deny_beside_an_allow_for_a_host_that_nobody_has_takes_from_nobody() -> None:
+    both = bindings("TOPIC:L:abc User:a@localhost ALLOW READ", "TOPIC:L:abc User:a@* DENY READ")
+    assert words([], both) == [f"no-effect {both[1]}", f"no-effect {both[0]}"]
+
+
+def test_a_step_whose_hosts_are_the_exception_of_a_row_has_no_part_in_it() -> None:
+    held, more = bindings("TOPIC:L:t User:a@10.0.0.1 ALLOW ALL"), bindings("TOPIC:L:t User:a@* ALLOW READ")
+    (own,) = bindings("TOPIC:L:t User:a@10.0.0.1 ALLOW READ")
+    assert words(held, [*held, *more, own]) == [f"grant {more[0]}", f"redundant {own}"]
+
+
+def test_a_step_for_many_hosts_has_a_part_in_what_changes_for_one_of_them() -> None:
+    allow = bindings("TOPIC:L:t User:a@10.0.0.1 ALLOW READ")
+    for hosts in ("*", "10.0.0.0/31"):
+        (deny,) = bindings(f"TOPIC:L:t User:a@{hosts} DENY READ")
+        assert words([*allow, deny], allow, kafka_version=(4, 4)) == [f"widens {deny}"]
+        assert words(allow, [*allow, deny], kafka_version=(4, 4)) == [f"narrows {deny}"]
+
+
+def test_what_covers_a_step_without_being_declared_has_no_place() -> None:
+    wide, own = bindings("TOPIC:P:a User:a@* ALLOW READ", "TOPIC:L:ab User:a@* ALLOW READ")
+    scope = Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefix="ab")),))
+    wish, live = declared(frozenset({own}), {}), ClusterState("id", frozenset({wide}))
+    plan = propose(wish, live, Terms("c", default_allow=False, scope=scope), Request(DAY))
+    assert plan.access.effects == (Effect(EffectKind.REDUNDANT, wide, None),)
+
+
+def test_where_the_cluster_stays_covered_a_binding_on_it_by_prefix_neither_opens_nor_closes_it() -> None:
+    """CLUSTER has one name: no other that a prefix would match comes to be open."""
+    by_name, by_prefix = bindings(
+        "CLUSTER:L:kafka-cluster User:b@* ALLOW ALTER", "CLUSTER:P:kafka-cluster User:a@* ALLOW DESCRIBE"
+    )
+    for default_allow in (True, None):
+        assert words([by_name, by_prefix], [by_name], default_allow=default_allow) == [f"revoke {by_prefix}"]
+        assert words([by_name], [by_name, by_prefix], default_allow=default_allow) == [f"grant {by_prefix}"]
+        assert words([by_prefix], [], default_allow=default_allow) == [f"widens {by_prefix}"]
+    assert words([], [by_prefix], default_allow=True) == [f"narrows {by_prefix}"]
