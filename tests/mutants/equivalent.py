@@ -238,6 +238,18 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "False",
         "True",
     ): "of `owns_topic`: a scope that holds topics has an include, which alone decides then",
+    (
+        "reconciler/apply/kinds/topic.py",
+        "next_batch",
+        "True",
+        "False",
+    ): "of zip: of two with the same arguments the other one raises",
+    (
+        "reconciler/apply/kinds/acl.py",
+        "foreign_changes",
+        "return ()",
+        "pass",
+    ): "a shortcut: where nothing was found nothing is told",
     **EQUIVALENT_ACCESS,
     (
         "reconciler/plan/review/in_force.py",

@@ -229,3 +229,14 @@ def test_whose_throttle_it_is_follows_from_the_replicas_of_each_partition() -> N
         assert brokers_of(lists, [one]) == (added | old if ours else frozenset()), (added, old, one)
         assert brokers_of(lists, []) == frozenset()
         assert (unmarked(Topic("t", 1, 1, lists)) is None) is not bool(added or old)
+
+
+def test_what_is_left_of_a_move_is_what_its_partitions_lack() -> None:
+    """Of a partition as many bytes as its largest replica has, for each new one; brokers may not have told."""
+    adding = PartitionLayout((1, 2, 3), frozenset({1}), {1: 10, 2: 4}, (2, 3), ())
+    told = PartitionLayout((2, 1), frozenset({1}), {1: 7, 2: 9}, (2,), ())
+    removing = PartitionLayout((1, 2), frozenset({1, 2}), {1: 5, 2: 5}, (), (1,))
+    for parts, left in (((), 0), ((at(1),), 0), ((adding,), 6 + 10), ((adding, at(1), told, removing), 6 + 10 + 0)):
+        move = TopicMove("t", parts)
+        assert move.bytes_left == left
+        assert move.moving == {number: one for number, one in enumerate(parts) if one.adding or one.removing}

@@ -36,6 +36,7 @@ from reconciler.model import (
 )
 from reconciler.plan import Plan, Terms, created_bindings
 from reconciler.ports import Answer, ReadRequest
+from reconciler.retry import ATTEMPTS
 from tests.faults.scenario import before, plan_for, wish
 from tests.property.clock import StillClock
 from tests.verbs import creations, deletions
@@ -121,6 +122,31 @@ def test_a_lease_is_renewed_before_it_ends_and_never_gone_meanwhile() -> None:
     assert len(cluster.state.bindings) == 1
     lease.release()
     assert cluster.state.bindings == frozenset()
+
+
+class Lagging(MemoryCluster):
+    """Lists what was there before the last writes, so many times."""
+
+    times = 0
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        self.times -= 1
+        return LIVE if self.times >= 0 else super().read(request)
+
+
+@pytest.mark.parametrize("times", range(ATTEMPTS + 1))
+def test_a_listing_without_the_lease_is_asked_for_again_before_the_lease_is_called_broken(times: int) -> None:
+    """A broker that lags lists what was there before the marker; only one that goes on to do so tells of a break."""
+    cluster, clock = Lagging(LIVE), StillClock()
+    lease = _lease(cluster, "1", clock=clock)
+    lease.take()
+    cluster.times = times
+    if times < ATTEMPTS - 1:
+        lease.renew(LIVE)
+    else:
+        with pytest.raises(StoppedError, match=r"^the lease of this run was broken$"):
+            lease.renew(LIVE)
+    lease.renew(cluster.state)
 
 
 @pytest.mark.parametrize("terms", [Terms("c", barrier_wait=600.0), Terms("c", probe="User:p", barrier_seconds=600.0)])

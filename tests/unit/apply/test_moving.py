@@ -237,6 +237,7 @@ def test_a_topic_that_somebody_moved_while_another_one_moved_is_not_moved_again(
     result, _ = apply(made, cluster, told, interrupted=by_hand)
     second = (Outcome.ALREADY, "") if finished else (Outcome.FAILED, "changed_meanwhile")
     assert outcomes(result) == [(Outcome.DONE, ""), second]
+    assert result.stopped == "", "the run goes on to its end"
     assert cluster.sent == ["t"]
     if not finished:
         assert "expected partition 0 on brokers 1, found partition 0 on brokers 3" in result.outcomes[1].message
