@@ -9,6 +9,7 @@ _REPLICAS: Final = "reconciler/diff/replicas.py"
 _END: Final = "the end of the function, which returns None"
 _PLACED: Final = "for the type checker: what is compared at all has a number or brokers, and a layout"
 _EFFECTS: Final = "reconciler/plan/review/effects.py"
+_TWICE: Final = "which rows a binding bears on is asked twice, and the other place decides"
 _BINDINGS: Final = "reconciler/plan/kinds/acl.py"
 _BRIDGING: Final = "reconciler/plan/default_allow/bridging.py"
 
@@ -250,6 +251,67 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "return ()",
         "pass",
     ): "a shortcut: where nothing was found nothing is told",
+    (
+        _EFFECTS,
+        "_TransitionRows._near",
+        "kind is ResourceType.CLUSTER and (not spoken.isdisjoint(_ON_EVERY_TOPIC))",
+        "kind is ResourceType.CLUSTER or not spoken.isdisjoint(_ON_EVERY_TOPIC)",
+    ): _TWICE,
+    (
+        _EFFECTS,
+        "_TransitionRows._near",
+        "kind is ResourceType.CLUSTER and (not spoken.isdisjoint(_ON_EVERY_TOPIC))",
+        "not spoken.isdisjoint(_ON_EVERY_TOPIC)",
+    ): _TWICE,
+    (
+        _EFFECTS,
+        "_TransitionRows._near",
+        "kind is ResourceType.CLUSTER and (not spoken.isdisjoint(_ON_EVERY_TOPIC))",
+        "kind is ResourceType.CLUSTER",
+    ): _TWICE,
+    (
+        _EFFECTS,
+        "_TransitionRows._near",
+        "kind is ResourceType.TOPIC and AclOperation.WRITE in spoken",
+        "kind is ResourceType.TOPIC or AclOperation.WRITE in spoken",
+    ): _TWICE,
+    (
+        _EFFECTS,
+        "_TransitionRows._near",
+        "kind is ResourceType.TOPIC and AclOperation.WRITE in spoken",
+        "AclOperation.WRITE in spoken",
+    ): _TWICE,
+    (
+        _EFFECTS,
+        "_TransitionRows._near",
+        "kind is ResourceType.TOPIC and AclOperation.WRITE in spoken",
+        "kind is ResourceType.TOPIC",
+    ): _TWICE,
+    (
+        _EFFECTS,
+        "_TransitionRows._near",
+        "if kind is ResourceType.TOPIC and AclOperation.WRITE in spoken: yield from "
+        "index.on(ResourceType.CLUSTER, one)",
+        "if True: yield from index.on(ResourceType.CLUSTER, one)",
+    ): _TWICE,
+    (
+        _EFFECTS,
+        "_speaks_of",
+        "AclOperation.WRITE in spoken and AclOperation.IDEMPOTENT_WRITE in moved",
+        "AclOperation.IDEMPOTENT_WRITE in moved",
+    ): _TWICE,
+    (
+        _EFFECTS,
+        "_speaks_of",
+        "return False",
+        "pass",
+    ): _TWICE,
+    (
+        _EFFECTS,
+        "_speaks_of",
+        "False",
+        "True",
+    ): _TWICE,
     **EQUIVALENT_ACCESS,
     (
         "reconciler/plan/review/in_force.py",

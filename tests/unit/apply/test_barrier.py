@@ -111,6 +111,19 @@ def test_everything_is_done_and_no_sentinel_is_left(default_allow: bool) -> None
     assert not any(seconds >= 1 for seconds in stage.clock.slept), "nothing waits longer than it has to"
 
 
+def test_at_the_deadline_a_node_that_does_not_answer_is_not_asked_again() -> None:
+    stage = Stage()
+    stage.nodes.down = {2}
+    probe = stage.nodes.as_user(PROBE)
+    setup = ProbeSetup(probe, PROBE, stage.nodes.as_user(OURS), seconds=0.0)
+    world = ApplyEnvironment(stage.cluster, stage.clock, Silent(), identity=Identity("run"))
+    barrier = ProbeBarrier(setup, Run(stage.plan, world, stage.live, False))
+    barrier.start()
+    assert probe.asked.count(("__kr.run.start", 2)) == 1
+    assert stage.clock.slept == []
+    assert barrier.started == {1, 3, CONTROLLER}
+
+
 @pytest.mark.parametrize("kept", [0, 1, 3])
 def test_at_its_end_a_barrier_has_placed_what_could_not_be_removed(kept: int) -> None:
     """Of what is gone nothing is looked for any more, and nothing is removed twice."""

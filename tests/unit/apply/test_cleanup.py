@@ -3,6 +3,8 @@
 import datetime
 from collections.abc import Sequence
 
+import pytest
+
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply.barriers.sentinels import barrier_name, deny_sentinels, start_sentinels
 from reconciler.apply.cleanup import clean_up
@@ -63,6 +65,21 @@ def test_a_marker_stays_as_long_as_its_bridge_does() -> None:
     faults = [Fault("DeleteAcl", bridge_on(pattern), never, times=99)]
     assert set(clean_up(FaultyCluster(cluster, faults), leftovers(live), StillClock())) == live.bindings
     assert cluster.state == live
+
+
+@pytest.mark.parametrize("stuck", [True, False])
+def test_what_is_told_to_be_left_is_of_the_runs_that_were_asked_for(stuck: bool) -> None:
+    """Another run's bridges and markers stay, and are nothing that could not be removed."""
+    own, other = acl("own", "").pattern, acl("other", "").pattern
+    of_other = {marker_of("b", other), bridge_on(other)}
+    ours = {marker_of("a", own), bridge_on(own)}
+    live = ClusterState("cluster", frozenset({*ours, *of_other, *OTHERS}))
+    cluster = MemoryCluster(live)
+    never = Answer(AnswerStatus.FAILED, "CLUSTER_AUTHORIZATION_FAILED", "no")
+    faults = [Fault("DeleteAcl", one, never, times=99) for one in ours] if stuck else []
+    found = [leftover for leftover in leftovers(live) if leftover.run == "a"]
+    assert clean_up(FaultyCluster(cluster, faults), found, StillClock()) == (tuple(sorted(ours)) if stuck else ())
+    assert cluster.state.bindings == {*of_other, *OTHERS, *(ours if stuck else ())}
 
 
 def test_a_request_that_fails_as_a_whole_is_repeated() -> None:

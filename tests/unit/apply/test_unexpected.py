@@ -120,6 +120,8 @@ def test_what_was_sent_stays_unknown_where_the_reading_breaks_too() -> None:
     result = _applied(cluster)
     assert (result.count(Outcome.DONE), result.count(Outcome.UNKNOWN)) == (2, 2)
     assert (result.stopped, result.verified) == ("TypeError: bad", False)
+    unknown = [item for item in result.outcomes if item.outcome is Outcome.UNKNOWN]
+    assert [(item.code, item.message) for item in unknown] == [("unexpected", "TypeError: bad")] * 2
 
 
 def test_before_the_first_request_it_is_the_caller_s() -> None:

@@ -133,3 +133,22 @@ def test_where_the_cluster_stays_covered_a_binding_on_it_by_prefix_neither_opens
         assert words([by_name], [by_name, by_prefix], default_allow=default_allow) == [f"grant {by_prefix}"]
         assert words([by_prefix], [], default_allow=default_allow) == [f"widens {by_prefix}"]
     assert words([], [by_prefix], default_allow=True) == [f"narrows {by_prefix}"]
+
+
+def test_what_the_cluster_grants_on_topics_has_no_part_in_their_other_operations() -> None:
+    held = bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW ALL")
+    more, own = bindings("TOPIC:L:t User:a@* ALLOW DESCRIBE", "CLUSTER:L:kafka-cluster User:a@* ALLOW DELETE")
+    assert words(held, [*held, more, own]) == [f"grant {more}", f"redundant {own}"]
+
+
+def test_a_binding_on_every_name_has_no_part_in_longer_names_that_begin_with_an_asterisk() -> None:
+    held = bindings("GROUP:L:* User:a@* ALLOW ALL")
+    more, own = bindings("GROUP:L:*x User:a@* ALLOW READ", "GROUP:L:* User:a@* ALLOW READ")
+    assert sorted(words(held, [*held, more, own])) == [f"grant {more}", f"redundant {own}"]
+
+
+def test_a_name_that_no_topic_can_have_is_not_opened_or_closed() -> None:
+    (own,) = bindings("TOPIC:L:*x User:a@* ALLOW READ")
+    for default_allow in (True, None):
+        assert words([own], [], default_allow=default_allow) == [f"no-effect {own}"]
+        assert words([], [own], default_allow=default_allow) == [f"no-effect {own}"]
