@@ -65,4 +65,30 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
         "0",
         "1",
     ): "the caller looks whether the cut is in it: one before the first span is not",
+    (
+        "reconciler/access/lint/covering.py",
+        "Covering.redundancy",
+        "if not candidates: return ()",
+        "if False: return ()",
+    ): "a shortcut: none are not enough",
+    (
+        "reconciler/access/common_access.py",
+        "_OpenNames.with_own",
+        "return None",
+        "pass",
+    ): "of a name without an edge, and there is none: what a binding names is covered. Tests notice the other return",
+    (
+        "reconciler/access/uniform_zones.py",
+        "_OfEveryone.look_at",
+        "return found",
+        "pass",
+    ): "a zone is compared in full the first time, which gives the same piece",
+    (
+        "reconciler/access/effective.py",
+        "_holders_in",
+        "if piece.effect.gained >> operation & 1: everybody = True yield Access(None, pie … ({operation}), piece.host, "
+        "piece.name)",
+        "if True: everybody = True yield Access(None, piece.hosts, piece.region, frozenset({operation}), piece.host, "
+        "piece.name)",
+    ): "one operation is compared and no piece is unchanged, so each gains it",
 }

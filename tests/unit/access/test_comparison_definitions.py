@@ -4,14 +4,14 @@ from itertools import product
 
 import pytest
 
-from reconciler.access import Authorizer
+from reconciler.access import Authorizer, who_can
 from reconciler.access.comparison import AccessComparison
 from reconciler.access.hosts import Hosts, host_classes
 from reconciler.access.name_set import ALL_NAMES, NameSet, literal
 from reconciler.access.operations import operations_in
 from reconciler.model import AclBinding, AclOperation, ResourceType
 from tests.property.access_naive import Cluster
-from tests.unit.access.bindings import bindings
+from tests.unit.access.bindings import bindings, pattern
 from tests.unit.access.test_difference_definitions import HOSTS, POINTS, VERSION, changes, moved
 
 _ZONES = (ALL_NAMES, NameSet("a"), literal("a"), literal("ab"), literal("b"), literal("*x"))
@@ -92,3 +92,21 @@ def test_a_producer_starts_from_hosts_that_may_write_to_a_topic_whatever_cluster
     assert {(one.hosts, one.region.contains("kafka-cluster")) for one in starting} == {
         (Hosts(any_host=False, listed=("10.0.0.1",)), True)
     }
+
+
+def test_who_can_tells_a_principal_on_the_names_of_its_own_bindings_and_no_others() -> None:
+    """Rights on CLUSTER are about every topic: whoever has some is told on all names of the question."""
+    held = bindings(
+        "TOPIC:L:* User:*@* ALLOW DELETE",
+        "TOPIC:P:a User:a@* ALLOW READ",
+        "TOPIC:L:b User:b@* DENY DELETE",
+        "CLUSTER:L:kafka-cluster User:c@* ALLOW DESCRIBE",
+    )
+    every = pattern("TOPIC:L:*")
+    for operation, on_cluster in ((AclOperation.DELETE, True), (AclOperation.READ, False)):
+        found = who_can(Authorizer(held, (), False, VERSION), operation, every)
+        told = {(row.principal, str(row.region)) for row in (*found.rows, *found.lacking)}
+        deleting = {(None, "all topics"), ("User:a", "topics starting with `a`"), ("User:b", "topic `b`")}
+        assert told == (
+            {*deleting, ("User:c", "all topics")} if on_cluster else {("User:a", "topics starting with `a`")}
+        )
