@@ -1,0 +1,132 @@
+"""Grants that nobody reviewed, stated name by name; and that a file keeps every row and region as it is."""
+
+from collections.abc import Iterator
+from itertools import product
+from random import Random
+from typing import Final
+
+from reconciler.access import NameSet, Region, Witness
+from reconciler.access.hosts import ANY_HOST
+from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, literal
+from reconciler.model import AclOperation, FactSource, ResourceType
+from reconciler.plan import AccessChange, AccessReview, unreviewed
+from reconciler.plan.file.access import CONSEQUENCE, EXCEPTION
+from reconciler.plan.review.access_change import ExemptPrincipal
+
+ANY: Final = str(ANY_HOST)
+NAMES: Final = ("x", "xa", "xab", "xb", "y", "z")
+SETS: Final = (ALL_NAMES, NameSet("x"), NameSet("xa"), literal("x"), literal("xa"), literal("y"))
+REGIONS: Final = [
+    Region(ResourceType.TOPIC, names, tuple(cuts))
+    for names in SETS
+    for cuts in ([], *([one] for one in SETS if one != names and names.contains(one)))
+]
+READINGS: Final = (None, None, "least", "most", "perhaps")
+OPERATIONS: Final = ((), (AclOperation.READ,), (AclOperation.WRITE,), (AclOperation.READ, AclOperation.WRITE))
+PRINCIPALS: Final = (None, "User:a", "User:b")
+
+
+def _row(random: Random) -> AccessChange:
+    return AccessChange(
+        random.choice(PRINCIPALS),
+        random.choice((ANY, ANY, "10.0.0.1", "10.0.0.2")),
+        random.choice(REGIONS),
+        random.choice(OPERATIONS),
+        random.choice(OPERATIONS),
+        Witness("User:w", "10.0.0.1", "x"),
+        reading=random.choice(READINGS),
+    )
+
+
+def _review(random: Random) -> AccessReview:
+    rows = tuple(_row(random) for _ in range(random.randrange(4)))
+    exempt = tuple(
+        ExemptPrincipal(random.choice(("User:a", "User:b")), random.choice(REGIONS)) for _ in range(random.randrange(2))
+    )
+    return AccessReview(access_changes=rows, exceptions=exempt)
+
+
+def _own_names(review: AccessReview, principal: str) -> set[str]:
+    """The names of which a row or exception of the principal itself speaks."""
+    speaking = (*review.access_changes, *review.exceptions)
+    return {name for one in speaking if one.principal == principal for name in NAMES if one.region.contains(name)}
+
+
+def _zones(review: AccessReview, principal: str) -> set[Region]:
+    return {one.region for one in (*review.access_changes, *review.exceptions) if one.principal == principal}
+
+
+def _grants(
+    review: AccessReview, principal: str | None, *, everybody: bool
+) -> Iterator[tuple[AccessChange, str, AclOperation]]:
+    """Each row that grants the principal an operation on a name; those of everybody else where asked for."""
+    own = set() if principal is None else _own_names(review, principal)
+    for row, name, operation in product(review.access_changes, NAMES, (AclOperation.READ, AclOperation.WRITE)):
+        if operation in row.gained and row.region.contains(name):
+            inherits = everybody and row.principal is None and name not in own
+            if row.principal == principal or inherits:
+                yield row, name, operation
+
+
+def _covers(reviewed: AccessChange, row: AccessChange) -> bool:
+    """Whether a gain that was reviewed is for the same hosts, or for all, and as certain."""
+    possible = ("most", "perhaps")
+    return reviewed.hosts in (ANY, row.hosts) and (reviewed.reading not in possible or row.reading in possible)
+
+
+def _expected(now: AccessReview, reviewed: AccessReview) -> set[tuple[str | None, str, str | None, str, AclOperation]]:
+    """Principal, hosts, reading, name and operation of every grant that no reviewed one covers."""
+    found = set()
+    for principal in PRINCIPALS:
+        # Where a principal's own rows and exceptions are about the same names, everybody's rows are compared once.
+        apart = principal is not None and _zones(now, principal) != _zones(reviewed, principal)
+        known = [*_grants(reviewed, principal, everybody=apart)]
+        for row, name, operation in _grants(now, principal, everybody=apart):
+            if not any(
+                (other_name, other_operation) == (name, operation) and _covers(other, row)
+                for other, other_name, other_operation in known
+            ):
+                found.add((principal, row.hosts, row.reading, name, operation))
+    return found
+
+
+def test_a_grant_on_a_name_that_no_reviewed_row_covers_is_told() -> None:
+    random, some = Random(6), 0
+    for _ in range(1_500):
+        reviewed = _review(random)
+        now = reviewed if random.random() < 0.1 else _review(random)
+        if random.random() < 0.5:
+            rows = (*reviewed.access_changes, *now.access_changes[:1])
+            now = AccessReview(access_changes=rows, exceptions=now.exceptions)
+        told = [*unreviewed(now, reviewed)]
+        expected = _expected(now, reviewed)
+        said = {
+            (row.principal, row.hosts, row.reading, name, operation)
+            for row in told
+            for name, operation in product(NAMES, row.gained)
+            if row.region.contains(name)
+        }
+        # A row is told whole: with what of it was reviewed.
+        assert expected <= said
+        for row in told:
+            assert any(
+                (row.principal, row.hosts, row.reading, name, operation) in expected
+                for name, operation in product(NAMES, row.gained)
+                if row.region.contains(name)
+            ), row
+        some += bool(expected)
+    assert 300 < some < 1_400
+
+
+def test_a_file_keeps_each_row_and_exception() -> None:
+    random = Random(7)
+    group = Region(ResourceType.GROUP, ALL_NAMES, (ASTERISK_NAMES, literal("*")))
+    regions = (*REGIONS, group, Region(ResourceType.GROUP, ASTERISK_NAMES))
+    for region, source in product(regions, (None, *FactSource)):
+        row = _row(random)
+        whole = AccessChange(
+            row.principal, row.hosts, region, row.gained, row.lost, row.witness, ("x", "y"), 7, row.reading, source
+        )
+        assert CONSEQUENCE.read(CONSEQUENCE.write(whole)) == whole
+        exempt = ExemptPrincipal("User:a", region)
+        assert EXCEPTION.read(EXCEPTION.write(exempt)) == exempt
