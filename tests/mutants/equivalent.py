@@ -312,6 +312,12 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "False",
         "True",
     ): _TWICE,
+    (
+        "reconciler/plan/review/confusable.py",
+        "_names",
+        "for what, names in found.items() if names",
+        "for what, names in found.items()",
+    ): "a shortcut: of no names nothing is told",
     **EQUIVALENT_ACCESS,
     (
         "reconciler/plan/review/in_force.py",
