@@ -81,6 +81,18 @@ def test_access_that_was_reviewed_and_that_somebody_else_denies_meanwhile_is_nam
     assert unmet(applied(Defeating(deny, refused="User:b"))) == []
 
 
+def test_access_that_somebody_else_denied_before_the_first_step_is_named_though_nothing_else_moves() -> None:
+    """The plan was reviewed without that DENY: what it gives is not in force, before and after."""
+    plan = planned(ClusterState("it"), GRANT, acl("y", "User:b"))
+    for deny, told in ((acl("x", "User:a", permission=AclPermissionType.DENY), True), (acl("z", "User:a"), False)):
+        live = ClusterState("it", frozenset({deny}))
+        found = check(plan, live, plan.terms)
+        assert bool(found.defeated) is told
+        result = perform(plan, live, found, ApplyEnvironment(MemoryCluster(live), StillClock(), Silent()))
+        assert {item.outcome for item in result.outcomes} == {Outcome.DONE}
+        assert [one.startswith("reviewed, and not in force: User:a") for one in result.differences] == [True] * told
+
+
 def log(length: int, mark: str = "") -> list[bytes]:
     lines, _ = chained(({"record": "step", "number": number, "mark": mark} for number in range(length)), GENESIS)
     return lines

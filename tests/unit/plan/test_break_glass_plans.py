@@ -1,0 +1,32 @@
+"""Access that an operator gave at once: a plan leaves it until its end, and its mark as long as that is needed."""
+
+import datetime
+from itertools import product
+
+import pytest
+
+from reconciler.diff import SkipReason
+from reconciler.model import ClusterState
+from reconciler.model.break_glass import break_glass_mark
+from reconciler.plan import Options, Request, Terms, deleted_bindings, propose
+from tests.faults.scenario import acl
+from tests.property.transitions import declared
+
+NOW = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
+GIVEN, OTHER = acl("x", "User:a"), acl("y", "User:b")
+
+
+@pytest.mark.parametrize("hours", [-1, 0, 1, 23, 25])
+def test_what_was_given_at_once_stays_until_its_end_and_only_an_end_within_a_day_counts(hours: int) -> None:
+    mark = break_glass_mark(GIVEN, NOW + datetime.timedelta(hours=hours))
+    for there, going_on in product((True, False), repeat=2):
+        live = ClusterState("c", frozenset({OTHER, mark, *([GIVEN] if there else [])}))
+        request = Request(NOW, Options(allow_deletes=True), going_on=frozenset({mark} if going_on else ()))
+        plan = propose(declared(frozenset({OTHER}), {}), live, Terms("c", default_allow=False), request)
+        running = 0 < hours <= 24
+        gone = deleted_bindings(step.change for step in plan.steps)
+        assert gone == ([GIVEN] if there and not running else [])
+        reasons = [SkipReason.BREAK_GLASS] if there and running else []
+        needed = going_on or (hours <= 24 and (there or running))
+        reasons += [] if needed else [SkipReason.LEFTOVER]
+        assert [one.reason for one in plan.skipped] == reasons, (there, going_on)
