@@ -10,6 +10,13 @@ _END: Final = "the end of the function, which returns None"
 _PLACED: Final = "for the type checker: what is compared at all has a number or brokers, and a layout"
 _EFFECTS: Final = "reconciler/plan/review/effects.py"
 _TWICE: Final = "which rows a binding bears on is asked twice, and the other place decides"
+_PROOF: Final = "reconciler/plan/review/proof.py"
+_ASKED: Final = (
+    "more is asked: the authorizers' answers decide, and whatever they call wrong is among what is asked already"
+)
+_WITHIN: Final = (
+    "more is asked: within a phase access moves one way, so no state inside it is worse than both of its ends"
+)
 _BINDINGS: Final = "reconciler/plan/kinds/acl.py"
 _BRIDGING: Final = "reconciler/plan/default_allow/bridging.py"
 
@@ -70,17 +77,17 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "if False: return ()",
     ): "a shortcut: of no patterns none is left over",
     (
-        "reconciler/plan/review/proof.py",
+        _PROOF,
         "_suspicions",
         "work.spend(1)",
         "pass",
     ): "a bound by which work is cut short",
     (
-        "reconciler/plan/review/proof.py",
+        _PROOF,
         "_suspicions",
         "moved(row) & back(other)",
         "moved(row)",
-    ): "more is asked: the authorizers' answers decide, and whatever they call wrong is among what is asked already",
+    ): _ASKED,
     (
         "reconciler/plan/review/unreviewed.py",
         "_GainedRows.__init__",
@@ -191,24 +198,24 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "if False: return",
     ): "a shortcut: of no bridges none is removed, and no record is written of none",
     (
-        "reconciler/plan/review/proof.py",
+        _PROOF,
         "_suspicions",
         "moved(row) & back(other)",
         "moved(row) | back(other)",
-    ): "more is asked: the authorizers' answers decide, and whatever they call wrong is among what is asked already",
+    ): _ASKED,
     (
-        "reconciler/plan/review/proof.py",
+        _PROOF,
         "_suspicions",
         "moved(row) & back(other)",
         "back(other)",
-    ): "more is asked: the authorizers' answers decide, and whatever they call wrong is among what is asked already",
+    ): _ASKED,
     (
-        "reconciler/plan/review/proof.py",
+        _PROOF,
         "_states",
         "if phase is not None and step.phase is not phase: state = state.with_changes(add … hase, state) added, "
         "removed = ([], [])",
         "if True: state = state.with_changes(added, removed) yield (phase, state) added, removed = ([], [])",
-    ): "more is asked: within a phase access moves one way, so no state inside it is worse than both of its ends",
+    ): _WITHIN,
     (
         _EFFECTS,
         "_effect",
@@ -318,6 +325,68 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "for what, names in found.items() if names",
         "for what, names in found.items()",
     ): "a shortcut: of no names nothing is told",
+    (
+        _PROOF,
+        "prove",
+        "2",
+        "1",
+    ): "a shortcut: of one state none is between two phases",
+    (
+        _PROOF,
+        "_states",
+        "phase is not None and step.phase is not phase",
+        "phase is not None or step.phase is not phase",
+    ): _WITHIN,
+    (
+        _PROOF,
+        "_states",
+        "phase is not None and step.phase is not phase",
+        "step.phase is not phase",
+    ): _WITHIN,
+    (
+        _PROOF,
+        "_states",
+        "phase is not None and step.phase is not phase",
+        "phase is not None",
+    ): _WITHIN,
+    (
+        _PROOF,
+        "_states",
+        "if phase is not None: yield (phase, state.with_changes(added, removed))",
+        "if True: yield (phase, state.with_changes(added, removed))",
+    ): "without a step it is the only state, and one proves nothing",
+    (
+        _PROOF,
+        "_suspicions",
+        "for row in second if back(row)",
+        "for row in second",
+    ): _ASKED,
+    (
+        _PROOF,
+        "_suspicions",
+        "if moved(row): for other in index.overlapping(pattern_of(row.region)): work.spen … (row, other, moved(row) & "
+        "back(other))",
+        "if True: for other in index.overlapping(pattern_of(row.region)): work.spend(1) y … (row, other, moved(row) & "
+        "back(other))",
+    ): _ASKED,
+    (
+        _PROOF,
+        "_suspicions",
+        "1",
+        "0",
+    ): "a bound by which work is cut short",
+    (
+        _PROOF,
+        "_shared",
+        "if None not in (row.principal, other.principal) and row.principal != other.principal: return",
+        "if False: return",
+    ): _ASKED,
+    (
+        _PROOF,
+        "_shared",
+        "key is None or not operations",
+        "key is None",
+    ): "a shortcut: nothing is asked about no operation",
     **EQUIVALENT_ACCESS,
     (
         "reconciler/plan/review/in_force.py",

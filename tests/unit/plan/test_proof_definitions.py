@@ -7,7 +7,8 @@ from typing import Final
 
 import pytest
 
-from reconciler.access import Authorizer
+from reconciler.access import Authorizer, TooMuchToDecideError
+from reconciler.access.work import Work
 from reconciler.model import (
     AclBinding,
     AclOperation,
@@ -111,3 +112,14 @@ def test_an_order_is_refused_where_some_request_is_answered_otherwise_than_at_bo
             assert not wrong
             met.add("safe" if states else "empty")
     assert {"too open", "safe"} <= met
+
+
+def test_what_a_proof_costs_counts_towards_the_work_of_the_whole_plan() -> None:
+    before, after = bindings("GROUP:P:x User:a@* ALLOW READ"), bindings("GROUP:L:x User:a@* ALLOW READ")
+    steps = [Step(Phase.CREATE_ALLOW, Create(*after)), Step(Phase.DELETE_ALLOW, Delete(*before))]
+    work = Work()
+    prove(Authorizer(before), steps, default_allow=False, work=work)
+    assert work.spent > 0
+    with pytest.raises(TooMuchToDecideError):
+        prove(Authorizer(before), steps, default_allow=False, work=Work(work.spent - 1))
+    prove(Authorizer(before), steps, default_allow=False, work=Work(work.spent))
