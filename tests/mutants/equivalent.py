@@ -387,6 +387,12 @@ EQUIVALENT: Final[dict[tuple[str, str, str, str], str]] = {
         "key is None or not operations",
         "key is None",
     ): "a shortcut: nothing is asked about no operation",
+    (
+        "reconciler/apply/answers.py",
+        "answered",
+        "True",
+        "False",
+    ): "of zip: another number of answers than items was replaced just before",
     **EQUIVALENT_ACCESS,
     (
         "reconciler/plan/review/in_force.py",

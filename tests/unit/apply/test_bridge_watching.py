@@ -19,7 +19,7 @@ from reconciler.model import (
     standing_bridges,
 )
 from reconciler.plan import deleted_bindings
-from reconciler.ports import Answer, AnswerStatus
+from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from reconciler.retry import ATTEMPTS
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock
@@ -136,4 +136,46 @@ def test_whoever_sleeps_watches_the_bridges_and_a_removal_does_not_begin_inside_
     assert actions == ["create", "created", "remove", *(() if stuck else ("removed",))]
     assert (bridge in cluster.state.bindings) is stuck
     with pytest.raises(StoppedError, match="somebody else changed"):
+        bridges.check()
+
+
+class Failing(MemoryCluster):
+    """Readings raise ``error`` where there is one."""
+
+    error: Exception | None = None
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        if self.error is not None:
+            raise self.error
+        return super().read(request)
+
+
+@pytest.mark.parametrize(
+    ("error", "alarm"),
+    [
+        (ClusterError("_TRANSPORT", "gone"), ""),
+        (TypeError("bad"), "bridges could not be watched: TypeError: bad"),
+        (MemoryError(), "bridges could not be watched: MemoryError"),
+    ],
+)
+def test_a_reading_that_breaks_while_somebody_sleeps_stops_the_run_at_its_next_look(
+    error: Exception, alarm: str
+) -> None:
+    """One that merely fails is made again before the next phase."""
+    stage = Stage(OPEN, CLOSED)
+    plan, cluster = stage.plan(), Failing(stage.cluster.state)
+    world = ApplyEnvironment(cluster, StillClock(), Silent(), identity=Identity("run"), journal=stage)
+    run = Run(plan, world, cluster.state, True)
+    bridges = BridgeLifecycle(run, plan.bridges)
+    bridges.build()
+    cluster.error = error
+    run.environment.clock.sleep(1.1)
+    assert bridges.alarm == alarm
+    cluster.error = TypeError("another") if alarm else None
+    run.environment.clock.sleep(1.1)
+    assert bridges.alarm == alarm, "the first reason counts"
+    if alarm:
+        with pytest.raises(StoppedError, match=alarm):
+            bridges.check()
+    else:
         bridges.check()
