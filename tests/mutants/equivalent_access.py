@@ -91,4 +91,46 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
         "if True: everybody = True yield Access(None, piece.hosts, piece.region, frozenset({operation}), piece.host, "
         "piece.name)",
     ): "one operation is compared and no piece is unchanged, so each gains it",
+    (
+        "reconciler/access/remediation.py",
+        "suggest_fix",
+        "verdict.outcome is AssertionOutcome.UNDECIDED or verdict.witness is None",
+        "verdict.outcome is AssertionOutcome.UNDECIDED",
+    ): "for the type checker: a failure has a request that breaks the assertion",
+    (
+        "reconciler/access/remediation.py",
+        "_meeting",
+        "for binding in own if binding.pattern.overlaps(pattern)",
+        "for binding in own",
+    ): "more bindings are kept than bear on the assertion, which is only slower",
+    (
+        "reconciler/access/common_access.py",
+        "_OpenNames.of",
+        "for edge, inside in cuts.items() if inside != [edge]",
+        "for edge, inside in cuts.items()",
+    ): "a shortcut: what is not kept is taken for the edge itself",
+    (
+        "reconciler/access/lint/covering.py",
+        "Covering._table",
+        "1",
+        "0",
+    ): "fewer tables are kept, and those that are missed are made again",
+    (
+        "reconciler/access/counterexample.py",
+        "CounterexampleSearch._granted",
+        "grant.names.kind == names.kind or names.contains(grant.names)",
+        "grant.names.kind == names.kind and names.contains(grant.names)",
+    ): "a shortcut: the search goes on to longer names, of which none is taken",
+    (
+        "reconciler/access/counterexample.py",
+        "CounterexampleSearch._granted",
+        "grant.names.kind == names.kind or names.contains(grant.names)",
+        "names.contains(grant.names)",
+    ): "a shortcut: the search goes on to longer names, of which none is taken",
+    (
+        "reconciler/access/counterexample.py",
+        "CounterexampleSearch._granted",
+        "grant.names.kind == names.kind or names.contains(grant.names)",
+        "grant.names.kind == names.kind",
+    ): "a shortcut: the search goes on to longer names, of which none is taken",
 }

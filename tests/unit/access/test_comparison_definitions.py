@@ -110,3 +110,18 @@ def test_who_can_tells_a_principal_on_the_names_of_its_own_bindings_and_no_other
         assert told == (
             {*deleting, ("User:c", "all topics")} if on_cluster else {("User:a", "topics starting with `a`")}
         )
+
+
+def test_who_lacks_what_everybody_else_has_only_if_default_allow_is_on_lacks_it_only_then() -> None:
+    """Where it is off nobody else has it either: then the principal is no exception."""
+    held = bindings("TOPIC:L:t User:a@* DENY READ", "TOPIC:L:u User:b@* ALLOW READ")
+    for default_allow, everybody in ((None, True), (True, True), (False, False)):
+        found = who_can(Authorizer(held, (), default_allow, VERSION), AclOperation.READ, pattern("TOPIC:L:*"))
+        certain = default_allow is not None
+        assert [(row.principal, str(row.region), row.certain) for row in found.lacking] == (
+            [("User:a", "topic `t`", certain)] if everybody else []
+        )
+        assert [(row.principal, row.certain) for row in found.rows] == [
+            *([(None, certain)] if everybody else []),
+            ("User:b", True),
+        ]
