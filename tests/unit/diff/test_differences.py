@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 
 from reconciler.diff import DiffRules, SkipReason, compare
+from reconciler.diff.kinds.listed import ListedKind
 from reconciler.model import (
     APACHE,
     THROTTLE_CONFIGS,
@@ -215,3 +216,21 @@ def test_what_brokers_refuse_of_a_listed_resource_is_impossible_and_told_as_they
         assert found.changes == ()
         told = [(one.subject, one.detail, one.change, one.origin) for one in found.skipped]
         assert told == ([] if absent else [("config of group g", refusal.message, Create(odd), PLACE)])
+
+
+def test_a_listed_kind_compares_the_resources_of_its_type_and_no_others() -> None:
+    said = Declaration(PLACE)
+    quota, config = ClientQuota(QuotaEntity.of("a"), {"producer_byte_rate": 1}), GroupConfig("g", {"x": "1"})
+    desired = DesiredState(
+        listed={
+            ClientQuota.KIND: {quota.key: DesiredItem(quota, said)},
+            GroupConfig.KIND: {config.key: DesiredItem(config, said)},
+        }
+    )
+    live = ClusterState("c", listings={kind.KIND: Listing(frozenset()) for kind in (ClientQuota, GroupConfig)})
+    for kind, item in ((ListedKind(ClientQuota), quota), (ListedKind(GroupConfig), config)):
+        found = kind.differences(desired, live, Scope(), DiffRules())
+        assert [change.change for change in found.changes] == [Create(item)]
+        assert kind.objection(Create(item), DesiredState(), DiffRules()) == "to be declared so"
+        other = config if item is quota else quota
+        assert kind.objection(Create(other), DesiredState(), DiffRules()) is None
