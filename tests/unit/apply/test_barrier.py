@@ -204,25 +204,25 @@ def test_a_deny_that_would_answer_instead_of_ours_is_refused(principal: str, nam
 
 
 @pytest.mark.parametrize(
-    ("we_are", "declared_super", "really_super", "proven"),
+    ("we_are", "declared_super", "really_super", "disproof"),
     [
-        (OURS, False, False, True),
-        (OURS, True, True, True),
-        ("User:other", False, False, False),
-        ("User:other", False, True, False),
-        (OURS, False, True, False),
-        (OURS, True, False, False),
+        (OURS, False, False, ""),
+        (OURS, True, True, ""),
+        ("User:other", False, False, "an ALLOW for User:ours does not permit us anything, so we are somebody else"),
+        ("User:other", False, True, "a DENY for User:ours does not refuse us"),
+        (OURS, False, True, "a DENY for User:ours does not refuse us"),
+        (OURS, True, False, "ACLs decide what we may do, so we are not the super user User:ours"),
     ],
 )
-def test_who_we_are_is_proven(we_are: str, declared_super: bool, really_super: bool, proven: bool) -> None:
+def test_who_we_are_is_proven(we_are: str, declared_super: bool, really_super: bool, disproof: str) -> None:
     stage = Stage()
     stage.we_are, stage.own_is_super = we_are, declared_super
     if really_super:
         stage.nodes.super_users.add(we_are)
-    if proven:
+    if not disproof:
         assert stage.apply().succeeded
         return
-    with pytest.raises(UnprovenError):
+    with pytest.raises(UnprovenError, match=f"^{disproof}"):
         stage.apply()
     assert stage.cluster.state.bindings == stage.live.bindings, "not even a sentinel is left"
 

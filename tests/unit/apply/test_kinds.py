@@ -9,6 +9,7 @@ import pytest
 
 from reconciler.apply.kinds import KINDS, kind_of, request_for
 from reconciler.apply.kinds.interface import Batch, Left, Marks, Moved, Right
+from reconciler.apply.kinds.listed import ListedKind
 from reconciler.model import (
     CLUSTER_NAME,
     AclBinding,
@@ -35,10 +36,17 @@ from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.plan import Options, Phase, Plan, Step, Terms
+from reconciler.plan.kinds import LISTED
+from reconciler.plan.kinds.listed import ListedKind as PlannedKind
 from reconciler.ports import ReadRequest
 from tests.faults.scenario import acl
 from tests.property.transitions import DAY
 
+ITEMS: Final = (
+    ClientQuota(QuotaEntity.of("a"), {"producer_byte_rate": 1}),
+    ScramUser("a", {"SCRAM-SHA-256": 4096}),
+    GroupConfig("g", {"a": "1"}),
+)
 OLD: Final[Assignments] = ((1, 2), (2, 3), (3, 1))
 NEW: Final[Assignments] = ((2, 1), (2, 4), (4, 5))
 MOVE: Final = Update(TopicReplicas("t", OLD, "id"), TopicReplicas("t", NEW, "id", 64))
@@ -283,3 +291,14 @@ def test_foreign_changes_are_of_bindings_that_share_a_name_with_what_the_plan_to
             and (one.pattern.overlaps(made.pattern) or one.pattern.overlaps(gone.pattern))
         ]
         assert [text for kind in KINDS for text in kind.foreign_changes(moved)] == found, (start, now, count, own)
+
+
+@pytest.mark.parametrize("planned", LISTED, ids=lambda planned: str(planned.json.TYPE.KIND))
+def test_a_listed_kind_asks_for_its_resources_where_one_changes(planned: PlannedKind) -> None:
+    kind = ListedKind(planned)
+    assert kind.TYPES == planned.TYPES
+    item = next(one for one in ITEMS if isinstance(one, planned.json.TYPE))
+    others = [Create(one) for one in ITEMS if not isinstance(one, planned.json.TYPE)]
+    nothing = ReadRequest(acls=False)
+    assert kind.request([*others, Create(item)], nothing) == nothing.also(planned.json.TYPE.KIND)
+    assert kind.request(others, nothing) == nothing
