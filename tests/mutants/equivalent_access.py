@@ -139,4 +139,10 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
         "if where.usual or not known: return where.hosts(classes, self.version)",
         "if True: return where.hosts(classes, self.version)",
     ): "a shortcut: what is kept is what is computed",
+    (
+        "reconciler/access/comparison.py",
+        "AccessComparison.nodes",
+        "return [zone] if self._is_possible(resource_type, zone) else []",
+        "pass",
+    ): "a shortcut: nothing is inside a single name",
 }

@@ -261,4 +261,10 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
         "region in others or not any((True for _ in less([region], others)))",
         "not any((True for _ in less([region], others)))",
     ): "a shortcut: nothing is left of a region less itself",
+    (
+        "reconciler/plan/review/topic_warnings.py",
+        "_orphans",
+        "if not deleted: return",
+        "if False: return",
+    ): "a shortcut: without a topic that goes no binding names one",
 }

@@ -188,3 +188,19 @@ def test_everybody_includes_whom_only_the_cluster_knows() -> None:
     assert verdict.outcome is AssertionOutcome.FAIL
     assert verdict.witness is not None
     assert verdict.witness.principal == "User:a"
+
+
+def test_a_principal_that_nobody_can_be_lacks_nothing() -> None:
+    """A broker cannot parse it, which leaves open what happens on that name: that is no failure."""
+    must = Assertion("m", AssertionKind.MUST, frozenset({_O.READ}), (pattern("TOPIC:L:a"),), ("User:*",))
+    held = bindings("TOPIC:L:a User:*@* ALLOW READ")
+    (nobody,) = bindings("TOPIC:L:a User:n@* DENY READ")
+    nobody = nobody._replace(entry=nobody.entry._replace(principal="nobody"))
+    assert check(must, Authorizer(held)).outcome is AssertionOutcome.PASS
+    verdict = check(must, Authorizer([*held, nobody]))
+    assert (verdict.outcome, verdict.bindings) == (AssertionOutcome.UNDECIDED, (nobody,))
+    (somebody,) = bindings("TOPIC:L:a User:n@* DENY READ")
+    failed = check(must, Authorizer([*held, somebody]))
+    assert failed.outcome is AssertionOutcome.FAIL
+    assert failed.witness is not None
+    assert failed.witness.principal == "User:n"
