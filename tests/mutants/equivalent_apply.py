@@ -4,6 +4,9 @@ from typing import Final
 
 _BRIDGES: Final = "reconciler/apply/bridges.py"
 
+_CHAIN: Final = "reconciler/apply/audit_chain.py"
+_LINK: Final = "no line has the digest GENESIS, or none: what follows that is not reached"
+
 #: As :data:`tests.mutants.equivalent.EQUIVALENT`, which has them too.
 EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
     (
@@ -132,4 +135,40 @@ EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
         "for binding in bindings if not is_reserved(binding.pattern.name)",
         "for binding in bindings",
     ): "a shortcut: where only ours moved, access is computed, and what was found before the first step is found again",
+    (
+        _CHAIN,
+        "_check_copy",
+        "1",
+        "0",
+    ): "no line comes before the first",
+    (
+        _CHAIN,
+        "_linked",
+        "if previous is not None and previous != GENESIS: after.setdefault(previous, []).append(digest)",
+        "if True: after.setdefault(previous, []).append(digest)",
+    ): _LINK,
+    (
+        _CHAIN,
+        "_linked",
+        "previous is not None and previous != GENESIS",
+        "previous is not None or previous != GENESIS",
+    ): _LINK,
+    (
+        _CHAIN,
+        "_linked",
+        "previous is not None and previous != GENESIS",
+        "previous != GENESIS",
+    ): _LINK,
+    (
+        _CHAIN,
+        "_linked",
+        "previous is not None and previous != GENESIS",
+        "previous is not None",
+    ): _LINK,
+    (
+        _CHAIN,
+        "_linked",
+        "if digest not in found: found.add(digest) reached.append(digest)",
+        "if True: found.add(digest) reached.append(digest)",
+    ): "a line follows one line, so it is reached once",
 }
