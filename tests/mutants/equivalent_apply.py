@@ -171,4 +171,10 @@ EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
         "if digest not in found: found.add(digest) reached.append(digest)",
         "if True: found.add(digest) reached.append(digest)",
     ): "a line follows one line, so it is reached once",
+    (
+        "reconciler/apply/sending.py",
+        "_send_alone",
+        "gradual and run.environment.throttle is not None and (not unchanged(run, batch))",
+        "gradual and (not unchanged(run, batch))",
+    ): "a second look at once: without a throttle nothing was waited for since the first",
 }

@@ -33,8 +33,8 @@ def _distinguishes(binding: AclBinding, kind: ResourceType, zone: NameSet) -> bo
 
 def test_hosts_are_told_apart_by_entries_that_matter_on_the_zone_and_by_no_others() -> None:
     for before, after in changes(7, 60):
-        sides = [Authorizer(side, (), False, VERSION).interpretations.least for side in (before, after)]
-        comparison = AccessComparison(*sides, "User:z")
+        old, new = (Authorizer(side, (), False, VERSION).interpretations.least for side in (before, after))
+        comparison = AccessComparison(old, new, "User:z")
         for principal, kind, zone in product(("User:a", "User:b", "User:z"), _TYPES, _ZONES):
             texts = {
                 binding.entry.host
@@ -59,8 +59,8 @@ _PIECES = [
 def test_the_pieces_of_a_zone_say_what_changes_at_each_of_its_points(default_allow: bool) -> None:
     found_any = 0
     for before, after in changes(8, 80):
-        sides = [Authorizer(side, (), default_allow, VERSION).interpretations.least for side in (before, after)]
-        comparison = AccessComparison(*sides, "User:z")
+        old, new = (Authorizer(side, (), default_allow, VERSION).interpretations.least for side in (before, after))
+        comparison = AccessComparison(old, new, "User:z")
         clusters = [Cluster(side, (), default_allow, VERSION) for side in (before, after)]
         for principal, (kind, zone) in product(("User:a", "User:z"), _PIECES):
             pieces = comparison.pieces(principal, kind, zone)

@@ -136,7 +136,7 @@ def _copy(random: Random, lines: Sequence[bytes], other: Sequence[bytes]) -> Top
 
 def test_a_log_is_as_it_was_written_where_each_line_follows_and_something_vouches_for_the_last() -> None:
     random = Random(8)
-    met = set()
+    met = set[str]()
     for _ in range(1_500):
         written, other = _log(random.randint(1, 6), "ours"), _log(4, "other")
         lines = _edited(random, written) if random.random() < 0.7 else written

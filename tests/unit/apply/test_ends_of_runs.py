@@ -1,6 +1,7 @@
 """What a run says at its end: of what it could not remove, of what does not show, of others, and of its own stop."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -112,8 +113,8 @@ def test_an_end_that_cannot_be_written_down_is_no_success(where: str) -> None:
     run, cluster, clock = _run({NEW})
     fine = _end(run, (), ())
     assert _close(run, fine) == fine
-    world = ApplyEnvironment(cluster, clock, Silent(), identity=Identity("run"), **{where: Full()})
-    run.environment = world
+    world = ApplyEnvironment(cluster, clock, Silent(), identity=Identity("run"))
+    run.environment = replace(world, journal=Full()) if where == "journal" else replace(world, audit=Full())
     assert _close(run, fine).stopped == "the end could not be written down: OSError: no space"
     assert not _close(run, fine).succeeded
     run.stop(StoppedError("enough"))

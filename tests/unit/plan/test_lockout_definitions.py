@@ -7,6 +7,7 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
+    Change,
     ClusterState,
     Create,
     Delete,
@@ -39,7 +40,7 @@ def test_allows_of_ours_and_brokers_frame_a_plan_that_begins_or_ends_to_cover_th
     met = set()
     for _ in range(3_000):
         before, after = (set(chance.sample(_POOL, chance.choice((0, 1, 2, 4)))) for _ in "12")
-        moved = [*(Create(one) for one in after - before), *(Delete(one) for one in before - after)]
+        moved: list[Change] = [*(Create(one) for one in after - before), *(Delete(one) for one in before - after)]
         # Whatever of it was done already by a run that is resumed.
         live = {one for one in before | after if one in before & after or chance.random() < 0.5}
         opaque = chance.choice(((), (), (_ON_TOPIC,), (_ON_CLUSTER,)))

@@ -69,7 +69,7 @@ def _states(before: set[AclBinding], steps: Sequence[Step]) -> Iterator[tuple[Ph
         [step for step in steps if step.phase is not Phase.CREATE_TOPIC], lambda one: one.phase
     ):
         for step in several:
-            state ^= {step.change.after or step.change.before}  # type: ignore[union-attr, arg-type]
+            state ^= {step.change.after or step.change.before}  # type: ignore[arg-type]
         yield phase, set(state)
 
 

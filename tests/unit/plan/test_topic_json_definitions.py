@@ -38,7 +38,8 @@ def test_both_sides_are_of_one_topic(action: str) -> None:
 
 def test_both_sides_have_the_same_configs() -> None:
     codec = CODECS["AlterConfigs"]
-    for old, new in product(({}, {"a": "1"}, {"a": "2"}, {"a": None}, {"b": "1"}, {"a": "1", "b": "1"}), repeat=2):
+    sides: list[dict[str, str | None]] = [{}, {"a": "1"}, {"a": "2"}, {"a": None}, {"b": "1"}, {"a": "1", "b": "1"}]
+    for old, new in product(sides, repeat=2):
         document = codec.write(Update(TopicConfigs("t", old, "id"), TopicConfigs("t", new, "id")))
         if old.keys() == new.keys():
             assert codec.read(document) == Update(TopicConfigs("t", old, "id"), TopicConfigs("t", new, "id"))

@@ -48,12 +48,13 @@ def _review(random: Random) -> AccessReview:
 
 def _own_names(review: AccessReview, principal: str) -> set[str]:
     """The names of which a row or exception of the principal itself speaks."""
-    speaking = (*review.access_changes, *review.exceptions)
+    speaking: list[AccessChange | ExemptPrincipal] = [*review.access_changes, *review.exceptions]
     return {name for one in speaking if one.principal == principal for name in NAMES if one.region.contains(name)}
 
 
 def _zones(review: AccessReview, principal: str) -> set[Region]:
-    return {one.region for one in (*review.access_changes, *review.exceptions) if one.principal == principal}
+    speaking: list[AccessChange | ExemptPrincipal] = [*review.access_changes, *review.exceptions]
+    return {one.region for one in speaking if one.principal == principal}
 
 
 def _grants(
