@@ -15,6 +15,9 @@ _WITHIN: Final = (
 _BINDINGS: Final = "reconciler/plan/kinds/acl.py"
 _BRIDGING: Final = "reconciler/plan/default_allow/bridging.py"
 
+_MEANING: Final = "reconciler/plan/review/meaning.py"
+_HOSTS: Final = "more hosts are asked about: on the cluster those are as any other"
+
 #: As :data:`tests.mutants.equivalent.EQUIVALENT`, which has them too.
 EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
     (
@@ -267,4 +270,70 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
         "if not deleted: return",
         "if False: return",
     ): "a shortcut: without a topic that goes no binding names one",
+    (
+        _MEANING,
+        "meaning_refusals",
+        "for binding in there if binding.pattern.resource_type is ResourceType.CLUSTER",
+        "for binding in there",
+    ): _HOSTS,
+    (
+        _MEANING,
+        "_hosts",
+        "for binding in bindings if binding.entry.principal in (principal, WILDCARD_PRINCIPAL)",
+        "for binding in bindings",
+    ): _HOSTS,
+    (
+        _MEANING,
+        "_hosts",
+        "named - {WILDCARD}",
+        "named",
+    ): _HOSTS,
+    (
+        _MEANING,
+        "_protected",
+        "if not facts.protect: return",
+        "if False: return",
+    ): "a shortcut: nothing is protected by nothing",
+    (
+        _MEANING,
+        "_protected",
+        "return",
+        "pass",
+    ): "a shortcut: nothing is protected by nothing",
+    (
+        _MEANING,
+        "_names",
+        "selector.names is None or selector.resource_type is None",
+        "selector.names is None and selector.resource_type is None",
+    ): "an item names both or none",
+    (
+        _MEANING,
+        "_names",
+        "selector.names is None or selector.resource_type is None",
+        "selector.resource_type is None",
+    ): "an item names both or none",
+    (
+        _MEANING,
+        "_names",
+        "selector.names is None or selector.resource_type is None",
+        "selector.names is None",
+    ): "an item names both or none",
+    (
+        "reconciler/plan/dependencies.py",
+        "Blockers.blocking",
+        "return None",
+        "pass",
+    ): _END,
+    (
+        "reconciler/plan/dependencies.py",
+        "Blockers._acl",
+        "return None",
+        "pass",
+    ): _END,
+    (
+        "reconciler/plan/dependencies.py",
+        "Blockers._reaching",
+        "return None",
+        "pass",
+    ): _END,
 }

@@ -42,7 +42,7 @@ from reconciler.plan import (
     plan_schema_text,
     plan_text,
 )
-from reconciler.plan.file.document import _difference, differences, seal
+from reconciler.plan.file.document import _difference, differences, seal, verify_digest
 from tests.property.transitions import Transition, transitions
 from tests.topic_changes import configs, partitions
 from tests.unit.apply.test_perform import EMPTY, acl, planned
@@ -283,3 +283,14 @@ def test_two_plans_differ_in_the_places_that_ids_bind_and_in_no_others() -> None
     more = replace(limited, cluster_id="other", acknowledgements=(GuardAcknowledgement(Guard.LIMIT, "maxDeletes"),))
     assert sorted(differences(plan, more)) == ["acknowledgements", "cluster.id", "options.allowDeletes"]
     assert sorted(differences(more, plan)) == sorted(differences(plan, more))
+
+
+def test_the_last_digest_counts_and_covers_all_that_is_before_it() -> None:
+    """A text that holds a sealed text: the inner seal is a part of what the outer one covers."""
+    inner = seal('{\n"a":1')
+    whole = seal(inner)
+    assert whole[: verify_digest(whole)] == inner
+    assert verify_digest(inner) == len('{\n"a":1')
+    for altered in (whole.replace('"a":1', '"a":2'), whole + "\n", inner + inner, whole[:-1]):
+        with pytest.raises(PlanFileError):
+            verify_digest(altered)

@@ -4,10 +4,11 @@ from dataclasses import replace
 from random import Random
 from typing import Final
 
-from reconciler.model import APACHE, Change, Create, Delete, Topic
+from reconciler.model import APACHE, Change, Create, Delete, Topic, TopicReplicas, Update
 from reconciler.plan import Guard, GuardAcknowledgement, Phase, Step
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.guards import DeleteLimits, Surroundings, refusals
+from reconciler.plan.observed_replicas import MOST_COPIED
 from tests.faults.scenario import acl
 
 BINDINGS: Final = [acl(name, f"User:{user}") for name in ("a", "b-", "c") for user in "xyz"]
@@ -86,3 +87,13 @@ def test_each_guard_refuses_what_it_names_unless_a_person_named_it_too() -> None
         ]
         assert [(one.guard, one.object) for one in refusals(steps, around, given)] == left
     assert len(met) == 8
+
+
+def test_a_move_needs_a_word_where_it_copies_more_than_any_may() -> None:
+    for more in (-1, 0, 1):
+        after = TopicReplicas("t", ((2,),), "id", MOST_COPIED + more)
+        step = Step(Phase.MOVE_REPLICAS, Update(TopicReplicas("t", ((1,),), "id"), after))
+        found = refusals([step], _around(Random(1)), ())
+        moves = [(one.object, one.message) for one in found if one.guard is Guard.REPLICA_MOVE]
+        text = "copies up to 16 GiB between brokers to move replicas of topic t"
+        assert moves == ([("t", text)] if more > 0 else [])
