@@ -82,6 +82,17 @@ def test_what_is_told_to_be_left_is_of_the_runs_that_were_asked_for(stuck: bool)
     assert cluster.state.bindings == {*of_other, *OTHERS, *(ours if stuck else ())}
 
 
+def test_only_the_marker_of_a_bridge_that_stays_stays_with_it() -> None:
+    stuck, free = acl("stuck", "").pattern, acl("free", "").pattern
+    stay = {marker_of("a", stuck), bridge_on(stuck)}
+    live = ClusterState("cluster", frozenset({*stay, marker_of("a", free), bridge_on(free), *OTHERS}))
+    never = Answer(AnswerStatus.FAILED, "CLUSTER_AUTHORIZATION_FAILED", "no")
+    cluster = MemoryCluster(live)
+    faults = [Fault("DeleteAcl", bridge_on(stuck), never, times=99)]
+    assert set(clean_up(FaultyCluster(cluster, faults), leftovers(live), StillClock())) == stay
+    assert cluster.state.bindings == {*stay, *OTHERS}
+
+
 def test_a_request_that_fails_as_a_whole_is_repeated() -> None:
     class Flaky(MemoryCluster):
         failures = 2
