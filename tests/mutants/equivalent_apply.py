@@ -177,4 +177,10 @@ EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
         "gradual and run.environment.throttle is not None and (not unchanged(run, batch))",
         "gradual and (not unchanged(run, batch))",
     ): "a second look at once: without a throttle nothing was waited for since the first",
+    (
+        "reconciler/apply/kinds/__init__.py",
+        "request_for",
+        "True",
+        "False",
+    ): "of zip: the sides are made of the changes, one of each",
 }
