@@ -2,6 +2,8 @@
 
 from typing import Final
 
+_END: Final = "the end of the function, which returns None"
+
 #: As :data:`tests.mutants.equivalent.EQUIVALENT`, which has them too.
 EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
     (
@@ -145,4 +147,9 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
         "return [zone] if self._is_possible(resource_type, zone) else []",
         "pass",
     ): "a shortcut: nothing is inside a single name",
+    ("reconciler/access/counterexample.py", "CounterexampleSearch._elsewhere", "return None", "pass"): _END,
+    ("reconciler/access/counterexample.py", "CounterexampleSearch._writes_somewhere", "return None", "pass"): _END,
+    ("reconciler/access/hosts.py", "_outside", "return None", "pass"): _END,
+    ("reconciler/access/names.py", "_longer_name", "return None", "pass"): _END,
+    ("reconciler/access/questions.py", "instead", "return None", "pass"): _END,
 }

@@ -7,6 +7,8 @@ _BRIDGES: Final = "reconciler/apply/bridges.py"
 _CHAIN: Final = "reconciler/apply/audit_chain.py"
 _LINK: Final = "no line has the digest GENESIS, or none: what follows that is not reached"
 
+_END: Final = "the end of the function, which returns None"
+
 #: As :data:`tests.mutants.equivalent.EQUIVALENT`, which has them too.
 EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
     (
@@ -183,4 +185,7 @@ EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
         "True",
         "False",
     ): "of zip: the sides are made of the changes, one of each",
+    ("reconciler/apply/kinds/acl.py", "lacking_right", "return None", "pass"): _END,
+    ("reconciler/apply/kinds/acl.py", "right", "return None", "pass"): _END,
+    ("reconciler/apply/kinds/topic.py", "lacking_right", "return None", "pass"): _END,
 }

@@ -336,4 +336,13 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
         "return None",
         "pass",
     ): _END,
+    ("reconciler/plan/default_allow/bridging.py", "_Ground.barred", "return None", "pass"): _END,
+    ("reconciler/plan/file/document.py", "_touched_twice", "return None", "pass"): _END,
+    ("reconciler/plan/kinds/acl.py", "obstacle", "return None", "pass"): _END,
+    ("reconciler/plan/kinds/acl.py", "irreversible", "return None", "pass"): _END,
+    ("reconciler/plan/kinds/listed.py", "ListedKind.obstacle", "return None", "pass"): _END,
+    ("reconciler/plan/kinds/topic.py", "lacking_right", "return None", "pass"): _END,
+    ("reconciler/plan/kinds/topic.py", "obstacle", "return None", "pass"): _END,
+    ("reconciler/plan/kinds/topic.py", "irreversible", "return None", "pass"): _END,
+    ("reconciler/plan/topic_json.py", "_topics", "return None", "pass"): _END,
 }
