@@ -94,3 +94,21 @@ def test_of_many_who_are_reached_those_who_gain_are_listed_first_and_one_who_los
     assert found.more == len({*gaining, *losing} - listed)
     assert bool(found.digest) is (gain + lose + keep > MAX_REACHED)
     assert {one.principal for one in exceptions(difference, found)} >= {*exempt} & listed
+
+
+def test_a_digest_of_very_many_is_of_their_gains_and_denials_and_of_nobody_elses() -> None:
+    held = [acl("x", f"User:g{number:03}", AclOperation.WRITE) for number in range(MAX_REACHED + 20)]
+    deny = acl("x", "User:*", AclOperation.READ, AclPermissionType.DENY)
+    allow = acl("x", "User:*", AclOperation.READ)
+
+    def digest(*more: AclBinding) -> str:
+        before = Authorizer([*held, allow, deny, *more])
+        return reached(compare_access(before, before.with_changes((), [deny]))).digest
+
+    plain = digest()
+    assert plain
+    assert digest(acl("q", "User:g000", AclOperation.READ, AclPermissionType.DENY)) != plain
+    assert digest(acl("q", "User:g000", AclOperation.READ)) == plain
+    assert digest(acl("q", "User:stranger", AclOperation.READ, AclPermissionType.DENY)) == plain
+    fewer = Authorizer([*held[:-1], allow, deny])
+    assert reached(compare_access(fewer, fewer.with_changes((), [deny]))).digest != plain
