@@ -184,6 +184,7 @@ def test_access_to_records_of_labelled_topics_is_counted_by_label() -> None:
     ):
         found = callouts([row(principal, kind, names, gained)], DesiredState({}, topics))
         said = {each.text for each in found if each.rule == "labelled"}
+        assert {each.principal for each in found if each.rule == "labelled"} <= {principal or "everybody else"}
         records = [operation.name for operation in gained if operation in (Op.READ, Op.WRITE)]
         wanted = set()
         for label in ("data=personal", "team=x"):
