@@ -10,7 +10,7 @@ import pytest
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Identity, Outcome, Silent
 from reconciler.apply.outcome import StepOutcome
-from reconciler.apply.perform import _close, _end
+from reconciler.apply.performing import _close, _end
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.verification import FOREIGN_SECONDS, VISIBLE_SECONDS
 from reconciler.model import AclBinding, ClusterState

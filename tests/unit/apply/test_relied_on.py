@@ -6,7 +6,7 @@ from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Identity, Outcome, Silent, check, perform
 from reconciler.apply.barriers.fixed_wait import FixedWait
 from reconciler.apply.outcome import StepOutcome
-from reconciler.apply.perform import _unsettled
+from reconciler.apply.performing import _unsettled
 from reconciler.apply.run import Run
 from reconciler.model import ClusterState
 from reconciler.plan import bindings_after
