@@ -100,6 +100,8 @@ class PlanDigest:
         # Few steps have a topic id; and a config may be called ``origin``, whose value is bound to the last character.
         sides = {side: self._without_id(step[side]) for side in ("before", "after")}
         facts = {name: value for name, value in step.items() if name not in sides}
+        if sides != {side: step[side] for side in sides}:
+            del facts["id"]  # a digest of the sides, topic ids and all
         return canonical({**_files_alone(facts), **sides})
 
     def _without_id(self, side: dict[str, Any] | None) -> dict[str, Any] | None:

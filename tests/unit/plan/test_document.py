@@ -84,6 +84,36 @@ def test_names_of_a_plan(transition: Transition) -> None:
         assert plan_id(replace(plan, steps=here)) != plan_id(replace(plan, steps=another))
 
 
+def _recreated(change: Change) -> Change:
+    """The same change of topics that were created anew, or are another cluster's."""
+    sides = {
+        side: replace(value, topic_id="another")
+        for side in ("before", "after")
+        if getattr(value := getattr(change, side, None), "topic_id", None) is not None
+    }
+    return replace(change, **sides) if sides else change
+
+
+@given(transitions())
+def test_topic_ids_are_of_one_cluster(transition: Transition) -> None:
+    """The change id is the same on every cluster in the same state; the plan id says which topics are meant."""
+    plan = transition.plan()
+    elsewhere = replace(plan, steps=tuple(replace(step, change=_recreated(step.change)) for step in plan.steps))
+    assert change_id(elsewhere) == change_id(plan)
+    assert (plan_id(elsewhere) == plan_id(plan)) is (elsewhere.steps == plan.steps)
+
+
+def test_the_ids_of_a_step_on_a_topic_with_an_id() -> None:
+    plan = _plan()
+    change = Delete(Topic("gone", 1, 1, topic_id="here"))
+    here = replace(plan, steps=(replace(plan.steps[0], phase=Phase.DELETE_TOPIC, change=change),))
+    here = replace(here, access=replace(here.access, effects=(None,)))
+    there = replace(here, steps=tuple(replace(step, change=_recreated(step.change)) for step in here.steps))
+    assert change_id(there) == change_id(here)
+    assert plan_id(there) != plan_id(here)
+    assert here.steps[0].id != there.steps[0].id
+
+
 @given(transitions())
 def test_options_terms_and_acknowledgements_are_part_of_both_ids(transition: Transition) -> None:
     plan = transition.plan()
