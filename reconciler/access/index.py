@@ -5,6 +5,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 from typing import Final, TypeAlias
 
@@ -22,6 +23,9 @@ from reconciler.model.kafka_release import KafkaVersion
 
 #: A resource type and a principal.
 GroupKey: TypeAlias = tuple[ResourceType, str]
+#: Bindings by resource type, then by principal: a key of both would be an object more for each of a million groups.
+_Groups: TypeAlias = dict[ResourceType, dict[str, tuple[AclBinding, ...]]]
+_NOBODYS: Final[Mapping[str, tuple[AclBinding, ...]]] = {}
 _VIEWS = 65_536
 _PATTERN: Final = itemgetter(0)
 
@@ -91,6 +95,10 @@ def changed_keys(before: BindingGroup | None, after: BindingGroup | None, bits: 
     return found
 
 
+def _as_tuples(lists: dict[str, list[AclBinding]]) -> dict[str, tuple[AclBinding, ...]]:
+    return {principal: tuple(lists.pop(principal)) for principal in list(lists)}
+
+
 class Index:
     """Bindings, indexed for requests of one principal, host and name."""
 
@@ -100,20 +108,25 @@ class Index:
         """Group the bindings; about 0.25 s for 100,000."""
         # Indexes into tuples instead of attribute access: this loop runs for every binding, and there can be a million.
         unique = bindings if isinstance(bindings, set | frozenset | Mapping) else dict.fromkeys(bindings)
-        groups: dict[GroupKey, list[AclBinding]] = {}
+        lists: dict[ResourceType, dict[str, list[AclBinding]]] = {}
         with without_collector():
             for binding in unique:
-                group_key = (binding[0][0], binding[1][0])
-                group = groups.get(group_key)
+                kind, principal = binding[0][0], binding[1][0]
+                of_kind = lists.get(kind)
+                if of_kind is None:
+                    of_kind = lists[kind] = {}
+                group = of_kind.get(principal)
                 if group is None:
-                    groups[group_key] = [binding]
+                    of_kind[principal] = [binding]
                 else:
                     group.append(binding)
+            # One by one, so that the room of each list serves the next: most have more than they need.
+            groups: _Groups = {kind: _as_tuples(of_kind) for kind, of_kind in lists.items()}
         self._setup(groups, {}, {}, version)
 
     def _setup(
         self,
-        groups: dict[GroupKey, list[AclBinding]],
+        groups: _Groups,
         compiled: dict[GroupKey, BindingGroup],
         shared: dict[GroupKey, BindingGroup],
         version: KafkaVersion,
@@ -134,41 +147,43 @@ class Index:
             for binding in bindings:
                 group_key = (binding.pattern.resource_type, binding.entry.principal)
                 if group_key not in changed:
-                    changed[group_key] = dict.fromkeys(self._groups.get(group_key, ()))
+                    changed[group_key] = dict.fromkeys(self.bindings(*group_key))
                 if remove:
                     changed[group_key].pop(binding, None)
                 else:
                     changed[group_key][binding] = None
         groups, compiled = dict(self._groups), dict(self._compiled)
+        for kind in {kind for kind, _ in changed}:
+            groups[kind] = dict(groups.get(kind, _NOBODYS))
         # The compiled tables of changed groups are stale; all others are shared with the old index.
         for group_key, found in changed.items():
+            kind, principal = group_key
             compiled.pop(group_key, None)
-            groups.pop(group_key, None)
+            groups[kind].pop(principal, None)
             if found:
-                groups[group_key] = list(found)
+                groups[kind][principal] = tuple(found)
         copy = Index.__new__(Index)
         copy._setup(groups, compiled, self._shared, self.version)
         return copy
 
     def __iter__(self) -> Iterator[AclBinding]:
         """Every binding, grouped."""
-        for group in self._groups.values():
-            yield from group
+        return chain.from_iterable(group for of_kind in self._groups.values() for group in of_kind.values())
 
-    def group_keys(self) -> Collection[GroupKey]:
+    def group_keys(self) -> Iterator[GroupKey]:
         """Who has bindings on which resource type."""
-        return self._groups.keys()
+        return ((kind, principal) for kind, of_kind in self._groups.items() for principal in of_kind)
 
     def bindings(self, resource_type: ResourceType, principal: str) -> Sequence[AclBinding]:
         """One principal's own bindings on one type."""
-        return self._groups.get((resource_type, principal), ())
+        return self._groups.get(resource_type, _NOBODYS).get(principal, ())
 
     def group(self, resource_type: ResourceType, principal: str) -> BindingGroup | None:
         """One principal's compiled bindings on one type, or ``None`` if there are none."""
         group_key = (resource_type, principal)
         group = self._compiled.get(group_key)
         # Compile on first use: most requests concern few of the principals.
-        if group is None and (found := self._groups.get(group_key)) is not None:
+        if group is None and (found := self.bindings(resource_type, principal)):
             # Two states of a cluster have most groups in common, and are compared principal by principal.
             group = self._shared.get(group_key)
             if group is None or group.bindings is not found:
@@ -192,11 +207,13 @@ class Index:
 
     def changed_groups(self, other: "Index") -> list[GroupKey]:
         """The groups that differ between two indexes, sorted."""
-        keys = self._groups.keys() | other._groups.keys()
-        found = ((key, self._groups.get(key), other._groups.get(key)) for key in keys)
-        return sorted(
-            key for key, old, new in found if old is not new and (old is None or new is None or set(old) != set(new))
-        )
+        found: list[GroupKey] = []
+        for kind in self._groups.keys() | other._groups.keys():
+            old, new = self._groups.get(kind, _NOBODYS), other._groups.get(kind, _NOBODYS)
+            # Both have most groups in common, as one object each.
+            unlike = (who for who in old.keys() | new.keys() if old.get(who) is not new.get(who))
+            found += ((kind, who) for who in unlike if set(old.get(who, ())) != set(new.get(who, ())))
+        return sorted(found)
 
     def principals(self, resource_type: ResourceType) -> PrincipalIndex:
         """Who has bindings on which names of one type; principals without a colon are left out."""
@@ -206,18 +223,18 @@ class Index:
         return self._principals[resource_type]
 
     def _patterns_of(self, resource_type: ResourceType) -> Iterator[tuple[str, Iterable[ResourcePattern]]]:
-        for (kind, principal), group in self._groups.items():
-            if kind is resource_type and ":" in principal:
+        for principal, group in self._groups.get(resource_type, _NOBODYS).items():
+            if ":" in principal:
                 yield principal, map(_PATTERN, group)
 
     def knows(self, principal: str) -> bool:
         """Whether a binding names this principal."""
-        return any((kind, principal) in self._groups for kind in ResourceType)
+        return any(principal in of_kind for of_kind in self._groups.values())
 
     def coverage(self, resource_type: ResourceType) -> NameCoverage:
         """The names of one type that some binding matches."""
         if resource_type not in self._coverage:
-            of_type = (group for (kind, _), group in self._groups.items() if kind is resource_type)
+            of_type = self._groups.get(resource_type, _NOBODYS).values()
             patterns = {binding[0] for group in of_type for binding in group}
             self._coverage[resource_type] = NameCoverage(map(names_of, patterns))
         return self._coverage[resource_type]

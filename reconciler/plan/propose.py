@@ -36,7 +36,7 @@ from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl
 from reconciler.plan.kinds.interface import Conditions
 from reconciler.plan.leftovers import bridge_callouts, left_behind, not_yet
 from reconciler.plan.order import ordered
-from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
+from reconciler.plan.proposal import Counts, Options, Plan, Terms, each_binding_after
 from reconciler.plan.review.access_review import AccessReview, review
 from reconciler.plan.review.callouts import LOGIN, Callout
 from reconciler.plan.review.meaning import meaning_refusals
@@ -283,7 +283,7 @@ def _coverage(live: ClusterState, steps: Sequence[Step], terms: Terms) -> Covera
     # Established, not stated: a proposal must not hide what it opens by declaring default-allow off in its manifests.
     if terms.established_default_allow is False:
         return CoverageChange()
-    after = {*opaque_patterns(live), *(binding.pattern for binding in bindings_after(live.bindings, steps))}
+    after = {*opaque_patterns(live), *(binding.pattern for binding in each_binding_after(live.bindings, steps))}
     return coverage_change(covering_patterns(live), after)
 
 
