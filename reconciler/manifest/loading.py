@@ -1,5 +1,6 @@
 """Texts to :class:`Manifests`: every document of every file, then what holds between documents."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
@@ -60,7 +61,7 @@ class _Loading:
         self.documents: list[Declared] = []
         self.templates: list[Template] = []
         self._unfilled: list[Declared] = []
-        self._headings: list[tuple[Heading, Findings]] = []
+        self._headings: list[Heading] = []
         self._table = PatternTable()
         self._complete = True
 
@@ -74,7 +75,7 @@ class _Loading:
             if document is None:
                 self._complete = False
                 continue
-            self._headings.append((document.heading, findings))
+            self._headings.append(document.heading)
             kind = KINDS_BY_NAME[document.heading.kind]
             if may_vary and kind.takes_variables and any(variable_scalars(document.root.get("spec"))):
                 self._add_template(kind, document)
@@ -106,15 +107,16 @@ class _Loading:
 
     def check_names(self) -> None:
         """Reports documents of one kind with one name, each with the place of the first."""
-        first: dict[tuple[str, str], Origin] = {}
-        for heading, findings in self._headings:
+        first: defaultdict[str, dict[str, Origin]] = defaultdict(dict)
+        for heading in self._headings:
             if not heading.name:
                 continue
-            place = first.setdefault((heading.kind, heading.name), heading.origin)
+            place = first[heading.kind].setdefault(heading.name, heading.origin)
             if place != heading.origin:
                 message = f"there is another document of the kind {heading.kind} called {heading.name}"
                 advice = _ADVICE.get(heading.kind, "give one of them another name")
                 trouble = Trouble(Code.DUPLICATE_NAME, message, advice)
+                findings = self.findings[heading.origin.file]
                 findings.add_at(trouble, heading.origin, len(heading.name), related=[place])
 
     def loaded(self) -> Loaded:

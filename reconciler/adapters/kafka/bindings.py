@@ -1,6 +1,6 @@
 """ACL bindings as rows of wire codes, and which of them each Kafka client can carry."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.adapters.kafka.limits import text_problem
@@ -14,6 +14,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.ports import NONE_KNOWN
 
 #: principal, host, operation, permission type.
 EntryRow: TypeAlias = tuple[str, str, int | None, int | None]
@@ -54,13 +55,17 @@ def unsupported_by_client(binding: AclBinding, no_messages: str | None) -> str |
     return text_problem(binding.pattern.name, binding.entry.principal, binding.entry.host)
 
 
-def read_rows(rows: Iterable[ResourceRow]) -> ListedAcls:
-    """Rows as bindings. An entry of which a code is lost, or newer than ours, becomes opaque: no plan touches it."""
+def read_rows(rows: Iterable[ResourceRow], known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> ListedAcls:
+    """Rows as bindings, on patterns of ``known`` where these are equal.
+
+    An entry of which a code is lost, or newer than ours, becomes opaque: no plan touches it.
+    """
     bindings: set[AclBinding] = set()
     opaque: list[OpaqueBinding] = []
     entries: dict[EntryRow, AccessControlEntry | None] = {}
     for resource_type, name, pattern_type, entry_rows in rows:
         pattern = _pattern(resource_type, name, pattern_type)
+        pattern = pattern and known.get(pattern, pattern)
         for row in entry_rows:
             # Entries repeat on many resources; sharing the objects saves time and memory on large listings.
             if row not in entries:

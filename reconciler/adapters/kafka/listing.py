@@ -19,8 +19,9 @@ from reconciler.adapters.kafka.kafka_python_settings import kafka_python_setting
 from reconciler.adapters.kafka.release import NOTHING_TOLD, ReleaseRules, rules_of
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.dataclass import dataclass
+from reconciler.model import ResourcePattern
 from reconciler.model.collector import without_collector
-from reconciler.ports import ClusterError
+from reconciler.ports import NONE_KNOWN, ClusterError
 
 #: In addition to the request's timeout: to start, to connect, to pass on the rows.
 _GRACE_SECONDS: Final = 30.0
@@ -122,8 +123,8 @@ class AclListing:
         self._principals = principals
         self._child.begin(principals)
 
-    def result(self) -> ListingResult:
-        """The listing, which is begun if necessary.
+    def result(self, known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> ListingResult:
+        """The listing, which is begun if necessary, on patterns of ``known`` where these are equal.
 
         Raises :class:`ClusterError` if the cluster refused it, or if every reader failed. With ``AclReader.CLIENT`` and
         ``AclReader.SHARDS`` a refused listing is empty: the caller has to prove the right to list.
@@ -142,7 +143,7 @@ class AclListing:
                     elif troubles:
                         self._settings.first_contact.note(_other_reader(troubles))
                     with without_collector():
-                        return ListingResult(cluster_id, read_rows(rows), reader, gap, rules)
+                        return ListingResult(cluster_id, read_rows(rows, known), reader, gap, rules)
                 # The cluster's word: another reader would be refused too, or take the refusal for an empty listing.
                 case ("refused", code, name, message):
                     raise refusal(code, name, self._settings.redact(message))

@@ -69,6 +69,24 @@ class RuleDeclaration:
         """What it names of one type; ``None`` where it has no field for that."""
         return next((names for names in self.named if names.kind is kind), None)
 
+    def naming(self, kind: ResourceType) -> DeclaredPatterns:
+        """The same; raises ``KeyError`` where it has no field for that."""
+        if (names := self.on(kind)) is None:
+            raise KeyError(kind)
+        return names
+
+    @property
+    def permission(self) -> Permission:
+        """What it permits or refuses; raises ``TypeError`` where a role says so."""
+        if isinstance(self.action, RoleUse):
+            raise TypeError(f"what the role {self.action.name} permits is not known here")
+        return self.action
+
+    @property
+    def expires(self) -> Expiry | None:
+        """Until when it holds."""
+        return self.named[0].expires if self.named else None
+
     @property
     def origin(self) -> Origin:
         """Its place: that of its role, or of the first of its names."""

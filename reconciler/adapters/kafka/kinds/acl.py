@@ -34,7 +34,7 @@ def read(session: ReadSession, state: ClusterState) -> ClusterState:
     """The listing, once it is complete and checked."""
     if session.listing is None:
         return state
-    found = checked_listing(session.connection, session.handshake, session.listing.result())
+    found = checked_listing(session.connection, session.handshake, session.listing.result(session.request.known))
     listing = found.listing
     return replace(
         state,
