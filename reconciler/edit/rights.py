@@ -1,7 +1,7 @@
 """Which bindings a cluster's rules declare, and which of them one use of a role brings together."""
 
 from collections.abc import Iterator
-from itertools import chain, product
+from itertools import product
 from typing import NamedTuple
 
 from reconciler.edit.pages import Book
@@ -31,7 +31,7 @@ def declared_rights(book: Book, cluster: str) -> Iterator[DeclaredRight]:
         for rule in declared.rules if isinstance(declared, AclsDeclaration | TopicsDeclaration) else ():
             use = rule.action if isinstance(rule.action, RoleUse) else None
             for grant in grants(rule, roles):
-                for (pattern, said), entry in product(chain.from_iterable(grant.named), entries_of(grant)):
+                for (pattern, said), entry in product(grant.declared(), entries_of(grant)):
                     binding = AclBinding(pattern, entry)
                     if use is None:
                         yield DeclaredRight(binding, said.origin)

@@ -15,7 +15,7 @@ from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.documents import read_documents
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.problem import ManifestError, in_order
-from reconciler.manifest.reader.source import Source
+from reconciler.manifest.reader.source import KeptSources, Source
 from reconciler.manifest.variables import MISPLACED, form_problems, misplaced, variable_scalars
 from reconciler.model import FrozenMap, Origin
 from reconciler.model.collector import without_collector
@@ -48,7 +48,7 @@ def load(sources: Iterable[Source]) -> Manifests:
         FrozenMap({item.name: item for item in loaded.of(ClusterDeclaration)}),
         FrozenMap({item.name: item for item in loaded.of(FleetDeclaration)}),
         tuple(loading.templates),
-        FrozenMap(files),
+        KeptSources(files[path] for path in sorted(files)),
         problems,
     )
 

@@ -98,15 +98,14 @@ class BindingTable:
 
     def _add(self, grant: RuleDeclaration) -> None:
         said, on = on_pattern(grant), self._on
-        for names in grant.named:
-            if len(names) > 1 and len(set(names.patterns)) < len(names):
-                # Of a name that is written twice, each place counts.
-                for pattern, declaration in names:
-                    self._add_beside(pattern, grant, Placed(declaration, not isinstance(grant, BroughtRule)))
-                continue
-            for pattern in names.patterns:
-                if on.setdefault(pattern, said) is not said:
-                    self._add_beside(pattern, grant, grant)
+        if len(grant.patterns) > 1 and len(set(grant.patterns)) < len(grant.patterns):
+            # Of a name that is written twice, each place counts.
+            for pattern, declaration in grant.declared():
+                self._add_beside(pattern, grant, Placed(declaration, not isinstance(grant, BroughtRule)))
+            return
+        for pattern in grant.patterns:
+            if on.setdefault(pattern, said) is not said:
+                self._add_beside(pattern, grant, grant)
 
     def _add_beside(self, pattern: ResourcePattern, grant: RuleDeclaration, said: Said) -> None:
         """Adds the bindings of a rule on a pattern that another rule names, or that it names twice."""

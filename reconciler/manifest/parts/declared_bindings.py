@@ -38,7 +38,7 @@ OnPattern: TypeAlias = RuleDeclaration | dict[AccessControlEntry, Said]
 
 def declaration_of(said: Said, pattern: ResourcePattern) -> Declaration:
     """The declaration of bindings on a pattern."""
-    return said.declaration if isinstance(said, Placed) else said.naming(pattern.resource_type).of(pattern)
+    return said.declaration if isinstance(said, Placed) else said.declaration_of(pattern)
 
 
 def on_pattern(grant: RuleDeclaration) -> OnPattern:

@@ -1,5 +1,6 @@
 """Rules as bindings: principals × hosts × operations × names, roles expanded."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
@@ -31,7 +32,8 @@ def grants(rule: RuleDeclaration, roles: Mapping[str, RoleDeclaration]) -> Itera
             taken.append(DeclaredPatterns.at(part.names[0].resource_type, part.names, use.declaration))
         # Apart, because what a role takes and what it names itself may be of one type.
         for names in taken:
-            yield BroughtRule(part.permission, rule.principals, rule.hosts, (_brought(names, part.origin),))
+            named = _brought(names, part.origin)
+            yield BroughtRule.of(part.permission, rule.principals, rule.hosts, [named], named.terms)
 
 
 def entries_of(grant: RuleDeclaration) -> tuple[AccessControlEntry, ...]:
@@ -61,14 +63,14 @@ def grants_entry(grant: RuleDeclaration, entry: AccessControlEntry) -> bool:
 
 def size_of(rule: RuleDeclaration, roles: Mapping[str, RoleDeclaration]) -> int:
     """How many bindings :func:`grants` would come to, reckoned without making any."""
-    names = {names.kind: len(names) for names in rule.named}
     if isinstance(rule.action, RoleUse):
+        names = Counter(pattern.resource_type for pattern in rule.patterns)
         each = sum(
-            len(part.permission.operations) * (sum(names.get(kind, 0) for kind in part.takes) + len(part.names))
+            len(part.permission.operations) * (sum(names[kind] for kind in part.takes) + len(part.names))
             for part in roles[rule.action.name].rules
         )
     else:
-        each = len(rule.action.operations) * sum(names.values())
+        each = len(rule.action.operations) * len(rule.patterns)
     return len(rule.principals) * len(rule.hosts) * each
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import field
-from itertools import chain, product
+from itertools import product
 from typing import Final, NamedTuple
 
 from reconciler.dataclass import dataclass
@@ -61,7 +61,7 @@ def declared_units(book: Book, page: Page, gone: Mapping[str, AbstractSet[AclBin
 
 def _bindings(book: Book, cluster: str, rule: RuleDeclaration) -> Iterator[tuple[AclBinding, tuple[int, int]]]:
     for grant in grants(rule, book.roles(cluster)):
-        for (pattern, declaration), entry in product(chain.from_iterable(grant.named), entries_of(grant)):
+        for (pattern, declaration), entry in product(grant.declared(), entries_of(grant)):
             yield AclBinding(pattern, entry), _place(declaration.origin)
 
 
