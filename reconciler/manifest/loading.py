@@ -17,7 +17,7 @@ from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.problem import ManifestError, in_order
 from reconciler.manifest.reader.source import KeptSources, Source
 from reconciler.manifest.variables import MISPLACED, form_problems, misplaced, variable_scalars
-from reconciler.model import FrozenMap, Origin
+from reconciler.model import FrozenMap
 from reconciler.model.collector import without_collector
 
 #: What to do about two documents of a kind with one name, where renaming is seldom right.
@@ -107,17 +107,17 @@ class _Loading:
 
     def check_names(self) -> None:
         """Reports documents of one kind with one name, each with the place of the first."""
-        first: defaultdict[str, dict[str, Origin]] = defaultdict(dict)
+        first: defaultdict[str, dict[str, Heading]] = defaultdict(dict)
         for heading in self._headings:
             if not heading.name:
                 continue
-            place = first[heading.kind].setdefault(heading.name, heading.origin)
-            if place != heading.origin:
+            earlier = first[heading.kind].setdefault(heading.name, heading)
+            if earlier is not heading:
                 message = f"there is another document of the kind {heading.kind} called {heading.name}"
                 advice = _ADVICE.get(heading.kind, "give one of them another name")
                 trouble = Trouble(Code.DUPLICATE_NAME, message, advice)
                 findings = self.findings[heading.origin.file]
-                findings.add_at(trouble, heading.origin, len(heading.name), related=[place])
+                findings.add_at(trouble, heading.origin, len(heading.name), related=[earlier.origin])
 
     def loaded(self) -> Loaded:
         """All of it, for the checks between documents."""

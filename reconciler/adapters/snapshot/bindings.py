@@ -20,7 +20,7 @@ _PERMISSION: Final = PERMISSION.write
 _OPERATION: Final = OPERATION.write
 _new_binding: Final = partial(tuple.__new__, AclBinding)
 #: So many rows are remembered: those of one principal are near each other, as a rule.
-_MOST_ROWS: Final = 1 << 12
+_MOST_ROWS: Final = 1 << 10
 
 
 class Group(NamedTuple):

@@ -87,13 +87,15 @@ def _without_acls(steps: Sequence[Step], live: ClusterState, terms: Terms) -> It
     if not gone or terms.established_default_allow is not False:  # otherwise the change of coverage says it
         return
     reached = TopicReach(gone)
+    staying = [name for name in live.topics.keys() - _deleted(steps) if reached.reaches(name)]
+    if not staying:
+        return
     after = TopicReach(
         binding.pattern
         for binding in each_binding_after(live.bindings, steps)
         if binding.entry.permission_type is allow
     )
-    staying = live.topics.keys() - _deleted(steps)
-    lost = sorted(name for name in staying if reached.reaches(name) and not after.reaches(name))
+    lost = sorted(name for name in staying if not after.reaches(name))
     if lost:
         noun = "topic loses its" if len(lost) == 1 else "topics lose their"
         yield f"{len(lost):,} {noun} last grant, only super users can use what is there: {_names(lost)}"

@@ -152,6 +152,8 @@ def _respelt(state: LintState) -> Iterator[tuple[str, dict[str, AclBinding]]]:
         first, others = dict[str, str](), dict[str, list[str]]()
         for text in used:
             folded = text.casefold()
+            # Mostly it is the same, and need not be there twice.
+            folded = text if folded == text else folded
             if first.setdefault(folded, text) != text:
                 others.setdefault(folded, []).append(text)
         for folded, more in others.items():
