@@ -1,6 +1,6 @@
 """Bindings by resource type and principal, compiled on first use; immutable for callers.
 
-``with_changes`` copies only the groups that changed and reuses the compiled tables of the others.
+``with_changes`` makes only the groups that changed and reuses the compiled tables of the others.
 """
 
 from array import array
@@ -130,23 +130,25 @@ def _grouped(bindings: Collection[AclBinding]) -> _Groups:
 class Index:
     """Bindings, indexed for requests of one principal, host and name."""
 
-    __slots__ = ("_compiled", "_coverage", "_groups", "_principals", "_shared", "_views", "version")
+    __slots__ = ("_changed", "_compiled", "_coverage", "_groups", "_principals", "_shared", "_views", "version")
 
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
         """Group the bindings; about 0.25 s for 100,000."""
         unique = bindings if isinstance(bindings, set | frozenset | Mapping) else dict.fromkeys(bindings)
         with without_collector():
             groups = _grouped(unique)
-        self._setup(groups, {}, {}, version)
+        self._setup(groups, {}, {}, {}, version)
 
     def _setup(
         self,
         groups: _Groups,
+        changed: dict[GroupKey, tuple[AclBinding, ...]],
         compiled: dict[GroupKey, BindingGroup],
         shared: dict[GroupKey, BindingGroup],
         version: KafkaVersion,
     ) -> None:
-        self._groups = groups
+        #: What the first index was made of, and the groups that are otherwise in this one; an empty one is not there.
+        self._groups, self._changed = groups, changed
         self._compiled = compiled
         #: What any index that this one comes from, or that comes from it, compiled last.
         self._shared = shared
@@ -167,30 +169,39 @@ class Index:
                     changed[group_key].pop(binding, None)
                 else:
                     changed[group_key][binding] = None
-        groups, compiled = dict(self._groups), dict(self._compiled)
-        for kind in {kind for kind, _ in changed}:
-            groups[kind] = dict(groups.get(kind, _NOBODYS))
+        compiled = dict(self._compiled)
         # The compiled tables of changed groups are stale; all others are shared with the old index.
-        for group_key, found in changed.items():
-            kind, principal = group_key
+        for group_key in changed:
             compiled.pop(group_key, None)
-            groups[kind].pop(principal, None)
-            if found:
-                groups[kind][principal] = tuple(found)
         copy = Index.__new__(Index)
-        copy._setup(groups, compiled, self._shared, self.version)
+        groups = {**self._changed, **{group_key: tuple(found) for group_key, found in changed.items()}}
+        copy._setup(self._groups, groups, compiled, self._shared, self.version)
         return copy
 
     def __iter__(self) -> Iterator[AclBinding]:
         """Every binding, grouped."""
-        return chain.from_iterable(group for of_kind in self._groups.values() for group in of_kind.values())
+        return chain.from_iterable(group for kind in self._kinds() for _, group in self._of_kind(kind))
+
+    def _kinds(self) -> Collection[ResourceType]:
+        return dict.fromkeys((*self._groups, *(kind for kind, _ in self._changed)))
+
+    def _of_kind(self, kind: ResourceType) -> Iterator[tuple[str, tuple[AclBinding, ...]]]:
+        """Who has bindings on one resource type, and those."""
+        groups, changed = self._groups.get(kind, _NOBODYS), self._changed
+        if not changed:
+            yield from groups.items()
+            return
+        yield from ((who, group) for who, group in groups.items() if (kind, who) not in changed)
+        yield from ((who, group) for (of_kind, who), group in changed.items() if of_kind is kind and group)
 
     def group_keys(self) -> Iterator[GroupKey]:
         """Who has bindings on which resource type."""
-        return ((kind, principal) for kind, of_kind in self._groups.items() for principal in of_kind)
+        return ((kind, principal) for kind in self._kinds() for principal, _ in self._of_kind(kind))
 
     def bindings(self, resource_type: ResourceType, principal: str) -> Sequence[AclBinding]:
         """One principal's own bindings on one type."""
+        if self._changed and (found := self._changed.get((resource_type, principal))) is not None:
+            return found
         return self._groups.get(resource_type, _NOBODYS).get(principal, ())
 
     def group(self, resource_type: ResourceType, principal: str) -> BindingGroup | None:
@@ -222,13 +233,11 @@ class Index:
 
     def changed_groups(self, other: "Index") -> list[GroupKey]:
         """The groups that differ between two indexes, sorted."""
-        found: list[GroupKey] = []
-        for kind in self._groups.keys() | other._groups.keys():
-            old, new = self._groups.get(kind, _NOBODYS), other._groups.get(kind, _NOBODYS)
-            # Both have most groups in common, as one object each.
-            unlike = (who for who in old.keys() | new.keys() if old.get(who) is not new.get(who))
-            found += ((kind, who) for who in unlike if set(old.get(who, ())) != set(new.get(who, ())))
-        return sorted(found)
+        keys = self._changed.keys() | other._changed.keys()
+        if self._groups is not other._groups:
+            keys = {*self.group_keys(), *other.group_keys()}
+        found = ((key, self.bindings(*key), other.bindings(*key)) for key in keys)
+        return sorted(key for key, old, new in found if old is not new and set(old) != set(new))
 
     def principals(self, resource_type: ResourceType) -> PrincipalIndex:
         """Who has bindings on which names of one type; principals without a colon are left out."""
@@ -238,18 +247,17 @@ class Index:
         return self._principals[resource_type]
 
     def _patterns_of(self, resource_type: ResourceType) -> Iterator[tuple[str, Iterable[ResourcePattern]]]:
-        for principal, group in self._groups.get(resource_type, _NOBODYS).items():
+        for principal, group in self._of_kind(resource_type):
             if ":" in principal:
                 yield principal, map(_PATTERN, group)
 
     def knows(self, principal: str) -> bool:
         """Whether a binding names this principal."""
-        return any(principal in of_kind for of_kind in self._groups.values())
+        return any(self.bindings(kind, principal) for kind in ResourceType)
 
     def coverage(self, resource_type: ResourceType) -> NameCoverage:
         """The names of one type that some binding matches."""
         if resource_type not in self._coverage:
-            of_type = self._groups.get(resource_type, _NOBODYS).values()
-            patterns = {binding[0] for group in of_type for binding in group}
+            patterns = {binding[0] for _, group in self._of_kind(resource_type) for binding in group}
             self._coverage[resource_type] = NameCoverage(map(names_of, patterns))
         return self._coverage[resource_type]

@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import chain
 
 from reconciler.dataclass import dataclass
 from reconciler.diff import Comparison, DeclaredChange, Skipped, SkipReason, compare
@@ -202,10 +203,7 @@ def _filtered(
     conditions = conditions_of(terms, request.login, request.permit)
     changes.skip(SkipReason.IMPOSSIBLE, lambda change: kind_of(change).obstacle(change, conditions))
     if not request.options.allow_deletes:
-        changes.skip(
-            SkipReason.HELD_BACK,
-            lambda change: _HELD_BACK if change.after is None else None,
-        )
+        changes.skip(SkipReason.HELD_BACK, lambda change: _HELD_BACK if change.after is None else None)
     unsupported = changes.skip(SkipReason.UNSUPPORTED, lambda change: _unsupported(change, request, live, terms.flavor))
     # A person can choose otherwise, so an unsafe selection is refused; what a client cannot carry nobody can help.
     _refuse_unsafe_selection(changes.kept, excluded, terms)
@@ -273,7 +271,8 @@ def _skip_dependents(changes: _Filter, missing: list[Change], terms: Terms) -> N
 def _steps(kept: Sequence[DeclaredChange], live: ClusterState, terms: Terms) -> tuple[Step, ...]:
     gone = set(deleted_bindings(change for change, _ in kept))
     made = {binding.pattern for binding in created_bindings(change for change, _ in kept)}
-    after = {*made, *opaque_patterns(live), *(binding.pattern for binding in live.bindings if binding not in gone)}
+    # Not as a set: they are asked for only where a topic goes.
+    after = chain(made, opaque_patterns(live), (binding.pattern for binding in live.bindings if binding not in gone))
     frame = lockout_protection((change for change, _ in kept), live, terms.facts, default_allow=terms.default_allow)
     return ordered(kept, after, default_allow=terms.default_allow, lockout_protection=frame)
 

@@ -56,11 +56,13 @@ class LintState:
 
     @cached_property
     def redundant(self) -> dict[AclBinding, tuple[AclBinding, ...]]:
-        """Redundant bindings, each with those that cover it. Other rules about coverage leave these out."""
+        """Redundant bindings, each with those that cover it; in no order: findings are sorted.
+
+        Other rules about coverage leave these out.
+        """
         covering = self._covering
-        around = ((one, covering.redundancy(one)) for group in self._groups() for one in sorted(group))
-        found = {one: by for one, by in around if by}
-        return {one: found[one] for one in self.bindings if one in found}
+        found = ((one, covering.redundancy(one)) for group in self._groups() for one in sorted(group))
+        return {one: by for one, by in found if by}
 
     @cached_property
     def shadowed(self) -> dict[AclBinding, tuple[AclBinding, ...]]:
