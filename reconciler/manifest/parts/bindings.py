@@ -99,23 +99,25 @@ class BindingTable:
     def _add(self, grant: RuleDeclaration) -> None:
         said, on = on_pattern(grant), self._on
         if len(grant.patterns) > 1 and len(set(grant.patterns)) < len(grant.patterns):
+            entries = entries_of(grant)
             # Of a name that is written twice, each place counts.
             for pattern, declaration in grant.declared():
-                self._add_beside(pattern, grant, Placed(declaration, not isinstance(grant, BroughtRule)))
+                self._add_beside(pattern, entries, Placed(declaration, not isinstance(grant, BroughtRule)))
             return
-        for pattern in grant.patterns:
-            if on.setdefault(pattern, said) is not said:
-                self._add_beside(pattern, grant, grant)
+        taken = [pattern for pattern in grant.patterns if on.setdefault(pattern, said) is not said]
+        entries = entries_of(grant) if taken else ()
+        for pattern in taken:
+            self._add_beside(pattern, entries, grant)
 
-    def _add_beside(self, pattern: ResourcePattern, grant: RuleDeclaration, said: Said) -> None:
-        """Adds the bindings of a rule on a pattern that another rule names, or that it names twice."""
-        entries = self._several.get(pattern)
-        if entries is None:
-            entries = self._on[pattern] = self._several[pattern] = dict(by_entry(self._on.get(pattern, {})))
-        for entry in entries_of(grant):
-            first = entries.setdefault(entry, said)
+    def _add_beside(self, pattern: ResourcePattern, entries: Iterable[AccessControlEntry], said: Said) -> None:
+        """Adds the entries of a rule on a pattern that another rule names, or that it names twice."""
+        there = self._several.get(pattern)
+        if there is None:
+            there = self._on[pattern] = self._several[pattern] = dict(by_entry(self._on.get(pattern, {})))
+        for entry in entries:
+            first = there.setdefault(entry, said)
             if first is not said:
-                entries[entry] = self._both(AclBinding(pattern, entry), first, said)
+                there[entry] = self._both(AclBinding(pattern, entry), first, said)
 
     def _both(self, binding: AclBinding, first: Said, said: Said) -> Said:
         """What two declarations of a binding come to; the first, after reporting that both are written out."""

@@ -107,12 +107,12 @@ class _Items(ItemsView[AclBinding, Declaration]):
         on = self._mapping._on
         for pattern, entries in _entries(on):
             said = on[pattern]
-            if isinstance(said, RuleDeclaration):
-                declaration = declaration_of(said, pattern)
-                yield from ((AclBinding(pattern, entry), declaration) for entry in entries)
-            else:
-                for entry, one in said.items():
-                    yield AclBinding(pattern, entry), declaration_of(one, pattern)
+            each = repeat(said) if isinstance(said, RuleDeclaration) else said.values()
+            before, declaration = None, None
+            for entry, one in zip(entries, each, strict=False):
+                if declaration is None or one is not before:
+                    before, declaration = one, declaration_of(one, pattern)
+                yield _new_binding((pattern, entry)), declaration
 
 
 def _entries(
