@@ -89,10 +89,12 @@ LISTED: Final = (
             }
         ),
     ),
-    ListedKind("group configs", r"/group_config|^manifest/kinds/groups\.", r"group_?config|GroupsKind|Groups declares"),
+    ListedKind(
+        "group configs", r"/group_config|^manifest/(kinds|models)/groups\.", r"group_?config|GroupsKind|Groups declares"
+    ),
     ListedKind(
         "SCRAM users",
-        r"/scram_user|^manifest/kinds/users\.",
+        r"/scram_user|^manifest/(kinds|models)/users\.",
         r"scram_?user|UsersKind|Users declares|(?:alter|delete)_users|prune_users",
         frozenset(
             {

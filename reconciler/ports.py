@@ -84,7 +84,7 @@ class ReadRequest:
     DescribeAcls for a service that names principals otherwise without it (:class:`reconciler.model.Flavor`); a snapshot
     has the names under which it was made. ``layout`` are topics whose replicas, with their sizes and unfinished
     reassignments, are read; a topic that does not exist is not in the answer. ``known`` are patterns that the caller
-    has, each by itself: a reader that builds bindings one by one builds them of these objects in place of equal ones.
+    has, each by itself: a pattern of the answer's bindings that equals one of them is that very object.
     """
 
     acls: bool = True

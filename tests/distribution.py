@@ -53,6 +53,8 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (100, ("tests/integration/ci/test_pull_request_story.py",)),
     (90, ("tests/integration/apply/test_kill_points.py",)),
     (90, ("tests/integration/test_demo.py",)),
+    # Builds the wheel, and installs it.
+    (90, ("tests/integration/release/test_distribution.py",)),
     # The broker with policies.
     (80, ("tests/integration/topics/test_deletion.py", "tests/integration/topics/test_validate_with_broker.py")),
     (80, ("tests/integration/test_broker_is_the_judge.py",)),
@@ -61,6 +63,8 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (70, ("tests/security/test_rows.py",)),
     (60, ("tests/integration/ci/test_action_scripts.py",)),
     (60, ("tests/property/test_hostile_manifests.py",)),
+    (60, ("tests/property/test_killed_server.py",)),
+    (60, ("tests/security/test_reader_fuzz.py",)),
     # A session of Spark of its own.
     (60, ("tests/security/test_secrets.py",)),
     # The broker that tests of the roles share.

@@ -25,7 +25,7 @@ from reconciler.access.hosts import Hosts
 from reconciler.access.lint import LintFinding, LintRule, lint
 from reconciler.access.minimise import Minimised, Removal, minimise
 from reconciler.access.name_set import NameSet
-from reconciler.access.operations import ASSUMED_VERSION, DECLARED_VERSION, supported, to_bit_field
+from reconciler.access.operations import ASSUMED_VERSION, supported, to_bit_field
 from reconciler.access.questions import AccessAnswer, Explanation, Relevance, can_i, explain
 from reconciler.access.region import Region
 from reconciler.access.work import TooMuchToDecideError
@@ -34,7 +34,6 @@ from reconciler.model.kafka_release import KafkaVersion
 __all__ = [
     "ADMIN_OPERATIONS",
     "ASSUMED_VERSION",
-    "DECLARED_VERSION",
     "Access",
     "AccessAnswer",
     "AccessDifference",

@@ -9,16 +9,12 @@ from functools import lru_cache
 from typing import Final
 
 from reconciler.model import SUPPORTED_OPERATIONS, AclOperation, AclPermissionType, ResourceType
-from reconciler.model.addresses import RANGES_SINCE
 from reconciler.model.kafka_release import KafkaVersion
 
 _O = AclOperation
 
 #: The release whose rules hold where nothing else is known: ranges of hosts are texts.
 ASSUMED_VERSION: Final[KafkaVersion] = (4, 3)
-#: The release by whose rules declarations are judged where no cluster is asked. It differs from those before it in
-#: ranges of hosts alone, and a plan creates none of them where the cluster is older.
-DECLARED_VERSION: Final[KafkaVersion] = RANGES_SINCE
 
 DENIED: Final = 16
 IMPLIED: Final = 32

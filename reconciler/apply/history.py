@@ -5,10 +5,9 @@ to be whole.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from typing import Any
 
-from reconciler.apply.outcome import Outcome
+from reconciler.apply.past_run import PastRun
 from reconciler.apply.records import (
     JOURNAL,
     JOURNAL_FORMAT,
@@ -21,38 +20,10 @@ from reconciler.apply.records import (
     ThrottleRecord,
 )
 from reconciler.codec import SchemaError
-from reconciler.dataclass import dataclass
 
 
 class JournalError(Exception):
     """A record is not one of a journal that this version can read; ``str()`` says which one, and why."""
-
-
-@dataclass(slots=True)
-class PastRun:
-    """A run as its journal tells it.
-
-    ``steps`` maps a step's id to its outcome; ``None``: it was sent, and no more is known.
-    """
-
-    run: str
-    plan_id: str
-    cluster_id: str
-    operator: str
-    commit: str | None
-    time: str
-    steps: dict[str, Outcome | None] = field(default_factory=dict)
-    ended: bool = False
-
-    @property
-    def performed(self) -> frozenset[str]:
-        """Steps that this run is known to have performed."""
-        return frozenset(step for step, outcome in self.steps.items() if outcome is Outcome.DONE)
-
-    @property
-    def doubtful(self) -> frozenset[str]:
-        """Steps that this run sent without learning what became of them."""
-        return frozenset(step for step, outcome in self.steps.items() if outcome in (None, Outcome.UNKNOWN))
 
 
 def past_runs(records: Iterable[Mapping[str, Any]]) -> tuple[PastRun, ...]:

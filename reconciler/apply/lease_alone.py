@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from reconciler.apply.environment import ApplyEnvironment
-from reconciler.apply.lease import Lease, time_of
+from reconciler.apply.lease import Lease
+from reconciler.apply.lease_markers import time_of
 from reconciler.apply.run import Run
 from reconciler.model import ClusterState
 from reconciler.plan import Options, Plan, Terms

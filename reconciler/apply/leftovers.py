@@ -9,9 +9,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Final
 
-from reconciler.apply.barriers.probe import FLAG_PREFIX
-from reconciler.apply.barriers.sentinels import PREFIX
-from reconciler.apply.lease import GRACE, LEASE_PREFIX, lease_claims
+from reconciler.apply.barriers.sentinels import FLAG_PREFIX, PREFIX
+from reconciler.apply.lease_markers import GRACE, LEASE_PREFIX, lease_claims
 from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, ClusterState, break_glass_marks, is_reserved, markers, standing_bridges
 

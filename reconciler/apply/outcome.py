@@ -1,10 +1,13 @@
 """What became of each step, and of the whole."""
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from reconciler.dataclass import dataclass
 from reconciler.model import Change
-from reconciler.plan import Plan, Step
+
+if TYPE_CHECKING:
+    from reconciler.plan import Plan, Step
 
 
 class Outcome(StrEnum):
@@ -26,7 +29,7 @@ GOOD = frozenset({Outcome.DONE, Outcome.ALREADY})
 class StepOutcome:
     """A step's outcome; ``code`` and ``message`` are the broker's words, ``blocked_by`` the change it waits for."""
 
-    step: Step
+    step: "Step"
     outcome: Outcome
     code: str = ""
     message: str = ""
@@ -55,7 +58,7 @@ class Result:
     ``logins`` are those that were tried with new passwords.
     """
 
-    plan: Plan
+    plan: "Plan"
     outcomes: tuple[StepOutcome, ...]
     verified: bool
     differences: tuple[str, ...] = ()

@@ -5,9 +5,9 @@ It is planned like any other desired state, with the same order, guards and limi
 
 from collections.abc import Collection
 
-from reconciler.apply.history import PastRun
 from reconciler.apply.kinds import KINDS, kind_of
 from reconciler.apply.kinds.interface import UndoDraft
+from reconciler.apply.past_run import PastRun
 from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, DesiredState, Origin, Scope
 from reconciler.plan import Plan, Step, StepState, describe

@@ -167,7 +167,7 @@ def _check_consent(at_once: AtOnce) -> None:
 def _saved(planned: "Planned", file: str, terminal: "Terminal") -> Exit:
     from reconciler.report.checks import checks_lines
     from reconciler.workflow.checks import checks_of
-    from reconciler.workflow.planning import save_plan
+    from reconciler.workflow.saved_plans import save_plan
 
     checks = checks_of(planned)
     terminal.review(planned.plan)

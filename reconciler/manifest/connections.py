@@ -9,8 +9,8 @@ from dataclasses import replace
 from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds import KINDS_BY_NAME
 from reconciler.manifest.kinds.cluster.declaration import declare_stated, sources_of
-from reconciler.manifest.kinds.cluster.model import ConnectionsDocument
 from reconciler.manifest.kinds.cluster.secrets import declare_permit
+from reconciler.manifest.models.cluster import ConnectionsDocument
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.document import Document, open_document
 from reconciler.manifest.parts.resources import PatternTable

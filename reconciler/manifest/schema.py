@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from reconciler.manifest.kinds import KINDS_BY_NAME
-from reconciler.manifest.kinds.cluster.model import ConnectionsDocument
+from reconciler.manifest.models.cluster import ConnectionsDocument
 from reconciler.manifest.project import ProjectSpec
 
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
@@ -62,7 +62,7 @@ def _any_kind() -> dict[str, Any]:
 
 
 def _of_kind(kind: str) -> dict[str, Any]:
-    return _of_model(KINDS_BY_NAME[kind].model)
+    return _of_model(KINDS_BY_NAME[kind].model())
 
 
 def _of_model(model: type[BaseModel]) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class DesiredTopic:
     @property
     def all_labels(self) -> Mapping[str, str]:
         """Its own labels and those of its document."""
-        return FrozenMap({**self.document_labels, **self.labels})
+        return FrozenMap({**self.document_labels, **self.labels}) if self.document_labels else self.labels
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest import GuardrailChange, GuardrailNotice, Meaning
+from reconciler.manifest import GuardrailChange, GuardrailNotice, Manifests, Meaning, coverage_notices
 
 #: What the notices are called that say that a proposal asks for more than the guardrails allow.
 _LOOSENING: Final = "guardrail-"
@@ -28,3 +28,11 @@ class GuardrailReview:
 
 
 NO_GUARDRAILS: Final = GuardrailReview()
+
+
+def guardrail_review(manifests: Manifests, cluster: str, changes: tuple[GuardrailChange, ...] = ()) -> GuardrailReview:
+    """What a reviewer is told about the rules that judge a cluster's manifests."""
+    guardrails = manifests.guardrails
+    held_back: tuple[GuardrailNotice, ...] = () if guardrails is None else guardrails.notices[cluster]
+    digest = None if guardrails is None else guardrails.digest
+    return GuardrailReview(digest, changes, (*held_back, *coverage_notices(manifests, cluster)))

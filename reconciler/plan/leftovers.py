@@ -58,8 +58,8 @@ def left_behind(live: ClusterState, default_allow: bool | None, going_on: Collec
     runs = {marker.bridge: marker.run for marker in markers(live.bindings).values()}
     for bridge in leftover_bridges(live, default_allow):
         yield Skipped(SkipReason.LEFTOVER, f"{bridge} (run {runs[bridge]})", _BRIDGE)
-    for binding in sorted(live.bindings):
-        if is_reserved(binding.pattern.name) and binding not in going_on:
+    for binding in sorted(binding for binding in live.bindings if is_reserved(binding.pattern.name)):
+        if binding not in going_on:
             yield Skipped(SkipReason.LEFTOVER, str(binding), _OWN if is_harmless(binding) else _FOREIGN)
 
 

@@ -7,8 +7,9 @@ in ``reconciler.workflow.fleet``, which needs Spark.
 Each name is imported when it is first used, so that a command line starts fast.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from reconciler.facade import on_demand
 
 if TYPE_CHECKING:
     from reconciler.workflow.access_tests import TestedAccess, run_tests
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from reconciler.workflow.attendant import Attendant, Unattended
     from reconciler.workflow.checks import checks_of
     from reconciler.workflow.clusters import Target, open_any, open_declared
+    from reconciler.workflow.comparing import drift, plan
     from reconciler.workflow.converting import ConversionSource, Converted, convert_source
     from reconciler.workflow.diagnosis import Diagnosis, diagnose
     from reconciler.workflow.exporting import Exported, export
@@ -24,11 +26,12 @@ if TYPE_CHECKING:
     from reconciler.workflow.linting import lint, minimise
     from reconciler.workflow.manifests import load
     from reconciler.workflow.options import ConnectionOptions, PlanOptions, StateRequest
-    from reconciler.workflow.planning import Planned, drift, plan, plan_on, save_plan, saved_plan
+    from reconciler.workflow.planning import Planned, plan_on
     from reconciler.workflow.policy_proposal import PolicyProposal, propose_topic_policy
     from reconciler.workflow.quotas import quota_views
     from reconciler.workflow.reasons import WorkflowError
     from reconciler.workflow.records import RecordOptions
+    from reconciler.workflow.saved_plans import save_plan, saved_plan
     from reconciler.workflow.states import AccessState, access_states, access_views
     from reconciler.workflow.tightening.proposal import Tightening, TightenOptions, tighten
     from reconciler.workflow.undoing import undo
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from reconciler.workflow.validation import ManifestValidation, validate
 
 _MODULES: Final = {
+    "saved_plans": ("save_plan", "saved_plan"),
     "states": ("AccessState", "access_states", "access_views"),
     "access_tests": ("TestedAccess", "run_tests"),
     "applying": ("ApplyOptions", "apply", "apply_plan"),
@@ -44,13 +48,14 @@ _MODULES: Final = {
     "guardrails": ("guardrails_changed",),
     "leftovers": ("Cleanup", "cleanup"),
     "clusters": ("Target", "open_any", "open_declared"),
+    "comparing": ("drift", "plan"),
     "converting": ("ConversionSource", "Converted", "convert_source"),
     "diagnosis": ("Diagnosis", "diagnose"),
     "exporting": ("Exported", "export"),
     "linting": ("lint", "minimise"),
     "manifests": ("load",),
     "options": ("ConnectionOptions", "PlanOptions", "StateRequest"),
-    "planning": ("Planned", "drift", "plan", "plan_on", "save_plan", "saved_plan"),
+    "planning": ("Planned", "plan_on"),
     "policy_proposal": ("PolicyProposal", "propose_topic_policy"),
     "quotas": ("quota_views",),
     "reasons": ("WorkflowError",),
@@ -113,9 +118,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import the module that has the name."""
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = on_demand(__name__, _MODULES)

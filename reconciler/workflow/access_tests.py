@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from reconciler.access import Authorizer
 from reconciler.manifest import ClusterDeclaration
-from reconciler.plan.guardrail_review import GuardrailReview
+from reconciler.plan.guardrail_review import GuardrailReview, guardrail_review
 from reconciler.report.access_view import AccessView
 from reconciler.report.claim_results import ClaimResult
 from reconciler.report.cluster_test_results import ClusterTestResult
 from reconciler.workflow.access_checks import decide_tests, undecided_tests
 from reconciler.workflow.cluster_tests import declared_tests
-from reconciler.workflow.guardrails import guardrail_review, guardrails_changed
+from reconciler.workflow.guardrails import guardrails_changed
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.workflow.reasons import RequestError
 from reconciler.workflow.states import access_states, as_established, with_desired

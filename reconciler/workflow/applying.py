@@ -40,7 +40,7 @@ from reconciler.workflow.options import (
     moment,
     now,
 )
-from reconciler.workflow.planning import Planned, plan_on, saved_plan
+from reconciler.workflow.planning import Planned, plan_on
 from reconciler.workflow.probe import barrier_of
 from reconciler.workflow.reasons import (
     DeclinedError,
@@ -52,6 +52,7 @@ from reconciler.workflow.reasons import (
 )
 from reconciler.workflow.records import RecordOptions, audit_head, audit_topic, earlier_runs, ledgers, new_run
 from reconciler.workflow.references import follow_references, refuse_obstacles
+from reconciler.workflow.saved_plans import saved_plan
 from reconciler.workflow.terms import terms
 from reconciler.workflow.topic_checks import look
 

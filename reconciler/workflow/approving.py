@@ -25,8 +25,8 @@ from reconciler.adapters.openssh import (
 from reconciler.dataclass import dataclass
 from reconciler.plan import Plan, file_digest
 from reconciler.workflow.options import ApprovalRule
-from reconciler.workflow.planning import saved_plan
 from reconciler.workflow.reasons import NotApprovedError, RequestError, StaleError, WorkflowError
+from reconciler.workflow.saved_plans import saved_plan
 
 #: What a signature of a plan is for: OpenSSH's namespace, which keeps it apart from those of commits and mails.
 NAMESPACE: Final = "kafka-reconciler-plan"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.flavored import FlavoredCluster, flavored
 from reconciler.adapters.snapshot import SnapshotCluster, SnapshotError
-from reconciler.apply.lease import time_of
+from reconciler.apply.lease_markers import time_of
 from reconciler.apply.leftovers import Leftover, going_on, leftovers, without_live_bridges
 from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, declared_cluster

@@ -1,6 +1,7 @@
 """What a cluster shows itself to be, against what is stated: refused where ACLs would be misread."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from reconciler.manifest import ClusterDeclaration
 from reconciler.model import (
@@ -12,8 +13,10 @@ from reconciler.model import (
     shown_flavors,
     signs_of,
 )
-from reconciler.plan import Plan
 from reconciler.workflow.reasons import PlanRefusedError, WorkflowError
+
+if TYPE_CHECKING:
+    from reconciler.plan import Plan
 
 
 def unstated(declaration: ClusterDeclaration | None, live: ClusterState) -> ShownFlavor | None:
@@ -34,7 +37,7 @@ def refuse_contradicted(declaration: ClusterDeclaration | None, live: ClusterSta
         raise WorkflowError(problem, "correct spec.flavor of the cluster, or connect to the one that is meant")
 
 
-def refuse_unstated(declaration: ClusterDeclaration, live: ClusterState, plan: Plan) -> None:
+def refuse_unstated(declaration: ClusterDeclaration, live: ClusterState, plan: "Plan") -> None:
     """Raise :class:`PlanRefusedError` for a plan on ACLs that were listed without the flavor that they need."""
     shown = unstated(declaration, live)
     if shown is not None and plan.moves_access:

@@ -5,19 +5,16 @@ from pathlib import Path
 
 from reconciler.manifest import (
     GuardrailChange,
-    GuardrailNotice,
     ManifestError,
     Manifests,
     Problem,
     Project,
     Source,
-    coverage_notices,
     gravest_first,
     guardrail_changes,
     project_changes,
     with_guardrails,
 )
-from reconciler.plan.guardrail_review import GuardrailReview
 from reconciler.workflow.manifests import checked, read_sources
 from reconciler.workflow.project import find_project
 from reconciler.workflow.reasons import InvalidManifestsError, RequestError, WorkflowError
@@ -74,14 +71,6 @@ def _project_changes(base: str, path: str) -> Iterator[GuardrailChange]:
     before, after = find_project(base), find_project(path)
     if before is not None:
         yield from project_changes(before.said, Project() if after is None else after.said)
-
-
-def guardrail_review(manifests: Manifests, cluster: str, changes: tuple[GuardrailChange, ...] = ()) -> GuardrailReview:
-    """What a reviewer is told about the rules that judge a cluster's manifests."""
-    guardrails = manifests.guardrails
-    held_back: tuple[GuardrailNotice, ...] = () if guardrails is None else guardrails.notices[cluster]
-    digest = None if guardrails is None else guardrails.digest
-    return GuardrailReview(digest, changes, (*held_back, *coverage_notices(manifests, cluster)))
 
 
 def _read(directory: str, what: str) -> list[Source]:

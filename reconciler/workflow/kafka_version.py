@@ -1,10 +1,16 @@
 """Whose word on the Kafka version of a cluster counts: its own, then the operator's; never the manifests' alone."""
 
-from reconciler.access import DECLARED_VERSION
+from typing import Final
+
 from reconciler.manifest import ClusterDeclaration
 from reconciler.model import FactSource
+from reconciler.model.addresses import RANGES_SINCE
 from reconciler.model.kafka_release import NEWEST_RELEASE, KafkaVersion, known_release, release_text
 from reconciler.workflow.reasons import WorkflowError
+
+#: The release by whose rules declarations are judged where no cluster is asked. It differs from those before it in
+#: ranges of hosts alone, and a plan creates none of them where the cluster is older.
+DECLARED_VERSION: Final[KafkaVersion] = RANGES_SINCE
 
 
 def version_of(

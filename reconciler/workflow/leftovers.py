@@ -9,7 +9,7 @@ from reconciler.adapters.clock import SystemClock
 from reconciler.apply import Identity, LeaseClaim
 from reconciler.apply.cleanup import clean_up
 from reconciler.apply.command_records import about_command, cleaning
-from reconciler.apply.lease import active_claims, time_of
+from reconciler.apply.lease_markers import active_claims, time_of
 from reconciler.apply.leftovers import Leftover, leftovers
 from reconciler.dataclass import dataclass
 from reconciler.manifest import Manifests

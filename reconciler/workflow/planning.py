@@ -7,7 +7,6 @@ from typing import Final
 
 from reconciler import __version__
 from reconciler.access import TooMuchToDecideError
-from reconciler.adapters.plan_files import read_plan, write_plan
 from reconciler.adapters.snapshot import SnapshotError, read_document
 from reconciler.dataclass import dataclass
 from reconciler.manifest import (
@@ -25,36 +24,34 @@ from reconciler.plan import (
     GuardAcknowledgement,
     Options,
     Plan,
-    PlanFileError,
     Request,
     Selection,
     UnsafeSelectionError,
     propose,
 )
-from reconciler.plan.guardrail_review import NO_GUARDRAILS
+from reconciler.plan.guardrail_review import NO_GUARDRAILS, guardrail_review
 from reconciler.report.cluster_test_results import ClusterTestResult
 from reconciler.workflow.access_doubts import access_doubts
 from reconciler.workflow.beside_acls import WHO_LOGS_IN, login_gaps
 from reconciler.workflow.cluster_tests import decide_cluster_tests
-from reconciler.workflow.clusters import Target, open_declared
+from reconciler.workflow.clusters import Target
 from reconciler.workflow.commits import source_commit
 from reconciler.workflow.flavors import refuse_unstated
 from reconciler.workflow.gaining import limits_beside, read_live, with_gaining
-from reconciler.workflow.guardrails import guardrail_review, guardrails_changed
+from reconciler.workflow.guardrails import guardrails_changed
 from reconciler.workflow.left_throttles import left_throttles
 from reconciler.workflow.manifests import desired
-from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, moment, now
+from reconciler.workflow.options import PlanOptions, moment, now
 from reconciler.workflow.reasons import (
     NoAuthorizerError,
     PlanRefusedError,
     RequestError,
-    StaleError,
     TooMuchAccessError,
     WorkflowError,
 )
 from reconciler.workflow.terms import read_request, terms
 from reconciler.workflow.topic_checks import Seen, look
-from reconciler.workflow.topic_review import with_answers, with_layout, with_uses
+from reconciler.workflow.topic_review import with_layout, with_uses
 
 #: Of what validating warns, what a plan may do harm without: what nobody reads is deleted, what no broker knows is
 #: refused half way. What only some releases refuse is decided by the cluster's own.
@@ -67,8 +64,8 @@ class Planned:
     """A plan, the state that it was made from, and what the manifests declare; ``seen`` is for topic policies.
 
     ``servers`` are where the cluster was reached, ``host:port`` each, empty for a snapshot. No plan file holds them.
-    ``cluster_tests`` is what came of claims about brokers and features, which only :func:`drift` decides. ``unjudged``
-    is what :func:`drift` could not compare: declared ACLs, where the cluster has no authorizer.
+    ``cluster_tests`` is what came of claims about brokers and features, which only a drift report decides. ``unjudged``
+    is what it could not compare: declared ACLs, where the cluster has no authorizer.
     """
 
     plan: Plan
@@ -82,49 +79,14 @@ class Planned:
     unjudged: str = ""
 
 
-def plan(
-    path: str,
-    cluster: str | None,
-    options: PlanOptions = PlanOptions(),
-    connection: ConnectionOptions = ConnectionOptions(),
-    *,
-    ask_broker: bool = False,
-    tell: Tell = ignore,
-) -> Planned:
-    """Compare the manifests below ``path`` with ``cluster`` (``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``).
-
-    ``None`` is the only cluster that they declare. Nothing is written. A guard that refuses is in
-    ``Planned.plan.refusals``; :func:`checks_of` says whether access tests, owners and topic policies agree. With
-    ``ask_broker`` the cluster says what it would answer to each step on a topic. Raises a :class:`WorkflowError`.
-    """
-    with open_declared(path, cluster, connection, tell, options.guardrails, lists=True) as (manifests, target):
+def drift_on(target: Target, manifests: Manifests, path: str, as_of: datetime.date) -> Planned:
+    """How a cluster that is open already differs from the manifests; see ``comparing.drift``."""
+    options = PlanOptions(as_of=as_of, allow_deletes=True)
+    try:
         planned = plan_on(target, manifests, path, options)
-        if not ask_broker:
-            return planned
-        return replace(planned, plan=with_answers(planned.plan, planned.live, target))
-
-
-def drift(
-    path: str,
-    cluster: str | None,
-    connection: ConnectionOptions = ConnectionOptions(),
-    *,
-    as_of: datetime.date | None = None,
-    tell: Tell = ignore,
-) -> Planned:
-    """How ``cluster`` differs from the manifests below ``path``: the steps of the plan, and what it skips.
-
-    Bindings that nobody declared are steps whether or not a plan may delete; a report refuses nothing, for guards
-    speak when somebody plans to change the cluster. On a cluster without an authorizer all but ACLs is compared:
-    ``unjudged`` says so where any are declared. Raises a :class:`WorkflowError`.
-    """
-    options = PlanOptions(as_of=as_of or moment(), allow_deletes=True)
-    with open_declared(path, cluster, connection, tell, lists=True) as (manifests, target):
-        try:
-            planned = plan_on(target, manifests, path, options)
-        except NoAuthorizerError:
-            planned = _without_acls(target, manifests, path, options)
-        tested = decide_cluster_tests(target, manifests, options.as_of or moment())
+    except NoAuthorizerError:
+        planned = _without_acls(target, manifests, path, options)
+    tested = decide_cluster_tests(target, manifests, as_of)
     made = replace(planned.plan, refusals=(), guardrails=NO_GUARDRAILS)
     return replace(planned, plan=made, cluster_tests=tested)
 
@@ -232,22 +194,3 @@ def _baseline(file: str, declaration: ClusterDeclaration) -> int:
     except (SnapshotError, OSError, UnicodeDecodeError) as error:
         raise WorkflowError(f"the baseline {file} cannot be read: {error}") from error
     return sum(declaration.scope.owns(binding) for binding in before.bindings)
-
-
-def save_plan(made: Plan, file: str) -> str:
-    """Write a plan into a file; its digest."""
-    try:
-        return write_plan(made, file)
-    except OSError as error:
-        raise WorkflowError(f"the plan cannot be saved: {error}") from error
-
-
-def saved_plan(file: str) -> tuple[Plan, str]:
-    """The plan in a file, and the file's digest; raises :class:`StaleError` where the file was altered."""
-    try:
-        return read_plan(file)
-    except PlanFileError as error:
-        raise StaleError(f"{file}: {error}", "plan again") from error
-    except OSError as error:
-        why, advice = error.strerror or str(error), "plan again"
-        raise WorkflowError(f"the plan {file} cannot be read: {why}", advice) from error

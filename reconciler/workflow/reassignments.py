@@ -7,8 +7,8 @@ from dataclasses import replace
 from reconciler.adapters.clock import SystemClock
 from reconciler.apply import ApplyEnvironment, Identity, LeaseHeldError, LeaseRequest, Silent
 from reconciler.apply.command_records import about_command, cancelled, cancelling
-from reconciler.apply.lease import LeaseClaim, active_claims, time_of
 from reconciler.apply.lease_alone import holding
+from reconciler.apply.lease_markers import LeaseClaim, active_claims, time_of
 from reconciler.apply.reassignments import Ending, PartitionEnd, TopicMove, cancel, unthrottle
 from reconciler.apply.run import StoppedError
 from reconciler.dataclass import dataclass

@@ -30,7 +30,6 @@ from reconciler.workflow.guardrails import held
 from reconciler.workflow.kafka_version import declared_version
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
-from reconciler.workflow.planning import saved_plan
 from reconciler.workflow.reasons import (
     AmbiguousClusterError,
     NoAuthorizerError,
@@ -38,6 +37,7 @@ from reconciler.workflow.reasons import (
     StaleError,
     WorkflowError,
 )
+from reconciler.workflow.saved_plans import saved_plan
 from reconciler.workflow.terms import claimed_super_users
 
 

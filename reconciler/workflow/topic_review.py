@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from reconciler.adapters.clock import SystemClock
-from reconciler.apply import validate
 from reconciler.diff import topics_to_place
 from reconciler.model import ClusterState, DesiredState, FrozenMap
 from reconciler.plan import Plan, deleted_topics
@@ -34,4 +33,7 @@ def with_uses(plan: Plan, target: Target) -> Plan:
 
 def with_answers(plan: Plan, live: ClusterState, target: Target) -> Plan:
     """The plan with what the cluster says to each step on a topic, nothing done."""
+    # Only who asks a cluster to validate needs what applies.
+    from reconciler.apply import validate  # noqa: PLC0415
+
     return replace(plan, topics=replace(plan.topics, validation=validate(plan, live, target.cluster, SystemClock())))

@@ -12,9 +12,10 @@ from reconciler.ports import ReadRequest
 from reconciler.workflow.clusters import open_declared
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
-from reconciler.workflow.planning import Planned, declared_for, request_on, saved_plan
+from reconciler.workflow.planning import Planned, declared_for, request_on
 from reconciler.workflow.reasons import RequestError, StaleError, TooMuchAccessError
 from reconciler.workflow.records import earlier_runs, journal_of
+from reconciler.workflow.saved_plans import saved_plan
 from reconciler.workflow.terms import read_request, terms
 from reconciler.workflow.topic_checks import look
 from reconciler.workflow.topic_review import with_uses

@@ -15,9 +15,10 @@ from reconciler.manifest import (
     in_order,
 )
 from reconciler.model import DesiredState
+from reconciler.plan.guardrail_review import guardrail_review
 from reconciler.report.checks import Checks
 from reconciler.workflow.checks import checks
-from reconciler.workflow.guardrails import guardrail_review, guardrails_changed, held
+from reconciler.workflow.guardrails import guardrails_changed, held
 from reconciler.workflow.manifests import desired, load
 from reconciler.workflow.options import moment
 from reconciler.workflow.reasons import InvalidManifestsError

@@ -8,8 +8,8 @@ from typing import Final
 
 from reconciler.dataclass import dataclass
 from reconciler.plan import Plan, differences
+from reconciler.workflow.comparing import plan as plan_again
 from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore
-from reconciler.workflow.planning import plan as plan_again
 from reconciler.workflow.reasons import RequestError
 
 #: What reading a plan file has checked already.

@@ -1,5 +1,7 @@
 """What the port promises of reading: exactly what was asked for, and nothing else under its name."""
 
+from dataclasses import replace
+
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -32,6 +34,15 @@ def test_everything(subject: Subject, own: str) -> None:
     assert {f"{own}-a", f"{own}-b"} <= set(state.topics)
     assert state.acl_gap is None
     assert state.topic_gap is None
+
+
+def test_a_pattern_that_the_caller_has_is_the_one_that_it_has(subject: Subject, own: str) -> None:
+    binding = arranged(subject, own)
+    had = ResourcePattern(*binding.pattern)
+    state = subject.read(replace(ACLS, known={had: had}))
+    assert state == subject.read(ACLS)
+    (found,) = (one for one in state.bindings if one == binding)
+    assert found.pattern is had
 
 
 def test_the_acls_alone(subject: Subject, own: str) -> None:

@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Producer
 
 from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
-from reconciler.apply.lease import marker
+from reconciler.apply.lease_markers import marker
 from reconciler.apply.throttled_replicas import FOLLOWERS, LEADERS
 from reconciler.cli.main import run
 from reconciler.model import (

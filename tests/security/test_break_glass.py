@@ -33,10 +33,10 @@ from reconciler.workflow.applying import ApplyOptions, apply, apply_plan
 from reconciler.workflow.attendant import Attendant, Unattended
 from reconciler.workflow.break_glass import break_glass, end_break_glass, plan_break_glass
 from reconciler.workflow.break_glass_marks import check_break_glass
+from reconciler.workflow.comparing import drift
 from reconciler.workflow.granting import AskedAccess, GrantTerms
 from reconciler.workflow.leftovers import cleanup
 from reconciler.workflow.options import ApprovalRule, ConnectionOptions, PlanOptions
-from reconciler.workflow.planning import drift, save_plan
 from reconciler.workflow.reasons import (
     DeclinedError,
     FailedChecksError,
@@ -46,6 +46,7 @@ from reconciler.workflow.reasons import (
     UnvouchedPlanError,
 )
 from reconciler.workflow.records import RecordOptions
+from reconciler.workflow.saved_plans import save_plan
 from reconciler.workflow.serve.approved import ApprovedPlans
 from reconciler.workflow.serve.rounds import ServeOptions, run_round
 from reconciler.workflow.serve.source import DirectorySource

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reconciler.adapters.snapshot import snapshot_text
-from reconciler.apply.lease import marker
+from reconciler.apply.lease_markers import marker
 from reconciler.cli.exits import Exit
 from reconciler.cli.main import run
 from reconciler.model import ClusterState, ResourcePattern, ResourceType, break_glass_mark, bridge_on, marker_of

@@ -6,7 +6,8 @@ import pytest
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Identity, LeaseHeldError, LeaseRequest, Silent
-from reconciler.apply.lease import GRACE, LONGEST, Lease, active_claims, lease_claims, marker
+from reconciler.apply.lease import Lease
+from reconciler.apply.lease_markers import GRACE, LONGEST, active_claims, lease_claims, marker
 from reconciler.apply.leftovers import leftovers
 from reconciler.apply.run import Run
 from reconciler.model import AclBinding, ClusterState, ResourcePattern, ResourceType

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.adapters.snapshot import parse_snapshot, snapshot_text
-from reconciler.apply.lease import LONGEST, marker
+from reconciler.apply.lease_markers import LONGEST, marker
 from reconciler.apply.leftovers import YOUNG, going_on, leftovers, without_live_bridges
 from reconciler.cli.exits import Exit
 from reconciler.cli.main import run

@@ -49,6 +49,7 @@ class FlavoredCluster:
         state = self.inner.read(replace(request, acl_principals=flavor.acl_principals))
         self._check(state)
         opaque = tuple(replace(one, principal=self._principal(one.principal)) for one in state.opaque)
+        # Only principals change: the patterns are those that the reading gave, of which the caller may have some.
         return replace(state, bindings=frozenset(map(self._binding, state.bindings)), opaque=opaque)
 
     def _check(self, state: ClusterState) -> None:

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, Final, TypeAlias
 
 from confluent_kafka import TopicCollection
@@ -192,7 +192,7 @@ def _put(read: TopicReadResult, topic: Topic, configs: Mapping[str, str | None])
     if len(known) < len(configs):
         read.unreadable[topic.name] = "the broker hides the value of a sensitive config"
     else:
-        read.topics[topic.name] = replace(topic, configs=known)
+        read.topics[topic.name] = topic.with_configs(known)
 
 
 def _ask_each(

@@ -2,13 +2,14 @@
 
 import datetime
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from reconciler.adapters.snapshot.answers import failed
 from reconciler.adapters.snapshot.broker import BrokerFacts, Snapshot
 from reconciler.adapters.snapshot.kinds import kind_of
 from reconciler.adapters.snapshot.moves import layout
 from reconciler.adapters.snapshot.view import requested
-from reconciler.model import Change, ClusterState, Layout, TopicUse
+from reconciler.model import AclBinding, Change, ClusterState, Layout, TopicUse
 from reconciler.model.broker_settings import BrokerSettings
 from reconciler.ports import NOT_VALIDATED, Answer, ReadRequest
 
@@ -31,7 +32,11 @@ class MemoryCluster:
 
     def read(self, request: ReadRequest) -> ClusterState:
         """What ``request`` asks for."""
-        return requested(self.snapshot, request)
+        state, known = requested(self.snapshot, request), request.known
+        if not known:
+            return state
+        bindings = frozenset(AclBinding(known.get(pattern, pattern), entry) for pattern, entry in state.bindings)
+        return replace(state, bindings=bindings)
 
     def brokers(self) -> frozenset[int]:
         """The ids of the brokers; empty where the snapshot does not say."""

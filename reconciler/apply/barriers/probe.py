@@ -10,6 +10,7 @@ from typing import Final
 
 from reconciler.apply.barriers.interface import DefaultAllow, UnprovenError
 from reconciler.apply.barriers.sentinels import (
+    FLAG_PREFIX,
     barrier_name,
     canary_name,
     deny_sentinels,
@@ -37,7 +38,6 @@ from reconciler.ports import CONTROLLER, ClusterError, Probe, ProbeAnswer, Visib
 
 _POLL_SECONDS: Final = 0.01
 _LONGEST_POLL: Final = 0.25
-FLAG_PREFIX: Final = "__kr-flag."
 #: What an authorizer of another make (OPA, Ranger) may do; ``docs/decisions/canary.md`` explains how it is seen.
 STORED_ONLY: Final = "ACLs are stored here and do not decide"
 _ELSEWHERE: Final = (

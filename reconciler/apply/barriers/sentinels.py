@@ -20,6 +20,8 @@ from reconciler.model import (
 )
 
 PREFIX: Final = "__kr."
+#: A name under it is covered by nothing but a run: so the run learns whether default-allow is on.
+FLAG_PREFIX: Final = "__kr-flag."
 #: Brokers are asked by the one, the controller by the other.
 _OPERATIONS: Final = (AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
 _ALLOW, _DENY = AclPermissionType.ALLOW, AclPermissionType.DENY

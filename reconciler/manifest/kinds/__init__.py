@@ -1,4 +1,4 @@
-"""The kinds of documents. A new kind is one file here and one line in ``KINDS``."""
+"""The kinds of documents. A new kind is one file here, its fields in one of ``models``, and one line in ``KINDS``."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -2,92 +2,25 @@
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Final, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Final, Literal
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, Kind
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.fields import Boolean, ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Severity, Text
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.names import FIELDS
 from reconciler.manifest.parts.operations import administration_problem, named_operations, operation_problem
 from reconciler.manifest.parts.principals import principal_glob_problem
-from reconciler.manifest.parts.resources import PatternTable, Resources
+from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.rules import checked_texts
-from reconciler.manifest.parts.waivers import FailureWaiver, Waiver
+from reconciler.manifest.parts.waivers import Waiver
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from reconciler.manifest.reader.source import quoted
 from reconciler.model import AclOperation, Origin, ResourcePattern, ResourceType
 
-
-class AccessTestItem(Resources):
-    """One test: who must, must not, or alone may do what on which resources."""
-
-    name: Text = Field(description="What the test claims, in words.", examples=["only billing reads personal data"])
-    principals: OneOrMoreTexts | None = Field(
-        None,
-        description="Whom must and mustNot are about: Type:name, with * for any text, ? for a letter; "
-        "User:* is everybody.",
-        examples=[["User:svc-orders"], ["User:*"]],
-    )
-    except_: OneOrMoreTexts | None = Field(
-        None, alias="except", description="Principals that are left out, in the same form.", examples=[["User:admin"]]
-    )
-    must: OneOrMoreOperations | None = Field(
-        None, description="Operations that the principals must have on every name.", examples=[["WRITE"]]
-    )
-    must_not: OneOrMoreOperations | None = Field(
-        None, description="Operations that the principals must not have on any name.", examples=[["READ", "WRITE"]]
-    )
-    only_readers: OneOrMoreTexts | None = Field(
-        None, description="Nobody else may read.", examples=[["User:svc-ledger", "User:svc-audit"]]
-    )
-    only_writers: OneOrMoreTexts | None = Field(
-        None, description="Nobody else may write.", examples=[["User:svc-ledger"]]
-    )
-    only_admins: OneOrMoreTexts | None = Field(
-        None, description="Nobody else may create, delete, alter or reconfigure.", examples=[["User:platform"]]
-    )
-    severity: Severity = Field("error", description="Whether a failure stops, or is only said.", examples=["warning"])
-    include_super_users: Boolean = Field(
-        False, description="With true, super users count as well; no ACL limits them.", examples=[True]
-    )
-    waiver: FailureWaiver | None = Field(
-        None,
-        description="Accepts a failure for a while; it stays counted.",
-        examples=[{"reason": "the old reader goes in March", "expires": "2027-03-31"}],
-    )
-
-
-class AccessTestsSpec(ManifestModel):
-    """The tests of a document."""
-
-    clusters: ClustersField = None
-    tests: list[AccessTestItem] = Field(
-        min_length=1,
-        description="The tests.",
-        examples=[
-            [{"name": "orders flow", "principals": ["User:svc-orders"], "must": "WRITE", "topics": ["payments.orders"]}]
-        ],
-    )
-
-
-class AccessTestsDocument(ManifestModel):
-    """Claims about access, decided over every name that there is or could be."""
-
-    api_version: ApiVersion
-    kind: Literal["AccessTests"] = Field(description="What the document declares.", examples=["AccessTests"])
-    metadata: Metadata = Field(description="Name and labels.", examples=[{"name": "guardrails"}])
-    spec: AccessTestsSpec = Field(
-        description="The tests.",
-        examples=[
-            {"tests": [{"name": "ledger readers", "onlyReaders": "User:svc-ledger", "topics": ["payments.ledger"]}]}
-        ],
-    )
+if TYPE_CHECKING:
+    from reconciler.manifest.models.access_tests import AccessTestItem, AccessTestsDocument
 
 
 class Claim(StrEnum):
@@ -152,7 +85,7 @@ class AccessTestsDeclaration:
 def declare_access_tests(document: Document, table: PatternTable) -> AccessTestsDeclaration | None:
     """Checks and converts; ``None`` after reporting problems that leave no document."""
     findings = document.findings
-    model = document.validated(AccessTestsDocument)
+    model = document.validated(AccessTestsKind.model())
     nodes = document.spec.get("tests")
     places = nodes.items if isinstance(nodes, SequenceNode) else []
     _check_names(places, findings)
@@ -176,7 +109,7 @@ def _check_names(places: list[Node], findings: Findings) -> None:
 
 
 def _claims(
-    document: str, node: MappingNode, item: AccessTestItem | None, table: PatternTable, findings: Findings
+    document: str, node: MappingNode, item: "AccessTestItem | None", table: PatternTable, findings: Findings
 ) -> Iterator[AccessTest]:
     patterns = tuple(pattern for names in table.named(node, findings).values() for pattern, _ in names)
     principals = checked_texts(node.get("principals"), principal_glob_problem, findings)
@@ -235,7 +168,7 @@ def _check_form(node: MappingNode, findings: Findings) -> None:
         findings.add(_RESOURCE, node)
 
 
-def _waiver(node: MappingNode, item: AccessTestItem, findings: Findings) -> Waiver | None:
+def _waiver(node: MappingNode, item: "AccessTestItem", findings: Findings) -> Waiver | None:
     if item.waiver is None:
         return None
     place = node.keys["waiver"]
@@ -246,7 +179,13 @@ class AccessTestsKind(Kind):
     """Claims about access; ``reconciler.access`` decides them."""
 
     name = "AccessTests"
-    model = AccessTestsDocument
+
+    @staticmethod
+    def model() -> "type[AccessTestsDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.access_tests import AccessTestsDocument  # noqa: PLC0415
+
+        return AccessTestsDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

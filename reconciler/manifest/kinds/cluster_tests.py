@@ -1,24 +1,23 @@
 """The kind ``ClusterTests``: claims about configs of brokers and features of clusters, which nothing changes."""
 
 from collections.abc import Iterator
-from typing import Annotated, Final, Literal
-
-from pydantic import Discriminator, Field, Tag
+from typing import TYPE_CHECKING, Final, Literal
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, Kind
 from reconciler.manifest.parts import units
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.fields import MAPPING_TAG, TEXT_TAG, ManifestModel, OneOrMoreTexts, Severity, Text
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.resources import PatternTable
-from reconciler.manifest.parts.waivers import FailureWaiver, Waiver
+from reconciler.manifest.parts.waivers import Waiver
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, paired, scalars
 from reconciler.manifest.reader.source import quoted
 from reconciler.model import Origin
 from reconciler.model.kafka_release import FIRST_LEVELS, release_text
+
+if TYPE_CHECKING:
+    from reconciler.manifest.models.cluster_tests import ClusterTestItem, ClusterTestsDocument
 
 METADATA_VERSION: Final = "metadata.version"
 _LEVELS: Final = {release_text(release): level for level, release in FIRST_LEVELS}
@@ -27,82 +26,6 @@ _CLAIM = Trouble(Code.TEST_FORM, "the test claims nothing", "add configs or feat
 _LIMIT = Trouble(Code.TEST_FORM, "this asks nothing of the config", "write a value, or allowed, min or max")
 _MIXED = Trouble(Code.TEST_FORM, "allowed is for single values, min and max for numbers", "keep one of the two")
 _ORDER = Trouble(Code.TEST_FORM, "no value is both at least min and at most max", "exchange them")
-
-
-class ConfigLimits(ManifestModel):
-    """What a config of brokers may be."""
-
-    allowed: OneOrMoreTexts | None = Field(
-        None, description="The only values that it may have, as brokers spell them.", examples=[["TLSv1.2,TLSv1.3"]]
-    )
-    min: Text | None = Field(
-        None,
-        description="The least number; units where the name ends in .ms or .bytes.",
-        examples=[2],
-    )
-    max: Text | None = Field(
-        None, description="The greatest number; units where the name ends in .ms or .bytes.", examples=["7d"]
-    )
-
-
-class FeatureLimits(ManifestModel):
-    """What a feature of the cluster has to be."""
-
-    min: Text = Field(
-        description="The least finalized level; for metadata.version also a release, which is its first level.",
-        examples=["4.1"],
-    )
-
-
-ConfigClaim = Annotated[
-    Annotated[Text, Tag(TEXT_TAG)] | Annotated[ConfigLimits, Tag(MAPPING_TAG)],
-    Discriminator(lambda value: MAPPING_TAG if isinstance(value, dict) else TEXT_TAG),
-]
-
-
-class ClusterTestItem(ManifestModel):
-    """One test: configs that every broker must have, features that the cluster must have."""
-
-    name: Text = Field(description="What the test claims, in words.", examples=["topics come from manifests only"])
-    configs: dict[str, ConfigClaim] = Field(
-        default_factory=dict,
-        description="Broker configs by name: the value that every broker uses, or {allowed: …}, {min: …, max: …}.",
-        examples=[{"auto.create.topics.enable": "false", "min.insync.replicas": {"min": 2}}],
-    )
-    features: dict[str, FeatureLimits] = Field(
-        default_factory=dict,
-        description="Features by name, each with its least finalized level.",
-        examples=[{"metadata.version": {"min": "4.1"}}],
-    )
-    severity: Severity = Field("error", description="Whether a failure stops, or is only said.", examples=["warning"])
-    waiver: FailureWaiver | None = Field(
-        None,
-        description="Accepts a failure for a while; it stays counted.",
-        examples=[{"reason": "the upgrade ends in March", "expires": "2027-03-31"}],
-    )
-
-
-class ClusterTestsSpec(ManifestModel):
-    """The tests of a document."""
-
-    clusters: ClustersField = None
-    tests: list[ClusterTestItem] = Field(
-        min_length=1,
-        description="The tests.",
-        examples=[[{"name": "no accidental topics", "configs": {"auto.create.topics.enable": "false"}}]],
-    )
-
-
-class ClusterTestsDocument(ManifestModel):
-    """Claims about broker configs and features, which are looked at and never changed."""
-
-    api_version: ApiVersion
-    kind: Literal["ClusterTests"] = Field(description="What the document declares.", examples=["ClusterTests"])
-    metadata: Metadata = Field(description="Name and labels.", examples=[{"name": "brokers"}])
-    spec: ClusterTestsSpec = Field(
-        description="The tests.",
-        examples=[{"tests": [{"name": "upgraded", "features": {"metadata.version": {"min": "4.1"}}}]}],
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +61,17 @@ class ClusterTestsKind(Kind):
     """Claims about clusters; ``reconciler.workflow.cluster_tests`` decides them."""
 
     name = "ClusterTests"
-    model = ClusterTestsDocument
+
+    @staticmethod
+    def model() -> "type[ClusterTestsDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.cluster_tests import ClusterTestsDocument  # noqa: PLC0415
+
+        return ClusterTestsDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
-        model, findings = document.validated(ClusterTestsDocument), document.findings
+        model, findings = document.validated(ClusterTestsKind.model()), document.findings
         tests: list[ClusterTest] = []
         first: dict[str, Origin] = {}
         for node, item in paired(document.spec.get("tests"), model.spec.tests if model else None):
@@ -157,7 +86,7 @@ class ClusterTestsKind(Kind):
 
 
 def _claims(
-    document: str, node: MappingNode, item: ClusterTestItem | None, findings: Findings
+    document: str, node: MappingNode, item: "ClusterTestItem | None", findings: Findings
 ) -> Iterator[ClusterTest]:
     if not any(isinstance(found := node.get(field), MappingNode) and found.values for field in ("configs", "features")):
         findings.add(_CLAIM, node)

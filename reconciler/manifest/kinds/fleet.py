@@ -1,17 +1,12 @@
 """The kind ``Fleet``: in which order clusters get a change, and how much of it at once."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal
-
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from typing import TYPE_CHECKING
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, Kind, Loaded
-from reconciler.manifest.parts import units
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.fields import FixedCount, ManifestModel, Percent, Text, reading
-from reconciler.manifest.parts.metadata import ApiVersion, ClusterSelector, Metadata
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
@@ -19,79 +14,8 @@ from reconciler.manifest.reader.nodes import MappingNode, Node, SequenceNode
 from reconciler.manifest.reader.source import quoted
 from reconciler.model import FrozenMap, Origin
 
-
-def _soak(text: str) -> float:
-    found = units.amount(text, units.MILLISECONDS)
-    if text[-1:].isdigit():
-        raise ValueError(f"{quoted(text)} is not a duration: write a number and s, m, h or d, such as 1h")
-    return found / 1000
-
-
-SoakTime = Annotated[
-    float,
-    BeforeValidator(reading(_soak)),
-    WithJsonSchema({"type": "string", "pattern": "^[0-9]+ ?(ms|s|m|h|d)$"}),
-]
-
-
-class GateSpec(ManifestModel):
-    """What has to hold before the next wave begins."""
-
-    soak: SoakTime | None = Field(
-        None, description="Time to wait after the wave before the next one: a number and s, m, h or d.", examples=["1h"]
-    )
-    max_failures: FixedCount = Field(
-        0, description="With more clusters of the wave failed than this, the next one does not begin.", examples=[0]
-    )
-
-
-class WaveSpec(ManifestModel):
-    """Clusters that get a change together."""
-
-    name: Text = Field(description="The wave's name, unique in the fleet.", examples=["canary"])
-    clusters: ClusterSelector = Field(
-        description="Which clusters; one that fits several waves belongs to the first.",
-        examples=[{"matchLabels": {"ring": "canary"}}],
-    )
-    gate: GateSpec | None = Field(
-        None, description="What has to hold before the next wave begins.", examples=[{"soak": "1h"}]
-    )
-
-
-class FleetLimitsSpec(ManifestModel):
-    """How much one plan may change, all clusters together."""
-
-    max_changed_clusters_percent: Percent | None = Field(
-        None, description="At most this share of the fleet's clusters may change in one plan.", examples=[50]
-    )
-    max_deletes: FixedCount | None = Field(
-        None, description="At most so many deletes in one plan, all clusters together.", examples=[5000]
-    )
-
-
-class FleetSpec(ManifestModel):
-    """Waves and limits."""
-
-    waves: list[WaveSpec] = Field(
-        min_length=1,
-        description="The waves, in the order in which they are performed.",
-        examples=[[{"name": "canary", "clusters": {"matchLabels": {"ring": "canary"}}, "gate": {"soak": "1h"}}]],
-    )
-    limits: FleetLimitsSpec | None = Field(
-        None, description="How much one plan may change.", examples=[{"maxChangedClustersPercent": 50}]
-    )
-
-
-class FleetDocument(ManifestModel):
-    """A fleet: waves of clusters, gates between them, limits for all."""
-
-    api_version: ApiVersion
-    kind: Literal["Fleet"] = Field(description="What the document declares.", examples=["Fleet"])
-    metadata: Metadata = Field(description="Name and labels.", examples=[{"name": "world"}])
-    spec: FleetSpec = Field(
-        description="The waves, and the limits of one plan.",
-        examples=[{"waves": [{"name": "all", "clusters": {"matchLabels": {}}}]}],
-    )
+if TYPE_CHECKING:
+    from reconciler.manifest.models.fleet import FleetDocument, WaveSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +52,7 @@ class FleetDeclaration:
 def declare_fleet(document: Document) -> FleetDeclaration | None:
     """Checks and converts; ``None`` after reporting problems that leave no fleet."""
     findings, heading = document.findings, document.heading
-    model = document.validated(FleetDocument)
+    model = document.validated(FleetKind.model())
     nodes = document.spec.get("waves")
     places = nodes.items if isinstance(nodes, SequenceNode) else []
     _check_names(places, findings)
@@ -175,7 +99,7 @@ def _check_names(places: Iterable[Node], findings: Findings) -> None:
             findings.add(trouble, name, related=[first[name.plain]])
 
 
-def _wave(wave: WaveSpec, place: Node, findings: Findings) -> WaveDeclaration:
+def _wave(wave: "WaveSpec", place: Node, findings: Findings) -> WaveDeclaration:
     name = place.get("name") if isinstance(place, MappingNode) else None
     gate = wave.gate
     return WaveDeclaration(
@@ -191,8 +115,14 @@ class FleetKind(Kind):
     """Waves of clusters; ``reconciler.fleet`` performs them."""
 
     name = "Fleet"
-    model = FleetDocument
     takes_variables = False
+
+    @staticmethod
+    def model() -> "type[FleetDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.fleet import FleetDocument  # noqa: PLC0415
+
+        return FleetDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

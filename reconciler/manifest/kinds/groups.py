@@ -1,16 +1,12 @@
 """The kind ``Groups``: the dynamic configs of consumer, share and streams groups, by the group's id."""
 
 from collections.abc import Iterator
-from typing import Final, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind
 from reconciler.manifest.parts import units
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.fields import Boolean, Ends, ManifestModel, OneOrMoreTexts, Text, ends
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.rules import checked_texts
 from reconciler.manifest.reader.codes import Code
@@ -22,6 +18,9 @@ from reconciler.model import RESERVED_PREFIXES, WILDCARD, ConfigType, Declaratio
 from reconciler.model.characters import is_visible
 from reconciler.model.kinds.group_config import GROUP_KEYS, GroupConfig, contradiction, value_problem
 
+if TYPE_CHECKING:
+    from reconciler.manifest.models.groups import GroupItem, GroupsDocument
+
 _NOTHING = Trouble(Code.ITEM_FORM, "the group has no configs", "add configs, or absent: true")
 _ABSENT = Trouble(
     Code.ITEM_FORM,
@@ -29,50 +28,6 @@ _ABSENT = Trouble(
     "remove configs and expires, or absent",
 )
 _NEWEST: Final = max(key.since for key in GROUP_KEYS.values())
-
-
-class GroupItem(ManifestModel):
-    """The dynamic configs of one group, or of several with the same configs."""
-
-    name: OneOrMoreTexts = Field(
-        description="The group's id, or a list of ids; each is literal.", examples=["payments", ["payments", "refunds"]]
-    )
-    configs: dict[str, Text] = Field(
-        default_factory=dict,
-        description="Kafka's group configs by name; what is left out is reset to the broker's default.",
-        examples=[{"consumer.session.timeout.ms": "50s", "share.isolation.level": "read_committed"}],
-    )
-    absent: Boolean = Field(
-        False,
-        description="With true, the group must have no configs. The group itself is not deleted.",
-        examples=[True],
-    )
-    expires: Ends | None = ends("The configs hold")
-    reason: Text | None = Field(None, description="Why the configs exist.", examples=["long pauses of batch jobs"])
-    ticket: Text | None = Field(None, description="Where the configs were agreed.", examples=["OPS-7"])
-
-
-class GroupsSpec(ManifestModel):
-    """The groups of a document."""
-
-    clusters: ClustersField = None
-    groups: list[GroupItem] = Field(
-        min_length=1,
-        description="The groups. Declare each group once.",
-        examples=[[{"name": "payments", "configs": {"consumer.session.timeout.ms": "50s"}}]],
-    )
-
-
-class GroupsDocument(ManifestModel):
-    """Dynamic configs of consumer, share and streams groups."""
-
-    api_version: ApiVersion
-    kind: Literal["Groups"] = Field(description="What the document declares.", examples=["Groups"])
-    metadata: Metadata = Field(description="Name and labels.", examples=[{"name": "payments"}])
-    spec: GroupsSpec = Field(
-        description="The groups.",
-        examples=[{"groups": [{"name": "payments", "configs": {"share.auto.offset.reset": "earliest"}}]}],
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +42,17 @@ class GroupsKind(Kind):
     """Group configs."""
 
     name = "Groups"
-    model = GroupsDocument
+
+    @staticmethod
+    def model() -> "type[GroupsDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.groups import GroupsDocument  # noqa: PLC0415
+
+        return GroupsDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
-        model = document.validated(GroupsDocument)
+        model = document.validated(GroupsKind.model())
         groups: list[DesiredItem[GroupConfig]] = []
         for node, item in paired(document.spec.get("groups"), model.spec.groups if model else None):
             groups += _groups(node, item, document.findings)
@@ -104,7 +65,7 @@ class GroupsKind(Kind):
                 builder.want(wish, wish.item.group)
 
 
-def _groups(node: MappingNode, item: GroupItem | None, findings: Findings) -> Iterator[DesiredItem[GroupConfig]]:
+def _groups(node: MappingNode, item: "GroupItem | None", findings: Findings) -> Iterator[DesiredItem[GroupConfig]]:
     names = checked_texts(node.get("name"), group_name_problem, findings)
     configs = _configs(node, findings)
     if item is None:

@@ -117,14 +117,20 @@ class DesiredBuilder:
 class Kind(Protocol):
     """One kind of document. ``name`` is what a document calls it; ``model`` gives its fields and its JSON Schema.
 
+    Models take longer to load than all else here, so a kind loads its own when a document of it is read.
+
     ``takes_variables``: whether ``${vars.name}`` can be used in the spec. Not where a document sets the variables.
     ``code_fields``: the fields whose texts are code, into which no value is put.
     """
 
     name: ClassVar[str]
-    model: ClassVar[type[ManifestModel]]
     takes_variables: ClassVar[bool] = True
     code_fields: ClassVar[frozenset[str]] = frozenset()
+
+    @staticmethod
+    def model() -> type[ManifestModel]:
+        """The fields of its documents."""
+        ...
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts a document; ``None`` after reporting problems that leave none."""

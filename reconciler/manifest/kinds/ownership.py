@@ -1,18 +1,14 @@
 """The kind ``Ownership``: which files may name which principals and resources."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, Kind, Loaded
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.fields import Ends, ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Text, ends
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.names import FIELDS
 from reconciler.manifest.parts.operations import named_operations
-from reconciler.manifest.parts.resources import Names, PatternTable, Resources
+from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.rules import checked_texts
 from reconciler.manifest.parts.selectors import principal_names
 from reconciler.manifest.reader.codes import Code
@@ -22,81 +18,8 @@ from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean, one_of
 from reconciler.model import AclOperation, AclPermissionType, Expiry, NameSelector, Origin, ResourcePattern, path_glob
 
-PermissionName = Literal["ALLOW", "DENY"]
-
-
-class ConsentItem(Resources):
-    """An owner's word that another team's files may declare bindings on its resources."""
-
-    to: Text = Field(description="The team that may.", examples=["payments"])
-    operations: OneOrMoreOperations = Field(description="The operations that it may name.", examples=[["READ"]])
-    permissions: list[PermissionName] = Field(
-        default=["ALLOW"],
-        min_length=1,
-        description="What its bindings may do: ALLOW, DENY or both. Without it, ALLOW.",
-        examples=[["ALLOW", "DENY"]],
-    )
-    principals: Names | None = Field(
-        None,
-        description="For which principals, in the forms of names. Without it, those that the team owns: a consent is "
-        "not a right to grant access to others.",
-        examples=[["User:analytics"]],
-    )
-    reason: Text | None = Field(None, description="Why.", examples=["settlement reads the ledger"])
-    expires: Ends | None = ends("It counts")
-
-
-class GivenConsent(ConsentItem):
-    """A consent outside of the owner's own item: it says which team gives it."""
-
-    team: Text = Field(description="The team that gives it; the file must be one of that team's.", examples=["ledger"])
-
-
-class OwnerItem(Resources):
-    """What a team owns. A team may have several items; it owns what all of them say."""
-
-    team: Text = Field(description="The team's name.", examples=["payments"])
-    files: OneOrMoreTexts | None = Field(
-        None,
-        description="Its files, from the manifests' root: * is any text without /, ** any directories.",
-        examples=["teams/payments/**"],
-    )
-    principals: Names | None = Field(
-        None, description="The principals that are its own, in the forms of names.", examples=[{"prefix": "User:svc-p"}]
-    )
-    consents: list[ConsentItem] = Field(
-        default_factory=list,
-        description="What other teams' files may declare on its resources.",
-        examples=[[{"to": "payments", "operations": ["READ"], "topics": ["ledger.v2"]}]],
-    )
-
-
-class OwnershipSpec(ManifestModel):
-    """Owners, and consents."""
-
-    clusters: ClustersField = None
-    owners: list[OwnerItem] = Field(
-        default_factory=list,
-        description="The teams. Declare them in a file that belongs to no team.",
-        examples=[[{"team": "payments", "files": "teams/payments/**", "topics": {"prefix": "payments."}}]],
-    )
-    consents: list[GivenConsent] = Field(
-        default_factory=list,
-        description="Consents in the giving team's own files.",
-        examples=[[{"team": "ledger", "to": "payments", "operations": ["READ"], "topics": ["ledger.v2"]}]],
-    )
-
-
-class OwnershipDocument(ManifestModel):
-    """Teams, their files, and what those files may name."""
-
-    api_version: ApiVersion
-    kind: Literal["Ownership"] = Field(description="What the document declares.", examples=["Ownership"])
-    metadata: Metadata = Field(description="Name and labels.", examples=[{"name": "teams"}])
-    spec: OwnershipSpec = Field(
-        description="Owners and consents.",
-        examples=[{"owners": [{"team": "payments", "files": "teams/payments/**", "topics": {"prefix": "payments."}}]}],
-    )
+if TYPE_CHECKING:
+    from reconciler.manifest.models.ownership import ConsentItem, OwnerItem, OwnershipDocument
 
 
 _OWNS = Trouble(
@@ -155,7 +78,7 @@ class OwnershipDeclaration:
 def declare_ownership(document: Document, table: PatternTable) -> OwnershipDeclaration | None:
     """Checks and converts; ``None`` after reporting problems that leave no document."""
     findings, spec = document.findings, document.spec
-    model = document.validated(OwnershipDocument)
+    model = document.validated(OwnershipKind.model())
     if model is not None and not model.spec.owners and not model.spec.consents:
         findings.add(_EMPTY, document.root.keys["spec"])
     owners: list[OwnerDeclaration] = []
@@ -164,9 +87,9 @@ def declare_ownership(document: Document, table: PatternTable) -> OwnershipDecla
         owners += _owner(node, item, table, findings)
         team = item.team if item else ""
         for inner, consent in paired(node.get("consents"), item.consents if item else None):
-            consents += _consent(inner, consent, team, table, findings)
+            consents += _consent(inner, consent, team, table, findings, own_file=False)
     for node, given in paired(spec.get("consents"), model.spec.consents if model else None):
-        consents += _consent(node, given, given.team if given else "", table, findings)
+        consents += _consent(node, given, given.team if given else "", table, findings, own_file=True)
     return OwnershipDeclaration(document.heading, tuple(owners), tuple(consents)) if model else None
 
 
@@ -197,7 +120,7 @@ def check_teams(
 
 
 def _owner(
-    node: MappingNode, item: OwnerItem | None, table: PatternTable, findings: Findings
+    node: MappingNode, item: "OwnerItem | None", table: PatternTable, findings: Findings
 ) -> Iterator[OwnerDeclaration]:
     patterns = _patterns(node, table, findings)
     principals = principal_names(node.get("principals"), findings)
@@ -209,7 +132,13 @@ def _owner(
 
 
 def _consent(
-    node: MappingNode, item: ConsentItem | None, team: str, table: PatternTable, findings: Findings
+    node: MappingNode,
+    item: "ConsentItem | None",
+    team: str,
+    table: PatternTable,
+    findings: Findings,
+    *,
+    own_file: bool,
 ) -> Iterator[ConsentDeclaration]:
     patterns = _patterns(node, table, findings)
     kinds = [pattern.resource_type for pattern in patterns]
@@ -218,7 +147,6 @@ def _consent(
     if not node.keys.keys() & FIELDS.keys():
         findings.add(_RESOURCE, node)
     if item is not None:
-        own_file = isinstance(item, GivenConsent)
         to = node.get("to") or node
         origin, team_origin = findings.origin(to), findings.origin(node.get("team") or to)
         yield ConsentDeclaration(
@@ -251,7 +179,13 @@ class OwnershipKind(Kind):
     """Owners and consents; ``reconciler.policy`` applies them."""
 
     name = "Ownership"
-    model = OwnershipDocument
+
+    @staticmethod
+    def model() -> "type[OwnershipDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.ownership import OwnershipDocument  # noqa: PLC0415
+
+        return OwnershipDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

@@ -3,27 +3,12 @@
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
-from typing import Annotated, Final, Literal
-
-from pydantic import Discriminator, Field, Tag
+from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.fields import (
-    LIST_TAG,
-    MAPPING_TAG,
-    TEXT_TAG,
-    Boolean,
-    Ends,
-    ManifestModel,
-    Text,
-    ends,
-    shape,
-)
 from reconciler.manifest.parts.hosts import right_form
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
-from reconciler.manifest.parts.rates import ByteRate, ConnectionRate, MutationRate, Percentage
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.rules import checked_texts
 from reconciler.manifest.reader.codes import Code
@@ -33,6 +18,9 @@ from reconciler.manifest.reader.source import quoted
 from reconciler.model import Declaration, DesiredItem
 from reconciler.model.kinds.quota import CLIENT_ID, DEFAULT_NAME, IP, QUOTA_KEYS, USER, ClientQuota, QuotaEntity
 
+if TYPE_CHECKING:
+    from reconciler.manifest.models.quotas import QuotaItem, QuotasDocument
+
 #: The field of an item for each part of an entity.
 _FIELDS: Final = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
 _NOBODY = Trouble(Code.ITEM_FORM, "the quota names no entity", "add user, clientId, both, or ip")
@@ -40,101 +28,6 @@ _NOTHING = Trouble(Code.ITEM_FORM, "the quota limits nothing", "add limits, or a
 _ABSENT = Trouble(Code.ITEM_FORM, "an absent quota has no limits and no end", "remove limits and expires, or absent")
 _WITH_IP = Trouble(Code.ITEM_FORM, "Kafka does not combine ip with user or clientId", "make two items of it")
 _TRUE = Trouble(Code.ITEM_FORM, "only true makes sense here", "remove the field")
-
-
-class PrincipalLimits(ManifestModel):
-    """The limits of one entity, each for every broker on its own; what is left out is removed."""
-
-    producer_byte_rate: ByteRate | None = Field(
-        None,
-        alias="producer_byte_rate",
-        description="Bytes that its clients may send to one broker each second.",
-        examples=["10MiB/s"],
-    )
-    consumer_byte_rate: ByteRate | None = Field(
-        None,
-        alias="consumer_byte_rate",
-        description="Bytes that its clients may fetch from one broker each second.",
-        examples=["20MiB/s"],
-    )
-    request_percentage: Percentage | None = Field(
-        None,
-        alias="request_percentage",
-        description="The share of one network or I/O thread of a broker that its requests may take.",
-        examples=["200%"],
-    )
-    controller_mutation_rate: MutationRate | None = Field(
-        None,
-        alias="controller_mutation_rate",
-        description="Partitions that it may create or delete each second, in the whole cluster.",
-        examples=[5],
-    )
-    connection_creation_rate: ConnectionRate | None = Field(
-        None,
-        alias="connection_creation_rate",
-        description="Connections that an address may open to one broker each second; only with ip.",
-        examples=[20],
-    )
-
-
-class DefaultForm(ManifestModel):
-    """Every one that has no quota of its own."""
-
-    default: Boolean = Field(description="With true, all that have no quota of their own.", examples=[True])
-
-
-EntityNames = Annotated[
-    Annotated[Text, Tag(TEXT_TAG)]
-    | Annotated[list[Text], Field(min_length=1), Tag(LIST_TAG)]
-    | Annotated[DefaultForm, Tag(MAPPING_TAG)],
-    Discriminator(shape),
-]
-
-
-class QuotaItem(ManifestModel):
-    """The quota of one entity, or of several with the same limits."""
-
-    user: EntityNames | None = Field(
-        None,
-        description="The name of a principal, without its type; a list of names; or {default: true}.",
-        examples=["svc-payments", {"default": True}],
-    )
-    client_id: EntityNames | None = Field(
-        None, description="A client id, alone or of the user, in the same forms.", examples=["billing"]
-    )
-    ip: EntityNames | None = Field(
-        None, description="An address that clients connect from, in the same forms.", examples=["10.0.0.7"]
-    )
-    limits: PrincipalLimits | None = Field(
-        None, description="What it may take.", examples=[{"producer_byte_rate": "10MiB/s"}]
-    )
-    absent: Boolean = Field(False, description="With true, the entity must have no quota.", examples=[True])
-    expires: Ends | None = ends("The quota holds")
-    reason: Text | None = Field(None, description="Why the quota exists.", examples=["backfill until January"])
-    ticket: Text | None = Field(None, description="Where the quota was agreed.", examples=["OPS-7"])
-
-
-class QuotasSpec(ManifestModel):
-    """The quotas of a document."""
-
-    clusters: ClustersField = None
-    quotas: list[QuotaItem] = Field(
-        min_length=1,
-        description="The quotas. Declare each entity once.",
-        examples=[[{"user": "svc-payments", "limits": {"producer_byte_rate": "10MiB/s"}}]],
-    )
-
-
-class QuotasDocument(ManifestModel):
-    """Client quotas, by user, client id or address."""
-
-    api_version: ApiVersion
-    kind: Literal["Quotas"] = Field(description="What the document declares.", examples=["Quotas"])
-    metadata: Metadata = Field(description="Name and labels.", examples=[{"name": "payments"}])
-    spec: QuotasSpec = Field(
-        description="The quotas.",
-        examples=[{"quotas": [{"user": {"default": True}, "limits": {"request_percentage": "200%"}}]}],
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +42,17 @@ class QuotasKind(Kind):
     """Client quotas."""
 
     name = "Quotas"
-    model = QuotasDocument
+
+    @staticmethod
+    def model() -> "type[QuotasDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.quotas import QuotasDocument  # noqa: PLC0415
+
+        return QuotasDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
-        model = document.validated(QuotasDocument)
+        model = document.validated(QuotasKind.model())
         quotas: list[DesiredItem[ClientQuota]] = []
         for node, item in paired(document.spec.get("quotas"), model.spec.quotas if model else None):
             quotas += _quotas(node, item, document.findings)
@@ -171,7 +70,7 @@ def _spelling(entity: QuotaEntity) -> tuple[tuple[str, str], ...]:
     return tuple((kind, (right_form(name) or name) if kind == IP else name) for kind, name in entity.parts)
 
 
-def _quotas(node: MappingNode, item: QuotaItem | None, findings: Findings) -> Iterator[DesiredItem[ClientQuota]]:
+def _quotas(node: MappingNode, item: "QuotaItem | None", findings: Findings) -> Iterator[DesiredItem[ClientQuota]]:
     names = {kind: _names(kind, node.get(field), findings) for kind, field in _FIELDS.items()}
     given = [field for field in _FIELDS.values() if field in node.values]
     if not given:

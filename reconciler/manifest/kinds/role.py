@@ -1,62 +1,22 @@
 """The kind ``Role``: a named bundle of rules that takes resources."""
 
 from collections.abc import Mapping
-from typing import Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from reconciler.manifest.kinds.interface import Declared, Kind
 from reconciler.manifest.parts.built_in_roles import BUILT_IN_ROLES
 from reconciler.manifest.parts.document import Document
-from reconciler.manifest.parts.fields import ManifestModel, OneOrMoreOperations
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.names import FIELDS
 from reconciler.manifest.parts.operations import permission
-from reconciler.manifest.parts.resources import PatternTable, Resources
+from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.roles import FIELD_OF, RoleDeclaration, RoleRule
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, ScalarNode, SequenceNode
 from reconciler.model import ResourcePattern, ResourceType
 
-ParameterName = Literal["topics", "groups", "transactionalIds", "delegationTokens", "users"]
-
-
-class RoleRuleItem(Resources):
-    """One rule of a role; ``topics: $topics`` takes what the use of the role names."""
-
-    allow: OneOrMoreOperations | None = Field(
-        None, description="Operations that are granted.", examples=[["WRITE", "DESCRIBE"]]
-    )
-    deny: OneOrMoreOperations | None = Field(None, description="Operations that are refused.", examples=["DELETE"])
-
-
-class RoleSpec(ManifestModel):
-    """What a role takes, and what it does with it."""
-
-    clusters: ClustersField = None
-    parameters: list[ParameterName] = Field(
-        default_factory=list,
-        description="The resources that every use of the role must name; a rule takes them as $topics and so on.",
-        examples=[["topics", "transactionalIds"]],
-    )
-    rules: list[RoleRuleItem] = Field(
-        min_length=1,
-        description="What the role consists of.",
-        examples=[[{"allow": ["WRITE", "DESCRIBE"], "topics": "$topics"}]],
-    )
-
-
-class RoleDocument(ManifestModel):
-    """A named, parametrised bundle of rules, for ``role:`` in Acls."""
-
-    api_version: ApiVersion
-    kind: Literal["Role"] = Field(description="What the document declares.", examples=["Role"])
-    metadata: Metadata = Field(description="Name and labels.", examples=[{"name": "exactly-once-producer"}])
-    spec: RoleSpec = Field(
-        description="Parameters and rules.",
-        examples=[{"parameters": ["topics"], "rules": [{"allow": "READ", "topics": "$topics"}]}],
-    )
+if TYPE_CHECKING:
+    from reconciler.manifest.models.role import RoleDocument
 
 
 _FORM = Trouble(Code.RULE_FORM, "exactly one of allow and deny is expected in a role's rule", "write one of them")
@@ -66,7 +26,7 @@ _RESOURCE = Trouble(Code.RULE_FORM, "the rule names no resource", "add topics: $
 def declare_role(document: Document, table: PatternTable) -> RoleDeclaration | None:
     """Checks and converts; ``None`` after reporting problems that leave no role."""
     findings, spec, heading = document.findings, document.spec, document.heading
-    model = document.validated(RoleDocument)
+    model = document.validated(RoleKind.model())
     # A redefined role would change every rule that uses it, in files that the change does not show.
     if heading.name in BUILT_IN_ROLES:
         message = f"{heading.name} is a built-in role and cannot be redefined"
@@ -127,7 +87,13 @@ class RoleKind(Kind):
     """Bundles of rules; the kinds whose rules use them check the uses."""
 
     name = "Role"
-    model = RoleDocument
+
+    @staticmethod
+    def model() -> "type[RoleDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.role import RoleDocument  # noqa: PLC0415
+
+        return RoleDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

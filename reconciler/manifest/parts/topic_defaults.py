@@ -5,7 +5,6 @@ Settings merge by name, counts replace each other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 from pydantic import Discriminator, Field, Tag
@@ -102,15 +101,19 @@ def _layer(node: Node, model: TopicProperties | None, labels: Mapping[str, str],
 def upon(layers: Iterable[Layer], topic: Topic, labels: Mapping[str, str]) -> Topic:
     """The topic with what the fitting layers say and it does not; counts of an explicit assignment are its own."""
     partitions = replicas = None
-    configs: dict[str, str] = {}
+    said: list[Mapping[str, str]] = []
     for layer in layers:
         if layer.fits(labels):
             partitions = partitions if layer.partitions is None else layer.partitions
             replicas = replicas if layer.replication_factor is None else layer.replication_factor
-            configs.update(layer.configs)
-    return replace(
-        topic,
-        num_partitions=partitions if topic.num_partitions is None else topic.num_partitions,
-        replication_factor=replicas if topic.replication_factor is None else topic.replication_factor,
-        configs={**configs, **topic.configs},
+            said.append(layer.configs)
+    said = [configs for configs in (*said, topic.configs) if configs]
+    return Topic(
+        topic.name,
+        partitions if topic.num_partitions is None else topic.num_partitions,
+        replicas if topic.replication_factor is None else topic.replication_factor,
+        # Most topics have what one layer says: they share it.
+        said[0] if len(said) == 1 else {name: value for configs in said for name, value in configs.items()},
+        topic.topic_id,
+        topic.replica_assignments,
     )

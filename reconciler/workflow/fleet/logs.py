@@ -21,8 +21,8 @@ from reconciler.plan import Plan, created_bindings, deleted_bindings, parse_plan
 from reconciler.workflow.fleet.runs import Wanted
 from reconciler.workflow.fleet.saved import FLEET_FILE, read_fleet_plan
 from reconciler.workflow.kafka_version import declared_version, version_of
-from reconciler.workflow.planning import saved_plan
 from reconciler.workflow.reasons import RequestError, StaleError, WorkflowError
+from reconciler.workflow.saved_plans import saved_plan
 from reconciler.workflow.states import claimed_facts
 
 #: Bindings that a plan adds, and those that it takes away, by cluster.

@@ -17,8 +17,8 @@ from reconciler.fleet import (
 )
 from reconciler.plan import ids
 from reconciler.workflow.fleet.planning import PlannedFleet
-from reconciler.workflow.planning import saved_plan
 from reconciler.workflow.reasons import RequestError, StaleError, WorkflowError
+from reconciler.workflow.saved_plans import saved_plan
 
 #: How the fleet's own plan is called.
 FLEET_FILE: Final = "fleet.json"

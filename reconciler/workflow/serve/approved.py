@@ -13,9 +13,9 @@ from reconciler.workflow.approving import check_approvals
 from reconciler.workflow.attendant import Attendant
 from reconciler.workflow.clusters import split_cluster
 from reconciler.workflow.options import ApprovalRule, ConnectionOptions, now
-from reconciler.workflow.planning import saved_plan
 from reconciler.workflow.reasons import HeldError, NotApprovedError, WorkflowError
 from reconciler.workflow.records import earlier_runs
+from reconciler.workflow.saved_plans import saved_plan
 
 
 @dataclass(frozen=True, slots=True)

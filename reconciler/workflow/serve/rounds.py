@@ -8,7 +8,7 @@ from typing import Final
 
 from reconciler.adapters.clock import SystemClock
 from reconciler.apply import Outcome
-from reconciler.apply.lease import time_of
+from reconciler.apply.lease_markers import time_of
 from reconciler.apply.leftovers import leftovers
 from reconciler.dataclass import dataclass
 from reconciler.model import Delete, break_glass_over, instant_of, running_break_glass

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply.barriers.sentinels import barrier_name, deny_sentinels, start_sentinels
 from reconciler.apply.cleanup import clean_up
-from reconciler.apply.lease import marker
+from reconciler.apply.lease_markers import marker
 from reconciler.apply.leftovers import leftovers
 from reconciler.model import Change, ClusterState, bridge_on, marker_of
 from reconciler.ports import Answer, AnswerStatus, ClusterError

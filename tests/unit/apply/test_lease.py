@@ -22,7 +22,8 @@ from reconciler.apply import (
     lease_claims,
     perform,
 )
-from reconciler.apply.lease import GRACE, Lease, lasting, marker
+from reconciler.apply.lease import Lease, lasting
+from reconciler.apply.lease_markers import GRACE, marker
 from reconciler.apply.run import Run, StoppedError
 from reconciler.model import (
     AclBinding,

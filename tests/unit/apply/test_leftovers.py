@@ -7,9 +7,8 @@ from typing import Final
 
 import pytest
 
-from reconciler.apply.barriers.probe import FLAG_PREFIX
-from reconciler.apply.barriers.sentinels import barrier_name, deny_sentinels, start_sentinels
-from reconciler.apply.lease import GRACE, LONGEST, marker
+from reconciler.apply.barriers.sentinels import FLAG_PREFIX, barrier_name, deny_sentinels, start_sentinels
+from reconciler.apply.lease_markers import GRACE, LONGEST, marker
 from reconciler.apply.leftovers import YOUNG, Leftover, going_on, leftovers, marked_bridges, without_live_bridges
 from reconciler.diff import SkipReason
 from reconciler.model import AclBinding, AclPermissionType, ClusterState, Create, bridge_on, marker_of

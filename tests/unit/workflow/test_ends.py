@@ -8,9 +8,9 @@ import pytest
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.model import ClusterState, Expiry
 from reconciler.plan import parse_plan, plan_text
+from reconciler.workflow.comparing import drift, plan
 from reconciler.workflow.linting import lint
 from reconciler.workflow.options import PlanOptions, StateRequest
-from reconciler.workflow.planning import drift, plan
 from reconciler.workflow.validation import validate
 from tests.cases.test_cases import binding
 

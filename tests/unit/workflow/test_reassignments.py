@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reconciler.apply.audit_records import AUDIT
-from reconciler.apply.lease import lease_claims, marker
+from reconciler.apply.lease_markers import lease_claims, marker
 from reconciler.apply.reassignments import Ending
 from reconciler.cli.exits import Exit
 from reconciler.cli.main import run

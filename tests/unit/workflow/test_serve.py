@@ -18,7 +18,7 @@ from reconciler.adapters.status_server import StatusPages, status_server
 from reconciler.apply import LeaseRequest
 from reconciler.apply.audit_records import AUDIT
 from reconciler.apply.barriers.sentinels import start_sentinels
-from reconciler.apply.lease import marker
+from reconciler.apply.lease_markers import marker
 from reconciler.model import AclBinding, ClusterState
 from reconciler.plan import file_digest
 from reconciler.ports import ReadRequest

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from reconciler.codec.kinds import PRUNE_FIELDS
 from reconciler.codec.objects import snake
 from reconciler.manifest.flavors import with_flavor
-from reconciler.manifest.kinds.cluster.model import BarrierSpec, ClusterDocument, StatedSpec
 from reconciler.manifest.kinds.cluster.secrets import report_clear_secrets, warn_of_references
 from reconciler.manifest.kinds.interface import Declared, Kind
 from reconciler.manifest.parts.clusters import (
@@ -34,6 +33,9 @@ from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean
 from reconciler.model import APACHE, FLAVORS, TOPIC_CONFIGS, FactSource, FactSources, FrozenMap, Origin, Scope
 
+if TYPE_CHECKING:
+    from reconciler.manifest.models.cluster import BarrierSpec, ClusterDocument, StatedSpec
+
 #: The fields of a Cluster document that state facts, and what :class:`FactSources` calls them.
 FACTS: Final = FrozenMap(
     {
@@ -56,7 +58,7 @@ _ADDRESS = re.compile(r"(?:[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f
 def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclaration | None:
     """Checks and converts; ``None`` after reporting problems that leave no cluster."""
     findings, spec = document.findings, document.spec
-    model = document.validated(ClusterDocument)
+    model = document.validated(ClusterKind.model())
     stated = declare_stated(document, model.spec if model else None, table)
     scope = declare_scope(spec, table, findings)
     waivers = declare_lint_waivers(spec.get("waive"), model.spec.waive if model else None, table, findings)
@@ -92,7 +94,7 @@ def _report_pruning_nothing(scope: Scope, spec: MappingNode, findings: Findings)
         findings.add(Trouble(Code.PRUNES_NOTHING, message, fix), spec.keys["pruneTopics"])
 
 
-def declare_stated(document: Document, wants: StatedSpec | None, table: PatternTable) -> ClusterDeclaration | None:
+def declare_stated(document: Document, wants: "StatedSpec | None", table: PatternTable) -> ClusterDeclaration | None:
     """The connection and the facts of a document, as far as ``wants`` is valid; problems are reported."""
     findings, spec, heading = document.findings, document.spec, document.heading
     servers = checked_texts(spec.get("bootstrapServers"), address_problem, findings)
@@ -146,7 +148,7 @@ def sources_of(written: Collection[str], source: FactSource = FactSource.MANIFES
     return FactSources(**{attribute: source for name, attribute in FACTS.items() if name in written})
 
 
-def _probe(barrier: BarrierSpec | None, node: Node | None, findings: Findings) -> ProbeDeclaration | None:
+def _probe(barrier: "BarrierSpec | None", node: Node | None, findings: Findings) -> ProbeDeclaration | None:
     """The barrier by a probe, where one is declared."""
     if barrier is None or barrier.principal is None or not isinstance(node, MappingNode):
         return None
@@ -160,7 +162,7 @@ def _probe(barrier: BarrierSpec | None, node: Node | None, findings: Findings) -
     return ProbeDeclaration(principal[0], FrozenMap(barrier.client), timeout, client_origins(node, findings))
 
 
-def _report_half_a_barrier(barrier: BarrierSpec | None, node: Node | None, findings: Findings) -> None:
+def _report_half_a_barrier(barrier: "BarrierSpec | None", node: Node | None, findings: Findings) -> None:
     """Reports a probe's settings without its principal; the operator's file may hold its login alone."""
     if barrier is not None and barrier.principal is None and (barrier.client or barrier.timeout is not None) and node:
         message = "the field 'principal' is missing here"
@@ -198,7 +200,7 @@ def _warn_of_unknown_settings(node: Node | None, findings: Findings) -> None:
             findings.add(trouble, item, severity="warning")
 
 
-def _acknowledgements(wants: StatedSpec, node: Node | None, findings: Findings) -> tuple[Acknowledgement, ...]:
+def _acknowledgements(wants: "StatedSpec", node: Node | None, findings: Findings) -> tuple[Acknowledgement, ...]:
     places: list[Node] = node.items if isinstance(node, SequenceNode) else []
     return tuple(
         Acknowledgement(item.guard, item.object, item.reason, item.expires, findings.origin(_guard_place(place)))
@@ -215,8 +217,14 @@ class ClusterKind(Kind):
     """Declared clusters; they set the variables that the other kinds use."""
 
     name = "Cluster"
-    model = ClusterDocument
     takes_variables = False
+
+    @staticmethod
+    def model() -> "type[ClusterDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.cluster import ClusterDocument  # noqa: PLC0415
+
+        return ClusterDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

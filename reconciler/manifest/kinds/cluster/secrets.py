@@ -1,8 +1,8 @@
 """Secrets in a cluster's client settings: none in clear text, and references only where the operator wrote them."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from reconciler.manifest.kinds.cluster.model import UserSecretsSpec
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
@@ -10,6 +10,9 @@ from reconciler.manifest.reader.nodes import MappingNode, ScalarNode, scalars
 from reconciler.manifest.reader.problem import Problem
 from reconciler.model.secret_permit import SecretPermit
 from reconciler.model.secret_settings import SECRET_SETTINGS, clear_secret, has_reference
+
+if TYPE_CHECKING:
+    from reconciler.manifest.models.cluster import UserSecretsSpec
 
 _CURE = "move client to a file for --connections, or trust whoever edits the manifests: --trust-manifest-connection"
 
@@ -46,7 +49,7 @@ def referring_settings(declaration: ClusterDeclaration) -> tuple[Problem, ...]:
     )
 
 
-def declare_permit(spec: MappingNode, wanted: UserSecretsSpec, findings: Findings) -> SecretPermit:
+def declare_permit(spec: MappingNode, wanted: "UserSecretsSpec", findings: Findings) -> SecretPermit:
     """Which references of manifests the operator permits; a prefix or a directory that permits all is a problem."""
     for node in scalars(spec.get("userSecrets", "envPrefixes")):
         if not node.plain.strip() and not findings.marks(node):

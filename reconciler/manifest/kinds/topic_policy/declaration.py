@@ -1,10 +1,10 @@
 """A ``TopicPolicy`` document as rules, every limit checked; who breaks them is ``reconciler.policy``'s to say."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, Kind
-from reconciler.manifest.kinds.topic_policy.model import CountLimits, PolicyRule, TopicPolicyDocument, TopicWaiverItem
 from reconciler.manifest.kinds.topic_policy.settings import declare_relations, declare_setting_rules
 from reconciler.manifest.kinds.topic_policy.texts import expression_problem, pattern_problem
 from reconciler.manifest.parts.document import Document, Heading
@@ -26,6 +26,14 @@ from reconciler.model import (
     TopicRule,
     TopicWaiver,
 )
+
+if TYPE_CHECKING:
+    from reconciler.manifest.models.topic_policy import (
+        CountLimits,
+        PolicyRule,
+        TopicPolicyDocument,
+        TopicWaiverItem,
+    )
 
 _ABOUT = Trouble(
     Code.POLICY_FORM, "the rule does not say which topics it is about", "add topics: {any: true}, or matchLabels"
@@ -52,7 +60,7 @@ class TopicPolicyDeclaration:
 def declare_topic_policy(document: Document, table: PatternTable) -> TopicPolicyDeclaration | None:
     """Checks and converts; ``None`` after reporting problems that leave no document."""
     findings = document.findings
-    model = document.validated(TopicPolicyDocument)
+    model = document.validated(TopicPolicyKind.model())
     nodes = document.spec.get("rules")
     _check_names(nodes, findings)
     rules: list[TopicRule] = []
@@ -73,7 +81,7 @@ def _check_names(nodes: Node | None, findings: Findings) -> None:
 
 
 def _rule(
-    document: str, node: MappingNode, item: PolicyRule | None, table: PatternTable, findings: Findings
+    document: str, node: MappingNode, item: "PolicyRule | None", table: PatternTable, findings: Findings
 ) -> Iterator[TopicRule]:
     topics = topic_names(node.get("topics"), table, findings)
     excluded = topic_names(node.get("except"), table, findings)
@@ -98,7 +106,7 @@ def _rule(
         )
 
 
-def _parts(node: MappingNode, item: PolicyRule | None, findings: Findings) -> Iterator[RulePart]:
+def _parts(node: MappingNode, item: "PolicyRule | None", findings: Findings) -> Iterator[RulePart]:
     names = node.get("names")
     if isinstance(names, MappingNode):
         yield from _name_part(names, item, node.keys["names"], findings)
@@ -116,7 +124,7 @@ def _parts(node: MappingNode, item: PolicyRule | None, findings: Findings) -> It
         yield ExpressionRule(findings.origin(expression), expression.plain)
 
 
-def _name_part(names: MappingNode, item: PolicyRule | None, key: Node, findings: Findings) -> Iterator[NameRule]:
+def _name_part(names: MappingNode, item: "PolicyRule | None", key: Node, findings: Findings) -> Iterator[NameRule]:
     pattern = names.get("pattern")
     if isinstance(pattern, ScalarNode) and not findings.marks(pattern):
         trouble = pattern_problem(pattern.plain)
@@ -129,7 +137,7 @@ def _name_part(names: MappingNode, item: PolicyRule | None, key: Node, findings:
 
 
 def _count_part(
-    subject: TopicNumber, limits: CountLimits, node: MappingNode, findings: Findings
+    subject: TopicNumber, limits: "CountLimits", node: MappingNode, findings: Findings
 ) -> Iterator[CountRule]:
     place = node.keys[subject]
     bounds = (limits.min, limits.max, limits.min_per_broker, limits.max_per_broker)
@@ -142,7 +150,7 @@ def _count_part(
 
 
 def _waivers(
-    nodes: Node | None, items: Sequence[TopicWaiverItem] | None, table: PatternTable, findings: Findings
+    nodes: Node | None, items: "Sequence[TopicWaiverItem] | None", table: PatternTable, findings: Findings
 ) -> Iterator[TopicWaiver]:
     for node, item in paired(nodes, items):
         topics = topic_names(node.get("topics"), table, findings)
@@ -162,8 +170,14 @@ class TopicPolicyKind(Kind):
     """Rules for topics; ``reconciler.policy`` applies them."""
 
     name = "TopicPolicy"
-    model = TopicPolicyDocument
     code_fields = frozenset({"expression", "pattern"})
+
+    @staticmethod
+    def model() -> "type[TopicPolicyDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.topic_policy import TopicPolicyDocument  # noqa: PLC0415
+
+        return TopicPolicyDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

@@ -1,9 +1,8 @@
 """What a policy asks of settings: allowed values in normal form, limits with units, relations between numbers."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from reconciler.manifest.kinds.topic_policy.model import RelationItem, SettingLimits
 from reconciler.manifest.parts import units
 from reconciler.manifest.parts.settings import setting_value
 from reconciler.manifest.reader.codes import Code
@@ -22,6 +21,9 @@ from reconciler.model import (
     normal_form,
 )
 
+if TYPE_CHECKING:
+    from reconciler.manifest.models.topic_policy import RelationItem, SettingLimits
+
 _NUMBERS: Final = frozenset({ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES, ConfigType.DOUBLE})
 #: What a relation can speak of besides settings.
 _OPERANDS: Final = ("partitions", "replicationFactor", "brokers")
@@ -37,7 +39,7 @@ _SAME = Trouble(Code.POLICY_FORM, "this compares a number with itself", "name an
 
 
 def declare_setting_rules(
-    node: Node | None, items: Mapping[str, SettingLimits] | None, findings: Findings
+    node: Node | None, items: "Mapping[str, SettingLimits] | None", findings: Findings
 ) -> Iterator[SettingRule]:
     """The settings of a rule; problems are reported, unknown names as warnings."""
     for name, inner in node.values.items() if isinstance(node, MappingNode) else ():
@@ -57,7 +59,7 @@ def declare_setting_rules(
             )
 
 
-def _check_form(item: SettingLimits, node: MappingNode, key: Node, findings: Findings) -> None:
+def _check_form(item: "SettingLimits", node: MappingNode, key: Node, findings: Findings) -> None:
     limits = node.keys.keys() & {"allowed", "min", "max"}
     if item.forbidden and (limits or item.required):
         findings.add(_ALONE, key)
@@ -110,7 +112,7 @@ def _report(name: str, error: ValueError, node: Node, findings: Findings) -> Non
 
 
 def declare_relations(
-    nodes: Node | None, items: Sequence[RelationItem] | None, findings: Findings
+    nodes: Node | None, items: "Sequence[RelationItem] | None", findings: Findings
 ) -> Iterator[RelationRule]:
     """The relations of a rule; problems are reported."""
     for node, item in paired(nodes, items):

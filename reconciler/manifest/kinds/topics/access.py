@@ -1,9 +1,8 @@
 """``owner`` and ``grants`` of topics: a shorthand that expands to the rules that ``Acls`` would hold."""
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from reconciler.manifest.kinds.topics.model import TopicAccess
 from reconciler.manifest.parts.declared_patterns import DeclaredPatterns
 from reconciler.manifest.parts.principals import principal_problem
 from reconciler.manifest.parts.resources import PatternTable
@@ -18,6 +17,9 @@ from reconciler.manifest.parts.rules import (
 from reconciler.manifest.reader.findings import Findings
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from reconciler.model import WILDCARD, Declaration, ResourcePattern, ResourceType
+
+if TYPE_CHECKING:
+    from reconciler.manifest.models.topics import TopicAccess
 
 #: The built-in role that ``owner`` stands for.
 OWNER_ROLE: Final = "owner"
@@ -44,7 +46,7 @@ class TopicAccessRules(NamedTuple):
 
 
 def declare_topic_access(
-    node: Node | None, model: TopicAccess | None, table: PatternTable, findings: Findings
+    node: Node | None, model: "TopicAccess | None", table: PatternTable, findings: Findings
 ) -> TopicAccessRules:
     """Checks ``owner`` and ``grants`` of a mapping; problems are reported."""
     if not isinstance(node, MappingNode):
@@ -62,7 +64,7 @@ def _owner(node: Node | None, findings: Findings) -> RuleDeclaration | None:
 
 
 def _grants(
-    node: MappingNode, model: TopicAccess | None, table: PatternTable, findings: Findings
+    node: MappingNode, model: "TopicAccess | None", table: PatternTable, findings: Findings
 ) -> Iterator[RuleDeclaration]:
     nodes = node.get("grants")
     for index, item in enumerate(nodes.items if isinstance(nodes, SequenceNode) else []):

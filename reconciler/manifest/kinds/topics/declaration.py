@@ -1,12 +1,10 @@
 """A ``Topics`` document as desired topics and the rules on them, names, settings and assignments checked."""
 
-from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds.interface import Declared, DesiredBuilder, Kind, Loaded
 from reconciler.manifest.kinds.topics.access import declare_topic_access
-from reconciler.manifest.kinds.topics.model import TopicItem, TopicsDocument
 from reconciler.manifest.kinds.topics.table import TopicTable
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import PatternTable
@@ -28,6 +26,9 @@ from reconciler.model import (
     topic_name_problem,
 )
 
+if TYPE_CHECKING:
+    from reconciler.manifest.models.topics import TopicItem, TopicsDocument
+
 #: ``QuorumController.MAX_RECORDS_PER_USER_OP``: a topic with more partitions is POLICY_VIOLATION.
 MAX_ASSIGNMENTS: Final = 10_000
 _COUNTED: Final = {"partitions": "partitions", "replicationFactor": "replicas"}
@@ -46,7 +47,7 @@ class TopicsDeclaration:
 def declare_topics(document: Document, table: PatternTable) -> TopicsDeclaration | None:
     """Checks and converts; ``None`` after reporting problems that leave no document."""
     findings, spec = document.findings, document.spec
-    model = document.validated(TopicsDocument)
+    model = document.validated(TopicsKind.model())
     wants = model.spec.defaults if model else None
     layers = declare_layers(spec.get("defaults"), wants, findings)
     common = declare_topic_access(spec.get("defaults"), wants, table, findings)
@@ -60,11 +61,12 @@ def declare_topics(document: Document, table: PatternTable) -> TopicsDeclaration
             access = declare_topic_access(node, item, table, findings)
             _check(node, findings)
             if item is not None:
-                topic = replace(_topic(node, item, own, findings), document_labels=document.heading.labels)
-                if not topic.absent:
-                    topic = replace(topic, topic=upon(layers, topic.topic, topic.all_labels))
+                topic = _topic(item, own)
+                if not item.absent:
+                    topic = upon(layers, topic, {**document.heading.labels, **item.labels})
                     rules.extend(access.over(common).on(item.name) if item.name else ())
-                topics.append(topic)
+                origin = findings.origin(node.get("name") or node)
+                topics.append(DesiredTopic(topic, origin, FrozenMap(item.labels), item.absent, document.heading.labels))
     return TopicsDeclaration(document.heading, tuple(topics), tuple(rules)) if model else None
 
 
@@ -130,24 +132,27 @@ def declared_name_problem(name: str, *, absent: bool) -> Trouble | None:
     return None
 
 
-def _topic(node: MappingNode, item: TopicItem, configs: dict[str, str], findings: Findings) -> DesiredTopic:
+def _topic(item: "TopicItem", configs: dict[str, str]) -> Topic:
     """The topic as it speaks for itself."""
-    origin = findings.origin(node.get("name") or node)
     if item.absent:
-        return DesiredTopic(Topic(item.name), origin, FrozenMap(item.labels), absent=True)
-    topic = Topic(item.name, item.partitions, item.replication_factor, FrozenMap(configs))
+        return Topic(item.name)
     if item.replica_assignments:
         assignments = tuple(map(tuple, item.replica_assignments))
-        partitions, replicas = len(assignments), len(assignments[0])
-        topic = replace(topic, num_partitions=partitions, replication_factor=replicas, replica_assignments=assignments)
-    return DesiredTopic(topic, origin, FrozenMap(item.labels))
+        return Topic(item.name, len(assignments), len(assignments[0]), configs, replica_assignments=assignments)
+    return Topic(item.name, item.partitions, item.replication_factor, configs)
 
 
 class TopicsKind(Kind):
     """Topics, and the rules of their owners and grants."""
 
     name = "Topics"
-    model = TopicsDocument
+
+    @staticmethod
+    def model() -> "type[TopicsDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.topics import TopicsDocument  # noqa: PLC0415
+
+        return TopicsDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

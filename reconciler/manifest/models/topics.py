@@ -1,4 +1,4 @@
-"""The documents of the kind ``Topics``."""
+"""The fields of ``Topics`` documents."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""The kind ``TopicPolicy``: what topics may be, decided before a broker is asked."""
+"""The fields of ``TopicPolicy`` documents."""
 
 from typing import Annotated, Literal
 

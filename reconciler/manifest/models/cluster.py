@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from reconciler.manifest.kinds.cluster.values import DefaultAllow, FlavorName, GuardName, Release
+from reconciler.manifest.models.cluster_values import DefaultAllow, FlavorName, GuardName, Release
 from reconciler.manifest.parts.fields import (
     Boolean,
     Ends,

@@ -14,7 +14,8 @@ from reconciler.apply.batches import batches
 from reconciler.apply.bridges import BridgeLifecycle
 from reconciler.apply.default_allow import compare
 from reconciler.apply.environment import ApplyEnvironment
-from reconciler.apply.lease import Lease, LeaseHeldError, active_claims, time_of
+from reconciler.apply.lease import Lease, LeaseHeldError
+from reconciler.apply.lease_markers import active_claims, time_of
 from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
 from reconciler.apply.own_bindings import doubts
 from reconciler.apply.preflight import Preflight

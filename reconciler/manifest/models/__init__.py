@@ -1,0 +1,1 @@
+"""The fields of documents, a module for each kind: pydantic checks them, and JSON Schemas are made from them."""

@@ -1,0 +1,89 @@
+"""The fields of ``Acls`` documents."""
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from reconciler.manifest.parts.fields import (
+    Ends,
+    ManifestModel,
+    OneOrMoreOperations,
+    OneOrMoreTexts,
+    Reason,
+    Text,
+    ends,
+)
+from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
+from reconciler.manifest.parts.resources import Names, Resources
+from reconciler.manifest.parts.short_form import SHORT_FORM, ShortForm
+from reconciler.manifest.parts.waivers import WaiveField
+
+
+class RuleItem(Resources):
+    """One rule: ``allow``, ``deny`` or ``role``, and at least one kind of resource."""
+
+    allow: OneOrMoreOperations | None = Field(
+        None, description="Operations that are granted.", examples=[["READ", "DESCRIBE"], "READ"]
+    )
+    deny: OneOrMoreOperations | None = Field(
+        None, description="Operations that are refused, whatever else is granted.", examples=[["WRITE", "DELETE"]]
+    )
+    role: Text | None = Field(
+        None,
+        description="A built-in role, or the name of a Role document; it takes the resources.",
+        examples=["consumer"],
+    )
+    reads: Names | None = Field(
+        None,
+        description="With role streams or ksqldb: the input topics, consumed in the groups of the rule.",
+        examples=[["payments.orders"]],
+    )
+    writes: Names | None = Field(
+        None, description="With role streams or ksqldb: the output topics.", examples=[["fraud.alerts"]]
+    )
+    hosts: OneOrMoreTexts | None = Field(
+        None,
+        description="Addresses as the broker sees them, IPv6 in full; from Kafka 4.4 on also ranges such as "
+        "10.0.0.0/8. Without it, every host.",
+        examples=[["10.0.0.7"]],
+    )
+    expires: Ends | None = ends("The rule holds")
+    reason: Text | None = Field(None, description="Why the rule exists.", examples=["quarter-end audit"])
+    ticket: Text | None = Field(None, description="Where the rule was agreed.", examples=["SEC-1204"])
+    keep: Reason | None = Field(
+        None, description="Why `tighten` leaves the rule as it is, used or not.", examples=["disaster recovery"]
+    )
+
+
+class AclsSpec(ShortForm):
+    """Principals and their rules, or a short form of them."""
+
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": [field]} for field in ("rules", *SHORT_FORM)]})
+
+    clusters: ClustersField = None
+    principal: Text | None = Field(
+        None, description="The principal that the rules are for, as Type:name.", examples=["User:svc-payments"]
+    )
+    principals: OneOrMoreTexts | None = Field(
+        None,
+        description="Several principals that the rules are for, instead of principal.",
+        examples=[["User:a", "User:b"]],
+    )
+    rules: list[RuleItem] = Field(
+        default_factory=list,
+        description="The rules. Each expands to one binding for each principal, host, operation and name.",
+        examples=[[{"allow": "READ", "topics": ["payments.orders"]}]],
+    )
+    waive: WaiveField
+
+
+class AclsDocument(ManifestModel):
+    """ACL bindings of one principal, or of several with the same rules."""
+
+    api_version: ApiVersion
+    kind: Literal["Acls"] = Field(description="What the document declares.", examples=["Acls"])
+    metadata: Metadata = Field(description="Name and labels.", examples=[{"name": "payments"}])
+    spec: AclsSpec = Field(
+        description="Principals and rules.",
+        examples=[{"principal": "User:svc-payments", "rules": [{"allow": "READ", "topics": ["payments.orders"]}]}],
+    )

@@ -1,0 +1,52 @@
+"""The fields of ``Groups`` documents."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from reconciler.manifest.parts.fields import Boolean, Ends, ManifestModel, OneOrMoreTexts, Text, ends
+from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
+
+
+class GroupItem(ManifestModel):
+    """The dynamic configs of one group, or of several with the same configs."""
+
+    name: OneOrMoreTexts = Field(
+        description="The group's id, or a list of ids; each is literal.", examples=["payments", ["payments", "refunds"]]
+    )
+    configs: dict[str, Text] = Field(
+        default_factory=dict,
+        description="Kafka's group configs by name; what is left out is reset to the broker's default.",
+        examples=[{"consumer.session.timeout.ms": "50s", "share.isolation.level": "read_committed"}],
+    )
+    absent: Boolean = Field(
+        False,
+        description="With true, the group must have no configs. The group itself is not deleted.",
+        examples=[True],
+    )
+    expires: Ends | None = ends("The configs hold")
+    reason: Text | None = Field(None, description="Why the configs exist.", examples=["long pauses of batch jobs"])
+    ticket: Text | None = Field(None, description="Where the configs were agreed.", examples=["OPS-7"])
+
+
+class GroupsSpec(ManifestModel):
+    """The groups of a document."""
+
+    clusters: ClustersField = None
+    groups: list[GroupItem] = Field(
+        min_length=1,
+        description="The groups. Declare each group once.",
+        examples=[[{"name": "payments", "configs": {"consumer.session.timeout.ms": "50s"}}]],
+    )
+
+
+class GroupsDocument(ManifestModel):
+    """Dynamic configs of consumer, share and streams groups."""
+
+    api_version: ApiVersion
+    kind: Literal["Groups"] = Field(description="What the document declares.", examples=["Groups"])
+    metadata: Metadata = Field(description="Name and labels.", examples=[{"name": "payments"}])
+    spec: GroupsSpec = Field(
+        description="The groups.",
+        examples=[{"groups": [{"name": "payments", "configs": {"share.auto.offset.reset": "earliest"}}]}],
+    )

@@ -1,0 +1,60 @@
+"""A plan and a drift report, from the names of directory and cluster. Light: what compares is loaded meanwhile.
+
+Connecting and listing take the cluster longer than it takes this process to load the rest, so they begin first.
+"""
+
+import datetime
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from reconciler.workflow.clusters import open_declared
+from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
+
+if TYPE_CHECKING:
+    from reconciler.workflow.planning import Planned
+
+
+def plan(
+    path: str,
+    cluster: str | None,
+    options: PlanOptions = PlanOptions(),
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    ask_broker: bool = False,
+    tell: Tell = ignore,
+) -> "Planned":
+    """Compare the manifests below ``path`` with ``cluster`` (``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``).
+
+    ``None`` is the only cluster that they declare. Nothing is written. A guard that refuses is in
+    ``Planned.plan.refusals``; :func:`checks_of` says whether access tests, owners and topic policies agree. With
+    ``ask_broker`` the cluster says what it would answer to each step on a topic. Raises a :class:`WorkflowError`.
+    """
+    with open_declared(path, cluster, connection, tell, options.guardrails, lists=True) as (manifests, target):
+        from reconciler.workflow.planning import plan_on  # noqa: PLC0415 - while the cluster lists its ACLs
+
+        planned = plan_on(target, manifests, path, options)
+        if not ask_broker:
+            return planned
+        from reconciler.workflow.topic_review import with_answers  # noqa: PLC0415
+
+        return replace(planned, plan=with_answers(planned.plan, planned.live, target))
+
+
+def drift(
+    path: str,
+    cluster: str | None,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    as_of: datetime.date | None = None,
+    tell: Tell = ignore,
+) -> "Planned":
+    """How ``cluster`` differs from the manifests below ``path``: the steps of the plan, and what it skips.
+
+    Bindings that nobody declared are steps whether or not a plan may delete; a report refuses nothing, for guards
+    speak when somebody plans to change the cluster. On a cluster without an authorizer all but ACLs is compared:
+    ``unjudged`` says so where any are declared. Raises a :class:`WorkflowError`.
+    """
+    with open_declared(path, cluster, connection, tell, lists=True) as (manifests, target):
+        from reconciler.workflow.planning import drift_on  # noqa: PLC0415 - as above
+
+        return drift_on(target, manifests, path, as_of or moment())
