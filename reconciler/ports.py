@@ -8,10 +8,11 @@ import datetime
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding, Change, ClusterState, Layout, TopicUse
+from reconciler.model import Change, ClusterState, Layout, ResourcePattern, TopicUse
 from reconciler.model.broker_settings import BrokerSettings
 
 
@@ -67,6 +68,9 @@ class LoginAnswer(NamedTuple):
 #: Of a change that Kafka's protocol can perform, but not validate.
 NOT_VALIDATED: Final = Answer(AnswerStatus.UNKNOWN, "not_validated", "Kafka cannot validate this without performing it")
 
+#: Where a caller has no patterns.
+NONE_KNOWN: Final[Mapping[ResourcePattern, ResourcePattern]] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
@@ -79,8 +83,8 @@ class ReadRequest:
     exist. ``listings`` are listed kinds, by ``KIND``, of which everything is read. ``acl_principals`` is a filter of
     DescribeAcls for a service that names principals otherwise without it (:class:`reconciler.model.Flavor`); a snapshot
     has the names under which it was made. ``layout`` are topics whose replicas, with their sizes and unfinished
-    reassignments, are read; a topic that does not exist is not in the answer. ``known`` are bindings that the caller
-    has, each by itself: a binding of the answer that equals one of them is that very object.
+    reassignments, are read; a topic that does not exist is not in the answer. ``known`` are patterns that the caller
+    has, each by itself: a pattern of the answer's bindings that equals one of them is that very object.
     """
 
     acls: bool = True
@@ -94,7 +98,9 @@ class ReadRequest:
     listings: Collection[str] = ()
     acl_principals: str | None = None
     layout: Collection[str] = ()
-    known: Mapping[AclBinding, AclBinding] = field(default_factory=dict, compare=False, repr=False)
+    known: Mapping[ResourcePattern, ResourcePattern] = field(
+        default_factory=lambda: NONE_KNOWN, compare=False, repr=False
+    )
 
     def also(self, kind: str) -> "ReadRequest":
         """The same request, and the listing of one more kind."""

@@ -1,12 +1,14 @@
 """Bindings by resource type and principal, compiled on first use; immutable for callers.
 
-``with_changes`` copies only the groups that changed and reuses the compiled tables of the others.
+``with_changes`` makes only the groups that changed and reuses the compiled tables of the others.
 """
 
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import accumulate, chain
 from operator import itemgetter
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from reconciler.access.host_index import HostIndex
 from reconciler.access.hosts import IpRange, address, address_range
@@ -22,6 +24,9 @@ from reconciler.model.kafka_release import KafkaVersion
 
 #: A resource type and a principal.
 GroupKey: TypeAlias = tuple[ResourceType, str]
+#: Bindings by resource type, then by principal: a key of both would be an object more for each of a million groups.
+_Groups: TypeAlias = dict[ResourceType, dict[str, tuple[AclBinding, ...]]]
+_NOBODYS: Final[Mapping[str, tuple[AclBinding, ...]]] = {}
 _VIEWS = 65_536
 _PATTERN: Final = itemgetter(0)
 
@@ -91,34 +96,59 @@ def changed_keys(before: BindingGroup | None, after: BindingGroup | None, bits: 
     return found
 
 
+def _grouped(bindings: Collection[AclBinding]) -> _Groups:
+    """Bindings, each there once, as groups: counted first and then put in their places, without a list for each group.
+
+    A list has room for more than it holds, and a cluster of a million bindings has 200,000 groups.
+    """
+    numbers: dict[ResourceType, dict[str, int]] = {}
+    sizes, number_of = array("I"), array("I")
+    # Indexes into tuples instead of attribute access: these loops run for every binding, and there can be a million.
+    for binding in bindings:
+        kind = binding[0][0]
+        of_kind = numbers.get(kind)
+        if of_kind is None:
+            of_kind = numbers[kind] = {}
+        number = of_kind.setdefault(binding[1][0], len(sizes))
+        if number == len(sizes):
+            sizes.append(0)
+        sizes[number] += 1
+        number_of.append(number)
+    next_places = array("I", accumulate(sizes, initial=0))
+    ordered: list[Any] = [None] * len(number_of)
+    for binding, number in zip(bindings, number_of, strict=True):
+        ordered[next_places[number]] = binding
+        next_places[number] += 1
+
+    def group(number: int) -> tuple[AclBinding, ...]:
+        end = next_places[number]
+        return tuple(ordered[end - sizes[number] : end])
+
+    return {kind: {who: group(number) for who, number in of_kind.items()} for kind, of_kind in numbers.items()}
+
+
 class Index:
     """Bindings, indexed for requests of one principal, host and name."""
 
-    __slots__ = ("_compiled", "_coverage", "_groups", "_principals", "_shared", "_views", "version")
+    __slots__ = ("_changed", "_compiled", "_coverage", "_groups", "_principals", "_shared", "_views", "version")
 
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
         """Group the bindings; about 0.25 s for 100,000."""
-        # Indexes into tuples instead of attribute access: this loop runs for every binding, and there can be a million.
         unique = bindings if isinstance(bindings, set | frozenset | Mapping) else dict.fromkeys(bindings)
-        groups: dict[GroupKey, list[AclBinding]] = {}
         with without_collector():
-            for binding in unique:
-                group_key = (binding[0][0], binding[1][0])
-                group = groups.get(group_key)
-                if group is None:
-                    groups[group_key] = [binding]
-                else:
-                    group.append(binding)
-        self._setup(groups, {}, {}, version)
+            groups = _grouped(unique)
+        self._setup(groups, {}, {}, {}, version)
 
     def _setup(
         self,
-        groups: dict[GroupKey, list[AclBinding]],
+        groups: _Groups,
+        changed: dict[GroupKey, tuple[AclBinding, ...]],
         compiled: dict[GroupKey, BindingGroup],
         shared: dict[GroupKey, BindingGroup],
         version: KafkaVersion,
     ) -> None:
-        self._groups = groups
+        #: What the first index was made of, and the groups that are otherwise in this one; an empty one is not there.
+        self._groups, self._changed = groups, changed
         self._compiled = compiled
         #: What any index that this one comes from, or that comes from it, compiled last.
         self._shared = shared
@@ -134,41 +164,52 @@ class Index:
             for binding in bindings:
                 group_key = (binding.pattern.resource_type, binding.entry.principal)
                 if group_key not in changed:
-                    changed[group_key] = dict.fromkeys(self._groups.get(group_key, ()))
+                    changed[group_key] = dict.fromkeys(self.bindings(*group_key))
                 if remove:
                     changed[group_key].pop(binding, None)
                 else:
                     changed[group_key][binding] = None
-        groups, compiled = dict(self._groups), dict(self._compiled)
+        compiled = dict(self._compiled)
         # The compiled tables of changed groups are stale; all others are shared with the old index.
-        for group_key, found in changed.items():
+        for group_key in changed:
             compiled.pop(group_key, None)
-            groups.pop(group_key, None)
-            if found:
-                groups[group_key] = list(found)
         copy = Index.__new__(Index)
-        copy._setup(groups, compiled, self._shared, self.version)
+        groups = {**self._changed, **{group_key: tuple(found) for group_key, found in changed.items()}}
+        copy._setup(self._groups, groups, compiled, self._shared, self.version)
         return copy
 
     def __iter__(self) -> Iterator[AclBinding]:
         """Every binding, grouped."""
-        for group in self._groups.values():
-            yield from group
+        return chain.from_iterable(group for kind in self._kinds() for _, group in self._of_kind(kind))
 
-    def group_keys(self) -> Collection[GroupKey]:
+    def _kinds(self) -> Collection[ResourceType]:
+        return dict.fromkeys((*self._groups, *(kind for kind, _ in self._changed)))
+
+    def _of_kind(self, kind: ResourceType) -> Iterator[tuple[str, tuple[AclBinding, ...]]]:
+        """Who has bindings on one resource type, and those."""
+        groups, changed = self._groups.get(kind, _NOBODYS), self._changed
+        if not changed:
+            yield from groups.items()
+            return
+        yield from ((who, group) for who, group in groups.items() if (kind, who) not in changed)
+        yield from ((who, group) for (of_kind, who), group in changed.items() if of_kind is kind and group)
+
+    def group_keys(self) -> Iterator[GroupKey]:
         """Who has bindings on which resource type."""
-        return self._groups.keys()
+        return ((kind, principal) for kind in self._kinds() for principal, _ in self._of_kind(kind))
 
     def bindings(self, resource_type: ResourceType, principal: str) -> Sequence[AclBinding]:
         """One principal's own bindings on one type."""
-        return self._groups.get((resource_type, principal), ())
+        if self._changed and (found := self._changed.get((resource_type, principal))) is not None:
+            return found
+        return self._groups.get(resource_type, _NOBODYS).get(principal, ())
 
     def group(self, resource_type: ResourceType, principal: str) -> BindingGroup | None:
         """One principal's compiled bindings on one type, or ``None`` if there are none."""
         group_key = (resource_type, principal)
         group = self._compiled.get(group_key)
         # Compile on first use: most requests concern few of the principals.
-        if group is None and (found := self._groups.get(group_key)) is not None:
+        if group is None and (found := self.bindings(resource_type, principal)):
             # Two states of a cluster have most groups in common, and are compared principal by principal.
             group = self._shared.get(group_key)
             if group is None or group.bindings is not found:
@@ -192,11 +233,11 @@ class Index:
 
     def changed_groups(self, other: "Index") -> list[GroupKey]:
         """The groups that differ between two indexes, sorted."""
-        keys = self._groups.keys() | other._groups.keys()
-        found = ((key, self._groups.get(key), other._groups.get(key)) for key in keys)
-        return sorted(
-            key for key, old, new in found if old is not new and (old is None or new is None or set(old) != set(new))
-        )
+        keys = self._changed.keys() | other._changed.keys()
+        if self._groups is not other._groups:
+            keys = {*self.group_keys(), *other.group_keys()}
+        found = ((key, self.bindings(*key), other.bindings(*key)) for key in keys)
+        return sorted(key for key, old, new in found if old is not new and set(old) != set(new))
 
     def principals(self, resource_type: ResourceType) -> PrincipalIndex:
         """Who has bindings on which names of one type; principals without a colon are left out."""
@@ -206,18 +247,17 @@ class Index:
         return self._principals[resource_type]
 
     def _patterns_of(self, resource_type: ResourceType) -> Iterator[tuple[str, Iterable[ResourcePattern]]]:
-        for (kind, principal), group in self._groups.items():
-            if kind is resource_type and ":" in principal:
+        for principal, group in self._of_kind(resource_type):
+            if ":" in principal:
                 yield principal, map(_PATTERN, group)
 
     def knows(self, principal: str) -> bool:
         """Whether a binding names this principal."""
-        return any((kind, principal) in self._groups for kind in ResourceType)
+        return any(self.bindings(kind, principal) for kind in ResourceType)
 
     def coverage(self, resource_type: ResourceType) -> NameCoverage:
         """The names of one type that some binding matches."""
         if resource_type not in self._coverage:
-            of_type = (group for (kind, _), group in self._groups.items() if kind is resource_type)
-            patterns = {binding[0] for group in of_type for binding in group}
+            patterns = {binding[0] for _, group in self._of_kind(resource_type) for binding in group}
             self._coverage[resource_type] = NameCoverage(map(names_of, patterns))
         return self._coverage[resource_type]

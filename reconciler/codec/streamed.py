@@ -13,7 +13,7 @@ from reconciler.codec.document import no_number, unique_object
 from reconciler.codec.interface import SchemaError
 
 #: Characters that are read at once; a value that is longer is looked at again with as many more as there are.
-_PIECE: Final = 1 << 20
+_PIECE: Final = 1 << 18
 _SPACE: Final = re.compile(r"[ \t\n\r]*").match
 
 #: Makes a value of an array's items, which it has to take to the last; the dictionary is what precedes the array.

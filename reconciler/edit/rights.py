@@ -1,11 +1,12 @@
 """Which bindings a cluster's rules declare, and which of them one use of a role brings together."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 from reconciler.edit.pages import Book
 from reconciler.manifest import AclsDeclaration, TopicsDeclaration
-from reconciler.manifest.parts.grants import EntryTable, grants
+from reconciler.manifest.parts.grants import entries_of, grants
 from reconciler.manifest.parts.rules import RoleUse
 from reconciler.model import AclBinding, Origin
 
@@ -22,19 +23,18 @@ class DeclaredRight(NamedTuple):
 
 def declared_rights(book: Book, cluster: str) -> Iterator[DeclaredRight]:
     """Every binding of every rule for the cluster; one that several rules declare comes as often."""
-    roles, table = book.roles(cluster), EntryTable()
+    roles = book.roles(cluster)
     for page in book.of("Acls", "Topics"):
         if cluster not in book.where(page):
             continue
         declared = page.declared(book.clusters[cluster])
         for rule in declared.rules if isinstance(declared, AclsDeclaration | TopicsDeclaration) else ():
             use = rule.action if isinstance(rule.action, RoleUse) else None
-            for grant in grants(rule, roles, table):
-                for pattern, said in grant.patterns:
-                    for entry in grant.entries:
-                        binding = AclBinding(pattern, entry)
-                        if use is None:
-                            yield DeclaredRight(binding, said.origin)
-                        else:
-                            at = use.declaration.origin
-                            yield DeclaredRight(binding, said.origin, use.name, at, said.origin == at)
+            for grant in grants(rule, roles):
+                for (pattern, said), entry in product(grant.declared(), entries_of(grant)):
+                    binding = AclBinding(pattern, entry)
+                    if use is None:
+                        yield DeclaredRight(binding, said.origin)
+                    else:
+                        at = use.declaration.origin
+                        yield DeclaredRight(binding, said.origin, use.name, at, said.origin == at)

@@ -1,5 +1,6 @@
 """Texts to :class:`Manifests`: every document of every file, then what holds between documents."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
@@ -14,9 +15,9 @@ from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.documents import read_documents
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.problem import ManifestError, in_order
-from reconciler.manifest.reader.source import Source
+from reconciler.manifest.reader.source import KeptSources, Source
 from reconciler.manifest.variables import MISPLACED, form_problems, misplaced, variable_scalars
-from reconciler.model import FrozenMap, Origin
+from reconciler.model import FrozenMap
 from reconciler.model.collector import without_collector
 
 #: What to do about two documents of a kind with one name, where renaming is seldom right.
@@ -47,7 +48,7 @@ def load(sources: Iterable[Source]) -> Manifests:
         FrozenMap({item.name: item for item in loaded.of(ClusterDeclaration)}),
         FrozenMap({item.name: item for item in loaded.of(FleetDeclaration)}),
         tuple(loading.templates),
-        FrozenMap(files),
+        KeptSources(files[path] for path in sorted(files)),
         problems,
     )
 
@@ -60,7 +61,7 @@ class _Loading:
         self.documents: list[Declared] = []
         self.templates: list[Template] = []
         self._unfilled: list[Declared] = []
-        self._headings: list[tuple[Heading, Findings]] = []
+        self._headings: list[Heading] = []
         self._table = PatternTable()
         self._complete = True
 
@@ -74,7 +75,7 @@ class _Loading:
             if document is None:
                 self._complete = False
                 continue
-            self._headings.append((document.heading, findings))
+            self._headings.append(document.heading)
             kind = KINDS_BY_NAME[document.heading.kind]
             if may_vary and kind.takes_variables and any(variable_scalars(document.root.get("spec"))):
                 self._add_template(kind, document)
@@ -106,16 +107,17 @@ class _Loading:
 
     def check_names(self) -> None:
         """Reports documents of one kind with one name, each with the place of the first."""
-        first: dict[tuple[str, str], Origin] = {}
-        for heading, findings in self._headings:
+        first: defaultdict[str, dict[str, Heading]] = defaultdict(dict)
+        for heading in self._headings:
             if not heading.name:
                 continue
-            place = first.setdefault((heading.kind, heading.name), heading.origin)
-            if place != heading.origin:
+            earlier = first[heading.kind].setdefault(heading.name, heading)
+            if earlier is not heading:
                 message = f"there is another document of the kind {heading.kind} called {heading.name}"
                 advice = _ADVICE.get(heading.kind, "give one of them another name")
                 trouble = Trouble(Code.DUPLICATE_NAME, message, advice)
-                findings.add_at(trouble, heading.origin, len(heading.name), related=[place])
+                findings = self.findings[heading.origin.file]
+                findings.add_at(trouble, heading.origin, len(heading.name), related=[earlier.origin])
 
     def loaded(self) -> Loaded:
         """All of it, for the checks between documents."""

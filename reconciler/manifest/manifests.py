@@ -1,7 +1,8 @@
 """Everything that a set of manifests declares, for all clusters."""
 
+from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
 from typing import TypeVar
@@ -54,7 +55,7 @@ class Manifests:
     sources: Mapping[str, Source]
     warnings: tuple[Problem, ...] = ()
     guardrails: "Guardrails | None" = None
-    _places: Mapping[tuple[tuple[str, str], ...], tuple[int, ...]] = field(init=False, repr=False, compare=False)
+    _places: Mapping[tuple[tuple[str, str], ...], Sequence[int]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Notes where the documents of each selector are: a fleet asks many times for each of its clusters."""
@@ -74,12 +75,13 @@ class Manifests:
         return [item for item in self.documents if isinstance(item, declared)]
 
 
-def _by_selector(documents: Iterable[Declared]) -> Mapping[tuple[tuple[str, str], ...], tuple[int, ...]]:
-    found: defaultdict[tuple[tuple[str, str], ...], list[int]] = defaultdict(list)
+def _by_selector(documents: Iterable[Declared]) -> Mapping[tuple[tuple[str, str], ...], Sequence[int]]:
+    # Numbers as such, not an object for each of 100,000 documents.
+    found: defaultdict[tuple[tuple[str, str], ...], array[int]] = defaultdict(lambda: array("I"))
     for place, item in enumerate(documents):
         if item.heading is not None and not isinstance(item, ClusterDeclaration | FleetDeclaration):
             found[tuple(item.heading.match_labels.items())].append(place)
-    return {selector: tuple(places) for selector, places in found.items()}
+    return dict(found)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -8,7 +8,7 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Set
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -24,6 +24,8 @@ _TOGETHER: Final = tuple(
 
 #: So many bytes for each name tell its skeleton from those of others.
 _PLACES_EACH: Final = 8
+#: So many names are remembered with their skeletons.
+_REMEMBERED: Final = 4_096
 
 
 class _Table(NamedTuple):
@@ -40,6 +42,27 @@ def look_alikes(names: Iterable[str]) -> Iterator[tuple[str, ...]]:
     for name in sorted(_perhaps_alike(names)):
         by_skeleton.setdefault(skeleton(name), []).append(name)
     yield from (tuple(alike) for alike in by_skeleton.values() if len(alike) > 1)
+
+
+class LookAlikes:
+    """The names that look like one of some: whatever number of others is seen, only those are kept."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Those that others may look like."""
+        # Names come in runs, as a rule, and each of a rule's principals once for each of its names.
+        self._skeleton = lru_cache(maxsize=_REMEMBERED)(skeleton)
+        self._found: dict[str, set[str]] = {}
+        for name in names:
+            self._found.setdefault(skeleton(name), set()).add(name)
+
+    def see(self, name: str) -> None:
+        """Another name, or one of them."""
+        if (alike := self._found.get(self._skeleton(name))) is not None:
+            alike.add(name)
+
+    def sets(self) -> Iterator[tuple[str, ...]]:
+        """The names, sorted, of each set of two or more that look alike."""
+        return (tuple(sorted(alike)) for alike in self._found.values() if len(alike) > 1)
 
 
 def _perhaps_alike(names: Iterable[str]) -> Iterator[str]:

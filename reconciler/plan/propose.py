@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import chain
 
 from reconciler.dataclass import dataclass
 from reconciler.diff import Comparison, DeclaredChange, Skipped, SkipReason, compare
@@ -36,7 +37,7 @@ from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl
 from reconciler.plan.kinds.interface import Conditions
 from reconciler.plan.leftovers import bridge_callouts, left_behind, not_yet
 from reconciler.plan.order import ordered
-from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
+from reconciler.plan.proposal import Counts, Options, Plan, Terms, each_binding_after
 from reconciler.plan.review.access_review import AccessReview, review
 from reconciler.plan.review.callouts import LOGIN, Callout
 from reconciler.plan.review.meaning import meaning_refusals
@@ -202,10 +203,7 @@ def _filtered(
     conditions = conditions_of(terms, request.login, request.permit)
     changes.skip(SkipReason.IMPOSSIBLE, lambda change: kind_of(change).obstacle(change, conditions))
     if not request.options.allow_deletes:
-        changes.skip(
-            SkipReason.HELD_BACK,
-            lambda change: _HELD_BACK if change.after is None else None,
-        )
+        changes.skip(SkipReason.HELD_BACK, lambda change: _HELD_BACK if change.after is None else None)
     unsupported = changes.skip(SkipReason.UNSUPPORTED, lambda change: _unsupported(change, request, live, terms.flavor))
     # A person can choose otherwise, so an unsafe selection is refused; what a client cannot carry nobody can help.
     _refuse_unsafe_selection(changes.kept, excluded, terms)
@@ -273,7 +271,8 @@ def _skip_dependents(changes: _Filter, missing: list[Change], terms: Terms) -> N
 def _steps(kept: Sequence[DeclaredChange], live: ClusterState, terms: Terms) -> tuple[Step, ...]:
     gone = set(deleted_bindings(change for change, _ in kept))
     made = {binding.pattern for binding in created_bindings(change for change, _ in kept)}
-    after = {*made, *opaque_patterns(live), *(binding.pattern for binding in live.bindings if binding not in gone)}
+    # Not as a set: they are asked for only where a topic goes.
+    after = chain(made, opaque_patterns(live), (binding.pattern for binding in live.bindings if binding not in gone))
     frame = lockout_protection((change for change, _ in kept), live, terms.facts, default_allow=terms.default_allow)
     return ordered(kept, after, default_allow=terms.default_allow, lockout_protection=frame)
 
@@ -283,7 +282,7 @@ def _coverage(live: ClusterState, steps: Sequence[Step], terms: Terms) -> Covera
     # Established, not stated: a proposal must not hide what it opens by declaring default-allow off in its manifests.
     if terms.established_default_allow is False:
         return CoverageChange()
-    after = {*opaque_patterns(live), *(binding.pattern for binding in bindings_after(live.bindings, steps))}
+    after = {*opaque_patterns(live), *(binding.pattern for binding in each_binding_after(live.bindings, steps))}
     return coverage_change(covering_patterns(live), after)
 
 

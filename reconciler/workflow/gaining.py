@@ -22,16 +22,13 @@ def read_live(
 ) -> tuple[ClusterState, Listing[ClientQuota] | None]:
     """The state, and the quotas of a snapshot where they were not asked for.
 
-    What is declared and there is one object, not two of which millions take a gigabyte.
+    A pattern that is declared and there is one object, not two of which millions take 100 MB.
     """
-    known = {binding: binding for binding in wanted.bindings}
-    asking, quotas = replace(asking, known=known), None
+    asking = replace(asking, known={pattern: pattern for pattern, _ in wanted.bindings})
     if isinstance(target.cluster, SnapshotCluster) and ClientQuota.KIND not in asking.listings:
         whole = target.read(asking.also(ClientQuota.KIND))
-        live, quotas = whole.with_listing(ClientQuota, NOT_READ), whole.listing(ClientQuota)
-    else:
-        live = target.read(asking)
-    return live, quotas
+        return whole.with_listing(ClientQuota, NOT_READ), whole.listing(ClientQuota)
+    return target.read(asking), None
 
 
 @contextmanager

@@ -51,14 +51,18 @@ class LintState:
     @cached_property
     def allows(self) -> tuple[AclBinding, ...]:
         """All ALLOW bindings, sorted."""
-        return tuple(one for one in self.bindings if one.entry.permission_type is AclPermissionType.ALLOW)
+        found = [one for one in self.bindings if one.entry.permission_type is AclPermissionType.ALLOW]
+        return self.bindings if len(found) == len(self.bindings) else tuple(found)
 
     @cached_property
     def redundant(self) -> dict[AclBinding, tuple[AclBinding, ...]]:
-        """Redundant bindings, each with those that cover it. Other rules about coverage leave these out."""
+        """Redundant bindings, each with those that cover it; in no order: findings are sorted.
+
+        Other rules about coverage leave these out.
+        """
         covering = self._covering
         found = ((one, covering.redundancy(one)) for group in self._groups() for one in sorted(group))
-        return dict(sorted((one, by) for one, by in found if by))
+        return {one: by for one, by in found if by}
 
     @cached_property
     def shadowed(self) -> dict[AclBinding, tuple[AclBinding, ...]]:

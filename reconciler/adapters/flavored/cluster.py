@@ -49,8 +49,8 @@ class FlavoredCluster:
         state = self.inner.read(replace(request, acl_principals=flavor.acl_principals))
         self._check(state)
         opaque = tuple(replace(one, principal=self._principal(one.principal)) for one in state.opaque)
-        known, bindings = request.known, map(self._binding, state.bindings)
-        return replace(state, bindings=frozenset(known.get(binding, binding) for binding in bindings), opaque=opaque)
+        # Only principals change: the patterns are those that the reading gave, of which the caller may have some.
+        return replace(state, bindings=frozenset(map(self._binding, state.bindings)), opaque=opaque)
 
     def _check(self, state: ClusterState) -> None:
         if (problem := flavor_contradiction(self.flavor, signs_of(state))) is not None:

@@ -1,7 +1,6 @@
 """ACL bindings as rows of wire codes, and which of them each Kafka client can carry."""
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.adapters.kafka.limits import text_problem
@@ -15,6 +14,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.ports import NONE_KNOWN
 
 #: principal, host, operation, permission type.
 EntryRow: TypeAlias = tuple[str, str, int | None, int | None]
@@ -26,8 +26,6 @@ _PATTERNS: Final = {int(p): p for p in (PatternType.LITERAL, PatternType.PREFIXE
 _OPERATIONS: Final = {int(o): o for o in AclOperation if o >= AclOperation.ALL}
 _PERMISSIONS: Final = {int(p): p for p in (AclPermissionType.DENY, AclPermissionType.ALLOW)}
 
-#: Where the caller has no bindings.
-NONE_KNOWN: Final[Mapping[AclBinding, AclBinding]] = MappingProxyType({})
 #: What librdkafka can name: its enums end here.
 _LAST_TYPE: Final = ResourceType.TRANSACTIONAL_ID
 _LAST_OPERATION: Final = AclOperation.IDEMPOTENT_WRITE
@@ -57,8 +55,8 @@ def unsupported_by_client(binding: AclBinding, no_messages: str | None) -> str |
     return text_problem(binding.pattern.name, binding.entry.principal, binding.entry.host)
 
 
-def read_rows(rows: Iterable[ResourceRow], known: Mapping[AclBinding, AclBinding] = NONE_KNOWN) -> ListedAcls:
-    """Rows as bindings; one that equals one of ``known`` is that object.
+def read_rows(rows: Iterable[ResourceRow], known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> ListedAcls:
+    """Rows as bindings, on patterns of ``known`` where these are equal.
 
     An entry of which a code is lost, or newer than ours, becomes opaque: no plan touches it.
     """
@@ -67,6 +65,7 @@ def read_rows(rows: Iterable[ResourceRow], known: Mapping[AclBinding, AclBinding
     entries: dict[EntryRow, AccessControlEntry | None] = {}
     for resource_type, name, pattern_type, entry_rows in rows:
         pattern = _pattern(resource_type, name, pattern_type)
+        pattern = pattern and known.get(pattern, pattern)
         for row in entry_rows:
             # Entries repeat on many resources; sharing the objects saves time and memory on large listings.
             if row not in entries:
@@ -75,8 +74,7 @@ def read_rows(rows: Iterable[ResourceRow], known: Mapping[AclBinding, AclBinding
             if pattern is None or entry is None:
                 opaque.append(OpaqueBinding(name, row[0], row[1], resource_type, pattern_type, row[2], row[3]))
             else:
-                binding = AclBinding(pattern, entry)
-                bindings.add(known.get(binding, binding))
+                bindings.add(AclBinding(pattern, entry))
     return ListedAcls(frozenset(bindings), tuple(opaque))
 
 

@@ -13,15 +13,15 @@ from enum import StrEnum
 from typing import Any, Final
 
 from reconciler.adapters.kafka import codes, reader_process
-from reconciler.adapters.kafka.bindings import NONE_KNOWN, ListedAcls, read_rows
+from reconciler.adapters.kafka.bindings import ListedAcls, read_rows
 from reconciler.adapters.kafka.first_contact import FIRST_CONTACT_SECONDS
 from reconciler.adapters.kafka.kafka_python_settings import kafka_python_settings
 from reconciler.adapters.kafka.release import NOTHING_TOLD, ReleaseRules, rules_of
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding
+from reconciler.model import ResourcePattern
 from reconciler.model.collector import without_collector
-from reconciler.ports import ClusterError
+from reconciler.ports import NONE_KNOWN, ClusterError
 
 #: In addition to the request's timeout: to start, to connect, to pass on the rows.
 _GRACE_SECONDS: Final = 30.0
@@ -123,8 +123,8 @@ class AclListing:
         self._principals = principals
         self._child.begin(principals)
 
-    def result(self, known: Mapping[AclBinding, AclBinding] = NONE_KNOWN) -> ListingResult:
-        """The listing, which is begun if necessary; a binding that equals one of ``known`` is that object.
+    def result(self, known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> ListingResult:
+        """The listing, which is begun if necessary, on patterns of ``known`` where these are equal.
 
         Raises :class:`ClusterError` if the cluster refused it, or if every reader failed. With ``AclReader.CLIENT`` and
         ``AclReader.SHARDS`` a refused listing is empty: the caller has to prove the right to list.

@@ -7,21 +7,20 @@ are read and written one at a time, because a snapshot may hold millions of bind
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import repeat, tee
+from itertools import repeat
 from typing import Any, Final, NamedTuple, cast
 
 from reconciler.codec import TEXT, Codec, Lines, Record, SchemaError, field, record, unexpected
 from reconciler.codec.values import NAME, OPERATION, PATTERN_TYPE, PERMISSION, RESOURCE_TYPE
 from reconciler.model import AccessControlEntry, AclBinding, PatternType, ResourcePattern, ResourceType
+from reconciler.ports import NONE_KNOWN
 
 _ENTRIES: Final = "entries"
 _PERMISSION: Final = PERMISSION.write
 _OPERATION: Final = OPERATION.write
 _new_binding: Final = partial(tuple.__new__, AclBinding)
-#: So many rows are remembered: those of one principal are near each other, as a rule. Fewer where bindings are known,
-#: whose entries are shared already.
-_MOST_ROWS: Final = 1 << 16
-_MOST_BESIDE_KNOWN: Final = 1 << 10
+#: So many rows are remembered: those of one principal are near each other, as a rule.
+_MOST_ROWS: Final = 1 << 10
 
 
 class Group(NamedTuple):
@@ -56,33 +55,29 @@ def bindings_codec(*, closed: bool) -> Codec[frozenset[AclBinding]]:
 
 
 def read_items(
-    items: Iterable[Any], *, closed: bool, known: Mapping[AclBinding, AclBinding] | None = None
+    items: Iterable[Any], *, closed: bool, known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN
 ) -> frozenset[AclBinding]:
-    """The bindings of the items of ``acls``, which are asked for one at a time; each of ``known`` is that very object.
+    """The bindings of the items of ``acls``, asked for one at a time; patterns of ``known`` are these objects.
 
     Raises :class:`SchemaError`, which need not say what is wrong nor where.
     """
-    read, count = _group_codec(_Rows(_MOST_BESIDE_KNOWN if known else _MOST_ROWS).read, closed=closed).read, 0
+    read, count, same = _group_codec(_Rows().read, closed=closed).read, 0, known.get
 
     def bindings() -> Iterator[AclBinding]:
         nonlocal count
         for item in items:
             pattern, rows = read(item)
+            pattern = same(pattern, pattern)
             for row in rows:
                 count += len(row)
                 # Without the constructor, which is a Python call for each of millions.
                 yield from map(_new_binding, zip(repeat(pattern), row))
 
     # Not of a set, of which it would be a copy with twice the room.
-    found = frozenset(_as_known(bindings(), known) if known else bindings())
+    found = frozenset(bindings())
     if len(found) != count:
         raise SchemaError("a binding occurs twice")
     return found
-
-
-def _as_known(bindings: Iterable[AclBinding], known: Mapping[AclBinding, AclBinding]) -> Iterator[AclBinding]:
-    of: Callable[[AclBinding, AclBinding], AclBinding] = known.get
-    return map(of, *tee(bindings))
 
 
 def _read_in_order(items: list[Any], group: Record[Group]) -> frozenset[AclBinding]:
@@ -127,13 +122,13 @@ def _add(found: set[AclBinding], group: Group) -> None:
 
 
 class _Rows:
-    """Reads rows; equal rows give the same entries, and equal texts are one: of one principal there are hundreds."""
+    """Reads rows; equal entries are one, and equal texts: of one principal there are hundreds."""
 
-    __slots__ = ("_known", "_most", "_texts")
+    __slots__ = ("_entries", "_known", "_texts")
 
-    def __init__(self, most: int = _MOST_ROWS) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], tuple[AccessControlEntry, ...]] = {}
+        self._entries: dict[AccessControlEntry, AccessControlEntry] = {}
         self._texts: dict[str, str] = {}
 
     def read(self, value: Any) -> list[tuple[AccessControlEntry, ...]]:
@@ -162,8 +157,9 @@ class _Rows:
         one = self._texts.setdefault
         principal, host, permission = TEXT.read(row[0]), TEXT.read(row[1]), PERMISSION.read(row[2])
         principal, host = one(principal, principal), one(host, host)
-        found = tuple([AccessControlEntry(principal, host, OPERATION.read(name), permission) for name in row[3:]])
-        if len(self._known) >= self._most:
+        entries = [AccessControlEntry(principal, host, OPERATION.read(name), permission) for name in row[3:]]
+        found = tuple(map(self._entries.setdefault, entries, entries))
+        if len(self._known) >= _MOST_ROWS:
             self._known.clear()
         self._known[principal, host, *[one(word, word) for word in row[2:]]] = found
         return found

@@ -8,7 +8,6 @@ list of facts. A field that this version does not know is an error, because a mi
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
-from types import MappingProxyType
 from typing import Any, Final, TextIO
 
 from reconciler.adapters.snapshot.bindings import bindings_codec, read_items
@@ -36,16 +35,15 @@ from reconciler.codec import (
 from reconciler.codec.listings import listings
 from reconciler.codec.streamed import UnevenError, load_streamed
 from reconciler.codec.values import ASSIGNMENTS, KAFKA_VERSION, NAME, opaque_codec
-from reconciler.model import AclBinding, ClusterState, FrozenMap, Topic
+from reconciler.model import AclBinding, ClusterState, FrozenMap, ResourcePattern, Topic
 from reconciler.model.collector import without_collector
 from reconciler.model.escape import escape_invisible_json
+from reconciler.ports import NONE_KNOWN
 
 #: Major and minor: a reader refuses another major version and ignores fields of a newer minor version.
 FORMAT_VERSION: Final = "1.0"
 _DEFAULTS: Final = BrokerFacts()
 _ONE_OR_MORE: Final = integer(1)
-#: Where a caller has no bindings.
-NONE_KNOWN: Final[Mapping[AclBinding, AclBinding]] = MappingProxyType({})
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -79,10 +77,10 @@ def parse_document(source: str) -> Snapshot:
         raise SnapshotError(error) from None
 
 
-def read_document(file: TextIO, known: Mapping[AclBinding, AclBinding] = NONE_KNOWN) -> Snapshot:
+def read_document(file: TextIO, known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> Snapshot:
     """As :func:`parse_document`, of a file at its beginning: millions of bindings are read bit by bit.
 
-    A binding that equals one of ``known`` is that object.
+    A pattern that equals one of ``known`` is that object.
 
     Raises ``OSError`` and ``UnicodeDecodeError`` as reading it does.
     """
@@ -101,7 +99,7 @@ def read_document(file: TextIO, known: Mapping[AclBinding, AclBinding] = NONE_KN
 
 
 def _streamed_bindings(
-    known: Mapping[AclBinding, AclBinding], before: dict[str, Any], items: Iterator[Any]
+    known: Mapping[ResourcePattern, ResourcePattern], before: dict[str, Any], items: Iterator[Any]
 ) -> frozenset[AclBinding]:
     return read_items(items, closed=known_minor(before, FORMAT_VERSION), known=known)
 

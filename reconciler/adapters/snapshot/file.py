@@ -10,12 +10,12 @@ from pathlib import Path
 
 from reconciler.adapters.snapshot.answers import failed
 from reconciler.adapters.snapshot.broker import Snapshot
-from reconciler.adapters.snapshot.document import NONE_KNOWN, read_document, snapshot_pieces
+from reconciler.adapters.snapshot.document import read_document, snapshot_pieces
 from reconciler.adapters.snapshot.memory import MemoryCluster
 from reconciler.adapters.snapshot.view import requested
-from reconciler.model import AclBinding, Change, ClusterState, Layout, TopicUse
+from reconciler.model import Change, ClusterState, Layout, ResourcePattern, TopicUse
 from reconciler.model.broker_settings import BrokerSettings
-from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
+from reconciler.ports import NONE_KNOWN, Answer, AnswerStatus, ClusterError, ReadRequest
 
 
 class SnapshotCluster:
@@ -93,7 +93,7 @@ def _locked(directory: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _load(path: Path, known: Mapping[AclBinding, AclBinding] = NONE_KNOWN) -> Snapshot:
+def _load(path: Path, known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> Snapshot:
     try:
         with path.open(encoding="utf-8") as file:
             return read_document(file, known)

@@ -9,7 +9,7 @@ from reconciler.adapters.snapshot.broker import BrokerFacts, Snapshot
 from reconciler.adapters.snapshot.kinds import kind_of
 from reconciler.adapters.snapshot.moves import layout
 from reconciler.adapters.snapshot.view import requested
-from reconciler.model import Change, ClusterState, Layout, TopicUse
+from reconciler.model import AclBinding, Change, ClusterState, Layout, TopicUse
 from reconciler.model.broker_settings import BrokerSettings
 from reconciler.ports import NOT_VALIDATED, Answer, ReadRequest
 
@@ -35,7 +35,8 @@ class MemoryCluster:
         state, known = requested(self.snapshot, request), request.known
         if not known:
             return state
-        return replace(state, bindings=frozenset(known.get(binding, binding) for binding in state.bindings))
+        bindings = frozenset(AclBinding(known.get(pattern, pattern), entry) for pattern, entry in state.bindings)
+        return replace(state, bindings=bindings)
 
     def brokers(self) -> frozenset[int]:
         """The ids of the brokers; empty where the snapshot does not say."""

@@ -12,7 +12,9 @@ def differences(desired: DesiredState, live: ClusterState, scope: Scope, rules: 
     # No set is copied that differs in nothing: of a large cluster each takes 100 MB.
     owned = live.bindings.difference(others) if others else live.bindings
     wanted = desired.bindings
-    missing, unwanted = sorted(one for one in wanted if one not in owned), sorted(owned.difference(wanted))
+    # Nor is a difference made of a set and a mapping: that begins as a copy of the set.
+    missing = sorted(one for one in wanted if one not in owned)
+    unwanted = sorted(one for one in owned if one not in wanted)
     return Comparison(
         changes=(
             *(DeclaredChange(Create(binding), wanted[binding]) for binding in missing),

@@ -63,8 +63,7 @@ def _places(rules: list[RuleDeclaration]) -> Iterator[Origin]:
     for rule in rules:
         if isinstance(rule.action, RoleUse):
             yield rule.action.declaration.origin
-        for names in rule.named:
-            yield from (declaration.origin for declaration in names.declarations())
+        yield from (declaration.origin for _, declaration in rule.declared())
 
 
 class AclsKind(Kind):

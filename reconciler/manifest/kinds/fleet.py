@@ -46,7 +46,7 @@ class FleetDeclaration:
     @property
     def heading(self) -> Heading:
         """Its document's heading."""
-        return Heading("Fleet", self.name, self.origin)
+        return Heading("Fleet", self.name, *self.origin)
 
 
 def declare_fleet(document: Document) -> FleetDeclaration | None:

@@ -2,18 +2,25 @@
 
 import datetime
 from collections.abc import Callable, Iterable, Mapping
-from itertools import repeat
 from typing import Final, NamedTuple
 
 from reconciler.manifest.parts.clusters import ClusterDeclaration
-from reconciler.manifest.parts.declared_bindings import DeclaredBindings, Said, declaration_of
-from reconciler.manifest.parts.grants import EntryTable, Grant, grants, size_of
+from reconciler.manifest.parts.declared_bindings import (
+    DeclaredBindings,
+    OnPattern,
+    Placed,
+    Said,
+    by_entry,
+    declaration_of,
+    on_pattern,
+)
+from reconciler.manifest.parts.grants import BroughtRule, entries_of, grants, size_of
 from reconciler.manifest.parts.outside import OutsideScope
 from reconciler.manifest.parts.roles import RoleDeclaration, use_problem
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
-from reconciler.model import AclBinding, Declaration, Expiry, ResourcePattern, Selector
+from reconciler.model import AccessControlEntry, AclBinding, Declaration, Expiry, ResourcePattern, Selector
 
 #: More than any controller is known to keep up with: Kafka's own benchmark of its authorizer ends at 2,500,000.
 MAX_BINDINGS: Final = 3_000_000
@@ -50,16 +57,18 @@ class BindingTable:
         """Starts empty."""
         self._cluster, self._roles = cluster, roles
         self._findings_of = findings_of
-        self._said: dict[AclBinding, Said] = {}
-        self._brought: set[AclBinding] = set()
-        self._entries = EntryTable()
+        self._on: dict[ResourcePattern, OnPattern] = {}
+        #: Of ``_on`` what several rules name: no other pattern shares these dictionaries.
+        self._several: dict[ResourcePattern, dict[AccessControlEntry, Said]] = {}
+        self._ends = False
         self._room = MAX_BINDINGS
 
     def add(self, rules: Iterable[RuleDeclaration]) -> None:
         """Adds the bindings of a document's rules."""
         for rule in rules:
             if (not isinstance(rule.action, RoleUse) or self._usable(rule, rule.action)) and self._fits(rule):
-                for grant in grants(rule, self._roles.here, self._entries):
+                self._ends |= rule.expires is not None
+                for grant in grants(rule, self._roles.here):
                     self._add(grant)
 
     def _fits(self, rule: RuleDeclaration) -> bool:
@@ -87,56 +96,78 @@ class BindingTable:
         self._findings_of(origin.file).add_at(trouble, origin)
         return False
 
-    def _add(self, grant: Grant) -> None:
-        said, names = self._said, grant.patterns
-        once = len(names) < 2 or len(set(names.patterns)) == len(names)
-        # Of a name that is written twice, each place counts.
-        places: Iterable[Said] = repeat(names) if once else names.declarations()
-        for pattern, place in zip(names.patterns, places, strict=False):
-            for entry in grant.entries:
-                binding = AclBinding(pattern, entry)
-                if said.setdefault(binding, place) is not place:
-                    self._add_again(binding, place, written=grant.written)
-                elif not grant.written:
-                    self._brought.add(binding)
-
-    def _add_again(self, binding: AclBinding, place: Said, *, written: bool) -> None:
-        first, declaration = declaration_of(self._said[binding], binding), declaration_of(place, binding)
-        if written and binding not in self._brought:
-            earlier, later = sorted((first.origin, declaration.origin))
-            trouble = Trouble(Code.DUPLICATE_BINDING, f"{binding} is declared twice", "remove one of them")
-            self._findings_of(later.file).add_at(trouble, later, related=[earlier])
+    def _add(self, grant: RuleDeclaration) -> None:
+        said, on = on_pattern(grant), self._on
+        if len(grant.patterns) > 1 and len(set(grant.patterns)) < len(grant.patterns):
+            entries = entries_of(grant)
+            # Of a name that is written twice, each place counts.
+            for pattern, declaration in grant.declared():
+                self._add_beside(pattern, entries, Placed(declaration, not isinstance(grant, BroughtRule)))
             return
-        if written:
-            self._brought.discard(binding)
-        longest = min(first, declaration, key=_rank)
+        taken = [pattern for pattern in grant.patterns if on.setdefault(pattern, said) is not said]
+        entries = entries_of(grant) if taken else ()
+        for pattern in taken:
+            self._add_beside(pattern, entries, grant)
+
+    def _add_beside(self, pattern: ResourcePattern, entries: Iterable[AccessControlEntry], said: Said) -> None:
+        """Adds the entries of a rule on a pattern that another rule names, or that it names twice."""
+        there = self._several.get(pattern)
+        if there is None:
+            there = self._on[pattern] = self._several[pattern] = dict(by_entry(self._on.get(pattern, {})))
+        for entry in entries:
+            first = there.setdefault(entry, said)
+            if first is not said:
+                there[entry] = self._both(AclBinding(pattern, entry), first, said)
+
+    def _both(self, binding: AclBinding, first: Said, said: Said) -> Said:
+        """What two declarations of a binding come to; the first, after reporting that both are written out."""
+        earlier, later = (declaration_of(one, binding.pattern) for one in (first, said))
+        written = [
+            one.written if isinstance(one, Placed) else not isinstance(one, BroughtRule) for one in (first, said)
+        ]
+        if all(written):
+            places = sorted((earlier.origin, later.origin))
+            trouble = Trouble(Code.DUPLICATE_BINDING, f"{binding} is declared twice", "remove one of them")
+            self._findings_of(places[1].file).add_at(trouble, places[1], related=places[:1])
+            return first
+        longest = min(earlier, later, key=_rank)
         # Whoever of the two says that it stays is heard.
-        keep = longest.keep or first.keep or declaration.keep
-        self._said[binding] = longest if keep == longest.keep else longest._replace(keep=keep)
+        keep = longest.keep or earlier.keep or later.keep
+        return Placed(longest if keep == longest.keep else longest._replace(keep=keep), any(written))
 
     def check_scope(self, outside: OutsideScope) -> None:
         """Names the bindings that the cluster's scope does not let us own."""
         scope = self._cluster.scope
         if scope.include is None and not scope.exclude and not scope.ignore:
             return
-        owned: dict[tuple[ResourcePattern, str], bool] = {}
-        for binding, said in self._said.items():
-            key = (binding.pattern, binding.entry.principal)
-            if key not in owned:
-                owned[key] = scope.owns(binding)
-                if not owned[key]:
-                    what = f"{binding.entry.principal} on {binding.pattern}"
-                    outside.add(declaration_of(said, binding).origin, what, _selects(binding), _OUTSIDE)
+        for pattern, said in self._on.items():
+            asked: set[str] = set()
+            for entry, one in by_entry(said).items():
+                binding = AclBinding(pattern, entry)
+                # A scope is about patterns and principals.
+                if entry.principal not in asked and not scope.owns(binding):
+                    what = f"{entry.principal} on {pattern}"
+                    outside.add(declaration_of(one, pattern).origin, what, _selects(binding), _OUTSIDE)
+                asked.add(entry.principal)
 
     def on(self, as_of: datetime.date) -> tuple[DeclaredBindings, DeclaredBindings]:
         """What is wanted then, and what has expired."""
-        expired = {
-            binding: said
-            for binding, said in self._said.items()
-            if said.expires is not None and said.expires.over(as_of)
-        }
-        wanted = {key: said for key, said in self._said.items() if key not in expired} if expired else self._said
+        if not self._ends:
+            return DeclaredBindings(self._on), DeclaredBindings({})
+        wanted: dict[ResourcePattern, OnPattern] = {}
+        expired: dict[ResourcePattern, OnPattern] = {}
+        for pattern, said in self._on.items():
+            if isinstance(said, RuleDeclaration):
+                (expired if _is_over(said, as_of) else wanted)[pattern] = said
+                continue
+            for over, these in ((False, wanted), (True, expired)):
+                if some := {entry: one for entry, one in said.items() if _is_over(one, as_of) is over}:
+                    these[pattern] = some
         return DeclaredBindings(wanted), DeclaredBindings(expired)
+
+
+def _is_over(said: Said, as_of: datetime.date) -> bool:
+    return said.expires is not None and said.expires.over(as_of)
 
 
 def _selects(binding: AclBinding) -> Callable[[Selector], bool]:

@@ -126,4 +126,4 @@ class ClusterDeclaration:
     @property
     def heading(self) -> Heading:
         """Its document's heading."""
-        return Heading("Cluster", self.name, self.origin, self.labels)
+        return Heading("Cluster", self.name, *self.origin, self.labels)

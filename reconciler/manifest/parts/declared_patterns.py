@@ -3,9 +3,14 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from struct import pack, unpack_from
+from typing import Final, Self
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.resources import Named
 from reconciler.model import Declaration, Expiry, Origin, ResourcePattern, ResourceType
+
+#: The bytes of one place: its line and its column.
+_PLACE: Final = 8
 
 
 @lru_cache(maxsize=256)
@@ -20,76 +25,52 @@ def terms_in(
     return Declaration(Origin(file, 1, 1), reason, ticket, expires, None, keep)
 
 
-class DeclaredPatterns:
-    """The patterns of one field of a rule; each one's declaration is made when it is asked for.
+def declared_at(terms: Declaration, places: bytes, index: int) -> Declaration:
+    """The declaration at one of packed places, with ``terms`` in everything else."""
+    line, column = unpack_from("2I", places, _PLACE * index)
+    return terms._replace(origin=Origin(terms.origin.file, line, column))
 
-    ``kind`` is the resource type of the field.
+
+@dataclass(frozen=True, slots=True)
+class DeclaredPatterns:
+    """The patterns of one field of a rule; ``kind`` is the field's resource type.
+
+    ``places`` are those of the texts that name the patterns, packed for :func:`declared_at`. In ``terms`` is all else
+    that is declared; its own place is not used.
     """
 
-    __slots__ = ("_places", "_terms", "kind", "patterns")
-
-    def __init__(self, kind: ResourceType, named: Sequence[Named], terms: Declaration) -> None:
-        """Each pattern at the place of the text that names it, with ``terms`` in everything else."""
-        self.kind = kind
-        self.patterns = tuple([pattern for pattern, _ in named])
-        places = [number for _, node in named for number in (node.line + 1, node.column + 1)]
-        self._places = pack(f"{len(places)}I", *places)
-        self._terms = terms
+    kind: ResourceType
+    patterns: tuple[ResourcePattern, ...]
+    places: bytes
+    terms: Declaration
 
     @classmethod
-    def at(
-        cls, kind: ResourceType, patterns: Sequence[ResourcePattern], declaration: Declaration
-    ) -> "DeclaredPatterns":
+    def of(cls, kind: ResourceType, named: Sequence[Named], terms: Declaration) -> Self:
+        """Each pattern at the place of the text that names it."""
+        places = [number for _, node in named for number in (node.line + 1, node.column + 1)]
+        return cls(kind, tuple([pattern for pattern, _ in named]), pack(f"{len(places)}I", *places), terms)
+
+    @classmethod
+    def at(cls, kind: ResourceType, patterns: Sequence[ResourcePattern], declaration: Declaration) -> Self:
         """All of them with one declaration."""
-        found = cls(kind, (), declaration)
-        found.patterns = tuple(patterns)
         _, line, column = declaration.origin
-        found._places = pack("2I", line, column) * len(found.patterns)
-        return found
+        return cls(kind, tuple(patterns), pack("2I", line, column) * len(patterns), declaration)
 
     def with_role(self, role: Origin) -> "DeclaredPatterns":
         """The same with the place of a role's rule: who edits that decides as much as who uses the role."""
-        found = DeclaredPatterns(self.kind, (), self._terms._replace(role=role))
-        found.patterns, found._places = self.patterns, self._places
-        return found
+        return DeclaredPatterns(self.kind, self.patterns, self.places, self.terms._replace(role=role))
 
     def renamed(self, pattern: ResourcePattern) -> "DeclaredPatterns":
         """``pattern`` at the place of the first of them."""
-        found = DeclaredPatterns(self.kind, (), self._terms)
-        found.patterns, found._places = (pattern,), self._places[:8]
-        return found
+        return DeclaredPatterns(self.kind, (pattern,), self.places[:_PLACE], self.terms)
 
-    @property
-    def expires(self) -> Expiry | None:
-        """Until when all of them hold."""
-        return self._terms.expires
-
-    def of(self, pattern: ResourcePattern) -> Declaration:
-        """The declaration of the first that is ``pattern``; raises ``ValueError`` where there is none."""
-        return self._declaration(self.patterns.index(pattern))
-
-    def declarations(self) -> Iterator[Declaration]:
-        """One for each pattern, in order."""
-        return map(self._declaration, range(len(self.patterns)))
-
-    def _declaration(self, index: int) -> Declaration:
-        line, column = unpack_from("2I", self._places, 8 * index)
-        return self._terms._replace(origin=Origin(self._terms.origin.file, line, column))
-
-    def __eq__(self, other: object) -> bool:
-        """Same patterns at the same places, with the same terms."""
-        return isinstance(other, DeclaredPatterns) and all(
-            getattr(self, name) == getattr(other, name) for name in self.__slots__
-        )
-
-    def __hash__(self) -> int:
-        """By the patterns."""
-        return hash(self.patterns)
-
-    def __len__(self) -> int:
-        """How many there are."""
-        return len(self.patterns)
+    def of_type(self, kind: ResourceType) -> "DeclaredPatterns":
+        """Those of one type, where the fields of a rule follow each other."""
+        of_kind = [index for index, pattern in enumerate(self.patterns) if pattern.resource_type is kind]
+        start, end = (of_kind[0], of_kind[-1] + 1) if of_kind else (0, 0)
+        return DeclaredPatterns(kind, self.patterns[start:end], self.places[_PLACE * start : _PLACE * end], self.terms)
 
     def __iter__(self) -> Iterator[tuple[ResourcePattern, Declaration]]:
         """Each pattern with its declaration."""
-        return zip(self.patterns, self.declarations(), strict=True)
+        for index, pattern in enumerate(self.patterns):
+            yield pattern, declared_at(self.terms, self.places, index)

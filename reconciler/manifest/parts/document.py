@@ -33,13 +33,20 @@ _FIELDS: Final = ("apiVersion", "kind", "metadata", "spec")
 
 
 class Heading(NamedTuple):
-    """Who a document is and which clusters it is for; ``origin`` is the place of its name."""
+    """Who a document is and which clusters it is for; the place is that of its name."""
 
     kind: str
     name: str
-    origin: Origin
+    file: str
+    line: int
+    column: int
     labels: Mapping[str, str] = FrozenMap()
     match_labels: Mapping[str, str] = FrozenMap()
+
+    @property
+    def origin(self) -> Origin:
+        """The place of its name."""
+        return Origin(self.file, self.line, self.column)
 
     def applies_to(self, labels: Mapping[str, str]) -> bool:
         """Whether a cluster with these labels is meant."""
@@ -89,7 +96,7 @@ def open_document(root: Node, findings: Findings, kinds: Collection[str]) -> Doc
         Heading(
             kind,
             name.plain if isinstance(name, ScalarNode) else "",
-            findings.origin(name or root),
+            *findings.origin(name or root),
             _texts(root.get("metadata", "labels")),
             _texts(root.get("spec", "clusters", "matchLabels")),
         ),

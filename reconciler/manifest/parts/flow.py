@@ -40,7 +40,7 @@ def declare_flow(
             continue
         # The same terms as the rule, at the place of each name.
         names = table.names(ResourceType.TOPIC, value, findings)
-        named = [DeclaredPatterns(ResourceType.TOPIC, names, use.declaration)]
+        named = [DeclaredPatterns.of(ResourceType.TOPIC, names, use.declaration)]
         if field == "reads":
-            named.append(rule.on(ResourceType.GROUP) or DeclaredPatterns(ResourceType.GROUP, (), use.declaration))
-        yield RuleDeclaration(RoleUse(role, use.declaration), rule.principals, rule.hosts, tuple(named))
+            named.append(rule.on(ResourceType.GROUP) or DeclaredPatterns.of(ResourceType.GROUP, (), use.declaration))
+        yield RuleDeclaration.of(RoleUse(role, use.declaration), rule.principals, rule.hosts, named, rule.terms)

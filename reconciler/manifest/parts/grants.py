@@ -1,76 +1,77 @@
 """Rules as bindings: principals × hosts × operations × names, roles expanded."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from functools import partial
+from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.declared_patterns import DeclaredPatterns
-from reconciler.manifest.parts.operations import Permission
 from reconciler.manifest.parts.roles import RoleDeclaration
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
 from reconciler.model import AccessControlEntry, Origin
 
-
-class Grant(NamedTuple):
-    """Every entry on every pattern; ``written`` unless a role brought it."""
-
-    entries: tuple[AccessControlEntry, ...]
-    patterns: DeclaredPatterns
-    written: bool
+#: Without the constructor, which is a Python call and checks again what a rule was checked for.
+_new_entry: Final = partial(tuple.__new__, AccessControlEntry)
 
 
-class EntryTable:
-    """Makes entries, each once however many rules say it."""
-
-    def __init__(self) -> None:
-        """Starts empty."""
-        self._known: dict[tuple[tuple[str, ...], tuple[str, ...], Permission], tuple[AccessControlEntry, ...]] = {}
-
-    def entries(self, rule: RuleDeclaration, action: Permission) -> tuple[AccessControlEntry, ...]:
-        """One entry for each principal, host and operation."""
-        key = (rule.principals, rule.hosts, action)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = tuple(
-                AccessControlEntry(principal, host, operation, action.permission_type)
-                for principal in rule.principals
-                for host in rule.hosts
-                for operation in action.operations
-            )
-        return found
+@dataclass(frozen=True, slots=True)
+class BroughtRule(RuleDeclaration):
+    """A rule that nobody wrote out: a role brings it."""
 
 
-def grants(rule: RuleDeclaration, roles: Mapping[str, RoleDeclaration], table: EntryTable) -> Iterator[Grant]:
-    """What a rule grants or refuses; its role, if it has one, is in ``roles`` and fits."""
-    if isinstance(rule.action, RoleUse):
-        yield from _role_grants(rule, rule.action, roles[rule.action.name], table)
+def grants(rule: RuleDeclaration, roles: Mapping[str, RoleDeclaration]) -> Iterator[RuleDeclaration]:
+    """The rules without roles that a rule comes to; its role, if it has one, is in ``roles`` and fits."""
+    use = rule.action
+    if not isinstance(use, RoleUse):
+        yield rule
         return
-    entries = table.entries(rule, rule.action)
-    for names in rule.named:
-        yield Grant(entries, names, written=True)
+    for part in roles[use.name].rules:
+        taken = [names for kind in part.takes if (names := rule.on(kind)) is not None]
+        if part.names:
+            taken.append(DeclaredPatterns.at(part.names[0].resource_type, part.names, use.declaration))
+        # Apart, because what a role takes and what it names itself may be of one type.
+        for names in taken:
+            named = _brought(names, part.origin)
+            yield BroughtRule.of(part.permission, rule.principals, rule.hosts, [named], named.terms)
+
+
+def entries_of(grant: RuleDeclaration) -> tuple[AccessControlEntry, ...]:
+    """One entry for each principal, host and operation of a rule without a role."""
+    permission_type, operations = grant.permission
+    return tuple(
+        [
+            _new_entry((principal, host, operation, permission_type))
+            for principal in grant.principals
+            for host in grant.hosts
+            for operation in operations
+        ]
+    )
+
+
+def grants_entry(grant: RuleDeclaration, entry: AccessControlEntry) -> bool:
+    """Whether ``entry`` is one of :func:`entries_of`, none of which is made."""
+    principal, host, operation, permission_type = entry
+    permission = grant.permission
+    return (
+        principal in grant.principals
+        and operation in permission.operations
+        and host in grant.hosts
+        and permission_type == permission.permission_type
+    )
 
 
 def size_of(rule: RuleDeclaration, roles: Mapping[str, RoleDeclaration]) -> int:
     """How many bindings :func:`grants` would come to, reckoned without making any."""
-    names = {names.kind: len(names) for names in rule.named}
     if isinstance(rule.action, RoleUse):
+        names = Counter(pattern.resource_type for pattern in rule.patterns)
         each = sum(
-            len(part.permission.operations) * (sum(names.get(kind, 0) for kind in part.takes) + len(part.names))
+            len(part.permission.operations) * (sum(names[kind] for kind in part.takes) + len(part.names))
             for part in roles[rule.action.name].rules
         )
     else:
-        each = len(rule.action.operations) * sum(names.values())
+        each = len(rule.action.operations) * len(rule.patterns)
     return len(rule.principals) * len(rule.hosts) * each
-
-
-def _role_grants(rule: RuleDeclaration, use: RoleUse, role: RoleDeclaration, table: EntryTable) -> Iterator[Grant]:
-    for part in role.rules:
-        entries = table.entries(rule, part.permission)
-        for kind in part.takes:
-            if (names := rule.on(kind)) is not None:
-                yield Grant(entries, _brought(names, part.origin), written=False)
-        if part.names:
-            named = DeclaredPatterns.at(part.names[0].resource_type, part.names, use.declaration)
-            yield Grant(entries, _brought(named, part.origin), written=False)
 
 
 def _brought(patterns: DeclaredPatterns, role: Origin | None) -> DeclaredPatterns:

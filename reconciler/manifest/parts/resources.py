@@ -1,6 +1,7 @@
 """The forms in which resources are named, in rules, selectors, tests and owners."""
 
 import re
+from collections import defaultdict
 from typing import Annotated, Final, TypeAlias
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
@@ -85,7 +86,8 @@ class PatternTable:
 
     def __init__(self) -> None:
         """Starts empty."""
-        self._known: dict[tuple[ResourceType, str, PatternType, bool], ResourcePattern] = {}
+        # By all but the text, which alone is the key then: one of both would be an object more for each name.
+        self._known: defaultdict[tuple[ResourceType, PatternType, bool], dict[str, ResourcePattern]] = defaultdict(dict)
         # Apart, because the same text as a name is a problem.
         self._whole: dict[ResourceType, ResourcePattern] = {}
 
@@ -136,10 +138,9 @@ class PatternTable:
         *,
         spelled_out: bool,
     ) -> list[Named]:
-        found, known, ordinary = [], self._known, _ORDINARY.fullmatch
+        found, known, ordinary = [], self._known[kind, pattern_type, spelled_out], _ORDINARY.fullmatch
         for node in nodes:
-            key = (kind, node.plain, pattern_type, spelled_out)
-            pattern = known.get(key)
+            pattern = known.get(node.plain)
             if pattern is None:
                 if findings.marks(node):
                     continue
@@ -148,6 +149,6 @@ class PatternTable:
                     if trouble is not None:
                         findings.add(trouble, node)
                         continue
-                pattern = known[key] = ResourcePattern(kind, node.plain, pattern_type)
+                pattern = known[node.plain] = ResourcePattern(kind, node.plain, pattern_type)
             found.append((pattern, node))
         return found

@@ -49,7 +49,7 @@ def use_problem(rule: RuleDeclaration, use: RoleUse, roles: Mapping[str, RoleDec
         return Trouble(
             Code.UNKNOWN_ROLE, f"there is no role {quoted(use.name)}", did_you_mean(use.name, roles, one_of(roles))
         )
-    given = {names.kind for names in rule.named}
+    given = set(rule.kinds)
     needs = ", ".join(FIELD_OF[kind] for kind in role.required)
     may = ", ".join(FIELD_OF[kind] for kind in role.optional)
     takes = " and, if wanted, ".join(part for part in (needs, may) if part) or "no resources"

@@ -12,7 +12,7 @@ from pydantic import Field
 from reconciler.manifest.parts.declared_patterns import DeclaredPatterns, terms_in
 from reconciler.manifest.parts.fields import ManifestModel, OneOrMoreTexts
 from reconciler.manifest.parts.resources import Named, Names, PatternTable
-from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration, checked_texts
+from reconciler.manifest.parts.rules import EVERY_HOST, RoleUse, RuleDeclaration, checked_texts
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, scalars
@@ -91,8 +91,9 @@ def _use(
 ) -> RuleDeclaration:
     """A rule with a built-in role; each binding has the place of the text that names its resource."""
     terms = terms_in(findings.source.path)
-    patterns = tuple(DeclaredPatterns(kind, names, terms) for kind, names in named.items())
-    return RuleDeclaration(RoleUse(role, Declaration(findings.origin(place))), principals, (WILDCARD,), patterns)
+    patterns = [DeclaredPatterns.of(kind, names, terms) for kind, names in named.items()]
+    use = RoleUse(role, Declaration(findings.origin(place)))
+    return RuleDeclaration.of(use, principals, EVERY_HOST, patterns, terms)
 
 
 def _prefix_problem(text: str) -> Trouble | None:

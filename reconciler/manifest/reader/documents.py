@@ -86,13 +86,26 @@ def _too_large(message: str) -> Trouble:
     return Trouble(Code.FILE_TOO_LARGE, message, "split it")
 
 
+class _Pieces:
+    """A text as a file for libyaml, which makes an encoded copy of what it is given as a whole."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at = text, 0
+
+    def read(self, size: int = -1, /) -> str:
+        """The next characters, at most ``size``, all without it; none at the end."""
+        piece = self._text[self._at : self._at + size if size >= 0 else None]
+        self._at += len(piece)
+        return piece
+
+
 class _Composer:
     """Builds nodes; one pass, no lookahead."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._left, self._documents = MAX_VALUES + 1, 0
-        self._next: Callable[[], Any] = CParser(findings.source.text).get_event
+        self._next: Callable[[], Any] = CParser(_Pieces(findings.source.text)).get_event
 
     def documents(self) -> Iterator[Node]:
         """Each document that is not empty."""

@@ -1,7 +1,8 @@
 """The text of one manifest file, and what of its lines may be shown."""
 
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -24,6 +25,7 @@ _FIELD = re.compile(r"""[ ]*(?:-[ ]+)*["']?[\w.\-]+["']?[ \t]*:(?:\s|$)|---\s*$"
 _ASCII_UNSHOWABLE: Final = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
 _REPLACEMENT: Final = "\ufffd"
 _SHOWN: Final = 80
+_PIECE: Final = 1 << 16
 
 
 class Source(NamedTuple):
@@ -31,6 +33,42 @@ class Source(NamedTuple):
 
     path: str
     text: str
+
+
+def _packed(text: str) -> bytes:
+    # Bit by bit, not by an encoded copy of a large file.
+    packer = zlib.compressobj(1)
+    pieces = (text[start : start + _PIECE].encode("utf-8", "surrogatepass") for start in range(0, len(text), _PIECE))
+    return b"".join([*map(packer.compress, pieces), packer.flush()])
+
+
+class KeptSources(Mapping[str, Source]):
+    """Files by path, for as long as manifests are used: of valid ones only a later message, or an edit, needs a text.
+
+    So the texts are compressed, to a tenth as a rule, and made again when they are asked for.
+    """
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        """Keeps a compressed copy of each."""
+        self._packed = {path: _packed(text) for path, text in sources}
+
+    def __getitem__(self, path: str) -> Source:
+        """The file at ``path``; raises ``KeyError``."""
+        return Source(path, zlib.decompress(self._packed[path]).decode("utf-8", "surrogatepass"))
+
+    def __contains__(self, path: object) -> bool:
+        """Whether there is a file at ``path``."""
+        return path in self._packed
+
+    def __iter__(self) -> Iterator[str]:
+        """The paths."""
+        return iter(self._packed)
+
+    def __len__(self) -> int:
+        """How many files there are."""
+        return len(self._packed)
 
 
 def lines_of(text: str) -> list[str]:

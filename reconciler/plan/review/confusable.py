@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Final
 
 from reconciler.model import AclBinding, ClusterState, DesiredState, ResourceType
-from reconciler.model.confusables import look_alikes, mixed_scripts
+from reconciler.model.confusables import LookAlikes, mixed_scripts
 from reconciler.model.naming import as_name
 from reconciler.plan.review.callouts import Callout
 
@@ -24,21 +24,37 @@ def confusable(live: ClusterState, desired: DesiredState) -> tuple[Callout, ...]
     brought = _names((one for one in desired.bindings if one not in live.bindings), declared - existing)
     if not brought:
         return ()
-    known = _names(chain(live.bindings, desired.bindings), declared | existing)
+    alikes = {what: LookAlikes(names) for what, names in brought.items()}
+    others = _names((one for one in live.bindings if one not in desired.bindings), declared | existing)
+    undeclared = ((kind, name) for kind, names in others.items() for name in names)
+    for what, name in chain(_named(desired.bindings), undeclared):
+        if what in alikes:
+            alikes[what].see(name)
     found: set[Callout] = set()
     for what, names in brought.items():
         found.update(_mixed(what, names))
-        for alike in look_alikes(known[what]):
+        for alike in alikes[what].sets():
             found.update(_alike(what, name, alike) for name in alike if name in names)
     return tuple(sorted(found))
+
+
+def _named(bindings: Iterable[AclBinding]) -> Iterator[tuple[str, str]]:
+    """Each name with what it names: once for each run of bindings with it, so it may come again."""
+    pattern, principal = None, None
+    for binding in bindings:
+        if binding.pattern is not pattern:
+            pattern = binding.pattern
+            yield pattern.resource_type.noun, pattern.name
+        if binding.entry.principal is not principal:
+            principal = binding.entry.principal
+            yield _PRINCIPAL, principal
 
 
 def _names(bindings: Iterable[AclBinding], topics: Iterable[str]) -> Mapping[str, set[str]]:
     """Names by what they name: principals, and each type of resource."""
     found: dict[str, set[str]] = defaultdict(set)
-    for pattern, entry in bindings:
-        found[_PRINCIPAL].add(entry.principal)
-        found[pattern.resource_type.noun].add(pattern.name)
+    for what, name in _named(bindings):
+        found[what].add(name)
     found[ResourceType.TOPIC.noun].update(topics)
     return {what: names for what, names in found.items() if names}
 

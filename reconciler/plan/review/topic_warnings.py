@@ -15,7 +15,7 @@ from reconciler.model.naming import as_name
 from reconciler.plan.kinds.acl import deleted_bindings
 from reconciler.plan.kinds.topic import AUTO_CREATE, configs_set, deleted_topics, grown_topics, set_between
 from reconciler.plan.overlap import TopicReach
-from reconciler.plan.proposal import Terms, bindings_after
+from reconciler.plan.proposal import Terms, each_binding_after
 from reconciler.plan.step import Step
 
 #: So many names are written out.
@@ -62,7 +62,7 @@ def _orphans(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
     if not deleted:
         return
     left: dict[str, list[str]] = {}
-    for binding in bindings_after(live.bindings, steps):
+    for binding in each_binding_after(live.bindings, steps):
         resource_type, name, pattern_type = binding.pattern
         # A prefix speaks of other topics too, so it is not about this one.
         if resource_type is ResourceType.TOPIC and pattern_type is PatternType.LITERAL and name in deleted:
@@ -87,11 +87,15 @@ def _without_acls(steps: Sequence[Step], live: ClusterState, terms: Terms) -> It
     if not gone or terms.established_default_allow is not False:  # otherwise the change of coverage says it
         return
     reached = TopicReach(gone)
+    staying = [name for name in live.topics.keys() - _deleted(steps) if reached.reaches(name)]
+    if not staying:
+        return
     after = TopicReach(
-        binding.pattern for binding in bindings_after(live.bindings, steps) if binding.entry.permission_type is allow
+        binding.pattern
+        for binding in each_binding_after(live.bindings, steps)
+        if binding.entry.permission_type is allow
     )
-    staying = live.topics.keys() - _deleted(steps)
-    lost = sorted(name for name in staying if reached.reaches(name) and not after.reaches(name))
+    lost = sorted(name for name in staying if not after.reaches(name))
     if lost:
         noun = "topic loses its" if len(lost) == 1 else "topics lose their"
         yield f"{len(lost):,} {noun} last grant, only super users can use what is there: {_names(lost)}"

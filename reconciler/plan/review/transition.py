@@ -54,9 +54,10 @@ def transition(
     if not created and not deleted:
         return None
     established = facts.established_default_allow(default_allow)
-    stated = before = authorizer_of(live, established)
-    # Mostly they are the same, and one authorizer serves for both.
+    stated = before = authorizer_of(live, default_allow)
+    # Both have one index, which takes most of the time and memory, unless a guess was made with the one or the other.
     if established is not default_allow:
-        stated = authorizer_of(live, default_allow)
+        guessed = stated.interpretations.guesses
+        before = authorizer_of(live, established) if guessed else stated.doubting(default_allow=True)
     after, work = before.with_changes(created, deleted), work_for(len(created) + len(deleted))
     return Transition(before, after, tuple(created), tuple(deleted), stated, work)

@@ -70,3 +70,57 @@ def test_they_are_a_mapping_like_any_other() -> None:
     assert next(iter(plain)) in bindings
     assert repr(bindings) == repr(plain)
     assert copy.deepcopy(bindings) == plain
+
+
+def _wanted(principals: str, *rules: str) -> DesiredState:
+    """What documents of one rule each declare."""
+    texts = [TEXT[: TEXT.rindex("---")]]
+    for number, rule in enumerate(rules):
+        texts.append(f"---\napiVersion: reconciler/v1\nkind: Acls\nmetadata: {{name: n{number}}}\nspec:\n")
+        texts.append(f"  principals: [{principals}]\n  rules:\n    - {rule}\n")
+    return desired_state(load([Source("a.yaml", "".join(texts))]), "c", datetime.date(2027, 1, 1))
+
+
+def test_a_rule_for_many_is_asked_by_entry() -> None:
+    many = [f"User:{number}" for number in range(40)]
+    declared = _wanted(", ".join(many), "{allow: READ, topics: [x, y]}").bindings
+    found = [*declared]
+    assert (len(declared), len({*found})) == (80, 80)
+    assert all(one in declared for one in found)
+    one = found[0]
+    assert one._replace(entry=one.entry._replace(principal="User:40")) not in declared
+    assert one._replace(entry=one.entry._replace(host="10.0.0.1")) not in declared
+
+
+def test_a_pattern_of_several_rules_has_the_entries_of_each_for_as_long_as_each() -> None:
+    found = _wanted(
+        "User:a",
+        "{allow: READ, topics: [x, y]}",
+        "{allow: WRITE, topics: x, expires: 2026-03-01}",
+        "{deny: READ, topics: x, expires: 2027-03-01}",
+    )
+    assert [str(binding) for binding in found.bindings] == [
+        "User:a ALLOW READ on TOPIC x",
+        "User:a DENY READ on TOPIC x",
+        "User:a ALLOW READ on TOPIC y",
+    ]
+    assert [declared.expires for declared in found.bindings.values()] == [None, END, None]
+    assert [str(binding) for binding in found.expired] == ["User:a ALLOW WRITE on TOPIC x"]
+    (gone,) = found.expired
+    assert gone not in found.bindings
+    assert found.bindings.get(gone) is None
+
+
+def test_what_a_role_names_itself_ends_with_the_rule_that_uses_it() -> None:
+    role = (
+        "apiVersion: reconciler/v1\nkind: Role\nmetadata: {name: own}\n"
+        "spec: {parameters: [], rules: [{allow: READ, topics: shared}]}\n---\n"
+    )
+    head = TEXT[: TEXT.rindex("---\n") + 4]
+    acls = TEXT[TEXT.rindex("---\n") + 4 : TEXT.rindex("    - {allow: [READ, WRITE]")]
+    source = Source("a.yaml", head + role + acls + "    - {role: own, expires: 2026-03-01}\n")
+    found = desired_state(load([source]), "c", datetime.date(2027, 1, 1))
+    assert (len(found.bindings), [str(binding) for binding in found.expired]) == (
+        0,
+        ["User:a ALLOW READ on TOPIC shared"],
+    )

@@ -319,3 +319,12 @@ def test_the_documents_of_a_cluster_name_its_principals() -> None:
     manifests = load([Source("a.yaml", text), Source("b.yaml", other), Source("c.yaml", CLUSTER)])
     [declared] = declared_acls(manifests, manifests.clusters["c"])
     assert declared.rules[0].principals == ("User:orders",)
+
+
+def test_texts_are_kept_as_they_are() -> None:
+    """Packed in pieces: a character must not fall between two of them."""
+    text = f"# {'ж' * 70_000}\n" + "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {}\n"
+    found = load([Source("b.yaml", text), Source("a.yaml", "# nothing\n")]).sources
+    assert dict(found) == {"a.yaml": Source("a.yaml", "# nothing\n"), "b.yaml": Source("b.yaml", text)}
+    assert list(found) == ["a.yaml", "b.yaml"]
+    assert "c.yaml" not in found

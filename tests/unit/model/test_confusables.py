@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from reconciler.model.confusables import look_alikes, skeleton
+from reconciler.model.confusables import LookAlikes, look_alikes, skeleton
 
 
 def test_every_set_of_names_with_one_skeleton_is_found_once_and_in_order() -> None:
@@ -19,3 +19,10 @@ def test_every_set_of_names_with_one_skeleton_is_found_once_and_in_order() -> No
 
 def test_of_no_names_none_are_alike() -> None:
     assert list(look_alikes([])) == []
+
+
+def test_of_what_is_seen_only_what_looks_like_a_given_name_is_kept() -> None:
+    alikes = LookAlikes(["al", "com", "other"])
+    for name in ("a1", "corn", "al", "corn", "else"):
+        alikes.see(name)
+    assert sorted(alikes.sets()) == [("a1", "al"), ("com", "corn")]

@@ -40,7 +40,7 @@ def _binding(name: str) -> AclBinding:
     return AclBinding(ResourcePattern(ResourceType.TOPIC, name), entry)
 
 
-def test_what_is_declared_and_there_is_one_object(tmp_path: Path) -> None:
+def test_a_pattern_that_is_declared_and_there_is_one_object(tmp_path: Path) -> None:
     (tmp_path / "manifests").mkdir()
     (tmp_path / "manifests" / "all.yaml").write_text(MANIFEST, encoding="utf-8")
     snapshot, live = tmp_path / "s.json", frozenset(map(_binding, ("both", "unwanted")))
@@ -48,9 +48,9 @@ def test_what_is_declared_and_there_is_one_object(tmp_path: Path) -> None:
     options = PlanOptions(as_of=datetime.date(2027, 1, 1), allow_deletes=True)
     found = workflow.plan(str(tmp_path / "manifests"), f"snapshot:{snapshot}", options)
     assert found.live.bindings == live
-    declared = {binding: binding for binding in found.desired.bindings}
+    declared = {binding: binding.pattern for binding in found.desired.bindings}
     (both,) = (binding for binding in found.live.bindings if binding.pattern.name == "both")
-    assert both is declared[both]
+    assert both.pattern is declared[both]
     assert [step.change.before or step.change.after for step in found.plan.steps] == [
         _binding("missing"),
         _binding("unwanted"),

@@ -149,11 +149,14 @@ def case(state: LintState) -> Iterator[LintFinding]:
 def _respelt(state: LintState) -> Iterator[tuple[str, dict[str, AclBinding]]]:
     """The spellings of each name that has several, with a binding each; a resource type, or nothing for principals."""
     for what, used in state.names.items():
-        first, others = dict[str, str](), dict[str, list[str]]()
+        # Only those that are not all lower case: mostly there is none, of as many as a million names.
+        others: dict[str, list[str]] = {}
         for text in used:
-            folded = text.casefold()
-            if first.setdefault(folded, text) != text:
+            if (folded := text.casefold()) != text:
                 others.setdefault(folded, []).append(text)
         for folded, more in others.items():
+            spellings = [folded, *more] if folded in used else more
+            if len(spellings) < 2:
+                continue
             kind = "" if what == PRINCIPAL else what.upper().replace(" ", "_")
-            yield kind, {text: used[text] for text in (first[folded], *more)}
+            yield kind, {text: used[text] for text in spellings}

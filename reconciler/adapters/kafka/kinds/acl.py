@@ -34,8 +34,7 @@ def read(session: ReadSession, state: ClusterState) -> ClusterState:
     """The listing, once it is complete and checked."""
     if session.listing is None:
         return state
-    listed = session.listing.result(session.request.known)
-    found = checked_listing(session.connection, session.handshake, listed)
+    found = checked_listing(session.connection, session.handshake, session.listing.result(session.request.known))
     listing = found.listing
     return replace(
         state,

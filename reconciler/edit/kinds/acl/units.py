@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import field
+from itertools import product
 from typing import Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.edit.layout import TextSpan
 from reconciler.edit.pages import Book, Page
 from reconciler.manifest import AclsDeclaration, TopicsDeclaration
-from reconciler.manifest.parts.grants import EntryTable, grants
+from reconciler.manifest.parts.grants import entries_of, grants
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
 from reconciler.model import (
     AclBinding,
@@ -59,10 +60,9 @@ def declared_units(book: Book, page: Page, gone: Mapping[str, AbstractSet[AclBin
 
 
 def _bindings(book: Book, cluster: str, rule: RuleDeclaration) -> Iterator[tuple[AclBinding, tuple[int, int]]]:
-    for grant in grants(rule, book.roles(cluster), EntryTable()):
-        for pattern, declaration in grant.patterns:
-            for entry in grant.entries:
-                yield AclBinding(pattern, entry), _place(declaration.origin)
+    for grant in grants(rule, book.roles(cluster)):
+        for (pattern, declaration), entry in product(grant.declared(), entries_of(grant)):
+            yield AclBinding(pattern, entry), _place(declaration.origin)
 
 
 def _place(origin: tuple[str, int, int]) -> tuple[int, int]:

@@ -1,13 +1,19 @@
 """``owner`` and ``grants`` of topics: a shorthand that expands to the rules that ``Acls`` would hold."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reconciler.manifest.parts.declared_patterns import DeclaredPatterns
 from reconciler.manifest.parts.principals import principal_problem
 from reconciler.manifest.parts.resources import PatternTable
-from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration, checked_texts, declare_principals, declare_rule
+from reconciler.manifest.parts.rules import (
+    EVERY_HOST,
+    RoleUse,
+    RuleDeclaration,
+    checked_texts,
+    declare_principals,
+    declare_rule,
+)
 from reconciler.manifest.reader.findings import Findings
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from reconciler.model import WILDCARD, Declaration, ResourcePattern, ResourceType
@@ -32,7 +38,7 @@ class TopicAccessRules(NamedTuple):
         pattern = ResourcePattern(ResourceType.TOPIC, name)
         for rule in (*((self.owner,) if self.owner else ()), *self.grants):
             named = [names.renamed(pattern) if names.kind is ResourceType.TOPIC else names for names in rule.named]
-            yield replace(rule, named=tuple(named))
+            yield RuleDeclaration.of(rule.action, rule.principals, rule.hosts, named, rule.terms)
 
     def over(self, defaults: "TopicAccessRules") -> "TopicAccessRules":
         """With what the defaults grant; an owner of its own replaces theirs."""
@@ -54,7 +60,7 @@ def _owner(node: Node | None, findings: Findings) -> RuleDeclaration | None:
         return None
     declaration = Declaration(findings.origin(node))
     named = DeclaredPatterns.at(ResourceType.TOPIC, [_ANY_TOPIC], declaration)
-    return RuleDeclaration(RoleUse(OWNER_ROLE, declaration), principals, (WILDCARD,), (named,))
+    return RuleDeclaration.of(RoleUse(OWNER_ROLE, declaration), principals, EVERY_HOST, [named], declaration)
 
 
 def _grants(
