@@ -30,6 +30,7 @@ _CANCELLED: Final = "brokers do not move it any more: somebody has cancelled it"
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 10.0
 _GOES_ON: Final = "brokers accepted it and go on with it: apply the same plan again to wait for it"
+_PERHAPS: Final = "whether brokers go on with it is not known: apply the same plan again to see"
 _NOT_BEGUN: Final = "what had begun is moved, and the rest has not begun: apply the same plan again to go on"
 
 
@@ -43,7 +44,7 @@ def unchanged(run: Run, batch: Sequence[Step]) -> list[Step]:
     live, ready, settled = read(run), [], []
     for step in batch:
         found = step.observed(live)
-        if found.state is StepState.PENDING:
+        if found.state in (StepState.PENDING, StepState.UNREADABLE):  # what hides, :func:`move` waits for
             ready.append(step)
         elif found.state is StepState.DONE:
             settled.append(StepOutcome(step, Outcome.ALREADY))
@@ -66,6 +67,8 @@ def move(run: Run, step: Step) -> StepOutcome:
         found = step.observed(live)
         if found.state is StepState.DONE:
             return StepOutcome(step, Outcome.DONE)
+        if found.state is StepState.UNREADABLE:
+            return StepOutcome(step, Outcome.UNKNOWN, "unreadable", f"{found.subject}: {found.found}; {_PERHAPS}")
         if found.state is not StepState.PENDING:
             message = f"{found.subject}: expected {found.expected}, found {found.found}"
             return StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message)
@@ -84,7 +87,7 @@ def move(run: Run, step: Step) -> StepOutcome:
 
 
 def _settled(run: Run, step: Step) -> ClusterState:
-    """The cluster once every replica of what is to move is in sync, or after ``STALLED_SECONDS``.
+    """The cluster once every replica of what is to move is seen and in sync, or after ``STALLED_SECONDS``.
 
     Between two batches a broker may restart: nothing more begins meanwhile.
     """
@@ -92,10 +95,12 @@ def _settled(run: Run, step: Step) -> ClusterState:
     for _ in polls(run.environment.clock, STALLED_SECONDS):
         live = read(run)
         found = step.observed(live)
-        if not lacks_replicas(found) or run.environment.interrupted():
+        hidden = found.state is StepState.UNREADABLE
+        if not (lacks_replicas(found) or hidden) or run.environment.interrupted():
             break
         if not told:
-            run.environment.progress.note(f"{describe(step.change)}: waiting, {found.found} in sync")
+            why = found.found if hidden else f"{found.found} in sync"
+            run.environment.progress.note(f"{describe(step.change)}: waiting, {why}")
             told = True
         run.lease_guard.renew()
     return live
@@ -136,19 +141,22 @@ def _await_batch(run: Run, step: Step, part: Step) -> StepOutcome | None:
 def _look(run: Run, step: Step, part: Step) -> tuple[str, Left | None, Observed | None]:
     """What is left of a step, in words and as numbers, and what is found of the batch.
 
-    A reading that fails tells nothing.
+    A reading that fails, or does not show where the replicas are, tells nothing.
     """
     try:
         live = read(run)
     except StoppedError as error:
         return f"waiting; {error}", None, None
+    found = part.observed(live)
+    if found.state is StepState.UNREADABLE:
+        return f"waiting; {found.subject}: {found.found}", None, None
     left = kind_of(step.change).left(step.change, live)
     if left is None:
-        return "", None, part.observed(live)
+        return "", None, found
     waiting = f", of which {left.waiting:,} wait" if left.waiting else ""
     count = left.moving + left.waiting
     words = f"{describe(step.change)}: {count:,} partitions left{waiting}, {_amount(left.copied)} to copy"
-    return words, left, part.observed(live)
+    return words, left, found
 
 
 def _amount(size: int) -> str:

@@ -278,3 +278,37 @@ def test_while_the_cluster_cannot_be_read_nobody_knows_how_much_is_left() -> Non
     assert waiting
     assert set(waiting) == {0}
     assert MIB in told.bytes_left
+
+
+class Hidden(SlowMoves):
+    """After the move has begun, ``hidden`` readings do not show where its replicas are; ``None``: none does."""
+
+    def __init__(self, *topics: Topic, hidden: int | None, readings: int | None = 3) -> None:
+        super().__init__(*topics, readings=readings)
+        self.hidden = hidden
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        found = super().read(request)
+        if not self.sent or not request.layout or self.hidden == 0:
+            return found
+        self.hidden = None if self.hidden is None else self.hidden - 1
+        return replace(found, layout=None, layout_gap="not authorized")
+
+
+def test_a_reading_without_the_replicas_of_a_move_tells_nothing() -> None:
+    cluster, told = Hidden(topic("t", (1,)), hidden=2), Told()
+    made = plan(cluster, wish(topic("t", (2,))))
+    result, _ = apply(made, cluster, told)
+    assert outcomes(result) == [(Outcome.DONE, "")]
+    assert cluster.sent == ["t"]
+    assert any(note.startswith("waiting; ") for note in told.notes)
+
+
+def test_of_a_move_that_nobody_may_see_any_more_nobody_knows_the_end() -> None:
+    cluster, told = Hidden(topic("t", (1,)), hidden=None), Told()
+    made = plan(cluster, wish(topic("t", (2,))))
+    result, clock = apply(made, cluster, told)
+    ((outcome, code),) = outcomes(result)
+    assert (outcome, code) == (Outcome.UNKNOWN, "stalled")
+    assert clock.seconds >= STALLED_SECONDS
+    assert "apply the same plan again" in result.outcomes[0].message
