@@ -86,7 +86,7 @@ def test_names_of_a_plan(transition: Transition) -> None:
 
 def _recreated(change: Any) -> Any:
     """The same change of topics that were created anew, or are another cluster's."""
-    sides = {side: getattr(change, side, None) for side in ("before", "after")}
+    sides: dict[str, Any] = {side: getattr(change, side, None) for side in ("before", "after")}
     with_ids = {side: value for side, value in sides.items() if getattr(value, "topic_id", None) is not None}
     return replace(change, **{side: replace(value, topic_id="another") for side, value in with_ids.items()})
 
