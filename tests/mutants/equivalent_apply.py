@@ -74,8 +74,8 @@ EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
     (
         "reconciler/apply/moving.py",
         "_look",
-        "if left is None: return ('', None, part.observed(live))",
-        "if False: return ('', None, part.observed(live))",
+        "if left is None: return ('', None, found)",
+        "if False: return ('', None, found)",
     ): "for the type checker: what goes on in brokers is read with its layout, or the reading fails",
     (
         _BRIDGES,

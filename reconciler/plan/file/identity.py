@@ -101,7 +101,7 @@ class PlanDigest:
         sides = {side: self._without_id(step[side]) for side in ("before", "after")}
         facts = {name: value for name, value in step.items() if name not in sides}
         if sides != {side: step[side] for side in sides}:
-            del facts["id"]  # a digest of the sides, topic ids and all
+            self._topics.append(facts.pop("id"))  # a digest of the sides, topic ids and all
         return canonical({**_files_alone(facts), **sides})
 
     def _without_id(self, side: dict[str, Any] | None) -> dict[str, Any] | None:
