@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Test processes side by side, each with brokers of its own: they wait more than they work.
-WORKERS ?= 5
+WORKERS ?= 4
 
 # Which of the tests that need Go: `COMPAT="compat and not long"` leaves those out whose judges take minutes to build.
 COMPAT ?= compat
