@@ -157,12 +157,8 @@ def apply_plan(
         raise UnvouchedPlanError("a break-glass plan needs signatures or its id: no manifest vouches for it")
     named = check_ids(plan, options.require_id, *filter(None, [digest]))
     check_age(plan, options.max_age, now())
-    with open_declared(
-        path, cluster or plan.terms.cluster, connection, attendant.tell, options.guardrails, lists=True
-    ) as (
-        manifests,
-        target,
-    ):
+    where = cluster or plan.terms.cluster
+    with open_declared(path, where, connection, attendant.tell, options.guardrails, lists=True) as (manifests, target):
         check_guardrails(plan, manifests)
         live = target.read(_reading(plan, target))
         checks, wanted = Checks(), None
