@@ -85,7 +85,7 @@ def _is_of_one_cluster(document: dict[str, Any], place: Path) -> bool:
     """Whether only the plan id binds it: topic ids, and the ids of steps that are digests of those, too."""
     if place[0] == "steps" and place[-1] == "id":
         step = document["steps"][place[1]]
-        return any("topicId" in (step[side] or ()) for side in ("before", "after"))
+        return any((step[side] or {}).get("topicId") is not None for side in ("before", "after"))
     return place[0] in ONE_CLUSTER or "topicId" in place
 
 

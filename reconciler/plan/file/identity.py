@@ -100,7 +100,7 @@ class PlanDigest:
         # Few steps have a topic id; and a config may be called ``origin``, whose value is bound to the last character.
         sides = {side: self._without_id(step[side]) for side in ("before", "after")}
         facts = {name: value for name, value in step.items() if name not in sides}
-        if sides != {side: step[side] for side in sides}:
+        if any((step[side] or {}).get("topicId") is not None for side in sides):
             self._topics.append(facts.pop("id"))  # a digest of the sides, topic ids and all
         return canonical({**_files_alone(facts), **sides})
 
