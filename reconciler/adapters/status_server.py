@@ -1,20 +1,33 @@
 """A small HTTP server for what a long-running process shows of itself: metrics, health, pages. Answers GET and POST.
 
 It has no TLS and no login: it listens on loopback, unless an operator puts something in front of it.
+
+Everything that a stranger sends is bounded: connections, and with them threads and descriptors; the time of a request,
+headers and answer together; its bytes; and the lines that it makes this process write.
 """
 
 import ipaddress
+import resource
 import socket
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Final, Protocol
+from io import BufferedReader, RawIOBase
+from typing import Any, Final, Protocol
 
 from reconciler.dataclass import dataclass
 
-#: Seconds in which a client has to have sent its request.
-_SECONDS: Final = 10
+#: Connections at a time. One more closes the oldest, so that a probe of /healthz gets through a crowd of slow clients.
+MOST_CONNECTIONS: Final = 32
+#: Seconds from the connection to the end of the answer: a client that is not through by then is cut off.
+SECONDS: Final = 20.0
+#: Bytes of a request line and its headers. No body is read.
+_MOST_BYTES: Final = 32_768
+#: Seconds between two lines about errors of our own.
+_QUIET: Final = 60.0
 #: A page shows access to whoever is asked by a browser: nothing may frame or keep it.
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -44,15 +57,102 @@ class StatusPages(Protocol):
         ...
 
 
+class _BoundedReader(RawIOBase):
+    """What a client sends, up to ``_MOST_BYTES``: after them it looks like its end."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._left = connection, _MOST_BYTES
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)[: self._left]
+        count = self._connection.recv_into(view) if view else 0
+        self._left -= count
+        return count
+
+
+class _BoundedServer(ThreadingHTTPServer):
+    """Threads and descriptors for so many connections, each for so long."""
+
+    daemon_threads = True
+    request_queue_size = 128
+    #: A thread that is cut off ends by itself; the end of the server does not wait for it.
+    block_on_close = False
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], say: Callable[[str], None]):
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self._open: dict[socket.socket, float] = {}
+        self._lock = threading.Lock()
+        self._say, self._quiet_until = say, 0.0
+        # Rounds need descriptors for manifests, brokers and logs: under a low limit, pages get an eighth.
+        self._most = max(1, min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 16))
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """A thread for it, unless connections that were cut off still have all threads."""
+        with self._lock:
+            if len(self._open) >= self._most:
+                _cut_off(min(self._open, key=self._open.__getitem__))
+            full = len(self._open) >= 2 * self._most
+            if not full:
+                self._open[request] = time.monotonic()
+        if full:
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except RuntimeError:  # no thread is left on this machine
+            self.shutdown_request(request)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection, however it ended."""
+        with self._lock:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Cut off those whose time is over; called twice a second."""
+        with self._lock:
+            late = [one for one, began in self._open.items() if time.monotonic() - began > SECONDS]
+            for one in late:
+                _cut_off(one)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes early is no news; an error of ours is a line, and no more than one a minute."""
+        error = sys.exc_info()[1]
+        if isinstance(error, OSError) or time.monotonic() < self._quiet_until:
+            return
+        self._quiet_until = time.monotonic() + _QUIET
+        self._say(f"a page could not be shown: {type(error).__name__}")
+
+
+def _cut_off(connection: socket.socket) -> None:
+    """Whoever waits for it sees its end, closes it, and with that gives its descriptor back."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
 @contextmanager
-def status_server(host: str, port: int, pages: StatusPages) -> Iterator[str]:
-    """Serve ``pages`` until the context ends; yields the address. Raises ``OSError`` where it cannot listen."""
+def status_server(
+    host: str, port: int, pages: StatusPages, say: Callable[[str], None] = lambda _: None
+) -> Iterator[str]:
+    """Serve ``pages`` until the context ends; yields the address. Raises ``OSError`` where it cannot listen.
+
+    ``say`` gets a line, rarely, about an error in ``pages``.
+    """
     loopback = _is_loopback(host)
 
     class Handler(BaseHTTPRequestHandler):
-        timeout = _SECONDS
+        timeout = SECONDS
         server_version = "reconciler"
         sys_version = ""
+
+        def setup(self) -> None:
+            super().setup()
+            self.rfile.close()
+            self.rfile = BufferedReader(_BoundedReader(self.connection))
 
         def do_GET(self) -> None:
             self._answer("GET")
@@ -84,11 +184,7 @@ def status_server(host: str, port: int, pages: StatusPages) -> Iterator[str]:
         def log_message(self, *_arguments: object) -> None:
             """Nothing: scrapes every few seconds would drown what the server has to say."""
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-
-    with Server((host, port), Handler) as server:
+    with _BoundedServer((host, port), Handler, say) as server:
         thread = threading.Thread(target=server.serve_forever, name="status", daemon=True)
         thread.start()
         try:

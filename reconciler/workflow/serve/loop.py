@@ -20,6 +20,9 @@ _FIRST_RETRY: Final = 5.0
 _CLOCK_SET: Final = 60.0
 #: Nobody waits for less: a clock that is a little early must not make a round too soon for what it is to see.
 _SHORTEST: Final = 0.2
+#: Seconds from the beginning of a round to the next that somebody wants sooner: calls of the webhook, however many,
+#: must not keep brokers busy.
+_SOONEST: Final = 5.0
 
 
 @dataclass(slots=True)
@@ -62,6 +65,7 @@ class ServeLoop:
         failures, again = 0, False
         while not stopped():
             wake.clear()
+            began = self.clock.monotonic()
             doubt = watch.doubt(now())
             found = []
             for one in self.options:
@@ -76,7 +80,9 @@ class ServeLoop:
             # What a round did is in no reading yet: look again, so that pages and metrics show how it ended. Once, for
             # another tool may put back what goes, again and again.
             again = not again and any(_acted(one) for one in found)
-            wake.wait(_SHORTEST if again else self._pause(found, failures))
+            if wake.wait(_SHORTEST if again else self._pause(found, failures)):
+                while not stopped() and self.clock.monotonic() < began + _SOONEST:
+                    self.clock.sleep(_SHORTEST)
 
     def _pause(self, found: Sequence[Round], failures: int) -> float:
         """Seconds to the next round: the interval, or sooner where access ends, or where something failed."""

@@ -2,6 +2,7 @@
 
 import datetime
 import threading
+from dataclasses import field
 from typing import Final
 from urllib.parse import unquote
 
@@ -27,6 +28,8 @@ class ServePages:
     history: RoundHistory
     wake: threading.Event
     most: datetime.timedelta
+    #: However many ask at a time, one page is made at a time, so that rounds get their share of this process.
+    making: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, method: str, path: str) -> StatusAnswer:
         """See :class:`StatusPages`. The webhook needs no secret: all that it does is to look sooner."""
@@ -44,7 +47,8 @@ class ServePages:
             case "/metrics":
                 return StatusAnswer(200, "text/plain; version=0.0.4", self.history.metrics())
             case "/":
-                return _page(rounds_page(self.history, __version__, now(), self._late()))
+                with self.making:
+                    return _page(rounds_page(self.history, __version__, now(), self._late()))
             case _ if path.startswith(_CLUSTERS):
                 return self._cluster(unquote(path.removeprefix(_CLUSTERS)))
         return _NOT_FOUND
@@ -53,7 +57,8 @@ class ServePages:
         read = self.history.read.get(name)
         if read is None:
             return _NOT_FOUND
-        return _page(page(self.history.report([name]), __version__, read.began))
+        with self.making:
+            return _page(page(self.history.report([name]), __version__, read.began))
 
     def _late(self) -> tuple[str, ...]:
         return self.history.late(now(), self.most)
