@@ -140,7 +140,7 @@ class Book:
 
     def owners(self, clusters: Iterable[str]) -> list[OwnerDeclaration]:
         """What Ownership says of teams, on any of the clusters."""
-        found = (owner for name in clusters for owner in ownership(self.manifests, name, datetime.date.max)[0])
+        found = (owner for name in clusters for owner in ownership(self.manifests, name)[0])
         return list(dict.fromkeys(found))
 
 

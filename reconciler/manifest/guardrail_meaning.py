@@ -59,6 +59,7 @@ MORE: Final[Mapping[str, Mapping[str, Meaning]]] = {
     "Ownership": {
         "spec.owners.files": Meaning.LOOSER,
         "spec.owners.consents": Meaning.LOOSER,
+        "spec.owners.denyAny": Meaning.LOOSER,
         "spec.consents": Meaning.LOOSER,
         "spec.clusters": Meaning.LOOSER,
     },

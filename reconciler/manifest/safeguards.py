@@ -88,27 +88,26 @@ def coverage_notices(manifests: Manifests, cluster_name: str) -> tuple[Guardrail
 
 
 def ownership(
-    manifests: Manifests, cluster_name: str, as_of: datetime.date
+    manifests: Manifests, cluster_name: str
 ) -> tuple[tuple[OwnerDeclaration, ...], tuple[ConsentDeclaration, ...]]:
-    """The owners, and the consents that count on that day, for a declared cluster; raises :class:`ManifestError`."""
-    return _ownership(_documents(manifests, cluster_name, "Ownership"), as_of)
+    """The owners, and the consents whenever they end, for a declared cluster; raises :class:`ManifestError`."""
+    return _ownership(_documents(manifests, cluster_name, "Ownership"))
 
 
 def guardrail_ownership(
-    manifests: Manifests, cluster_name: str, as_of: datetime.date
+    manifests: Manifests, cluster_name: str
 ) -> tuple[tuple[OwnerDeclaration, ...], tuple[ConsentDeclaration, ...]]:
     """The same of the guardrails: rules of their own, to which an owner or a consent of the manifests adds nothing."""
-    return _ownership(guardrail_documents(manifests, cluster_name), as_of)
+    return _ownership(guardrail_documents(manifests, cluster_name))
 
 
 def _ownership(
-    documents: Iterable[Declared], as_of: datetime.date
+    documents: Iterable[Declared],
 ) -> tuple[tuple[OwnerDeclaration, ...], tuple[ConsentDeclaration, ...]]:
     found = [item for item in documents if isinstance(item, OwnershipDeclaration)]
     owners = (owner for item in found for owner in item.owners)
     consents = (consent for item in found for consent in item.consents)
-    standing = (consent for consent in consents if consent.expires is None or not consent.expires.over(as_of))
-    return tuple(sorted(owners, key=_place)), tuple(sorted(standing, key=_place))
+    return tuple(sorted(owners, key=_place)), tuple(sorted(consents, key=_place))
 
 
 def owned_topics(manifests: Manifests, cluster_name: str) -> tuple[OwnedTopics, ...]:

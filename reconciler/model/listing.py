@@ -55,6 +55,11 @@ class ListedItem(Protocol):
         """What it sets, by name; a change sets and removes some of them, and the others stay."""
         ...
 
+    @property
+    def is_disabled(self) -> bool:
+        """Whether all that it does is to keep somebody from logging in, as a DENY would."""
+        ...
+
     def with_values(self, values: Mapping[str, Any]) -> "ListedItem":
         """The same resource with other values."""
         ...

@@ -23,6 +23,8 @@ class BreachKind(StrEnum):
     OWNERS = "owners"
     #: A team's file that declares something about everybody, such as a default quota.
     SHARED = "shared"
+    #: A team's file that declares what no team owns, and only a file of no team may declare.
+    UNOWNED = "unowned"
     #: A team's file that sets the variables of files that are not the team's.
     VARIABLES = "variables"
     #: A team's file that calls topics its own which the rules do not give it.
@@ -33,11 +35,11 @@ class BreachKind(StrEnum):
 class Breach:
     """One breach: ``teams`` are those of the file, ``owners`` those that own the resource (none if nobody does).
 
-    ``subject`` is what a SHARED one declares. ``pattern``, ``permission`` and ``operations`` are set for RESOURCE,
-    ``pattern`` for TOPIC and CLAIM, ``principal`` for PRINCIPAL. ``strangers`` are the principals of a RESOURCE that
-    ``teams`` do not own, ``consent`` is the place of one that names the operation and covers neither them nor the
-    permission. With ``role`` the file is that of a ``Role`` document's rule, which ``origin`` uses. ``rule`` is the
-    item of Ownership that says so, where it is one of the guardrails.
+    ``subject`` is what a SHARED or UNOWNED one declares. ``pattern``, ``permission`` and ``operations`` are set for
+    RESOURCE, ``pattern`` for TOPIC, GROUP and CLAIM, ``principal`` for PRINCIPAL. ``strangers`` are the principals of a
+    RESOURCE that ``teams`` do not own, ``consent`` is the place of one that names the operation and covers neither them
+    nor the permission. With ``role`` the file is that of a ``Role`` document's rule, which ``origin`` uses. ``rule`` is
+    the item of Ownership that says so, where it is one of the guardrails.
     """
 
     origin: Origin

@@ -8,6 +8,7 @@ from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
+    Expiry,
     NameSelector,
     Origin,
     PatternType,
@@ -21,13 +22,17 @@ _Texts = dict[tuple[ResourceType, str], set[str]]
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """One item of an Ownership document; a team may have several. ``files`` are paths, not globs."""
+    """One item of an Ownership document; a team may have several. ``files`` are paths, not globs.
+
+    ``deny_any``: the team's files may DENY anything to anybody, and disable any SCRAM user; it owns nothing by that.
+    """
 
     team: str
     origin: Origin
     files: frozenset[str] = frozenset()
     principals: NameSelector | None = None
     patterns: tuple[ResourcePattern, ...] = ()
+    deny_any: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class OwnerConsent:
     reason: str | None = None
     permissions: frozenset[AclPermissionType] = frozenset({AclPermissionType.ALLOW})
     principals: NameSelector | None = None
+    expires: Expiry | None = None
 
     def names(self, pattern: ResourcePattern, operation: AclOperation) -> bool:
         """Whether the consent includes the whole pattern and the operation; ``ALL`` includes every operation."""

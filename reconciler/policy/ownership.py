@@ -1,31 +1,38 @@
 """Which file may name which principals, topics and other resources; reports breaches with the owner.
 
-A file may name what its teams own and what has no owner. CLUSTER is an exception and always needs an owner or a
-consent: ALTER on it permits to change every ACL. DENY is another: on what nobody owns it can cut off everybody, so it
-needs a file of no team. A file of no team may name only what has no owner, so a misspelled glob removes rights and
-never adds any.
+A file may name what its teams own. Of what nobody owns, :mod:`reconciler.policy.laws` says for each kind whether a
+team's file may declare it. CLUSTER is an exception and always needs an owner or a consent: ALTER on it permits to
+change every ACL. A file of no team may name only what has no owner, so a misspelled glob removes rights and never adds
+any.
+
+An item that has expired is judged as before its end: it is wanted no longer, and somebody still wrote it.
 
 A binding that a ``Role`` document contributes is held against the file of the role too: whoever edits the role decides
 what everybody who uses it declares.
 """
 
+import datetime
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 from reconciler.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
     Declaration,
+    DesiredItem,
     DesiredState,
+    Expiry,
     Origin,
     ResourcePattern,
     ResourceType,
 )
 from reconciler.policy.breach import Breach, BreachKind, breach_order
+from reconciler.policy.laws import ACL, LAWS, TOPIC, DeclaredBy, Ends, Goes, Law, Unowned
 from reconciler.policy.owners import (
     OwnedPatterns,
     Owner,
@@ -70,9 +77,11 @@ class Ownership:
     """
 
     __slots__ = (
+        "_as_of",
         "_claims",
         "_consents",
         "_counting",
+        "_denying",
         "_files",
         "_guardrails",
         "_holdings",
@@ -86,19 +95,23 @@ class Ownership:
         owners: Iterable[Owner],
         consents: Iterable[OwnerConsent] = (),
         *,
+        as_of: datetime.date = datetime.date.min,
         guardrails: bool = False,
         variables: tuple[Origin, Collection[str]] | None = None,
         claims: Collection[tuple[ResourcePattern, Origin]] = (),
     ) -> None:
         """Without owners everything is permitted.
 
+        ``as_of``: a consent that is over by then covers only what ended no later than the consent did.
         ``variables``: the place that sets them, the files that use them. ``claims``: what files call their own.
         """
+        self._as_of = as_of
         self._claims = claims
         self._variables = variables
         self._owners = tuple(owners)
         self._consents = tuple(consents)
         self._guardrails = guardrails
+        self._denying = frozenset(owner.team for owner in self._owners if owner.deny_any)
         self._files = teams_by_file(self._owners)
         self._holdings = OwnedPatterns(self._owners)
         self._counting = effective_consents(self._consents, self._files)
@@ -126,34 +139,39 @@ class Ownership:
             consent
             for binding, declared in desired.bindings.items()
             for place in _places(declared)
-            for consent in self._consents_for(place.file, binding)
+            for consent in self._consents_for(place.file, binding, None)
         }
         return tuple(sorted(found, key=lambda consent: consent.origin))
 
     def _teams(self, file: str) -> frozenset[str]:
         return self._files.get(file, frozenset())
 
-    def _judged(self, desired: DesiredState) -> Iterator[tuple[AclBinding, _Place]]:
-        """Every binding with each place that has a say in it.
+    def _judged(self, desired: DesiredState) -> Iterator[tuple[AclBinding, _Place, Expiry | None]]:
+        """Every binding with each place that has a say in it, and its end if that is over.
 
         A role in a file of no team is everybody's: those who may edit such files may edit the rules of ownership too.
         """
-        for binding, declared in desired.bindings.items():
+        over = desired.expired.items() if ACL.ends is Ends.JUDGED else ()
+        ended = ((binding, declared, declared.expires) for binding, declared in over)
+        standing = ((binding, declared, None) for binding, declared in desired.bindings.items())
+        for binding, declared, end in chain(standing, ended):
             for place in _places(declared):
                 if place.role is None or self._teams(place.file):
-                    yield binding, place
+                    yield binding, place, end
 
     def _of_bindings(self, desired: DesiredState) -> Iterator[Breach]:
         uses: dict[_Use, list[AclBinding]] = defaultdict(list)
         by_principal: dict[tuple[str, bool, str], _Place] = {}
         free: dict[tuple[str, ResourcePattern, AclPermissionType], bool] = {}
-        for binding, place in self._judged(desired):
+        for binding, place, end in self._judged(desired):
             pattern, entry = binding
+            if entry.permission_type is AclPermissionType.DENY and self._may_deny(place.file):
+                continue
             # One rule expands to many bindings with the same pattern.
             key = (place.file, pattern, entry.permission_type)
             if key not in free:
                 free[key] = self._is_free(*key)
-            if not free[key] and not any(self._consents_for(place.file, binding)):
+            if not free[key] and not any(self._consents_for(place.file, binding, end)):
                 near = self._near_consent(place.file, binding)
                 uses[_Use(place, pattern, entry.permission_type, near)].append(binding)
             named = (place.file, place.role is not None, entry.principal)
@@ -171,16 +189,35 @@ class Ownership:
         teams = self._teams(file)
         if self._holdings.whole(pattern) & teams:
             return True
-        if pattern.resource_type is ResourceType.CLUSTER or (teams and permission is AclPermissionType.DENY):
+        takes = permission is AclPermissionType.DENY
+        if pattern.resource_type is ResourceType.CLUSTER or not self._may_declare_unowned(file, ACL, takes=takes):
             return False
         # A prefix or * must not touch a name of another team, not even one that does not exist yet.
         return not self._holdings.touched(pattern) - teams
 
-    def _consents_for(self, file: str, binding: AclBinding) -> Iterator[OwnerConsent]:
-        """The consents by which ``file`` may name what its teams do not own."""
+    def _may_declare_unowned(self, file: str, law: Law, *, takes: bool) -> bool:
+        """Whether a file may declare an item of this kind that nobody owns; ``takes``: it takes something away."""
+        match law.unowned:
+            case Unowned.ADDITIONS:
+                return not takes or not self._teams(file)
+            case Unowned.NO_TEAM:
+                return not self._teams(file)
+
+    def _may_deny(self, file: str) -> bool:
+        """Whether a file is one of a team that may deny whatever there is."""
+        return not self._denying.isdisjoint(self._teams(file))
+
+    def _consents_for(self, file: str, binding: AclBinding, end: Expiry | None) -> Iterator[OwnerConsent]:
+        """The consents by which ``file`` may name what its teams do not own; ``end``: when the binding expired."""
         for consent in self._consents_about(file, binding.pattern):
-            if consent.covers(binding, self._owners_of):
+            if self._stands(consent, end) and consent.covers(binding, self._owners_of):
                 yield consent
+
+    def _stands(self, consent: OwnerConsent, end: Expiry | None) -> bool:
+        """Whether a consent counts now or, for what has expired, counted until then."""
+        if consent.expires is None:
+            return True
+        return not consent.expires.over(self._as_of) if end is None else consent.expires.end >= end.end
 
     def _consents_about(self, file: str, pattern: ResourcePattern) -> Iterator[OwnerConsent]:
         if not self._counting:
@@ -192,7 +229,8 @@ class Ownership:
     def _near_consent(self, file: str, binding: AclBinding) -> Origin | None:
         """One that names the operation, but not this principal or permission: what its author will think of."""
         about = self._consents_about(file, binding.pattern)
-        return min((one.origin for one in about if one.names(binding.pattern, binding.entry.operation)), default=None)
+        near = (one for one in about if one.names(binding.pattern, binding.entry.operation))
+        return min((one.origin for one in near if self._stands(one, None)), default=None)
 
     def _resource_breach(self, use: _Use, bindings: Iterable[AclBinding]) -> Breach:
         entries = [binding.entry for binding in bindings]
@@ -213,29 +251,49 @@ class Ownership:
     def _of_topics(self, desired: DesiredState) -> Iterator[Breach]:
         for name, wanted in desired.topics.items():
             pattern = ResourcePattern(ResourceType.TOPIC, name)
-            owners = self._holdings.whole(pattern)
-            if owners and not owners & self._teams(wanted.origin.file):
-                yield self._breach(_Place(wanted.origin), BreachKind.TOPIC, owners, pattern=pattern)
+            subject = f"{'deletion of ' if wanted.absent else ''}topic {name}"
+            yield from self._of_name(TOPIC, wanted.origin, pattern, subject, takes=wanted.absent)
 
     def _of_listed(self, desired: DesiredState) -> Iterator[Breach]:
-        """What is about a named resource is its owner's, as a topic is; a quota is its user's.
+        """Each item by the law of its kind, whether it stands, has expired, or is to be absent or disabled."""
+        for kind, items in desired.listed.items():
+            law = LAWS[kind]
+            for wish in items.values():
+                if (wish.expired and law.ends is Ends.NEVER) or self._only_disables(law, wish):
+                    continue
+                item, origin = wish.item, wish.declaration.origin
+                if law.declared_by is DeclaredBy.NAME:
+                    yield from self._of_name(law, origin, item.place, item.subject, takes=wish.goes)
+                else:
+                    yield from self._of_principal(law, origin, item.principal, item.subject, takes=wish.goes)
 
-        A quota without a named user, as a default is, can slow down everybody, as a DENY can.
-        """
-        wanted = (one for items in desired.listed.values() for one in items.values() if not one.expired)
-        for one in wanted:
-            origin, principal, place = one.declaration.origin, one.item.principal, one.item.place
-            if place is not None:
-                holders = self._holdings.whole(place)
-                if holders and not holders & self._teams(origin.file):
-                    kind = BreachKind(place.resource_type.name.lower())
-                    yield self._breach(_Place(origin), kind, holders, pattern=place)
-                continue
-            owners = self._owners_of(principal) if principal else frozenset[str]()
-            if not principal and self._teams(origin.file):
-                yield replace(self._breach(_Place(origin), BreachKind.SHARED, ()), subject=one.item.subject)
-            elif owners and not owners & self._teams(origin.file):
-                yield self._breach(_Place(origin), BreachKind.PRINCIPAL, owners, principal=principal)
+    def _only_disables(self, law: Law, wish: DesiredItem[Any]) -> bool:
+        """Whether an item does no more than a DENY would, in a file that may deny whatever there is."""
+        disables = law.goes is Goes.ABSENT_OR_DISABLED and wish.item.is_disabled and not wish.goes
+        return disables and self._may_deny(wish.declaration.origin.file)
+
+    def _of_name(
+        self, law: Law, origin: Origin, pattern: ResourcePattern, subject: str, *, takes: bool
+    ) -> Iterator[Breach]:
+        """Of a named resource: it is its owner's."""
+        owners = self._holdings.whole(pattern)
+        if owners and not owners & self._teams(origin.file):
+            kind = BreachKind(pattern.resource_type.name.lower())
+            yield self._breach(_Place(origin), kind, owners, pattern=pattern)
+        elif not owners and not self._may_declare_unowned(origin.file, law, takes=takes):
+            yield replace(self._breach(_Place(origin), BreachKind.UNOWNED, ()), subject=subject)
+
+    def _of_principal(
+        self, law: Law, origin: Origin, principal: str | None, subject: str, *, takes: bool
+    ) -> Iterator[Breach]:
+        """Of a principal's: it is the principal's owner's. Without one it is about everybody, as a DENY for all is."""
+        owners = self._owners_of(principal) if principal else frozenset[str]()
+        if not principal and self._teams(origin.file):
+            yield replace(self._breach(_Place(origin), BreachKind.SHARED, ()), subject=subject)
+        elif owners and not owners & self._teams(origin.file):
+            yield self._breach(_Place(origin), BreachKind.PRINCIPAL, owners, principal=principal)
+        elif principal and not owners and not self._may_declare_unowned(origin.file, law, takes=takes):
+            yield replace(self._breach(_Place(origin), BreachKind.UNOWNED, ()), subject=subject)
 
     def _of_variables(self) -> Iterator[Breach]:
         """Whoever sets a variable declares what others write: a team could grant anything in the name of another."""

@@ -57,6 +57,8 @@ def _message(breach: Breach) -> str:
             return f"{file} declares owners, and so could give itself anything"
         case BreachKind.SHARED:
             return f"{file} declares the {as_name(breach.subject)}, which is about everybody"
+        case BreachKind.UNOWNED:
+            return f"{file} declares the {as_name(breach.subject)}, which no team owns"
         case BreachKind.VARIABLES:
             return f"{file} sets variables for files {'of other teams' if breach.owners else 'of no team'}"
 
@@ -83,6 +85,8 @@ def _advice(breach: Breach) -> str:
             return "correct owns, or have the topics added to the item of the team in Ownership"
         case BreachKind.CONSENT:
             return f"move it to a file of {_teams(breach.owners)}"
+        case BreachKind.UNOWNED:
+            return "move it to a file that belongs to no team, or have the name added to the team in Ownership"
         case BreachKind.OWNERS | BreachKind.VARIABLES | BreachKind.SHARED:
             return "move it to a file that belongs to no team"
         case BreachKind.PRINCIPAL | BreachKind.TOPIC | BreachKind.GROUP if breach.teams:

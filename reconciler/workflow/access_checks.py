@@ -6,6 +6,7 @@ Nothing here asks a cluster.
 import dataclasses
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from reconciler.access import (
@@ -86,19 +87,20 @@ def ownerships_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> t
     forbids.
     """
     with sound():
-        owners, consents = ownership(manifests, cluster, as_of)
-        theirs, given = guardrail_ownership(manifests, cluster, as_of)
+        owners, consents = ownership(manifests, cluster)
+        theirs, given = guardrail_ownership(manifests, cluster)
         setter = declared_cluster(manifests, cluster)
         claims = tuple(owned_topics(manifests, cluster)) if owners or theirs else ()
     files = {path: path for path in manifests.sources}
     variables = setter.origin, {one.source.path for one in manifests.templates if one.heading.applies_to(setter.labels)}
-    own = Ownership((_owner(one, files) for one in owners), map(_consent, consents), variables=variables, claims=claims)
+    rules = partial(Ownership, as_of=as_of, variables=variables, claims=claims)
+    own = rules((_owner(one, files) for one in owners), map(_consent, consents))
     if manifests.guardrails is None:
         return (own,)
     # A consent of the guardrails counts in a file of its team there: the globs are about paths in either directory.
     marked = guardrail_files(manifests)
     judging = (_owner(one, files, marked) for one in theirs)
-    return own, Ownership(judging, map(_consent, given), guardrails=True, variables=variables, claims=claims)
+    return own, rules(judging, map(_consent, given), guardrails=True)
 
 
 def breaches_of(rules: Iterable[Ownership], wanted: DesiredState) -> tuple[Breach, ...]:
@@ -112,7 +114,7 @@ def breaches_of(rules: Iterable[Ownership], wanted: DesiredState) -> tuple[Breac
 
 def _owner(given: OwnerDeclaration, *directories: Mapping[str, str]) -> Owner:
     files = frozenset(marked[path] for marked in directories for path in given.files_of(marked))
-    return Owner(given.team, given.origin, files, given.principals, given.patterns)
+    return Owner(given.team, given.origin, files, given.principals, given.patterns, given.deny_any)
 
 
 def _consent(given: ConsentDeclaration) -> OwnerConsent:
@@ -127,6 +129,7 @@ def _consent(given: ConsentDeclaration) -> OwnerConsent:
         given.reason,
         frozenset(given.permissions),
         given.principals,
+        given.expires,
     )
 
 

@@ -104,6 +104,44 @@ def test_a_recipe_does_what_it_shows(recipe: str, world: Path, capsys: pytest.Ca
             assert place >= 0, f"{step.command} does not print {line!r}, but:\n{shown}"
 
 
+_CUT_OFF = "Cut off a compromised principal, now and at the next merge"
+
+
+@pytest.mark.parametrize(("manifests", "cluster"), [("started/manifests", "my-cluster")])
+def test_a_principal_is_cut_off_where_teams_own_it(
+    manifests: str, cluster: str, world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the Ownership of ``init`` and that of the example: the recipe is refused nowhere, but in another file."""
+    for name in ("PATH", "CLUSTER", "CONNECTIONS"):
+        monkeypatch.delenv(f"RECONCILER_{name}")
+    assert run(["init", "started"]) == 0
+    wanted = desired(load(manifests), cluster, today())
+    topics = {name: item.topic for name, item in wanted.topics.items()}
+    listings: dict[str, Listing[Any]] = dict.fromkeys(LISTED, Listing(frozenset()))
+    _write_cluster(ClusterState(cluster, frozenset(wanted.bindings), topics, listings=listings))
+    victim = "User:svc-payments" if cluster == "bank" else "User:svc-orders"
+    (file,) = (step for step in steps_of(_RECIPES[_CUT_OFF]) if step.file)
+    text = file.text.replace("User:svc-orders", victim)
+    elsewhere, place = Path(world, manifests, "incident.yaml"), Path(world, manifests, *Path(file.file).parts[1:])
+    plan = ["plan", manifests, "-c", f"{cluster}=snapshot:live.json", "--only", f"principals={victim}"]
+    elsewhere.write_text(text, encoding="utf-8")
+    assert run(["validate", manifests]) == 3
+    elsewhere.unlink()
+    place.parent.mkdir()
+    place.write_text(text, encoding="utf-8")
+    capsys.readouterr()
+    assert run(plan) == 0
+    assert f"{victim} DENY ALL on every TOPIC" in capsys.readouterr().out
+    disable = f"kind: Users\nmetadata: {{name: off}}\nspec: {{users: [{{name: {victim[5:]}, disabled: true}}]}}\n"
+    place.with_name("users.yaml").write_text(f"apiVersion: reconciler/v1\n{disable}", encoding="utf-8")
+    assert run(["validate", manifests]) == 0
+    place.with_name("users.yaml").unlink()
+    assert run(["users", "disable", victim, "--path", manifests, "--ticket", "INC-4711", "--write"]) == 0
+    capsys.readouterr()
+    assert run(plan) == 0
+    assert f"nobody knows the password of SCRAM user {victim[5:]} from then on" in capsys.readouterr().out
+
+
 def _ran(step: Step, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     words = shlex.split(step.command)
     if words[0] != "reconciler":

@@ -1,4 +1,7 @@
-"""Ownership against a team that wants more than it was given: roles, consents, DENY. Told by ``validate``, as in CI."""
+"""Ownership against a team that wants more than it was given: roles, consents, DENY, items that have expired.
+
+Told by ``validate``, as in CI.
+"""
 
 from pathlib import Path
 
@@ -217,3 +220,104 @@ def test_a_team_that_slows_down_everybody(validate: _Validate, entity: str) -> N
     assert status == Exit.FAILED_CHECK
     assert "which is about everybody" in shown
     assert validate({"teams/pay/quotas.yaml": "", "quotas.yaml": document})[0] == Exit.OK
+
+
+_PAST, _FUTURE = ", expires: 2020-01-01", ", expires: 2999-01-01"
+#: One document of each kind about the name NAME, with more fields at MORE.
+_DOCUMENTS = {
+    "acl": "kind: Acls\nmetadata: {name: x}\nspec: {principal: User:NAME, rules: [{allow: READ, topics: [NAME]MORE}]}",
+    "topic": "kind: Topics\nmetadata: {name: x}\nspec: {topics: [{name: NAMEMORE}]}",
+    "quota": "kind: Quotas\nmetadata: {name: x}\nspec: {quotas: [{user: NAMEMORE}]}",
+    "group config": "kind: Groups\nmetadata: {name: x}\nspec: {groups: [{name: NAMEMORE}]}",
+    "SCRAM user": "kind: Users\nmetadata: {name: x}\nspec: {users: [{name: NAMEMORE}]}",
+}
+_VALUES = {
+    "quota": ", limits: {producer_byte_rate: 1}",
+    "group config": ", configs: {share.isolation.level: read_committed}",
+    "SCRAM user": ", mechanisms: {SCRAM-SHA-512: {password: '${env:KAFKA_A}'}}",
+}
+_FORMS = [
+    *((kind, _VALUES.get(kind, "") + end) for kind in _DOCUMENTS for end in ("", _PAST, _FUTURE) if kind != "topic"),
+    *((kind, ", absent: true") for kind in ("topic", "quota", "group config", "SCRAM user")),
+    ("topic", ""),
+    *(("SCRAM user", f", disabled: true{end}") for end in ("", _PAST, _FUTURE)),
+]
+
+
+def _item(kind: str, name: str, more: str) -> str:
+    return f"apiVersion: reconciler/v1\n{_DOCUMENTS[kind].replace('NAME', name).replace('MORE', more)}\n"
+
+
+@pytest.fixture
+def owning(validate: _Validate) -> "_Owning":
+    return _Owning(validate)
+
+
+class _Owning:
+    """``validate`` where each team owns the principal, the topic and the group of its own name."""
+
+    def __init__(self, validate: _Validate) -> None:
+        self._validate = validate
+
+    def __call__(self, files: dict[str, str]) -> tuple[int, str]:
+        owners = "".join(
+            f"    - {{team: {team}, files: teams/{team}/**, principals: [User:{team}], topics: [{team}], "
+            f"groups: [{team}]{more}}}\n"
+            for team, more in (("pay", ""), ("ledger", ""), ("incidents", ", denyAny: true"))
+        )
+        return self._validate(files, f"{_CENTRAL.partition('    - ')[0]}{owners}")
+
+
+@pytest.mark.parametrize(("kind", "more"), _FORMS)
+def test_whatever_form_an_item_has_it_is_its_owners(owning: _Owning, kind: str, more: str) -> None:
+    """Team pay lets ledger's item end in the past, be absent or disabled: the next plan would delete it."""
+    document = _item(kind, "ledger", more)
+    assert owning({"teams/ledger/x.yaml": document})[0] == Exit.OK
+    status, shown = owning({"teams/ledger/x.yaml": "", "teams/pay/x.yaml": document})
+    assert status == Exit.FAILED_CHECK
+    assert "of ledger" in shown
+
+
+@pytest.mark.parametrize(("kind", "more"), _FORMS)
+def test_what_a_teams_file_may_declare_of_nobodys(owning: _Owning, kind: str, more: str) -> None:
+    """It may add ACLs and topics; a password is a whole identity, and a limit or a deletion takes away."""
+    document = _item(kind, "nobody", more)
+    free = kind == "acl" or (kind == "topic" and "absent" not in more)
+    status, shown = owning({"teams/pay/x.yaml": document})
+    assert status == (Exit.OK if free else Exit.FAILED_CHECK), shown
+    assert free or "which no team owns" in shown
+    assert owning({"teams/pay/x.yaml": "", "x.yaml": document})[0] == Exit.OK
+
+
+@pytest.mark.parametrize(("kind", "more"), _FORMS)
+def test_a_file_against_incidents_may_only_deny_and_disable(owning: _Owning, kind: str, more: str) -> None:
+    """With ``denyAny`` a file takes access away from anybody, and gives, deletes and limits nothing."""
+    document = _item(kind, "ledger", more)
+    only_disables = "disabled" in more and _PAST not in more
+    assert owning({"teams/incidents/x.yaml": document})[0] == (Exit.OK if only_disables else Exit.FAILED_CHECK)
+
+
+@pytest.mark.parametrize("end", ["", _PAST, _FUTURE])
+@pytest.mark.parametrize("where", ["topics: [ledger]", "topics: {any: true}, cluster: true", "groups: [nobody]"])
+def test_a_file_against_incidents_denies_anything_to_anybody(owning: _Owning, where: str, end: str) -> None:
+    document = _acls("User:ledger", f"{{deny: ALL, {where}{end}}}")
+    assert owning({"teams/incidents/x.yaml": document})[0] == Exit.OK
+    assert owning({"teams/incidents/x.yaml": "", "x.yaml": document})[0] == Exit.FAILED_CHECK
+
+
+@pytest.mark.parametrize(
+    ("consented", "ended", "status"),
+    [
+        ("2020-01-01", "2020-01-01", Exit.OK),
+        ("2020-01-02", "2020-01-01", Exit.OK),
+        ("2019-12-31", "2020-01-01", Exit.FAILED_CHECK),
+        ("2020-01-01", "2999-01-01", Exit.FAILED_CHECK),
+    ],
+)
+def test_an_expired_rule_is_covered_by_a_consent_that_lasted_as_long(
+    validate: _Validate, consented: str, ended: str, status: Exit
+) -> None:
+    """Rule and consent usually end together: then there is nothing to mend, and no older consent covers more."""
+    central = _CENTRAL.replace("{to: pay,", f"{{to: pay, expires: {consented},")
+    rule = f"{{allow: READ, topics: [ledger.v2], expires: {ended}}}"
+    assert validate({_PAY: _acls("User:svc-pay", rule)}, central)[0] == status

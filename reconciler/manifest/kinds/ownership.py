@@ -52,13 +52,14 @@ class ConsentDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class OwnerDeclaration:
-    """What one item says of a team; ``files`` are globs from the root."""
+    """What one item says of a team; ``files`` are globs from the root; with ``deny_any`` they may deny anything."""
 
     team: str
     origin: Origin
     files: tuple[str, ...] = ()
     principals: NameSelector | None = None
     patterns: tuple[ResourcePattern, ...] = ()
+    deny_any: bool = False
 
     def files_of(self, paths: Iterable[str]) -> frozenset[str]:
         """Those of the paths that its globs match."""
@@ -107,7 +108,8 @@ def check_teams(
                 advice = did_you_mean(team, teams, one_of(teams) if teams else "declare it under owners")
                 trouble = Trouble(Code.OWNERSHIP_FORM, f"there is no team {quoted(team)}", advice)
                 findings_of(place.file).add_at(trouble, place)
-    with_files = {owner.team for document in documents for owner in document.owners if owner.files_of(paths)}
+    # Files that end incidents are there during incidents only.
+    with_files = {one.team for document in documents for one in document.owners if one.deny_any or one.files_of(paths)}
     for owner in (owner for document in documents for owner in document.owners):
         if owner.team not in with_files and not any("${" in glob for glob in owner.files):
             with_files.add(owner.team)
@@ -128,7 +130,8 @@ def _owner(
     if not node.values.keys() - {"team"}:
         findings.add(_OWNS, node)
     if item is not None:
-        yield OwnerDeclaration(item.team, findings.origin(node.get("team") or node), files, principals, patterns)
+        place = findings.origin(node.get("team") or node)
+        yield OwnerDeclaration(item.team, place, files, principals, patterns, item.deny_any)
 
 
 def _consent(

@@ -4,7 +4,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from reconciler.manifest.parts.fields import Ends, ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Text, ends
+from reconciler.manifest.parts.fields import (
+    Boolean,
+    Ends,
+    ManifestModel,
+    OneOrMoreOperations,
+    OneOrMoreTexts,
+    Text,
+    ends,
+)
 from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.resources import Names, Resources
 
@@ -54,6 +62,12 @@ class OwnerItem(Resources):
         default_factory=list,
         description="What other teams' files may declare on its resources.",
         examples=[[{"to": "payments", "operations": ["READ"], "topics": ["ledger.v2"]}]],
+    )
+    deny_any: Boolean = Field(
+        default=False,
+        description="With true, its files may DENY anything to anybody and disable any SCRAM user, whoever owns them. "
+        "The team owns nothing by that. For files that only those who end incidents may change.",
+        examples=[True],
     )
 
 

@@ -99,6 +99,11 @@ class GroupConfig:
         """The group."""
         return ResourcePattern(ResourceType.GROUP, self.group)
 
+    @property
+    def is_disabled(self) -> bool:
+        """Never: it keeps nobody from logging in."""
+        return False
+
     def with_values(self, values: Mapping[str, str]) -> "GroupConfig":
         """Other configs of the same group."""
         return GroupConfig(self.group, values)

@@ -103,6 +103,11 @@ class ClientQuota:
     def place(self) -> None:
         """None: it is a principal's, or everybody's."""
 
+    @property
+    def is_disabled(self) -> bool:
+        """Never: it keeps nobody from logging in."""
+        return False
+
     def with_values(self, values: Mapping[str, float]) -> "ClientQuota":
         """Other limits for the same entity."""
         return ClientQuota(self.entity, values)

@@ -85,6 +85,11 @@ class ScramUser:
         """The mechanisms with a password that nobody knows."""
         return frozenset(name for name, iterations in self.values.items() if iterations == DISABLED_ITERATIONS)
 
+    @property
+    def is_disabled(self) -> bool:
+        """Whether nobody knows any password of the user."""
+        return bool(self.values) and self.disabled == self.values.keys()
+
     def with_values(self, values: Mapping[str, int]) -> "ScramUser":
         """Other iterations of the same user; what has them on a cluster has no source."""
         return ScramUser(self.name, values)

@@ -53,6 +53,10 @@ class _Thing:
     def subject(self) -> str:
         return f"thing {self.name}"
 
+    @property
+    def is_disabled(self) -> bool:
+        return False
+
     def with_values(self, values: Mapping[str, str]) -> "_Thing":
         return self
 

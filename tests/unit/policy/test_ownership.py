@@ -171,6 +171,7 @@ def test_a_quota_is_its_users() -> None:
     assert breaches({"teams/payments/quotas.yaml": theirs, "teams/payments/default.yaml": default}, owners) == [
         "teams/payments/default.yaml shared quota of default user of nobody",
         "teams/payments/quotas.yaml principal User:led of ledger",
+        "teams/payments/quotas.yaml unowned quota of user nobody of nobody",
     ]
 
 
@@ -180,7 +181,9 @@ def test_the_configs_of_a_group_are_its_owners() -> None:
         "Groups", f"  groups:\n    - {{name: {names}, configs: {{share.isolation.level: read_committed}}}}"
     )
     assert breaches({"teams/payments/groups.yaml": theirs}) == [
-        "teams/payments/groups.yaml group GROUP ledger.a of ledger"
+        "teams/payments/groups.yaml group GROUP ledger.a of ledger",
+        "teams/payments/groups.yaml unowned config of group nobodys of nobody",
+        "teams/payments/groups.yaml unowned config of group payments.a of nobody",
     ]
 
 
