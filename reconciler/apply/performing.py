@@ -158,6 +158,8 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
             message = f"waits for “{describe(other)}”"
             settled.append(StepOutcome(step, Outcome.BLOCKED, message=message, blocked_by=other))
         else:
+            if (halves := step.halves(live)) is not None:
+                run.rests[step] = halves.rest
             ready.append(step)
     run.record_outcomes(settled)
     return ready

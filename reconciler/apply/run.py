@@ -12,7 +12,7 @@ from reconciler.apply.kinds import request_for
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.preflight import Preflight
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding, ClusterState
+from reconciler.model import AclBinding, Change, ClusterState
 from reconciler.plan import Blockers, Phase, Plan, Step, StepState
 from reconciler.ports import ClusterError, ReadRequest, RecordError
 
@@ -59,6 +59,8 @@ class Run:
     #: Whether it is known that gains which were reviewed will not come into force.
     defeated: bool = False
     lease_guard: LeaseGuard = field(default_factory=NoLeaseGuard)
+    #: What is still to be sent of steps that an earlier run was cut off in.
+    rests: dict[Step, Change] = field(default_factory=dict)
     #: What stays throttled, in words, by topic.
     still_throttled: dict[str, str] = field(default_factory=dict)
     about: records.About = field(init=False)
@@ -83,6 +85,10 @@ class Run:
     def all_outcomes(self) -> tuple[StepOutcome, ...]:
         """An outcome for every step, in the plan's order."""
         return tuple(self.outcomes.get(step, StepOutcome(step, Outcome.NOT_ATTEMPTED)) for step in self.plan.steps)
+
+    def changes(self, steps: Sequence[Step]) -> list[Change]:
+        """What to send for steps: their changes, or the rest of one that an earlier run has begun."""
+        return [self.rests.get(step, step.change) for step in steps] if self.rests else [one.change for one in steps]
 
     def blockers(self) -> Blockers:
         """What later steps may depend on and was not performed."""

@@ -85,7 +85,7 @@ def _begun(run: Run, phase: Phase, batch: Sequence[Step], pipeline: PipelinedWri
     """Send a batch; what may be tried again is, one request after the other, once its answers are there."""
     number, began = _announced(run, phase, batch)
     try:
-        first = [pipeline.begin([step.change for step in batch])]
+        first = [pipeline.begin(run.changes(batch))]
     except ClusterError as error:
         first = [partial(_raised, error)]
     except Exception as error:  # no more is sent
@@ -111,7 +111,7 @@ def _announced(run: Run, phase: Phase, batch: Sequence[Step]) -> tuple[int, floa
 def _outcomes(run: Run, batch: Sequence[Step], call: Callable[[Sequence[Change]], list[Answer]]) -> list[StepOutcome]:
     """What the answers alone say: some refusals may answer our own request, received twice (``REPEATED``)."""
     repeated = kind_of(batch[0].change).REPEATED
-    answers = answered(call, [step.change for step in batch], run.environment.clock)
+    answers = answered(call, run.changes(batch), run.environment.clock)
     return [
         StepOutcome(
             step,

@@ -4,13 +4,15 @@ It is planned like any other desired state, with the same order, guards and limi
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from reconciler.apply.kinds import KINDS, kind_of
 from reconciler.apply.kinds.interface import UndoDraft
 from reconciler.apply.past_run import PastRun
 from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, DesiredState, Origin, Scope
-from reconciler.plan import Plan, Step, StepState, describe
+from reconciler.model.naming import ticked
+from reconciler.plan import Observed, Plan, Step, StepState, describe
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +24,38 @@ class UndoRequest:
 
 
 def performed_steps(plan: Plan, runs: Collection[PastRun], live: ClusterState) -> tuple[Step, ...]:
-    """The steps that these runs performed; of those with an unknown outcome, the ones that ``live`` shows."""
+    """The steps that these runs performed; of those with an unknown outcome, what ``live`` shows of them."""
+    performed, doubtful = _known(runs)
+    found: list[Step] = []
+    for step in plan.steps:
+        if step.id in performed or (step.id in doubtful and step.observed(live).state is StepState.DONE):
+            found.append(step)
+        elif step.id in doubtful and (halves := step.halves(live)) is not None:
+            found.append(replace(step, change=halves.done))
+    return tuple(found)
+
+
+def doubts(plan: Plan, runs: Collection[PastRun], live: ClusterState) -> tuple[str, ...]:
+    """A sentence for each step of which ``live`` does not show whether these runs performed it, or only a part."""
+    _, doubtful = _known(runs)
+    found = ((step, step.observed(live)) for step in plan.steps if step.id in doubtful)
+    return tuple(filter(None, (_doubt(step, one, live) for step, one in found)))
+
+
+def _doubt(step: Step, found: Observed, live: ClusterState) -> str:
+    words = ticked(describe(step.change))
+    if step.halves(live) is not None:
+        half = f"{found.found}, and not {found.expected}"
+        return f"{words} was cut off: {half}; the part that was done is reverted where Kafka permits it"
+    if found.state in (StepState.STALE, StepState.UNREADABLE):
+        return f"{words} got no answer and is not reverted: {found.subject} is now {found.found}"
+    return ""
+
+
+def _known(runs: Collection[PastRun]) -> tuple[frozenset[str], frozenset[str]]:
+    """The ids of the steps that runs performed, and of those whose outcome none of them learned."""
     performed = frozenset(step for run in runs for step in run.performed)
-    doubtful = frozenset(step for run in runs for step in run.doubtful) - performed
-    return tuple(
-        step
-        for step in plan.steps
-        if step.id in performed or (step.id in doubtful and step.observed(live).state is StepState.DONE)
-    )
+    return performed, frozenset(step for run in runs for step in run.doubtful) - performed
 
 
 def revert_steps(

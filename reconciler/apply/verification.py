@@ -112,7 +112,14 @@ def resolve_unknown(run: Run, batch: Sequence[Step], number: int) -> None:
     # Whatever else does not show stays unknown: a broker may still be about to do it.
     refused = [replace(item, outcome=Outcome.FAILED) for item in repeated if item.step not in shown]
     done = [StepOutcome(item.step, Outcome.DONE) for item in unknown if item.step in shown]
-    run.record_outcomes([*done, *refused], number)
+    begun = [replace(item, message=_half_done(item, live)) for item in unknown if item.step.halves(live) is not None]
+    run.record_outcomes([*done, *refused, *begun], number)
+
+
+def _half_done(item: StepOutcome, live: ClusterState) -> str:
+    found = item.step.observed(live)
+    half = f"only a part of it is done: {found.found}, and not {found.expected}; apply the same plan again to finish it"
+    return "; ".join(filter(None, (item.message, half)))
 
 
 def discrepancies(

@@ -250,3 +250,9 @@ EVENT_HUBS: Final = Flavor(
 FLAVORS: Final[Mapping[str, Flavor]] = FrozenMap(
     {one.name: one for one in (APACHE, CONFLUENT_CLOUD, MSK, REDPANDA, WARPSTREAM, AIVEN, STRIMZI, EVENT_HUBS)}
 )
+
+
+def between(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Mapping[str, str]:
+    """Values of configs at which a change in two steps may have been cut off, by config, whatever the flavor."""
+    found = (flavor.intermediate(before, after) for flavor in FLAVORS.values())
+    return {one.config: one.via for one in found if one is not None}

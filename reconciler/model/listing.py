@@ -5,11 +5,12 @@ of their own wherever states are kept; all listed kinds share theirs. A listed k
 what it is called, which also names it in documents.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern
+from reconciler.model.change import Change, Create, Delete, Update, resource_of
 
 
 class Refusal(NamedTuple):
@@ -23,12 +24,14 @@ class ListedItem(Protocol):
     """One resource of a listed kind: a value that can be hashed and compared.
 
     ``WORDS`` is what people call all of them: ``client quotas``. ``CAN_VALIDATE``: whether Kafka's protocol can
-    validate a change of one without performing it.
+    validate a change of one without performing it. ``ATOMIC``: whether Kafka takes all values of one in a single
+    request, and writes them in one batch of records; otherwise each value is a request of its own (:func:`parts`).
     """
 
     KIND: ClassVar[str]
     WORDS: ClassVar[str]
     CAN_VALIDATE: ClassVar[bool]
+    ATOMIC: ClassVar[bool]
 
     @property
     def key(self) -> Any:
@@ -62,6 +65,10 @@ class ListedItem(Protocol):
 
     def with_values(self, values: Mapping[str, Any]) -> "ListedItem":
         """The same resource with other values."""
+        ...
+
+    def only(self, names: Collection[str]) -> "ListedItem":
+        """The same resource with some of its values, and with all that belongs to those."""
         ...
 
     def understands(self, name: str) -> bool:
@@ -112,3 +119,40 @@ def altered(values: Mapping[str, Any], before: Any, after: Any) -> dict[str, Any
     """Live values after a change, which sets and removes its own names only."""
     gone = values_of(before)
     return {name: value for name, value in values.items() if name not in gone} | dict(values_of(after))
+
+
+def parts(change: Change) -> tuple[Change, ...]:
+    """A change of a listed resource as it is sent: one change for each request, in order.
+
+    Values are set before others are removed, so that a user can log in at any moment. A value that stays is in none.
+    """
+    item: ListedItem = resource_of(change)
+    if item.ATOMIC:
+        return (change,)
+    before, after = values_of(change.before), values_of(change.after)
+    names = [
+        *(name for name in after if before.get(name) != after[name]),
+        *(name for name in before if name not in after),
+    ]
+    return tuple(_part(change, name) for name in names) or (change,)
+
+
+def _part(change: Change, name: str) -> Change:
+    before, after = _sides(change, (name,))
+    if not values_of(before):
+        return Create(after)
+    return Update(before, after) if values_of(after) else Delete(before)
+
+
+def narrowed(change: Change, names: Collection[str]) -> Change:
+    """The change of some values only, of the same verb: of an update, one side may be left without any."""
+    before, after = _sides(change, names)
+    if before is None:
+        return Create(after)
+    return Delete(before) if after is None else Update(before, after)
+
+
+def _sides(change: Change, names: Collection[str]) -> tuple[Any, Any]:
+    before: Any = change.before
+    after: Any = change.after
+    return before and before.only(names), after and after.only(names)

@@ -1,6 +1,7 @@
 """A live topic against what a step on it expects to find."""
 
 from reconciler.model import Topic, TopicConfigs, normal_form
+from reconciler.model.flavor import between
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
 
 
@@ -38,13 +39,14 @@ def observed_partitions(before: int, after: int, topic_id: str | None, topic: To
 
 
 def observed_configs(before: TopicConfigs, after: TopicConfigs, topic: Topic | None) -> Observed:
-    """The configs that the step sets: each as before, or already as wanted."""
+    """The configs that the step sets: each as before, already as wanted, or at a value that a flavor needs between."""
     if topic is None:
         return Observed(StepState.STALE, f"topic {before.name}", "exists", "no such topic")
     if (other := observed_id(before.topic_id, topic)) is not PENDING:
         return other
     wanted = after.configs
-    stale = [key for key in wanted if _value(topic, key) not in (_old(before, key), wanted[key])]
+    halfway = {key: normal_form(key, value) for key, value in between(before.configs, wanted).items()}
+    stale = [key for key in wanted if _value(topic, key) not in (_old(before, key), wanted[key], halfway.get(key, ""))]
     if stale:
         expected = ", ".join(f"{key}={_old(before, key) or 'unset'}" for key in stale)
         found = ", ".join(f"{key}={_value(topic, key) or 'unset'}" for key in stale)

@@ -8,6 +8,7 @@ from reconciler.codec import compact
 from reconciler.dataclass import dataclass
 from reconciler.model import Change, ClusterState, Expiry, Origin
 from reconciler.plan.kinds import CHANGE, kind_of
+from reconciler.plan.kinds.interface import Halves
 from reconciler.plan.kinds.topic import touched_names
 from reconciler.plan.observed import Observed
 from reconciler.plan.phase import Phase
@@ -53,6 +54,10 @@ class Step:
     def observed(self, live: ClusterState) -> Observed:
         """The step against a live state: still to do, done by somebody already, or stale."""
         return kind_of(self.change).observe(self.change, live)
+
+    def halves(self, live: ClusterState) -> Halves | None:
+        """What was done and what is left of a step that was cut off between its requests; ``None`` otherwise."""
+        return kind_of(self.change).halves(self.change, live)
 
 
 def touched_topics(steps: Iterable[Step]) -> tuple[str, ...]:

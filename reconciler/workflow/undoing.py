@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from reconciler.access import TooMuchToDecideError
 from reconciler.apply import request_for
-from reconciler.apply.undo import performed_steps, revert_steps
+from reconciler.apply.undo import doubts, performed_steps, revert_steps
 from reconciler.manifest import ClusterDeclaration
 from reconciler.model import DesiredState, Origin
 from reconciler.plan import Plan, plan_id, propose
@@ -56,7 +56,9 @@ def undo(
         quiet = replace(terms(declaration), prune=frozenset(), ignore_configs=())
         request = request_on(target, path, options, live)
         wishes = replace(request.options, undo=True)
-        asked = replace(request, options=wishes, warnings=back.kept, report_topics=False)
+        asked = replace(
+            request, options=wishes, warnings=(*back.kept, *doubts(plan, chosen, live)), report_topics=False
+        )
         try:
             reverting = propose(back.desired, live, quiet, asked)
         except TooMuchToDecideError as error:

@@ -5,7 +5,7 @@ A group needs no members, and need not exist, to have configs.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
 from types import MappingProxyType
 from typing import ClassVar, Final, NamedTuple
@@ -73,6 +73,7 @@ class GroupConfig:
     KIND: ClassVar[str] = "groupConfigs"
     WORDS: ClassVar[str] = "group configs"
     CAN_VALIDATE: ClassVar[bool] = True  # IncrementalAlterConfigs has a field for it
+    ATOMIC: ClassVar[bool] = True  # one batch of records (``ConfigurationControlManager.incrementalAlterConfigs``)
     group: str
     values: Mapping[str, str] = field(default_factory=FrozenMap)
 
@@ -107,6 +108,10 @@ class GroupConfig:
     def with_values(self, values: Mapping[str, str]) -> "GroupConfig":
         """Other configs of the same group."""
         return GroupConfig(self.group, values)
+
+    def only(self, names: Collection[str]) -> "GroupConfig":
+        """Some of the values."""
+        return self.with_values({name: value for name, value in self.values.items() if name in names})
 
     def understands(self, name: str) -> bool:
         """Whether it is one of ``GROUP_KEYS``."""

@@ -4,7 +4,7 @@ Sources: KIP-13, KIP-55, KIP-124, KIP-546, KIP-599, KIP-612; ``QuotaConfig``, ``
 ``ClientQuotaManager.DefaultQuotaCallback`` (3.9 to 4.4).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from types import MappingProxyType
 from typing import ClassVar, Final, NamedTuple
@@ -76,6 +76,7 @@ class ClientQuota:
     KIND: ClassVar[str] = "quotas"
     WORDS: ClassVar[str] = "client quotas"
     CAN_VALIDATE: ClassVar[bool] = True  # AlterClientQuotas has a field for it (KIP-546)
+    ATOMIC: ClassVar[bool] = True  # one batch of records an entity (``ClientQuotaControlManager.alterClientQuotas``)
     entity: QuotaEntity
     values: Mapping[str, float] = field(default_factory=FrozenMap)
 
@@ -111,6 +112,10 @@ class ClientQuota:
     def with_values(self, values: Mapping[str, float]) -> "ClientQuota":
         """Other limits for the same entity."""
         return ClientQuota(self.entity, values)
+
+    def only(self, names: Collection[str]) -> "ClientQuota":
+        """Some of the values."""
+        return self.with_values({name: value for name, value in self.values.items() if name in names})
 
     def understands(self, name: str) -> bool:
         """Whether it is one of ``QUOTA_KEYS``."""

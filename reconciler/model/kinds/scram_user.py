@@ -8,7 +8,7 @@ whose password nobody knows.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
 from types import MappingProxyType
 from typing import ClassVar, Final, NamedTuple
@@ -52,6 +52,7 @@ class ScramUser:
     KIND: ClassVar[str] = "users"
     WORDS: ClassVar[str] = "SCRAM users"
     CAN_VALIDATE: ClassVar[bool] = False  # AlterUserScramCredentials has no field for it
+    ATOMIC: ClassVar[bool] = False  # one mechanism of a user a request (``ScramControlManager``)
     name: str
     values: Mapping[str, int] = field(default_factory=FrozenMap)
     sources: Mapping[str, PasswordSource] = field(default_factory=FrozenMap)
@@ -93,6 +94,11 @@ class ScramUser:
     def with_values(self, values: Mapping[str, int]) -> "ScramUser":
         """Other iterations of the same user; what has them on a cluster has no source."""
         return ScramUser(self.name, values)
+
+    def only(self, names: Collection[str]) -> "ScramUser":
+        """Some of the mechanisms, with their sources."""
+        values = {name: iterations for name, iterations in self.values.items() if name in names}
+        return ScramUser(self.name, values, {name: one for name, one in self.sources.items() if name in names})
 
     def understands(self, name: str) -> bool:
         """Whether it is one of ``SCRAM_CODES``."""

@@ -108,6 +108,15 @@ def observe(change: Change, live: ClusterState) -> Observed:
     return DONE if (_binding(change) in live.bindings) is isinstance(change, Create) else PENDING
 
 
+def parts(change: Change) -> tuple[Change, ...]:
+    """One: a binding is there or not."""
+    return (change,)
+
+
+def halves(change: Change, live: ClusterState) -> None:
+    """Never: it has one part."""
+
+
 def lacking_right(live: ClusterState) -> LackingRight | None:
     """ALTER on the cluster."""
     return LackingRight("change ACLs", "ALTER") if live.may_alter_acls is False else None

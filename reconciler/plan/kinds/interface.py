@@ -46,6 +46,13 @@ class LackingRight(NamedTuple):
     right: str
 
 
+class Halves(NamedTuple):
+    """A change that was cut off between its requests: from before to what is there, and what is still to be sent."""
+
+    done: Change
+    rest: Change
+
+
 class NewPassword(NamedTuple):
     """A password that a change sets: whose, for which mechanism, and the reference to it; none of a salted one."""
 
@@ -102,6 +109,14 @@ class Kind(Protocol):
 
     def observe(self, change: Change, live: ClusterState) -> Observed:
         """The change against a live state: still to do, done, or stale."""
+        ...
+
+    def parts(self, change: Change) -> tuple[Change, ...]:
+        """What is sent in requests of their own, in order; one: the change is performed whole or not at all."""
+        ...
+
+    def halves(self, change: Change, live: ClusterState) -> Halves | None:
+        """Where some of the parts are done and the others are as before; ``None`` for every other state."""
         ...
 
     def lacking_right(self, live: ClusterState) -> LackingRight | None:

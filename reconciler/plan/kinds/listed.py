@@ -23,8 +23,8 @@ from reconciler.model import (
     resource_of,
     values_of,
 )
-from reconciler.model.listing import Item
-from reconciler.plan.kinds.interface import Conditions, LackingRight, NewPassword, PhaseContext
+from reconciler.model.listing import Item, narrowed, parts
+from reconciler.plan.kinds.interface import Conditions, Halves, LackingRight, NewPassword, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Refusal
@@ -110,7 +110,32 @@ class ListedKind:
         now, old, new = ({name: values.get(name) for name in touched} for values in (there, before, after))
         if now == new:
             return DONE
-        return PENDING if now == old else Observed(StepState.STALE, item.subject, _text(old), _text(now))
+        if now == old:
+            return PENDING
+        if self.halves(change, live) is not None:
+            return Observed(StepState.PENDING, item.subject, _text(new), _text(now))
+        return Observed(StepState.STALE, item.subject, _text(old), _text(now))
+
+    def parts(self, change: Change) -> tuple[Change, ...]:
+        """Value by value, unless Kafka takes all values at once."""
+        return parts(change)
+
+    def halves(self, change: Change, live: ClusterState) -> Halves | None:
+        """Each value that changes is as before or as after, and both are found."""
+        item: ListedItem = resource_of(change)
+        there, items = live.listing(self.json.TYPE).by_key.get(item.key), live.listing(self.json.TYPE).items
+        if item.ATOMIC or items is None:
+            return None
+        now, before, after = map(values_of, (there, change.before, change.after))
+        touched = {*before, *after}
+        done = {name for name in touched if now.get(name) == after.get(name) != before.get(name)}
+        rest = {name for name in touched if now.get(name) == before.get(name) != after.get(name)}
+        same = {name for name in touched if now.get(name) == before.get(name) == after.get(name)}
+        if not done or not rest or touched != done | rest | same:
+            return None
+        reached = item.with_values({name: value for name, value in now.items() if name in touched})
+        left = narrowed(change, rest)
+        return Halves(Create(reached) if change.before is None else Update(change.before, reached), left)
 
     def lacking_right(self, live: ClusterState) -> LackingRight | None:
         """The right to alter any of them."""

@@ -169,6 +169,15 @@ def phase(change: Change, context: PhaseContext) -> Phase:
     raise TypeError(f"{change!r} is not a step on a topic")
 
 
+def parts(change: Change) -> tuple[Change, ...]:
+    """One: Kafka takes it whole. Of a move every batch looks where each partition stands."""
+    return (change,)
+
+
+def halves(change: Change, live: ClusterState) -> None:
+    """Never: it has one part."""
+
+
 def lacking_right(live: ClusterState) -> LackingRight | None:
     """Not asked: the rights on topics differ from topic to topic, and brokers validate each change."""
     return None

@@ -1,6 +1,6 @@
 """Listed kinds in JSON: every kind in one way, a further one without a line of code outside its own file."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -34,6 +34,7 @@ class _Thing:
     KIND: ClassVar[str] = "oddThings"
     WORDS: ClassVar[str] = "odd things"
     CAN_VALIDATE: ClassVar[bool] = False
+    ATOMIC: ClassVar[bool] = True
     name: str
     principal: str | None = None
 
@@ -58,6 +59,9 @@ class _Thing:
         return False
 
     def with_values(self, values: Mapping[str, str]) -> "_Thing":
+        return self
+
+    def only(self, names: Collection[str]) -> "_Thing":
         return self
 
     def understands(self, name: str) -> bool:

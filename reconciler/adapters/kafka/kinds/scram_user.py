@@ -12,7 +12,7 @@ from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.kinds.interface import Kind
 from reconciler.adapters.kafka.kinds.listed import MessageKind
 from reconciler.adapters.kafka.settings import ClientSettings
-from reconciler.model import Change, Create, Delete, resource_of, values_of
+from reconciler.model import Change, resource_of
 from reconciler.model.kinds.scram_user import (
     DISABLED_ITERATIONS,
     SCRAM_CODES,
@@ -21,6 +21,7 @@ from reconciler.model.kinds.scram_user import (
     ScramUser,
     salted,
 )
+from reconciler.model.listing import parts
 from reconciler.ports import NOT_VALIDATED, Answer, AnswerStatus
 
 _NAMES: Final = {code: name for name, code in SCRAM_CODES.items()}
@@ -32,23 +33,6 @@ def _user(entry: Any) -> ScramUser:
     name, credentials = entry
     # Of a newer Kafka: kept under its code, and never changed.
     return ScramUser(name, {_NAMES.get(code, f"mechanism {code}"): iterations for code, iterations in credentials})
-
-
-def _parts(change: Change) -> list[Change]:
-    """The change mechanism by mechanism: Kafka takes one of a user in a request (``ScramControlManager``).
-
-    Passwords are set before others are deleted, so that the user can log in at any moment. One that stays as it is
-    keeps its password.
-    """
-    user: ScramUser = resource_of(change)
-    before, after = values_of(change.before), values_of(change.after)
-    put = [Create(_only(user, name, after[name])) for name in after if before.get(name) != after[name]]
-    return [*put, *(Delete(_only(user, name, before[name])) for name in before if name not in after)]
-
-
-def _only(user: ScramUser, mechanism: str, iterations: int) -> ScramUser:
-    known = {name: source for name, source in user.sources.items() if name == mechanism}
-    return ScramUser(user.name, {mechanism: iterations}, known)
 
 
 def _alteration(change: Change, settings: ClientSettings) -> tuple[str, int, tuple[int, bytes, bytes] | None]:
@@ -95,19 +79,19 @@ class _ScramUsers(MessageKind):
         """As others, but mechanism by mechanism; a user whose secret cannot be used is not sent at all."""
         if only_validate:
             return [NOT_VALIDATED] * len(changes)
-        parts = [_parts(change) for change in changes]
-        answers = [_unusable(found, connection.settings) or _DONE for found in parts]
-        for number in range(max(map(len, parts))):
-            due = [n for n, found in enumerate(parts) if number < len(found) and answers[n].good]
-            told = super().send(connection, [parts[n][number] for n in due]) if due else []
+        sent = [parts(change) for change in changes]
+        answers = [_unusable(found, connection.settings) or _DONE for found in sent]
+        for number in range(max(map(len, sent))):
+            due = [n for n, found in enumerate(sent) if number < len(found) and answers[n].good]
+            told = super().send(connection, [sent[n][number] for n in due]) if due else []
             for n, answer in zip(due, told, strict=True):
-                answers[n] = _settled(parts[n][number], answer, begun=number > 0)
+                answers[n] = _settled(sent[n][number], answer, begun=number > 0)
         return answers
 
 
-def _unusable(parts: Sequence[Change], settings: ClientSettings) -> Answer | None:
+def _unusable(sent: Sequence[Change], settings: ClientSettings) -> Answer | None:
     try:
-        for part in parts:
+        for part in sent:
             _alteration(part, settings)
     except ValueError as error:
         return Answer(AnswerStatus.FAILED, "UNUSABLE_SECRET", str(error))
