@@ -1,19 +1,23 @@
-"""Scripts that call ``kafka-acls --add`` (and ``kafka-topics --create``), read without running them.
+"""Scripts that call ``kafka-acls --add``, ``kafka-topics --create`` or ``kafka-configs``, read without running them.
 
 Source: ``AclCommand`` of Kafka 4: the operations of ``--producer`` and ``--consumer``, the defaults of hosts,
-operations and pattern type. What only a shell knows, such as the value of a variable, is named.
+operations and pattern type; ``ConfigCommand``: entities and the form of ``--add-config``. A command that does not
+certainly run, and what only a shell knows, such as the value of a variable, is named and not converted.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
 from reconciler.adapters.converters.conversion import Conversion, Resource
 from reconciler.adapters.converters.files import SourceFiles
-from reconciler.adapters.converters.shell import Command, Word, commands
+from reconciler.adapters.converters.shell import Command, Word, commands, script_in
 from reconciler.adapters.converters.tree import SourceError
 from reconciler.model import CLUSTER_NAME
+from reconciler.model.kinds.quota import DEFAULT_NAME, QUOTA_KEYS, QuotaEntity
+from reconciler.model.kinds.scram_user import SCRAM_CODES
 
 _TOOLS: Final = ("kafka-acls", "kafka-topics", "kafka-configs")
 _CONNECTION: Final = frozenset(
@@ -21,10 +25,31 @@ _CONNECTION: Final = frozenset(
 ) | {"zk-tls-config-file"}
 _FLAGS: Final = frozenset(
     ("add", "remove", "list", "force", "cluster", "idempotent", "producer", "consumer", "help", "create", "alter")
-) | {"delete", "describe", "if-not-exists", "if-exists"}
+) | {"delete", "describe", "if-not-exists", "if-exists", "all"}
 _VALUES: Final = frozenset(
     ("allow-principal", "deny-principal", "allow-host", "deny-host", "operation", "topic", "group", "transactional-id")
 ) | {"delegation-token", "user-principal", "resource-pattern-type", "partitions", "replication-factor", "config"}
+#: Options of kafka-configs, and what each short form stands for.
+_OF_CONFIGS: Final = frozenset(("entity-type", "entity-name", "add-config", "add-config-file", "delete-config"))
+_SHORT: Final = {
+    "user": "users",
+    "client": "clients",
+    "ip": "ips",
+    "broker": "brokers",
+    "broker-logger": "broker-loggers",
+    "group": "groups",
+    "client-metrics": "client-metrics",
+    "topic": "topics",
+}
+#: Types of entities that this converter reads, with their word in a quota.
+_QUOTA_PARTS: Final = {"users": "user", "clients": "client_id", "ips": "ip"}
+#: Types of entities of kafka-configs that this tool does not manage.
+_NOT_MANAGED: Final = frozenset(("brokers", "broker-loggers", "client-metrics"))
+#: ``ConfigCommandOptions``: commas inside of brackets separate the values of one config.
+_BETWEEN_CONFIGS: Final = re.compile(r",(?=[^\]]*(?:\[|$))")
+#: ``ConfigCommand.DEFAULT_ITERATIONS``
+_ITERATIONS: Final = "4096"
+_PASSWORD: Final = re.compile(r"password=[^,\]]*")
 _KINDS: Final = {
     "topic": "topic",
     "group": "group",
@@ -32,7 +57,26 @@ _KINDS: Final = {
     "delegation-token": "delegation token",
     "user-principal": "user",
 }
-_INSIDE: Final = "inside a loop, a condition or a function: whether and how often it runs, only the shell knows"
+#: Programs that run the command that stands behind them; what any other does with it, only that program knows.
+_RUNNERS: Final = frozenset(
+    (
+        "sudo",
+        "doas",
+        "env",
+        "command",
+        "nohup",
+        "nice",
+        "timeout",
+        "stdbuf",
+        "setsid",
+        "gosu",
+        "runuser",
+        "winpty",
+        "ssh",
+    )
+) | {"docker", "docker-compose", "podman", "nerdctl", "kubectl", "oc", "bash", "sh"}
+#: Programs behind those that print, look for or change a file of that name.
+_NO_RUNNERS: Final = frozenset(("echo", "printf", "cat", "which", "type", "man", "grep", "ls", "test", "rm", "chmod"))
 _REMOVES: Final = "it takes ACLs away: convert what `kafka-acls --list` prints after the script"
 _CONFIGS: Final = "it changes configs of topics: convert what `kafka-topics --describe` says, or use reconciler export"
 _HIDDEN: Final = "it seems to call kafka-acls in a way that only the shell can follow"
@@ -45,8 +89,9 @@ class _UnreadableError(Exception):
 
 
 def read_kafka_acls_script(files: SourceFiles, conversion: Conversion) -> None:
-    """Every call of the tools, wherever it stands in its command: after sudo, docker exec or kubectl exec."""
+    """Every call of the tools, also after sudo, docker exec or kubectl exec and in the text of ``bash -c``."""
     for name in files.ending(".sh", ".bash", ".ksh", ".cmd", ".txt"):
+        script = _Script(name, conversion)
         try:
             found = list(commands(files.text(name)))
         except ValueError as error:
@@ -55,32 +100,72 @@ def read_kafka_acls_script(files: SourceFiles, conversion: Conversion) -> None:
             conversion.skip(name, "a file", str(error))
             continue
         for command in found:
-            _command(command, f"{name}:{command.line}", conversion)
+            script.read(command)
+        script.finish()
 
 
-def _command(command: Command, where: str, conversion: Conversion) -> None:
-    for start, word in enumerate(command.words):
-        tool = word.text.rpartition("/")[2].removesuffix(".sh").removesuffix(".bat")
-        if tool in _TOOLS:
-            _call(tool, command, command.words[start + 1 :], where, conversion)
+class _Script:
+    """The calls of one script, in order: those of kafka-configs for one entity add up."""
+
+    def __init__(self, name: str, conversion: Conversion) -> None:
+        self._name = name
+        self._conversion = conversion
+        self._quotas: dict[QuotaEntity, tuple[dict[str, str], str]] = {}
+
+    def read(self, command: Command) -> None:
+        """Convert one command, or name it if it may matter."""
+        where = f"{self._name}:{command.line}"
+        handed = script_in(command)
+        if handed is not None and handed.open is None:
+            self._read_handed(handed.text, command, where)
             return
-    text = " ".join(word.text for word in command.words)
-    # The tool in a variable, in quotes or glued to a bracket: what it adds must not pass unread.
-    if "-principal" in text or ("kafka-acls" in text and "--add" in text):
-        conversion.skip(where, "a command", _HIDDEN)
+        for start, word in enumerate(command.words):
+            tool = word.text.rpartition("/")[2].removesuffix(".sh").removesuffix(".bat")
+            if tool in _TOOLS:
+                self._call(tool, command, start, where)
+                return
+        text = " ".join(word.text for word in command.words)
+        # The tool in a variable, in quotes or glued to a bracket: what it adds must not pass unread.
+        if "-principal" in text or (
+            any(tool in text for tool in _TOOLS) and re.search(r"--(add|alter|create)\b", text)
+        ):
+            self._conversion.skip(where, "a command", _HIDDEN)
 
+    def finish(self) -> None:
+        """Add what several calls declare together."""
+        for entity, (limits, where) in self._quotas.items():
+            self._conversion.add_quota(entity, limits, where)
 
-def _call(tool: str, command: Command, words: Sequence[Word], where: str, conversion: Conversion) -> None:
-    # Only what names resources and principals is shown: other options can hold passwords.
-    shown = [part for one, two in pairwise(words) if one.text[2:] in _VALUES for part in (one.text, two.text)]
-    subject = " ".join((tool, *shown))[:100]
-    try:
+    def _read_handed(self, text: str, command: Command, where: str) -> None:
+        """The text that a shell runs by ``-c``, on the line of the command, and with its doubt."""
+        try:
+            found = list(commands(text))
+        except ValueError as error:
+            self._conversion.skip(where, "a command", str(error))
+            return
+        for inner in found:
+            self.read(inner._replace(line=command.line, doubt=command.doubt or inner.doubt))
+
+    def _call(self, tool: str, command: Command, start: int, where: str) -> None:
+        words = command.words[start + 1 :]
+        # Only what names resources and principals is shown: other options can hold passwords.
+        shown = [
+            part
+            for one, two in pairwise(words)
+            if one.text[2:] in (_VALUES | {"entity-type", "entity-name"}) - {"config"}
+            for part in (one.text, two.text)
+        ]
+        try:
+            doubt = command.doubt or _runner_doubt(command.words[:start])
+            self._convert(tool, words, doubt, where)
+        except _UnreadableError as error:
+            self._conversion.skip(where, " ".join((tool, *shown))[:100], str(error))
+
+    def _convert(self, tool: str, words: Sequence[Word], doubt: str | None, where: str) -> None:
         if tool == "kafka-configs":
-            if any(word.text == "topics" for word in words) and any(word.text == "--alter" for word in words):
-                raise _UnreadableError(_CONFIGS)
-            conversion.add_unmanaged(where, subject, "neither an ACL nor a topic")
+            self._configs(words, doubt, where)
             return
-        options = _options(words)
+        options = _options(words, _VALUES)
         # What a script removes depends on what was there before, which no file says.
         if tool == "kafka-acls" and "remove" in options:
             raise _UnreadableError(_REMOVES)
@@ -88,23 +173,88 @@ def _call(tool: str, command: Command, words: Sequence[Word], where: str, conver
             if not options.keys() & {"alter", "delete"}:
                 return
             raise _UnreadableError("it changes or deletes a topic: use reconciler export")
-        # Inside a loop, a function or a condition, whether and how often it runs is the shell's to say.
-        if command.depth:
-            raise _UnreadableError(_INSIDE)
+        if doubt is not None:
+            raise _UnreadableError(doubt)
         add = _acls if tool == "kafka-acls" else _topic
-        add(options, where, conversion)
-    except _UnreadableError as error:
-        conversion.skip(where, subject, str(error))
+        add(options, where, self._conversion)
+
+    def _configs(self, words: Sequence[Word], doubt: str | None, where: str) -> None:
+        """Quotas and users that ``--add-config`` sets."""
+        options = _options(_spelled_out(words), _OF_CONFIGS)
+        if "alter" not in options:
+            return
+        types, names = options.get("entity-type", ()), options.get("entity-name", ())
+        if types and not set(types) - _NOT_MANAGED:
+            subject = f"configs of {' and '.join(types)}"
+            self._conversion.add_unmanaged(where, subject, "neither an ACL, a topic, a quota nor a user")
+            return
+        if doubt is not None:
+            raise _UnreadableError(doubt)
+        if "topics" in types:
+            raise _UnreadableError(_CONFIGS)
+        if not types or len(types) != len(names) or set(types) - _QUOTA_PARTS.keys() or len(set(types)) < len(types):
+            raise _UnreadableError("of which entity it changes configs is not understood here")
+        if options.keys() & {"delete-config", "add-config-file"}:
+            raise _UnreadableError("it deletes configs or reads them from a file: use reconciler export")
+        entity = {_QUOTA_PARTS[kind]: name for kind, name in zip(types, names, strict=True)}
+        for key, value in _added(options.get("add-config", ())):
+            self._config(key, value, entity, where)
+
+    def _config(self, key: str, value: str, entity: Mapping[str, str], where: str) -> None:
+        if key in SCRAM_CODES:
+            if entity.keys() != {"user"} or not entity["user"]:
+                raise _UnreadableError(f"{key} is of one user")
+            details = dict(part.partition("=")[::2] for part in value.strip("[]").split(","))
+            self._conversion.add_user(entity["user"], key, details.get("iterations", _ITERATIONS), where)
+        elif key in QUOTA_KEYS:
+            limits, _ = self._quotas.setdefault(QuotaEntity.of(**entity), ({}, where))
+            limits[key] = value
+        else:
+            raise _UnreadableError(f"{key} is no config of {' and '.join(entity)} that is known here")
 
 
-def _options(words: Sequence[Word]) -> _Options:
+def _runner_doubt(before: Sequence[Word]) -> str | None:
+    """Why the program in front of the tool may not run it."""
+    if not before:
+        return None
+    first = before[0].text.rpartition("/")[2]
+    if first not in _RUNNERS or any(word.text.rpartition("/")[2] in _NO_RUNNERS for word in before):
+        return f"it stands behind {first!r}, which may print it or run it otherwise"
+    return None
+
+
+def _added(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Keys and values of ``--add-config``, as ``ConfigCommand`` splits them."""
+    for text in texts:
+        for pair in filter(None, map(str.strip, _BETWEEN_CONFIGS.split(text))):
+            key, _, value = pair.partition("=")
+            yield key.strip(), value.strip()
+
+
+def _spelled_out(words: Sequence[Word]) -> list[Word]:
+    """``--user a`` as ``--entity-type users --entity-name a``, and a default as the empty name (KIP-543)."""
+    found: list[Word] = []
+    for word in words:
+        name, equals, value = word.text.removeprefix("--").partition("=")
+        short = name.removesuffix("-defaults")
+        if not word.text.startswith("--") or (name != "entity-default" and short not in _SHORT):
+            found.append(word)
+            continue
+        if short in _SHORT:
+            found += [Word("--entity-type"), Word(_SHORT[short])]
+        found.append(Word("--entity-name"))
+        if short != name or name == "entity-default":
+            found.append(Word(DEFAULT_NAME))
+        elif equals:
+            found.append(Word(value, word.open))
+    return found
+
+
+def _options(words: Sequence[Word], known: Collection[str]) -> _Options:
     """The values of each option; raises :class:`_UnreadableError` for what only the tool or a shell understands."""
     found: dict[str, list[str]] = defaultdict(list)
     rest = iter(words)
     for word in rest:
-        # The shell's part of the line begins: the tool never sees it.
-        if word.text.startswith((">", "<", "2>", "1>")):
-            break
         if not word.text.startswith("--"):
             raise _UnreadableError("a word in it belongs to no option")
         name, equals, value = word.text[2:].partition("=")
@@ -112,17 +262,23 @@ def _options(words: Sequence[Word]) -> _Options:
         if name in _FLAGS:
             found[name].append("")
             continue
-        if name not in _VALUES and name not in _CONNECTION:
+        if name not in known and name not in _CONNECTION:
             raise _UnreadableError(f"--{name} is no option that is known here")
         given = given or next(rest, None)
-        if given is None:
-            raise _UnreadableError(f"--{name} has no value")
         if name in _CONNECTION:
             continue
-        if given.open is not None:
-            raise _UnreadableError(f"--{name} {given.text} holds {given.open}")
-        found[name].append(given.text)
+        found[name].append(_literal(name, given))
     return found
+
+
+def _literal(name: str, given: Word | None) -> str:
+    """The value of an option. A password is not converted, so it may be a variable of the shell."""
+    if given is None:
+        raise _UnreadableError(f"--{name} has no value")
+    text = _PASSWORD.sub("password=", given.text) if name == "add-config" else given.text
+    if given.open is not None and (text == given.text or re.search(r"[$`*?]", text)):
+        raise _UnreadableError(f"--{name} {text} holds {given.open}")
+    return text
 
 
 def _acls(options: _Options, where: str, conversion: Conversion) -> None:

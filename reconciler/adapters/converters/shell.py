@@ -1,4 +1,8 @@
-"""Simple commands of a shell script, as far as they can be read without running it."""
+"""Simple commands of a shell script, as far as they can be read without running it.
+
+Source: POSIX.1-2024, Shell Command Language; ``<<<``, ``&>`` and ``<(…)`` of bash. ``Command.doubt`` is the reason why
+a command may not run: its script may mean it, but only running the script would tell.
+"""
 
 import re
 from collections.abc import Iterator
@@ -6,10 +10,25 @@ from typing import Final, NamedTuple
 
 _OPENS: Final = frozenset(("if", "for", "while", "until", "case", "select", "{", "("))
 _CLOSES: Final = frozenset(("fi", "done", "esac", "}", ")"))
-_BETWEEN: Final = frozenset(("then", "do", "else", "elif", "!", "time", "exec", "sudo"))
+_BETWEEN: Final = frozenset(("then", "do", "else", "elif", "!", "time"))
 _FUNCTION: Final = re.compile(r"[\w-]+\(\)\{?")
-_END: Final = re.compile(r"[;&|\n]+")
+_OPERATOR: Final = re.compile(r"&&|\|\||;;&?|;&|\|&|[;&|\n]")
+_JOINED: Final = re.compile(r"\\\r?\n")
 _SPACE: Final = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
+_HEREDOC_START: Final = re.compile(r"<<(-?)(?!<)[ \t]*['\"\\]?(\w+)['\"]?")
+#: An operator that takes the next word as its target; not ``<(`` and ``>(``, which stand for a file name.
+_REDIRECTION: Final = re.compile(r"\d*(?:<<<|<<-?|>>|>\||>&|<&|<>|[<>](?!\())|&>>?")
+_ASSIGNMENT: Final = re.compile(r"\w+\+?=.*", re.S)
+#: Commands that do not fail: what stands behind them and ``&&`` runs.
+_SUCCEEDING: Final = frozenset((":", "echo", "export", "printf", "set", "sleep", "true", "unset"))
+_SHELLS: Final = frozenset(("bash", "sh", "dash", "ksh", "zsh", "ash"))
+_LETTERS_WITH_C: Final = re.compile(r"-[a-z]*c")
+
+_NESTED: Final = "inside a loop, a condition or a function: whether and how often it runs, only the shell knows"
+_CONDITIONAL: Final = "behind && or ||: whether it runs depends on the command before it"
+_HEREDOC: Final = "inside a heredoc: which program reads that text, and whether it runs it, is not known"
+_UNREACHED: Final = "behind the end of the script: nothing runs after exit, return or exec"
+_VARIABLE: Final = "a variable or a command of the shell"
 
 
 class Word(NamedTuple):
@@ -20,61 +39,165 @@ class Word(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command with its line. ``depth`` counts the loops, conditions, functions and subshells around it."""
+    """A command with its line, without assignments before it and redirections in it.
+
+    ``doubt`` says why it may not run; ``None`` if it runs whenever the script does.
+    """
 
     line: int
     words: tuple[Word, ...]
-    depth: int
+    doubt: str | None = None
+
+
+class _Heredoc(NamedTuple):
+    """A heredoc that begins behind the next line end; with ``tabs``, tabs before the delimiter do not count."""
+
+    delimiter: str
+    tabs: bool
 
 
 def commands(text: str) -> Iterator[Command]:
-    """Every simple command, in order; raises ``ValueError`` with the line where a quotation never ends."""
-    text += "\n"
-    position, depth, words, line, counted = 0, 0, list[Word](), 1, 0
-    while position < len(text):
-        if blank := _SPACE.match(text, position):
-            position = blank.end()
-        elif text[position] == "#":
-            position = text.index("\n", position)
-        elif end := _END.match(text, position):
-            depth, found = _finished(words, depth, line)
-            yield from found
-            words = []
-            position = end.end()
-        else:
-            if not words:
-                line, counted = line + text.count("\n", counted, position), position
-            word, position = _word(text, position)
-            words.append(word)
-    yield from _finished(words, depth, line)[1]
+    """Every simple command, in order, also those that may not run.
+
+    Raises ``ValueError`` with the line where a quotation or a bracket never ends.
+    """
+    return _Script(text).commands()
 
 
-def _finished(words: list[Word], depth: int, line: int) -> tuple[int, list[Command]]:
-    """The depth after the command, and the command without the words that only open, close or join."""
-    while words:
-        first = words[0].text
-        if first in _OPENS:
-            depth += 1
-        elif first in _CLOSES:
-            depth = max(0, depth - 1)
-        elif _FUNCTION.fullmatch(first):
-            # The body begins with a brace, here or in a word of its own.
-            depth += first.endswith("{")
-        elif first == "function":
+def script_in(command: Command) -> Word | None:
+    """The script that a command hands to a shell by ``-c``; ``None`` if there is none."""
+    shell = False
+    for word, following in zip(command.words, command.words[1:], strict=False):
+        shell = shell or word.text.rpartition("/")[2] in (*_SHELLS, "su")
+        if shell and _LETTERS_WITH_C.fullmatch(word.text):
+            return following
+    return None
+
+
+class _Script:
+    """Reads a text from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text + "\n"
+        self._position = 0
+        self._words: list[Word] = []
+        self._line = 1
+        self._counted = 0
+        # The doubt that each construct around the next command brings; ``None`` of a plain group in braces.
+        self._around: list[str | None] = []
+        self._heredocs: list[_Heredoc] = []
+        # Of the list of commands that && and || join.
+        self._conditional = False
+        self._ended = False
+        self._of_function = False
+
+    def commands(self) -> Iterator[Command]:
+        text = self._text
+        while self._position < len(text):
+            if blank := _SPACE.match(text, self._position):
+                self._position = blank.end()
+            elif text[self._position] == "#":
+                self._position = text.index("\n", self._position)
+            elif redirection := _REDIRECTION.match(text, self._position):
+                self._redirect(redirection[0], redirection.end())
+            elif operator := _OPERATOR.match(text, self._position):
+                self._position = operator.end()
+                yield from self._finish(operator[0])
+                if operator[0] == "\n":
+                    yield from self._bodies()
+            else:
+                self._begin()
+                word, self._position = _word(text, self._position)
+                self._words.append(word)
+        yield from self._finish("\n")
+
+    def _begin(self) -> None:
+        if not self._words:
+            self._line += self._text.count("\n", self._counted, self._position)
+            self._counted = self._position
+
+    def _redirect(self, operator: str, end: int) -> None:
+        """Pass over an operator and its target; a heredoc's target is its delimiter."""
+        blank = _SPACE.match(self._text, end)
+        target, self._position = _word(self._text, blank.end() if blank else end)
+        if operator.lstrip("0123456789") in ("<<", "<<-"):
+            self._heredocs.append(_Heredoc(target.text, operator.endswith("-")))
+
+    def _bodies(self) -> Iterator[Command]:
+        """The texts of the heredocs that begin here; without its delimiter one goes on to the end of the script."""
+        for heredoc in self._heredocs:
+            start = self._position
+            self._position = _after_heredoc(self._text, start, heredoc.delimiter, heredoc.tabs)
+            first = self._text.count("\n", 0, start)
+            for command in _commands_or_lines(self._text[start : self._position]):
+                yield Command(first + command.line, command.words, _HEREDOC)
+        self._heredocs = []
+
+    def _finish(self, operator: str) -> Iterator[Command]:
+        """The command that ends at ``operator``, without the words that only open, close or join."""
+        if not self._words:
+            return
+        words, replaced = self._without_keywords(), False
+        while words and (words[0].text == "exec" or _ASSIGNMENT.fullmatch(words[0].text)):
+            replaced = replaced or words[0].text == "exec"
             words = words[1:]
-        elif first not in _BETWEEN:
-            break
-        words = words[1:]
-        if first in ("for", "case", "select"):
-            return depth, []
-    return depth, [Command(line, tuple(words), depth)] if words else []
+        doubt = self._doubt()
+        if words:
+            yield Command(self._line, tuple(words), doubt)
+        name = words[0].text if words else ""
+        if doubt is None and ((replaced and words) or name in ("exit", "return")):
+            self._ended = True
+        if operator == "||" or (operator == "&&" and not (doubt is None and name in _SUCCEEDING)):
+            self._conditional = True
+        elif operator not in ("&&", "|", "|&"):
+            self._conditional = False
+
+    def _doubt(self) -> str | None:
+        nested = next(filter(None, self._around), None)
+        if nested is not None:
+            return nested
+        if self._conditional:
+            return _CONDITIONAL
+        return _UNREACHED if self._ended else None
+
+    def _without_keywords(self) -> list[Word]:
+        words, self._words = self._words, []
+        while words:
+            first = words[0].text
+            if first == "{" and not self._of_function:
+                self._around.append(self._doubt())
+            elif first in _OPENS:
+                self._around.append(_NESTED)
+            elif first in _CLOSES:
+                del self._around[-1:]
+            elif _FUNCTION.fullmatch(first):
+                # The body begins with a brace, here or in a word of its own.
+                self._around += [_NESTED] * first.endswith("{")
+            elif first == "function":
+                words = words[1:]
+            elif first not in _BETWEEN:
+                break
+            self._of_function = first == "function" or (bool(_FUNCTION.fullmatch(first)) and not first.endswith("{"))
+            words = words[1:]
+            if first in ("for", "case", "select"):
+                return []
+        return words
+
+
+def _commands_or_lines(text: str) -> list[Command]:
+    """The commands of a text that may be none: then each line as words, so that a call in it can be named."""
+    try:
+        return list(commands(text))
+    except ValueError:
+        lines = enumerate(text.split("\n"), 1)
+        return [Command(number, tuple(map(Word, line.split()))) for number, line in lines if line.strip()]
 
 
 def _word(text: str, position: int) -> tuple[Word, int]:
     """The word that begins there, and where it ends."""
     parts: list[str] = []
     unknown: str | None = None
-    while position < len(text) and not (_SPACE.match(text, position) or _END.match(text, position)):
+    while position < len(text) and not _ends(text, position):
         letter = text[position]
         if letter in "'\"":
             end = _closing(text, position)
@@ -87,9 +210,16 @@ def _word(text: str, position: int) -> tuple[Word, int]:
             position = end + 1
         elif text.startswith(("$(", "<(", ">("), position):
             end = _bracket(text, position + 1)
-            unknown = unknown or "a variable or a command of the shell"
+            unknown = unknown or _VARIABLE
             parts.append(text[position : end + 1])
             position = end + 1
+        elif text.startswith("$'", position):
+            end = _closing(text, position + 1, escapes=True)
+            unknown = unknown or _VARIABLE
+            parts.append(text[position + 2 : end])
+            position = end + 1
+        elif joined := _JOINED.match(text, position):
+            position = joined.end()
         elif letter == "\\":
             parts.append(text[position + 1 : position + 2])
             position += 2
@@ -97,30 +227,67 @@ def _word(text: str, position: int) -> tuple[Word, int]:
             if letter in "*?[":
                 unknown = unknown or "a pattern that the shell replaces by names of files"
             elif letter in "$`":
-                unknown = unknown or "a variable or a command of the shell"
+                unknown = unknown or _VARIABLE
             parts.append(letter)
             position += 1
     return Word("".join(parts), unknown), position
 
 
+def _ends(text: str, position: int) -> bool:
+    if text[position] in "<>":
+        return not text.startswith(("<(", ">("), position)
+    return text[position] in " \t\r" or bool(_OPERATOR.match(text, position))
+
+
 def _bracket(text: str, start: int) -> int:
-    """Where the bracket that opens there is closed; quotations in it are not looked at."""
-    depth = 0
-    for position in range(start, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[position], 0)
+    """Where the bracket that opens there is closed; not inside a quotation or a heredoc of what it holds."""
+    depth, position, heredocs = 0, start, list[tuple[str, bool]]()
+    while position < len(text):
+        letter = text[position]
+        if letter == "\\":
+            position += 1
+        elif letter in "'\"":
+            position = _closing(text, position)
+        elif letter == "#" and text[position - 1] in " \t\n":
+            position = text.index("\n", position) - 1
+        elif (found := _HEREDOC_START.match(text, position)) and not text.startswith("((", start):
+            heredocs.append((found[2], found[1] == "-"))
+            position = found.end() - 1
+        elif letter == "\n":
+            for delimiter, tabs in heredocs:
+                position = _after_heredoc(text, position + 1, delimiter, tabs) - 1
+            heredocs = []
+        depth += {"(": 1, ")": -1}.get(letter, 0)
         if not depth:
             return position
+        position += 1
     raise ValueError(f"line {text.count(chr(10), 0, start) + 1}: a bracket never ends")
 
 
+def _after_heredoc(text: str, position: int, delimiter: str, tabs: bool) -> int:
+    """Where the line after the delimiter begins."""
+    while position < len(text):
+        end = text.find("\n", position)
+        line, position = text[position:end], end + 1 if end >= 0 else len(text)
+        if (line.lstrip("\t") if tabs else line).removesuffix("\r") == delimiter:
+            break
+    return position
+
+
 def _substitution(inside: str) -> str | None:
-    return "a variable or a command of the shell" if re.search(r"(?<!\\)[$`]", inside) else None
+    return _VARIABLE if re.search(r"(?<!\\)[$`]", inside) else None
 
 
-def _closing(text: str, start: int) -> int:
+def _closing(text: str, start: int, *, escapes: bool = False) -> int:
+    """Where the quotation that opens there is closed; with ``escapes`` a backslash counts in single quotes too."""
     quote, position = text[start], start + 1
     while position < len(text):
-        if text[position] == quote:
+        letter = text[position]
+        if letter == quote:
             return position
-        position += 2 if quote == '"' and text[position] == "\\" else 1
+        if letter == "\\" and (quote == '"' or escapes):
+            position += 1
+        elif quote == '"' and text.startswith("$(", position):
+            position = _bracket(text, position + 1)
+        position += 1
     raise ValueError(f"line {text.count(chr(10), 0, start) + 1}: a quotation never ends")

@@ -17,7 +17,9 @@ def bindings(text: str) -> set[str]:
 
 
 def heading(verb: str, name: str, *, old: bool) -> str:
-    pattern = f"Topic:LITERAL:{name}" if old else f"ResourcePattern(resourceType=TOPIC, name={name}, patternType=LITERAL)"
+    pattern = (
+        f"Topic:LITERAL:{name}" if old else f"ResourcePattern(resourceType=TOPIC, name={name}, patternType=LITERAL)"
+    )
     return f"{verb} ACLs for resource `{pattern}`: \n"
 
 

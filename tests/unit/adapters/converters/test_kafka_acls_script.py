@@ -1,0 +1,197 @@
+"""Scripts that call Kafka's tools: only a call that certainly runs is converted, and bash itself is the judge."""
+
+import random
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from reconciler.adapters.converters import ConversionResult, SourceFiles, convert
+from reconciler.adapters.converters.files import STDIN
+from reconciler.model.kinds.quota import ClientQuota
+from reconciler.model.kinds.scram_user import ScramUser
+
+
+def converted(script: str) -> ConversionResult:
+    return convert("kafka-acls-script", SourceFiles(Path(), (STDIN,), stdin=script))
+
+
+def grant(user: str) -> str:
+    return f"kafka-acls --bootstrap-server b:9092 --add --allow-principal User:{user} --operation READ --topic t"
+
+
+def users(script: str) -> set[str]:
+    return {binding.entry.principal.removeprefix("User:") for binding in converted(script).bindings}
+
+
+DOUBTFUL = {
+    "a comment in a heredoc": ": <<'COMMENT'\n{}\nCOMMENT\n",
+    "a heredoc": "cat <<EOF\n{}\nEOF\n",
+    "a heredoc with tabs": "cat <<-EOF\n\t{}\n\tEOF\n",
+    "two heredocs": "cat <<A - <<B\n{}\nA\n{}\nB\n",
+    "a heredoc without an end": "cat <<EOF\n{}\n",
+    "a heredoc to a shell": "kubectl exec -i broker -- bash <<'EOF'\n{}\nEOF\n",
+    "the right side of and": '[ "$ENV" = dev ] && {}\n',
+    "the right side of or": "test -f done || {}\n",
+    "a list that goes on": "false && true && \\\n {}\n",
+    "a line behind and": "false &&\n{}\n",
+    "a pipe behind and": "false && true | {}\n",
+    "a group behind and": "false && {{ true; {}; }}\n",
+    "the end of the script": "exit 0\n{}\n",
+    "the end in a group": "{{ exit 0; }}\n{}\n",
+    "another program": "exec true\n{}\n",
+    "a return": "return 0\n{}\n",
+    "what is printed": "echo {}\n",
+    "what is printed by a full path": "/bin/echo {}\n",
+    "what is printed far away": "docker exec b echo {}\n",
+    "a program that nobody knows": "maybe {}\n",
+    "a function": "grant() {{\n{}\n}}\n",
+    "a function with its brace below": "grant()\n{{\n{}\n}}\n",
+    "a function by its word": "function grant {{\n{}\n}}\n",
+    "a condition": "if false; then\n{}\nfi\n",
+    "a loop": "while false; do {}; done\n",
+    "a case": "case a in b) {} ;; esac\n",
+    "a subshell": "( false; {} )\n",
+    "a trap": "trap '{}' EXIT\n",
+    "an alias": "alias x='{}'\n",
+    "a text of another shell that may not run": "false && bash -c '{}'\n",
+    "a condition in a text of another shell": "bash -c 'false && {}'\n",
+    "a substitution": 'echo "$(cat <<EOF\n)\n{}\nEOF\n)"\n',
+    "a quotation in a substitution": 'X="$(echo "a; {}; b")"\n',
+    "a quotation with an escape": "X=$'it\\'s; {}; '\n",
+}
+
+
+@pytest.mark.parametrize("form", DOUBTFUL.values(), ids=DOUBTFUL)
+def test_a_call_that_may_not_run_is_named_and_not_converted(form: str) -> None:
+    script = form.format(*[grant("mallory")] * 2)
+    found = converted(script)
+    assert users(script) == set()
+    assert found.skipped
+    assert users(grant("first") + "\n" + script) == {"first"}
+
+
+CERTAIN = {
+    "itself": "{}\n",
+    "a pipe": "{} | tee log\n",
+    "its output": "{} >log 2>&1\n",
+    "its output in front": ">log 2>&1 {}\n",
+    "all output": "{} &>log\n",
+    "the background": "{} & wait\n",
+    "variables in front": "KAFKA_OPTS=x LOG_DIR=/tmp {}\n",
+    "behind an and": "false && true\n{}\n",
+    "behind an or that ends": "true || exit 1; {}\n",
+    "behind what succeeds": "unset KAFKA_OPTS && export A=b && {}\n",
+    "behind a here-string": "cat <<< EOF\n{}\n",
+    "behind a heredoc": "cat <<EOF\nit's $here\nEOF\n{}\n",
+    "a group": "{{ true; {}; }} >log\n",
+    "another program": "exec {}\n",
+    "descriptors of the shell": "exec 3>&1\n{}\n",
+    "an exit of somebody else": "if false; then exit 1; fi\n{}\n",
+    "another shell": "bash -c '{}'\n",
+    "another shell with more options": 'sh -ec "true; {}"\n',
+    "a container": "docker exec -it broker {}\n",
+    "a shell in a container": "docker exec broker bash -c '{}'\n",
+    "a pod": "kubectl exec -i broker-0 -- /opt/kafka/bin/{}\n",
+    "a user": "sudo -u kafka {}\n",
+}
+
+
+@pytest.mark.parametrize("form", CERTAIN.values(), ids=CERTAIN)
+def test_a_call_that_runs_is_converted(form: str) -> None:
+    assert users(form.format(grant("alice"))) == {"alice"}
+    assert converted(form.format(grant("alice"))).skipped == ()
+
+
+def test_an_option_behind_a_redirection_counts() -> None:
+    [binding] = converted(grant("alice").replace("--operation READ", ">log --operation READ")).bindings
+    assert binding.entry.operation.name == "READ"
+
+
+def pieces(rng: random.Random) -> str:
+    """A script of forms in which a call runs, may run or does not run, one behind another and inside another."""
+    count = iter(range(1000))
+
+    def call() -> str:
+        return grant(f"u{next(count)}")
+
+    # Containers and other users are not to be had where the judge runs; without an end, a heredoc swallows the rest.
+    without = ("docker", "kubectl", "sudo", "without an end", "return")
+    forms = [
+        form
+        for name, form in (*DOUBTFUL.items(), *CERTAIN.items())
+        if not any(word in form or word in name for word in without)
+    ]
+    lines = []
+    for _ in range(rng.randrange(1, 6)):
+        form = rng.choice(forms)
+        inner = call() if rng.random() < 0.7 else rng.choice(("false", "true", f"true && {call()}", f"{call()}; exit"))
+        lines.append(form.format(inner, call()))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_call_is_converted_that_bash_does_not_make(seed: int, tmp_path: Path) -> None:
+    script = pieces(random.Random(seed))
+    tool = tmp_path / "kafka-acls"
+    tool.write_text('#!/bin/sh\nfor word; do case $word in User:*) echo "${word#User:}" >>"$CALLS" ;; esac; done\n')
+    tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+    (tmp_path / "maybe").write_text("#!/bin/sh\n")
+    calls = tmp_path / "calls"
+    calls.touch()
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "CALLS": str(calls)}
+    subprocess.run(
+        ["/bin/bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, timeout=20, check=False
+    )
+    assert users(script) <= set(calls.read_text().split())
+
+
+def test_quotas_and_users_of_kafka_configs() -> None:
+    script = """\
+kafka-configs --bootstrap-server x --alter --add-config 'producer_byte_rate=1048576' --entity-type users --entity-name a
+kafka-configs --alter --add-config 'consumer_byte_rate=2,request_percentage=50' --entity-type users --entity-name a
+kafka-configs --alter --add-config request_percentage=10 --client-defaults --entity-type users --entity-name a
+kafka-configs --alter --add-config connection_creation_rate=5 --ip 10.0.0.1
+kafka-configs --alter --add-config producer_byte_rate=7 --user-defaults
+kafka-configs --alter --user b \\
+  --add-config 'SCRAM-SHA-512=[iterations=8192,password=secret],SCRAM-SHA-256=[password=secret]'
+kafka-configs --alter --add-config "SCRAM-SHA-512=[password=$PW]" --user c
+kafka-configs --alter --add-config log.cleaner.threads=2 --entity-type brokers --entity-default
+kafka-configs --describe --entity-type users
+"""
+    found = converted(script)
+    quotas = {(str(quota.entity), tuple(quota.values.items())) for quota in found.listed[ClientQuota.KIND]}  # type: ignore[attr-defined]
+    assert quotas == {
+        ("user a", (("consumer_byte_rate", 2), ("producer_byte_rate", 1048576), ("request_percentage", 50))),
+        ("user a, default client-id", (("request_percentage", 10),)),
+        ("ip 10.0.0.1", (("connection_creation_rate", 5),)),
+        ("default user", (("producer_byte_rate", 7),)),
+    }
+    assert {(user.name, tuple(user.values.items())) for user in found.listed[ScramUser.KIND]} == {  # type: ignore[attr-defined]
+        ("b", (("SCRAM-SHA-256", 4096), ("SCRAM-SHA-512", 8192))),
+        ("c", (("SCRAM-SHA-512", 4096),)),
+    }
+    assert found.skipped == ()
+    assert [remark.subject for remark in found.unmanaged] == ["configs of brokers"]
+    assert "secret" not in str(found)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--add-config producer_byte_rate=$RATE --user a",
+        "--add-config SCRAM-SHA-512=[iterations=$N,password=x] --user a",
+        "--delete-config producer_byte_rate --user a",
+        "--add-config-file quotas.properties --user a",
+        "--add-config retention.ms=1 --entity-type topics --entity-name t",
+        "--add-config consumer.session.timeout.ms=45000 --group g",
+        "--add-config producer_byte_rate=1 --entity-type users",
+        "--add-config producer_byte_rate=1",
+        "--add-config odd_rate=1 --user a",
+    ],
+)
+def test_what_kafka_configs_changes_and_is_not_understood_is_named(words: str) -> None:
+    found = converted(f"kafka-configs --bootstrap-server x --alter {words}")
+    assert not any(found.listed.values())
+    assert [remark.where for remark in found.skipped][:1] == ["-:1"]
