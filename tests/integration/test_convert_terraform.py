@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.converters import ConversionResult, convert, source_files
+from reconciler.adapters.converters import ConversionResult, SourceError, convert, source_files
 
 #: As a company with a module for each application has it: 568 calls of one module like this, and topics beside them.
 _APPLICATION = """\
@@ -198,3 +198,78 @@ def test_what_grows_without_an_end_is_given_up(tmp_path: Path) -> None:
     laughs += [f"  l{n} = flatten([for x in local.l{n - 1} : [x, x]])" for n in range(1, 40)]
     topics, reasons = _topics(tmp_path, "\n".join([*laughs, "}", _topic("local.l39[0]")]))
     assert (topics, len(reasons)) == ([], 1)
+
+
+_BESIDE = """\
+resource "redpanda_cluster" "c" {
+  name              = "c"
+  resource_group_id = redpanda_resource_group.r.id
+}
+resource "redpanda_topic" "t" {
+  name               = "orders"
+  partition_count    = 3
+  replication_factor = 3
+  cluster_api_url    = redpanda_cluster.c.cluster_api_url
+}
+resource "redpanda_acl" "a" {
+  resource_type         = "TOPIC"
+  resource_name         = redpanda_topic.t.name
+  resource_pattern_type = "LITERAL"
+  principal             = "User:svc"
+  host                  = "*"
+  operation             = "READ"
+  permission_type       = "ALLOW"
+  cluster_api_url       = redpanda_cluster.c.cluster_api_url
+}
+"""
+_CONFLUENT = """\
+resource "confluent_kafka_cluster" "{0}" {{
+  display_name = "x"
+  dynamic "standard" {{
+    for_each = var.standard
+    content {{}}
+  }}
+}}
+resource "confluent_kafka_topic" "{0}" {{
+  topic_name       = "orders-{0}"
+  partitions_count = 3
+  rest_endpoint    = confluent_kafka_cluster.{0}.rest_endpoint
+  kafka_cluster {{
+    id = confluent_kafka_cluster.{0}.id
+  }}
+  credentials {{
+    key    = confluent_api_key.k.id
+    secret = confluent_api_key.k.secret
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "topic", "bindings"),
+    [(_BESIDE, "orders", ["User:svc ALLOW READ on TOPIC orders"]), (_CONFLUENT.format("x"), "orders-x", [])],
+)
+def test_an_attribute_that_decides_nothing_loses_no_resource(
+    text: str, topic: str, bindings: list[str], tmp_path: Path
+) -> None:
+    found = _converted(tmp_path, main_dot_tf=text)
+    assert found.skipped == ()
+    assert ([*found.topics], [str(binding) for binding in found.bindings]) == ([topic], bindings)
+    assert [remark.reason for remark in found.unmanaged] == ["no ACL, topic, quota or SCRAM user of Kafka"]
+
+
+def test_two_clusters_are_told_apart_by_what_names_them(tmp_path: Path) -> None:
+    text = _CONFLUENT.format("x") + _CONFLUENT.format("y")
+    with pytest.raises(SourceError, match=r"choose one of confluent_kafka_cluster\.x\.id, confluent_kafka_cluster\.y"):
+        _converted(tmp_path, main_dot_tf=text)
+
+
+def test_an_attribute_that_decides_and_needs_terraform_is_named(tmp_path: Path) -> None:
+    found = _converted(tmp_path, main_dot_tf=_BESIDE.replace('"READ"', "var.operation"))
+    assert [remark.subject for remark in found.skipped] == ["redpanda_acl.a"]
+
+
+def test_access_of_another_kind_is_named_though_its_attributes_are_unknown(tmp_path: Path) -> None:
+    text = 'resource "confluent_role_binding" "r" {\n  principal = "User:${var.id}"\n  role_name = "Admin"\n}\n'
+    found = _converted(tmp_path, main_dot_tf=text)
+    assert [remark.subject for remark in found.skipped] == ["confluent_role_binding.r"]

@@ -86,7 +86,7 @@ def read_terraform(files: SourceFiles, conversion: Conversion) -> None:
         names = files.ending(".tfstate", ".json")
         instances = [found for name in names for found in _instances(files.one(name), conversion)]
     else:
-        written = written_resources(files, conversion)
+        written = written_resources(files, conversion, _decides)
         instances = [
             _Instance(item.kind, item.address, item.attributes, _cluster(item.attributes, item.provider))
             for item in written
@@ -114,7 +114,16 @@ def read_terraform(files: SourceFiles, conversion: Conversion) -> None:
 
 
 def _is_ours(item: _Instance) -> bool:
-    return item.kind in _ACLS or item.kind in _TOPICS or item.kind in (_QUOTA, _USER)
+    return _is_read(item.kind)
+
+
+def _is_read(kind: str) -> bool:
+    return kind in _ACLS or kind in _TOPICS or kind in (_QUOTA, _USER)
+
+
+def _decides(kind: str, attribute: str) -> bool:
+    """Whether an attribute decides what is converted; the cluster is chosen by the text of what names it."""
+    return _is_read(kind) and attribute not in _ASIDE
 
 
 def _is_written(files: SourceFiles) -> bool:

@@ -5,7 +5,7 @@ variables with a default or in ``terraform.tfvars``, attributes of other resourc
 by a relative path decide them. What needs more is named, never guessed. Needs the extra ``terraform`` (python-hcl2).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final
 
@@ -49,10 +49,15 @@ class Written:
 
 @dataclass(slots=True)
 class _FileReading:
-    """All directories, the values in files of variables by the name of the file, and what was noticed."""
+    """All directories, the values in files of variables by the name of the file, and what was noticed.
+
+    ``decides``: whether an attribute, by the kind of its resource and its name, decides what is converted. Of any other
+    the text is enough.
+    """
 
     directories: Mapping[str, TerraformDirectory]
     settings: Mapping[str, Mapping[str, Any]]
+    decides: Callable[[str, str], bool]
     evaluator: Evaluator = field(default_factory=Evaluator)
     defaults: dict[tuple[str, str], None] = field(default_factory=dict)
 
@@ -185,10 +190,7 @@ class _Module:
             try:
                 yield from [*self._written(block, subject)]
             except NotPlainError as error:
-                if _is_about_kafka(kind):
-                    conversion.skip(block.where, subject, f"{error}: {_EVALUATES}")
-                else:
-                    conversion.add_unmanaged(block.where, subject, "no ACL, topic, quota or SCRAM user of Kafka")
+                conversion.skip(block.where, subject, f"{error}: {_EVALUATES}")
 
     def _used(self, block: TerraformBlock, address: str, scope: EvaluationScope) -> "_Module":
         path = module_source(self.directory, block)
@@ -210,13 +212,20 @@ class _Module:
 
     def _written(self, block: TerraformBlock, subject: str) -> Iterator[Written]:
         kind, _ = block.labels
-        if "dynamic" in block.body:
+        decides, evaluator = self.reading.decides, self.reading.evaluator
+        ours = any(decides(kind, name) for name in block.body)
+        if "dynamic" in block.body and ours:
             raise NotPlainError("dynamic")
         provider = str(block.body.get("provider", "")).strip('"${}') or kind.partition("_")[0]
         alias = self._provider(provider)
-        for key, scope in self.instances(block):
+        # How often there is a resource that nothing here converts does not matter.
+        for key, scope in self.instances(block) if ours else ((None, self),):
             inside = {name: item for name, item in block.body.items() if name not in _META and name not in SECRETS}
-            values = self.reading.evaluator.value(inside, scope)
+            values = {
+                name: (evaluator.value if decides(kind, name) else evaluator.value_or_text)(item, scope)
+                for name, item in inside.items()
+                if not name.startswith("__")
+            }
             default = alias == kind.partition("_")[0]
             yield Written(
                 kind,
@@ -230,24 +239,25 @@ def _addressed(subject: str, key: Any) -> str:
     return subject if key is None else f"{subject}[{key}]"
 
 
-def written_resources(files: SourceFiles, conversion: Conversion) -> Iterator[Written]:
-    """Every resource of the ``.tf`` files that can be told; the others get a remark. Raises :class:`SourceError`."""
+def written_resources(
+    files: SourceFiles, conversion: Conversion, decides: Callable[[str, str], bool]
+) -> Iterator[Written]:
+    """Every resource of the ``.tf`` files that can be told; the others get a remark. Raises :class:`SourceError`.
+
+    ``decides``: whether an attribute, by the kind of its resource and its name, decides what is converted.
+    """
     by_path: dict[str, list[str]] = {}
     for name in files.ending(".tf"):
         by_path.setdefault(name.rpartition("/")[0], []).append(name)
     directories = {path: read_directory(path, names, files) for path, names in by_path.items()}
     variables = [name for name in files.names if name.endswith(".tfvars")]
-    reading = _FileReading(directories, {name: parsed_file(name, files.text(name)) for name in variables})
+    reading = _FileReading(directories, {name: parsed_file(name, files.text(name)) for name in variables}, decides)
     used = reading.sources()
     for path, directory in directories.items():
         if (path or ".") not in used:
             yield from _Module(directory, reading).resources(conversion)
     for where, name in reading.defaults:
         conversion.add_unmanaged(where, f"var.{name}", _DEFAULT.format(name))
-
-
-def _is_about_kafka(kind: str) -> bool:
-    return any(word in kind for word in ("kafka", "redpanda", "confluent", "msk"))
 
 
 def _tree(where: str, value: Any) -> Tree:

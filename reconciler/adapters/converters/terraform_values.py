@@ -66,6 +66,18 @@ class Evaluator:
             return [self.value(item, scope) for item in given]
         return self._of(_parsed(given), scope) if isinstance(given, str) else given
 
+    def value_or_text(self, given: Any, scope: EvaluationScope) -> Any:
+        """As :meth:`value`, but where that needs more than the files, the text of the expression stands for it."""
+        if isinstance(given, Mapping):
+            named = {key: item for key, item in given.items() if not key.startswith("__")}
+            return {key.strip('"'): self.value_or_text(item, scope) for key, item in named.items()}
+        if isinstance(given, list):
+            return [self.value_or_text(item, scope) for item in given]
+        try:
+            return self.value(given, scope)
+        except NotPlainError:
+            return given.strip('"').removeprefix("${").removesuffix("}")
+
     def _key(self, key: str, scope: EvaluationScope) -> str:
         return text_of(self._of(_parsed(key), scope)) if key.startswith(('"', "${")) else key
 
