@@ -11,10 +11,11 @@ from reconciler.adapters.converters import (
     source_files,
 )
 from reconciler.dataclass import dataclass
-from reconciler.model import ClusterState, FrozenMap
+from reconciler.model import AclBinding, ClusterState, FrozenMap, Topic
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Listing
 from reconciler.report.export import Export, ExportStyle, cluster_document, differences, export_manifests
+from reconciler.report.export.kinds.interface import Inexpressible
 from reconciler.report.export.layout import Layout, places
 from reconciler.report.export.ownership_draft import DRAFT_FILE, ownership_draft
 from reconciler.report.export.yaml_text import comment
@@ -102,7 +103,7 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
     )
     # Writing and reading are two programs: what one leaves out, the other finds here and not after an apply.
     stub = _proven_stub(export, state, name)
-    skipped = (*found.skipped, *(Remark("the source", item.subject, item.reason) for item in export.left))
+    skipped = (*found.skipped, *(_left(item, found.origins) for item in export.left))
     manifests = {"cluster.yaml": stub, **export.files}
     if style.layout == "team" and where:
         manifests[DRAFT_FILE] = ownership_draft(state, where)
@@ -115,6 +116,13 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
     return Converted(
         manifests, len(state.bindings - left), topics, skipped, found.unmanaged, _more_roles(state, export), listed
     )
+
+
+def _left(left: Inexpressible, origins: Mapping[AclBinding | str, str]) -> Remark:
+    """What no manifest can say, with its place in the source if that is known."""
+    key = left.item.name if isinstance(left.item, Topic) else left.item
+    place = origins.get(key, "the source") if isinstance(key, str | AclBinding) else "the source"
+    return Remark(place, left.subject, left.reason)
 
 
 def _more_roles(state: ClusterState, export: Export) -> int:

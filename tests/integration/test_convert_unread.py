@@ -334,3 +334,37 @@ def test_files_of_terraform_say_what_they_need(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "hcl2", None)
     with pytest.raises(SourceError, match="pip install"):
         convert("terraform", source_files(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("source_format", "text"),
+    [
+        ("strimzi", "kind: KafkaUser\nmetadata: {name: u}\nspec: {authentication: {type: tls}}\n"),
+        ("strimzi", "kind: KafkaUser\nmetadata: {name: u}\n"),
+        ("jikkou", "kind: KafkaUser\nmetadata: {name: u}\n"),
+    ],
+)
+def test_a_user_without_access_is_recognised(source_format: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "user.yaml").write_text(text, encoding="utf-8")
+    assert convert(source_format, source_files(str(tmp_path))).skipped == ()
+
+
+def test_access_inside_a_topic_of_another_tool_is_said(tmp_path: Path) -> None:
+    text = "apiVersion: kafka.nais.io/v1\nkind: Topic\nmetadata: {name: t}\nspec: {acl: [{team: a, access: read}]}\n"
+    (tmp_path / "topic.yaml").write_text(text, encoding="utf-8")
+    [remark] = convert("strimzi", source_files(str(tmp_path))).skipped
+    assert "a topic with access to it" in remark.reason
+
+
+def test_an_acl_without_a_principal_is_named_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "meta: {name: a, cluster: c}\nspec:\n  acls:\n  - {resource: {type: topic, name: t, patternType: literal}, "
+    (tmp_path / "acls.yaml").write_text(text + "operations: [Read]}\n", encoding="utf-8")
+    assert run(["convert", "--from", "topicctl", str(tmp_path)]) == 2
+    assert "not converted: acls.yaml:4" in capsys.readouterr().err
+
+
+def test_a_role_of_rbac_in_a_script_is_no_call_of_kafka_acls(tmp_path: Path) -> None:
+    text = "confluent iam rbac role-binding create --principal User:a --role DeveloperRead --resource Topic:t\n"
+    (tmp_path / "roles.sh").write_text(text, encoding="utf-8")
+    [remark] = convert("kafka-acls-script", source_files(str(tmp_path))).skipped
+    assert "RBAC" in remark.reason

@@ -111,6 +111,11 @@ class Conversion:
         self._absent_users: dict[str, str] = {}
         self._skipped: dict[Remark, None] = {}
         self._unmanaged: dict[Remark, None] = {}
+        self._recognised = False
+
+    def recognise(self) -> None:
+        """Note that something in the source has the expected format, even if it declares nothing."""
+        self._recognised = True
 
     def add_binding(
         self,
@@ -224,6 +229,7 @@ class Conversion:
     def name_nothing(self, source_format: str) -> None:
         """Remark that nothing was recognised, if so: a wrong path or format must not look like an empty cluster."""
         found = (
+            self._recognised,
             self._bindings,
             self._topics,
             self._quotas,

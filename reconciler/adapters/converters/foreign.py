@@ -22,6 +22,7 @@ _USER: Final = frozenset(("user", "account", "application", "identity"))
 _IAM: Final = "kafka-cluster:"
 _GRANTS: Final = "it grants or denies access to Kafka, and this converter does not read it"
 _HOLDS: Final = "it is a topic, and this converter does not read it"
+_HOLDS_WITH_ACCESS: Final = "it is a topic with access to it, and this converter does not read it"
 _BY_IAM: Final = "AWS IAM grants access to Kafka here, besides ACLs: keep it in view, no manifest can declare it"
 
 
@@ -47,11 +48,11 @@ def _access(node: Tree, kind: str) -> str | None:
     words = _words(kind)
     if words & _ACCESS:
         return _GRANTS
+    inside = any(_words(key) & _ACCESS for key in node.all_keys())
     if "topic" in words:
-        return _HOLDS
+        return _HOLDS_WITH_ACCESS if inside else _HOLDS
     # A user is a login: nothing for a manifest, unless rules stand inside.
-    inside = any(_words(key) & _ACCESS for key in node.all_keys()) if words & _USER else False
-    return _GRANTS if inside else None
+    return _GRANTS if inside and words & _USER else None
 
 
 def _words(name: str) -> set[str]:

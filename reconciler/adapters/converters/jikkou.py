@@ -52,6 +52,7 @@ def read_jikkou(files: SourceFiles, conversion: Conversion) -> None:
                     unmanaged="not one of jikkou's ACLs, topics, quotas and users",
                 )
             elif not _is_set_aside(kind, node, conversion):
+                conversion.recognise()
                 found[kind].append(node)
     roles = by_name((_name(node), node) for node in found[_ROLE])
     for node in found[_AUTHORIZATION]:

@@ -79,6 +79,7 @@ _RUNNERS: Final = frozenset(
 _NO_RUNNERS: Final = frozenset(("echo", "printf", "cat", "which", "type", "man", "grep", "ls", "test", "rm", "chmod"))
 _REMOVES: Final = "it takes ACLs away: convert what `kafka-acls --list` prints after the script"
 _CONFIGS: Final = "it changes configs of topics: convert what `kafka-topics --describe` says, or use reconciler export"
+_RBAC: Final = "it gives a role of Confluent's RBAC, which grants access besides ACLs: no manifest can declare it"
 _HIDDEN: Final = "it seems to call kafka-acls in a way that only the shell can follow"
 _CLUSTER: Final = Resource("cluster", CLUSTER_NAME)
 _Options = Mapping[str, Sequence[str]]
@@ -125,6 +126,9 @@ class _Script:
                 self._call(tool, command, start, where)
                 return
         text = " ".join(word.text for word in command.words)
+        if re.search(r"\brbac\b.*\brole-binding\b", text):
+            self._conversion.skip(where, "a command", _RBAC)
+            return
         # The tool in a variable, in quotes or glued to a bracket: what it adds must not pass unread.
         if "-principal" in text or (
             any(tool in text for tool in _TOOLS) and re.search(r"--(add|alter|create)\b", text)

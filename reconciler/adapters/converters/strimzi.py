@@ -42,6 +42,7 @@ def read_strimzi(files: SourceFiles, conversion: Conversion) -> None:
     found = [node for name in names for node in resources(files.rendered(name, conversion))]
     mine = [node for node in found if _is_ours(node)]
     for node in _of_cluster(mine, files.cluster, conversion):
+        conversion.recognise()
         if node.text("kind") == "KafkaUser":
             _user(node, conversion)
         else:
