@@ -107,6 +107,7 @@ from reconciler.model.topic_configs import (
     ConfigType,
     cut_off,
     data_loss,
+    effective,
     normal_form,
     readable,
 )
@@ -221,6 +222,7 @@ __all__ = [
     "contradiction",
     "cut_off",
     "data_loss",
+    "effective",
     "flavor_contradiction",
     "instant_of",
     "is_harmless",

@@ -1,7 +1,7 @@
 """Topics, and Kafka's rules for their names (``org.apache.kafka.common.internals.Topic``)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
 from typing import ClassVar, Final, TypeAlias
 
@@ -89,16 +89,33 @@ class TopicPartitions:
 
 @dataclass(frozen=True, slots=True)
 class TopicConfigs:
-    """Some configs of a live topic; ``None``: not set on the topic. Both sides of an update have the same keys."""
+    """Some configs of a live topic; ``None``: not set on the topic. Both sides of an update have the same keys.
+
+    ``effective`` are the values that hold for those which decide what the topic keeps and which ``configs`` leave to
+    the broker or to another config, where they are known: what is lost is judged by what holds.
+    """
 
     name: str
     configs: Mapping[str, str | None]
     topic_id: str | None = None
+    effective: Mapping[str, str] = field(default_factory=FrozenMap)
 
     def __post_init__(self) -> None:
-        """Takes any mapping as ``configs`` and keeps an immutable copy."""
+        """Takes any mappings and keeps immutable copies."""
         if not isinstance(self.configs, FrozenMap):
             object.__setattr__(self, "configs", FrozenMap(self.configs))
+        if not isinstance(self.effective, FrozenMap):
+            object.__setattr__(self, "effective", FrozenMap(self.effective))
+
+    def holds(self, name: str) -> str | None:
+        """The value that holds for one of the configs; ``None``: the broker's default, which is not known."""
+        return self.effective.get(name, self.configs.get(name))
+
+    def only(self, names: Collection[str]) -> "TopicConfigs":
+        """The same of these configs alone."""
+        configs = {name: value for name, value in self.configs.items() if name in names}
+        held = {name: value for name, value in self.effective.items() if name in names}
+        return TopicConfigs(self.name, configs, self.topic_id, held)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Source: ``org.apache.kafka.storage.internals.log.LogConfig`` and ``TopicConfig``
 settings; an unknown one is compared as text.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -88,6 +88,7 @@ _NUMBERS = {ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES}
 _UNLIMITED: Final = -1
 #: Of ``local.retention.…``: as ``retention.…`` says.
 _AS_ANOTHER: Final = "-2"
+_LOCAL: Final = "local."
 _UNITS: Final[Mapping[ConfigType, tuple[tuple[str, int], ...]]] = MappingProxyType(
     {
         ConfigType.MILLIS: (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)),
@@ -116,12 +117,24 @@ _TIMESTAMPS: Final = frozenset(
 _BRIEF: Final = 60_000
 #: ``log.retention.check.interval.ms`` of Kafka: what is kept for less may go at any check.
 _CHECKED: Final = 300_000
+#: What goes once one of these is true.
+_SWITCHES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "unclean.leader.election.enable": (
+            "unclean leader election may drop acknowledged records: a replica that lags behind may become leader"
+        ),
+        "remote.log.delete.on.disable": "disabling remote storage will delete the remote log",
+    }
+)
 _GAINED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "compact": "compact: of each key only the newest record stays, and records without a key are refused",
         "delete": "delete: records past the retention go",
     }
 )
+
+#: The configs that decide what a topic keeps: a change of what holds may lose records.
+KEEPING_CONFIGS: Final = frozenset({*_SHRINKING, *_SWITCHES, "cleanup.policy"})
 
 
 def normal_form(name: str, value: str) -> str:
@@ -188,37 +201,66 @@ def cut_off(name: str, before: str | None, after: str | None) -> str | None:
     return None
 
 
-def data_loss(name: str, before: str | None, after: str | None) -> str | None:
-    """What goes when this setting changes, or ``None``; ``None`` as a value is the broker's default.
+def effective(configs: Mapping[str, str | None], names: Iterable[str], defaults: Mapping[str, str]) -> dict[str, str]:
+    """The values that hold for those of ``names`` which the topic's own ``configs`` leave open, where they are known.
 
-    Where the default is not known the answer errs on the side of loss.
+    Only of configs that decide what is kept (:data:`KEEPING_CONFIGS`). ``defaults`` are those that a broker told. A
+    local retention of -2 is the topic's retention (``LogConfig.localRetentionMs``, KIP-405).
+    """
+    unsaid = (name for name in names if name in KEEPING_CONFIGS and configs.get(name) in (None, _AS_ANOTHER))
+    found = ((name, _in_force(name, configs, defaults)) for name in unsaid)
+    return {name: value for name, value in found if value not in (None, _AS_ANOTHER)}
+
+
+def _in_force(name: str, configs: Mapping[str, str | None], defaults: Mapping[str, str]) -> str | None:
+    value = configs.get(name) or defaults.get(name)
+    if value == _AS_ANOTHER and name.startswith(_LOCAL):
+        return _in_force(name.removeprefix(_LOCAL), configs, defaults)
+    return None if value is None else normal_form(name, value)
+
+
+def data_loss(name: str, before: str | None, after: str | None) -> str | None:
+    """What goes when the value that holds for this setting changes, or ``None``; a value of ``None`` is not known.
+
+    Where a value is not known the answer errs on the side of loss.
     """
     if (goes := _SHRINKING.get(name)) is not None:
-        kept = "the broker's default" if after is None else readable(name, after)
-        return f"{name} gets shorter: {goes.format(kept)}" if _may_shrink(before, after) else None
+        return _shorter(name, before, after, goes)
     if name == "cleanup.policy":
-        gained = [_GAINED[item] for item in sorted(_policies(after) - _policies(before)) if item in _GAINED]
-        return f"cleanup.policy gains {'; '.join(gained)}" if gained else None
-    if name == "unclean.leader.election.enable" and after == "true":
-        return "unclean leader election may drop acknowledged records: a replica that lags behind may become leader"
-    if name == "remote.log.delete.on.disable" and after == "true":
-        return "disabling remote storage will delete the remote log"
+        gained = [_GAINED[item] for item in sorted(_perhaps(after) - _surely(before)) if item in _GAINED]
+        may = "gains" if None not in (before, after) else "may gain"
+        return f"cleanup.policy {may} {'; '.join(gained)}" if gained else None
+    if (goes := _SWITCHES.get(name)) is not None and after != "false" and before != "true":
+        return goes if after == "true" else f"the broker's default, which is not known, may be true: {goes}"
     return None
 
 
-def _may_shrink(before: str | None, after: str | None) -> bool:
-    """Whether a limit may get smaller; -1 is no limit, ``None`` an unknown default, -2 that of another setting."""
-    if before == after:
-        return False
+def _shorter(name: str, before: str | None, after: str | None, goes: str) -> str | None:
+    """What goes when a limit shrinks, or may shrink; -1 is no limit, -2 that of another setting, not known here."""
+    if before == after and before is not None:
+        return None
     try:
         old, new = (None if text in (None, _AS_ANOTHER) else int(text or "") for text in (before, after))
     except ValueError:
-        return True
-    if new == _UNLIMITED:
-        return False
-    return old is None or new is None or old == _UNLIMITED or new < old
+        old = new = None
+    if new == _UNLIMITED or (old is not None and new is not None and old != _UNLIMITED and new >= old):
+        return None
+    kept = "the broker's default" if after is None else readable(name, after)
+    if old is None or new is None:
+        unknown = "what holds now" if old is None else "what holds then"
+        return f"{name} may get shorter, for {unknown} is not known: {goes.format(kept)}"
+    return f"{name} gets shorter: {goes.format(kept)}"
 
 
-def _policies(value: str | None) -> set[str]:
-    """The items of a cleanup policy; the broker's default is taken to be ``delete`` (Kafka's own)."""
-    return {"delete"} if value is None else {item.strip() for item in value.split(",") if item.strip()}
+def _surely(policy: str | None) -> set[str]:
+    """The items that a cleanup policy has for certain."""
+    return set() if policy is None else _policies(policy)
+
+
+def _perhaps(policy: str | None) -> set[str]:
+    """The items that a cleanup policy may have."""
+    return set(_GAINED) if policy is None else _policies(policy)
+
+
+def _policies(value: str) -> set[str]:
+    return {item.strip() for item in value.split(",") if item.strip()}

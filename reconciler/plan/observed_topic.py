@@ -1,6 +1,8 @@
 """A live topic against what a step on it expects to find."""
 
-from reconciler.model import Topic, TopicConfigs, normal_form
+from collections.abc import Mapping
+
+from reconciler.model import Topic, TopicConfigs, effective, normal_form
 from reconciler.model.flavor import between
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
 
@@ -38,8 +40,13 @@ def observed_partitions(before: int, after: int, topic_id: str | None, topic: To
     return Observed(StepState.STALE, f"topic {name}", f"{before} partitions", f"{topic.num_partitions} partitions")
 
 
-def observed_configs(before: TopicConfigs, after: TopicConfigs, topic: Topic | None) -> Observed:
-    """The configs that the step sets: each as before, already as wanted, or at a value that a flavor needs between."""
+def observed_configs(
+    before: TopicConfigs, after: TopicConfigs, topic: Topic | None, defaults: Mapping[str, str]
+) -> Observed:
+    """The configs that the step sets: each as before, already as wanted, or at a value that a flavor needs between.
+
+    What it loses was judged by the brokers' defaults of then: others, or none that can be read, are not expected.
+    """
     if topic is None:
         return Observed(StepState.STALE, f"topic {before.name}", "exists", "no such topic")
     if (other := observed_id(before.topic_id, topic)) is not PENDING:
@@ -51,7 +58,14 @@ def observed_configs(before: TopicConfigs, after: TopicConfigs, topic: Topic | N
         expected = ", ".join(f"{key}={_old(before, key) or 'unset'}" for key in stale)
         found = ", ".join(f"{key}={_value(topic, key) or 'unset'}" for key in stale)
         return Observed(StepState.STALE, f"topic {before.name}", expected, found)
-    return DONE if all(_value(topic, key) == wanted[key] for key in wanted) else PENDING
+    if all(_value(topic, key) == wanted[key] for key in wanted):
+        return DONE
+    for side in (before, after):
+        now = effective({**topic.configs, **side.configs}, side.configs, defaults)
+        for key, value in side.effective.items():
+            if (found := now.get(key, "not known")) != value:
+                return Observed(StepState.STALE, f"default of {key} for topic {before.name}", value, found)
+    return PENDING
 
 
 def _value(topic: Topic, key: str) -> str | None:

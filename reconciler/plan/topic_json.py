@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 from reconciler.codec import COUNT, TEXT, Codec, Record, field, mapping, nullable, record
 from reconciler.codec.changes import created, deleted, updated
 from reconciler.codec.values import ASSIGNMENTS, NAME
-from reconciler.model import Topic, TopicConfigs, TopicPartitions, TopicReplicas
+from reconciler.model import FrozenMap, Topic, TopicConfigs, TopicPartitions, TopicReplicas
 
 _NAME: Final = field("name", NAME, "The name.", "orders")
 _ID: Final = field(
@@ -37,6 +37,13 @@ _CONFIGS: Final[Record[TopicConfigs]] = record(
     _NAME,
     _ID,
     field("configs", mapping(nullable(TEXT)), "Configs that differ, by name; null: not set on the topic."),
+    field(
+        "effective",
+        mapping(TEXT),
+        "The values that hold for those that decide what the topic keeps and are left to the broker, where known.",
+        default=FrozenMap(),
+        omit=True,
+    ),
 )
 _REPLICAS: Final[Record[TopicReplicas]] = record(
     TopicReplicas,
@@ -57,6 +64,8 @@ def _topics(before: _Part, after: _Part) -> str | None:
 def _configs(before: TopicConfigs, after: TopicConfigs) -> str | None:
     if [*before.configs] != [*after.configs]:
         return f"before and after do not have the same configs of topic {before.name}"
+    if any(side.configs.get(key) not in (None, "-2") for side in (before, after) for key in side.effective):
+        return f"a config of topic {before.name} has a value, and another one in force"
     return _topics(before, after)
 
 

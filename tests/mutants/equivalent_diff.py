@@ -77,10 +77,10 @@ EQUIVALENT_DIFF: Final[dict[tuple[str, str, str, str], str]] = {
     (
         _TOPICS,
         "_configs",
-        "if after: yield Update(TopicConfigs(live.name, before, live.topic_id), TopicConfigs(live.name, after, "
-        "live.topic_id))",
-        "if True: yield Update(TopicConfigs(live.name, before, live.topic_id), TopicConfigs(live.name, after, "
-        "live.topic_id))",
+        "if after: was, then = (TopicConfigs(live.name, side, live.topic_id, effective({**live.configs, **side}, "
+        "side, defaults)) for side in (before, after)) yield Update(was, then)",
+        "if True: was, then = (TopicConfigs(live.name, side, live.topic_id, effective({**live.configs, **side}, "
+        "side, defaults)) for side in (before, after)) yield Update(was, then)",
     ): "a shortcut: of an update of no config `_accepted` keeps nothing",
     (
         _TOPICS,

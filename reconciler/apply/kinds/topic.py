@@ -41,10 +41,11 @@ _MAX_RECORDS: Final = 5_000
 
 
 def request(changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
-    """The topics that change, by name, and where those are whose replicas move."""
+    """The topics that change, by name, where those are whose replicas move, and the defaults that judged a loss."""
     known = tuple(changes)
     moving = tuple(change.after.name for change in known if isinstance(change.after, TopicReplicas))
-    return replace(request, topic_names=touched_names(known), layout=moving)
+    judged = any(isinstance(side, TopicConfigs) and side.effective for one in known for side in (one.before, one.after))
+    return replace(request, topic_names=touched_names(known), layout=moving, broker_defaults=judged)
 
 
 def batches(steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:

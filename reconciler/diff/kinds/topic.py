@@ -29,6 +29,7 @@ from reconciler.model import (
     TopicReplicas,
     Update,
     collision_key,
+    effective,
     normal_form,
     refusal_of,
 )
@@ -106,8 +107,7 @@ def _accepted(changes: Iterable[Change], version: tuple[int, int] | None, flavor
                         yield Impossible(f"config {name}", after.name, "not set" if old is None else old, value, why)
                         del kept[name]
                 if kept:
-                    was = {name: before.configs[name] for name in kept}
-                    yield Update(replace(before, configs=was), replace(after, configs=kept))
+                    yield Update(before.only(kept), after.only(kept))
             case _:
                 yield change
 
@@ -157,7 +157,7 @@ def _changes(wanted: DesiredTopic, state: ClusterState, rules: DiffRules) -> Ite
     else:
         yield from _partitions(wanted.topic, live)
         yield from replica_changes(wanted.topic, live, state)
-        yield from _configs(wanted.topic, live, rules)
+        yield from _configs(wanted.topic, live, rules, state.broker_defaults)
 
 
 def _removal(live: Topic) -> Change:
@@ -184,7 +184,7 @@ def _partitions(wanted: Topic, live: Topic) -> Iterator[Change]:
         )
 
 
-def _configs(wanted: Topic, live: Topic, rules: DiffRules) -> Iterator[Change]:
+def _configs(wanted: Topic, live: Topic, rules: DiffRules, defaults: Mapping[str, str]) -> Iterator[Change]:
     """Yield the configs that differ; where manifests are silent, ignored ones stay, and those that only brokers set."""
     before: dict[str, str | None] = {}
     after: dict[str, str | None] = {}
@@ -201,7 +201,11 @@ def _configs(wanted: Topic, live: Topic, rules: DiffRules) -> Iterator[Change]:
             continue
         before[key], after[key] = old, None if new is None else normal_form(key, new)
     if after:
-        yield Update(TopicConfigs(live.name, before, live.topic_id), TopicConfigs(live.name, after, live.topic_id))
+        was, then = (
+            TopicConfigs(live.name, side, live.topic_id, effective({**live.configs, **side}, side, defaults))
+            for side in (before, after)
+        )
+        yield Update(was, then)
 
 
 def objection(change: Change, desired: DesiredState, rules: DiffRules) -> str | None:

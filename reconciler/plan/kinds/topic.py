@@ -141,10 +141,25 @@ def touched_names(changes: Iterable[Change]) -> tuple[str, ...]:
 def losses(change: Change) -> tuple[str, ...]:
     """Why a change of configs may lose records, one reason a config; empty for every other change."""
     match change:
-        case Update(TopicConfigs(_, before), TopicConfigs(_, after)):
-            found = (data_loss(key, before.get(key), after[key]) for key in after)
+        case Update(TopicConfigs() as before, TopicConfigs(configs=configs) as after):
+            found = (data_loss(key, before.holds(key), after.holds(key)) for key in configs)
             return tuple(reason for reason in found if reason)
     return ()
+
+
+def loss_by_default(change: Change) -> Iterator[tuple[str, str]]:
+    """Each config that goes back to a broker's default with which nothing is lost, as long as that stays; the default.
+
+    Where what goes depends on the config alone (:func:`losses`), a default is another's to lower.
+    """
+    match change:
+        case Update(TopicConfigs() as before, TopicConfigs(configs=configs) as after):
+            for key, value in configs.items():
+                held = after.holds(key)
+                if value is not None or held is None or data_loss(key, before.holds(key), held) is not None:
+                    continue
+                if data_loss(key, held, None) is not None:
+                    yield key, held
 
 
 def is_destructive(change: Change) -> bool:
@@ -262,7 +277,7 @@ def observe(change: Change, live: ClusterState) -> Observed:
         case Update(TopicPartitions(_, before, topic_id), TopicPartitions(_, after)):
             return observed_partitions(before, after, topic_id, topic, name)
         case Update(TopicConfigs() as old, TopicConfigs() as new):
-            return observed_configs(old, new, topic)
+            return observed_configs(old, new, topic, live.broker_defaults)
         case Update(TopicReplicas() as old, TopicReplicas() as new):
             return observed_replicas(old, new, topic, live)
     raise TypeError(f"{change!r} is not a step on a topic")

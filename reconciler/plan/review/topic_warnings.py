@@ -9,11 +9,20 @@ from reconciler.model import (
     PatternType,
     ResourceType,
     cut_off,
+    readable,
     refusal_of,
 )
 from reconciler.model.naming import as_name
 from reconciler.plan.kinds.acl import deleted_bindings
-from reconciler.plan.kinds.topic import AUTO_CREATE, configs_set, deleted_topics, grown_topics, set_between
+from reconciler.plan.kinds.topic import (
+    AUTO_CREATE,
+    configs_set,
+    deleted_topics,
+    grown_topics,
+    loss_by_default,
+    name_of,
+    set_between,
+)
 from reconciler.plan.overlap import TopicReach
 from reconciler.plan.proposal import Terms, each_binding_after
 from reconciler.plan.step import Step
@@ -28,6 +37,7 @@ def topic_warnings(steps: Sequence[Step], live: ClusterState, terms: Terms) -> I
     yield from _without_acls(steps, live, terms)
     yield from _compacted(steps, live)
     yield from _cut_off(steps, live)
+    yield from _by_default(steps)
     for topic, step in set_between((one.change for one in steps), terms.flavor):
         way = f"{step.config} of {as_name(topic)} is set to {step.via} first, then to {step.after}"
         yield f"{terms.flavor.title}: {way}: {step.harm}"
@@ -122,6 +132,17 @@ def _cut_off(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
             found.setdefault(why, []).append(topic)
     for why, topics in sorted(found.items()):
         yield f"{why}: {_names(sorted(set(topics)))}"
+
+
+def _by_default(steps: Sequence[Step]) -> Iterator[str]:
+    """Configs that keep as much as before, until somebody lowers a broker's default."""
+    found: dict[str, list[str]] = {}
+    for step in steps:
+        for name, default in loss_by_default(step.change):
+            why = f"{name} follows the broker's default, now {readable(name, default)}"
+            found.setdefault(why, []).append(name_of(step.change))
+    for why, topics in sorted(found.items()):
+        yield f"{why}: records may go if somebody changes that default: {_names(sorted(topics))}"
 
 
 def _names(names: Sequence[str]) -> str:

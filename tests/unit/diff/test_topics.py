@@ -1,6 +1,8 @@
 """One declared topic against the live one: counts, brokers, settings; what Kafka cannot do, and what is saved of it."""
 
 import datetime
+import itertools
+from collections.abc import Mapping
 
 import pytest
 
@@ -24,7 +26,10 @@ from reconciler.model import (
     Update,
     data_loss,
 )
-from reconciler.plan import Request, Terms, parse_plan, plan_text, propose
+from reconciler.model.topic_configs import KEEPING_CONFIGS
+from reconciler.plan import Request, Terms, losses, parse_plan, plan_text, propose
+from reconciler.plan.kinds import kind_of
+from reconciler.plan.observed import PENDING
 from tests.cases.test_cases import binding
 
 _PLACE = Origin("t.yaml", 1, 1)
@@ -143,6 +148,77 @@ def test_a_setting_that_nobody_declares_returns_to_the_brokers_default() -> None
 def test_what_a_change_loses_is_said(name: str, before: str | None, after: str | None, words: str | None) -> None:
     found = data_loss(name, before, after)
     assert (found is None) if words is None else (found is not None and words in found)
+
+
+_LIMIT = ("1", "1024", "604800000", "9007199254740991")
+#: Values of each config that decides what is kept, and how it is known that the second value keeps less.
+_VALUES = {
+    "cleanup.policy": ("delete", "compact", "compact,delete"),
+    **dict.fromkeys(("unclean.leader.election.enable", "remote.log.delete.on.disable"), ("false", "true")),
+}
+
+
+def _keeps_less(key: str, old: str, new: str) -> bool:
+    if key == "cleanup.policy":
+        return not set(new.split(",")) <= set(old.split(","))
+    return int(new) < int(old) if key not in _VALUES else (old, new) == ("false", "true")
+
+
+def _configs_change(key: str, old: str | None, new: str | None, defaults: Mapping[str, str]) -> Change:
+    live = ClusterState(
+        "c", topics={"t": Topic("t", 1, 1, {} if old is None else {key: old}, "id")}, broker_defaults=defaults
+    )
+    [found] = compare(desired(Topic("t", 1, 1, {} if new is None else {key: new})), live, Scope(), DiffRules()).changes
+    return found.change
+
+
+@pytest.mark.parametrize("key", sorted(KEEPING_CONFIGS))
+def test_a_loss_is_judged_by_the_values_that_hold_and_never_by_whose_they_are(key: str) -> None:
+    """Each side the topic's own, a known default, or an unknown one, which may have any value."""
+    values = _VALUES.get(key, _LIMIT)
+    possible = _VALUES.get(key, ("0", *_LIMIT, str(2**53)))
+    for old, new in itertools.permutations((None, *values), 2):
+        for default in (None, *values):
+            found = losses(_configs_change(key, old, new, {key: default} if default else {}))
+            known = [side or default for side in (old, new)]
+            sides: list[tuple[str, ...]] = [(held,) if held else possible for held in known]
+            assert bool(found) is any(_keeps_less(key, *held) for held in itertools.product(*sides)), (
+                old,
+                new,
+                default,
+            )
+            assert None in known or not any("not known" in text for text in found)
+
+
+def test_a_local_retention_of_minus_two_is_the_retention_itself() -> None:
+    live = Topic("t", 1, 1, {"local.retention.ms": "3600000", "retention.ms": "-1"}, "id")
+    state = ClusterState("c", topics={"t": live}, broker_defaults={"local.retention.ms": "-2"})
+    for wanted, lost in (({"retention.ms": "-1"}, False), ({"retention.ms": "1000"}, True)):
+        [found] = compare(desired(Topic("t", 1, 1, wanted)), state, Scope(), DiffRules()).changes
+        assert any("local" in text for text in losses(found.change)) is lost
+
+
+def test_a_repair_that_keeps_more_is_no_loss_and_a_default_that_may_be_lowered_is_a_warning() -> None:
+    for shortened, wanted, default, warned in (
+        ("3600000", {}, "604800000", True),
+        ("3600000", {}, "-1", True),
+        (None, {"retention.ms": "2592000000"}, "604800000", False),
+        (None, {"retention.ms": "604800000"}, "604800000", False),
+    ):
+        topic = Topic("t", 1, 1, {"retention.ms": shortened} if shortened else {}, "id")
+        live = ClusterState("c", topics={"t": topic}, broker_defaults={"retention.ms": default})
+        plan = propose(desired(Topic("t", 1, 1, wanted)), live, Terms("c"), Request(datetime.date(2026, 11, 26)))
+        assert (plan.refusals, len(plan.steps), plan.steps[0].destructive) == ((), 1, False)
+        assert any("follows the broker's default" in text for text in plan.warnings) is warned
+        assert parse_plan(plan_text(plan)) == plan
+
+
+def test_a_default_that_is_not_the_one_of_the_plan_is_stale() -> None:
+    change = _configs_change("retention.ms", "1000", None, {"retention.ms": "2000"})
+    topic = Topic("t", 1, 1, {"retention.ms": "1000"}, "id")
+    for defaults, stands in (({"retention.ms": "2000"}, True), ({"retention.ms": "500"}, False), ({}, False)):
+        live = ClusterState("c", topics={"t": topic}, broker_defaults=defaults)
+        assert (kind_of(change).observe(change, live) == PENDING) is stands
 
 
 @pytest.mark.parametrize(
