@@ -43,10 +43,11 @@ class StateView:
     @property
     def words(self) -> str:
         """What was looked at, in a sentence."""
-        return self._looked_at()
+        return self._looked_at("")
 
-    def _looked_at(self) -> str:
-        return _WORDS[self.basis].format(self.cluster)
+    def _looked_at(self, as_of: str) -> str:
+        when = f" What had ended is as of {as_of}." if as_of else ""
+        return _WORDS[self.basis].format(self.cluster) + when
 
     def document(self) -> dict[str, object]:
         """What was looked at, for programs."""
@@ -73,7 +74,7 @@ class AccessView(StateView):
     ``authorizer`` takes ``claimed`` facts as they are stated. ``condition`` says on which of them the answer rests; see
     :func:`reconciler.report.condition.with_condition`. ``unseen`` is what decides access at this make of Kafka besides
     ACLs, a clause each: no answer can take it into account. ``beside`` is what is known of logins and quotas, where it
-    was asked for.
+    was asked for. ``as_of`` is the time that decided what had ended, where that is not now.
     """
 
     authorizer: Authorizer
@@ -82,12 +83,13 @@ class AccessView(StateView):
     condition: str = ""
     unseen: tuple[str, ...] = ()
     beside: "BesideAcls | None" = None
+    as_of: str = ""
 
     @property
     def words(self) -> str:
         """What was looked at, and what has to be true for the answer to hold."""
         held = [f"This holds {self.condition}."] if self.condition else []
-        return " ".join([self._looked_at(), *held, *(f"Not seen: {fact}." for fact in self.unseen)])
+        return " ".join([self._looked_at(self.as_of), *held, *(f"Not seen: {fact}." for fact in self.unseen)])
 
     def document(self) -> dict[str, object]:
         """The same for programs; ``condition`` is null where the answer rests on no claim."""

@@ -13,10 +13,16 @@ from reconciler.report.style import Style, plain, safe
 
 @dataclass(frozen=True, slots=True)
 class QuotaView(StateView):
-    """The client quotas of one state, and what manifests declare of them."""
+    """The client quotas of one state, and what manifests declare of them; ``as_of`` as in ``AccessView``."""
 
     quotas: frozenset[ClientQuota]
     declared: Mapping[QuotaEntity, DesiredItem[ClientQuota]]
+    as_of: str = ""
+
+    @property
+    def words(self) -> str:
+        """What was looked at, in a sentence."""
+        return self._looked_at(self.as_of)
 
     def place(self, quota: ClientQuota, key: str) -> str | None:
         """Where a limit is declared; ``None`` if it is not as it is declared."""

@@ -14,7 +14,7 @@ from reconciler.model import Declaration, Delete, Origin, moment_text, running_b
 from reconciler.plan import Selection
 from reconciler.plan.kinds import describe
 from reconciler.report.export.expressible import text_problem
-from reconciler.workflow.clusters import open_declared
+from reconciler.workflow.clusters import open_declared, refuse_another_time
 from reconciler.workflow.editing import ManifestEdit, refused, reviewed, texts_of
 from reconciler.workflow.manifests import desired, sound
 from reconciler.workflow.options import ConnectionOptions, Tell, ignore, moment
@@ -71,6 +71,7 @@ def adopt(
     for text in (options.reason, options.ticket):
         if text is not None and (problem := text_problem(text)) is not None:
             raise RequestError(f"{text!a} cannot be written: {problem}")
+    refuse_another_time(cluster, options.as_of)
     day = options.as_of or moment()
     with open_declared(path, cluster, connection, tell) as (manifests, target):
         declaration = declared_for(target)

@@ -27,7 +27,7 @@ from reconciler.workflow.apply_reasons import reasons
 from reconciler.workflow.attendant import Attendant, Unattended
 from reconciler.workflow.break_glass_marks import check_break_glass, marked, settled
 from reconciler.workflow.checks import checks_of
-from reconciler.workflow.clusters import Target, open_declared
+from reconciler.workflow.clusters import Target, open_declared, refuse_another_time
 from reconciler.workflow.flavors import refuse_unstated
 from reconciler.workflow.logins import check_logins
 from reconciler.workflow.manifests import desired
@@ -112,6 +112,8 @@ def apply(
     """
     if options.approvals is not None:
         raise UnsavedPlanError("a plan that people have to approve is a saved plan")
+    # What is performed at once is what holds now: another time would bring back what has ended, or end it too early.
+    refuse_another_time(cluster, planning.as_of, ahead=True)
     with open_declared(path, cluster, connection, attendant.tell, planning.guardrails, lists=True) as (
         manifests,
         target,

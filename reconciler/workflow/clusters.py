@@ -3,6 +3,7 @@
 A cluster is named as ``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``.
 """
 
+import datetime
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +17,7 @@ from reconciler.apply.lease_markers import time_of
 from reconciler.apply.leftovers import Leftover, going_on, leftovers, without_live_bridges
 from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, declared_cluster
-from reconciler.model import AclBinding, ClusterState, FactSource
+from reconciler.model import AclBinding, ClusterState, FactSource, moment_text
 from reconciler.ports import NO_AUTHORIZER, ClusterError, InspectableCluster, ReadRequest
 from reconciler.workflow.connections import (
     address_of,
@@ -37,11 +38,14 @@ from reconciler.workflow.options import (
     Tell,
     UnstatedFlavor,
     VersionNote,
+    beside_now,
     ignore,
 )
 from reconciler.workflow.reasons import (
     AmbiguousClusterError,
+    FutureTimeError,
     NoAuthorizerError,
+    PastTimeError,
     RequestError,
     UndeclaredClusterError,
     WorkflowError,
@@ -139,6 +143,26 @@ class Target:
         if declaration is None or declaration.sources.flavor is FactSource.NOBODY or self.settings is None:
             return replace(self, declaration=declaration)
         return replace(self, declaration=declaration, cluster=flavored(self.cluster, declaration.flavor))
+
+
+def refuse_another_time(cluster: str | None, at: datetime.date | None, *, ahead: bool = False) -> None:
+    """Raise :class:`PastTimeError` where a cluster would have to be read as it was then.
+
+    A snapshot is of the time when it was made. With ``ahead``, :class:`FutureTimeError` for a time to come.
+    """
+    if at is None or split_cluster(cluster)[1] is not None or (way := beside_now(at)) == 0:
+        return
+    said = moment_text(at)
+    if way < 0:
+        raise PastTimeError(f"{said} is past, and a cluster is read as it is now")
+    if ahead:
+        raise FutureTimeError(f"{said} is yet to come, and a cluster is read as it is now")
+
+
+def time_said(at: datetime.date) -> str:
+    """The time that decides what has ended, to be said with an answer: nothing for this very moment."""
+    this_moment = isinstance(at, datetime.datetime) and beside_now(at) == 0
+    return "" if this_moment else moment_text(at)
 
 
 def split_cluster(wanted: str | None) -> tuple[str | None, str | None]:

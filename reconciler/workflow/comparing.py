@@ -7,7 +7,7 @@ import datetime
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reconciler.workflow.clusters import open_declared
+from reconciler.workflow.clusters import open_declared, refuse_another_time
 from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
 
 if TYPE_CHECKING:
@@ -21,14 +21,19 @@ def plan(
     connection: ConnectionOptions = ConnectionOptions(),
     *,
     ask_broker: bool = False,
+    again: bool = False,
     tell: Tell = ignore,
 ) -> "Planned":
     """Compare the manifests below ``path`` with ``cluster`` (``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``).
 
     ``None`` is the only cluster that they declare. Nothing is written. A guard that refuses is in
     ``Planned.plan.refusals``; :func:`checks_of` says whether access tests, owners and topic policies agree. With
-    ``ask_broker`` the cluster says what it would answer to each step on a topic. Raises a :class:`WorkflowError`.
+    ``ask_broker`` the cluster says what it would answer to each step on a topic. ``again``: as a plan was made in the
+    past; without it a past ``as_of`` is refused for a cluster that is read as it is now. Raises a
+    :class:`WorkflowError`.
     """
+    if not again:
+        refuse_another_time(cluster, options.as_of)
     with open_declared(path, cluster, connection, tell, options.guardrails, lists=True) as (manifests, target):
         from reconciler.workflow.planning import plan_on  # noqa: PLC0415 - while the cluster lists its ACLs
 
@@ -54,6 +59,7 @@ def drift(
     speak when somebody plans to change the cluster. On a cluster without an authorizer all but ACLs is compared:
     ``unjudged`` says so where any are declared. Raises a :class:`WorkflowError`.
     """
+    refuse_another_time(cluster, as_of)
     with open_declared(path, cluster, connection, tell, lists=True) as (manifests, target):
         from reconciler.workflow.planning import drift_on  # noqa: PLC0415 - as above
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: Before the file that stands for a cluster.
 SNAPSHOT: Final = "snapshot:"
+#: So far an instant may be from now and still be meant by it.
+_CLOCKS_DIFFER: Final = datetime.timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,14 @@ def today() -> datetime.date:
 def now() -> datetime.datetime:
     """Now in UTC; the one place that asks."""
     return datetime.datetime.now(datetime.UTC)
+
+
+def beside_now(at: datetime.date) -> int:
+    """-1 for a time that is past, 1 for one to come, 0 for now: today, or an instant within what clocks differ by."""
+    if isinstance(at, datetime.datetime):
+        away = at - now()
+        return 0 if abs(away) <= _CLOCKS_DIFFER else 1 if away > _CLOCKS_DIFFER else -1
+    return (at > today()) - (at < today())
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from reconciler.plan.kinds.listed import items_after
 from reconciler.ports import ReadRequest
 from reconciler.report.access_view import Basis
 from reconciler.report.quota_text import QuotaView
-from reconciler.workflow.clusters import open_any
+from reconciler.workflow.clusters import open_any, refuse_another_time, time_said
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.workflow.reasons import WorkflowError
@@ -27,7 +27,8 @@ def quota_views(
         found = declared_access(request, connection)
         wanted = found.desired.of(ClientQuota) if found.desired else {}
         declared = frozenset(one.item for one in wanted.values() if not one.goes)
-        return [QuotaView(found.view.cluster, Basis.DECLARED, declared, wanted)]
+        return [QuotaView(found.view.cluster, Basis.DECLARED, declared, wanted, as_of=found.view.as_of)]
+    refuse_another_time(request.cluster, request.as_of, ahead=True)
     with open_any(request.path, request.cluster, connection, tell) as (manifests, target):
         state = target.read(ReadRequest(acls=False, all_topics=False, listings=[ClientQuota.KIND]))
         known = manifests is not None and target.declaration is not None
@@ -37,7 +38,7 @@ def quota_views(
     # A listing that could not be read is no empty one: "no quota" would be taken for "unlimited".
     if live is None:
         raise WorkflowError(f"the client quotas could not be read: {gap or 'the snapshot has none'}")
-    before = QuotaView(target.name, basis, live, wanted)
+    before = QuotaView(target.name, basis, live, wanted, time_said(request.at))
     if plan is None:
         return [before]
     check_cluster(plan, state)

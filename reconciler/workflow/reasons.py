@@ -52,6 +52,14 @@ class NoClusterError(RequestError):
     """A saved plan can be looked at only on the state of its cluster, and no cluster is named."""
 
 
+class PastTimeError(RequestError):
+    """A cluster is read as it is now, and not as it was at a past time."""
+
+
+class FutureTimeError(RequestError):
+    """A cluster is read as it is now, and not as it will be."""
+
+
 class OperatorConnectionError(RequestError):
     """In CI the manifests under review must not say where to connect: the operator has to give a connections file."""
 

@@ -1,6 +1,5 @@
 """The states that questions, access tests and lint look at: declared, live, a snapshot, before and after a plan."""
 
-import datetime
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
@@ -24,7 +23,7 @@ from reconciler.report.access_view import AccessView, Basis, ClaimedFacts
 from reconciler.report.cluster_test_results import ClusterTestResult
 from reconciler.workflow.beside_acls import LISTINGS, beside_after, beside_declared, beside_live
 from reconciler.workflow.cluster_tests import decide_cluster_tests
-from reconciler.workflow.clusters import Target, declared, open_any
+from reconciler.workflow.clusters import Target, declared, open_any, refuse_another_time, time_said
 from reconciler.workflow.connections import manifests_below, read_connections
 from reconciler.workflow.guardrails import held
 from reconciler.workflow.kafka_version import declared_version
@@ -69,8 +68,11 @@ def access_views(
 ) -> list[AccessView]:
     """One state, or with a plan the states before and after it; with the topics that can be seen, if asked for.
 
-    With ``beside`` also what is known of logins and quotas, which takes two more requests.
+    With ``beside`` also what is known of logins and quotas, which takes two more requests. Raises
+    :class:`PastTimeError` and :class:`FutureTimeError` for a time other than now of a cluster that is to be read.
     """
+    if request.live:
+        refuse_another_time(request.cluster, request.as_of, ahead=True)
     if request.plan is not None:
         return _around_plan(request, request.plan, connection, topic_names=topic_names, beside=beside, tell=tell)
     if not request.live:
@@ -100,7 +102,7 @@ def access_states(
     if request.cluster is not None:
         return [declared_access(request, connection)]
     manifests = _manifests(request, connection)
-    return [_declared(manifests, declaration, request.at) for declaration in manifests.clusters.values()]
+    return [_declared(manifests, declaration, request) for declaration in manifests.clusters.values()]
 
 
 def _manifests(request: StateRequest, connection: ConnectionOptions) -> Manifests:
@@ -117,16 +119,18 @@ def declared_access(request: StateRequest, connection: ConnectionOptions = Conne
     if request.cluster is None and len(manifests.clusters) != 1:
         raise AmbiguousClusterError(tuple(manifests.clusters), snapshot=False)
     name = request.cluster or next(iter(manifests.clusters))
-    return _declared(manifests, declared(manifests, name)[0], request.at)
+    return _declared(manifests, declared(manifests, name)[0], request)
 
 
-def _declared(manifests: Manifests, declaration: ClusterDeclaration, day: datetime.date) -> AccessState:
-    wanted = desired(manifests, declaration.name, day)
+def _declared(manifests: Manifests, declaration: ClusterDeclaration, request: StateRequest) -> AccessState:
+    wanted = desired(manifests, declaration.name, request.at)
     topics = tuple(sorted(name for name, topic in wanted.topics.items() if not topic.absent))
     own = authorizer(declaration, wanted.bindings)
     claims, unseen = claimed_facts(declaration), declaration.flavor.unseen
     known = beside_declared(wanted, only_scram=declaration.only_scram_logins)
-    view = AccessView(declaration.name, Basis.DECLARED, own, topics, claims, unseen=unseen, beside=known)
+    view = AccessView(
+        declaration.name, Basis.DECLARED, own, topics, claims, unseen=unseen, beside=known, as_of=time_said(request.at)
+    )
     return AccessState(view, manifests, declaration, wanted)
 
 
@@ -140,7 +144,11 @@ def live_access(
     beside: bool = False,
     tell: Tell = ignore,
 ) -> AccessState:
-    """What a cluster or a snapshot has; with manifests, each binding that they declare with its place."""
+    """What a cluster or a snapshot has; with manifests, each binding that they declare with its place.
+
+    Raises :class:`PastTimeError` for a past time of a cluster.
+    """
+    refuse_another_time(request.cluster, request.as_of)
     with open_any(request.path, request.cluster, connection, tell, request.guardrails) as (manifests, target):
         declaration = target.declaration
         if manifests is None and declaration is None and connection.connections is not None:
@@ -170,6 +178,7 @@ def live_access(
             claimed_facts(declaration) if declaration is not None else ClaimedFacts(),
             unseen=declaration.flavor.unseen if declaration is not None else (),
             beside=beside_live(state, only_scram=scram) if beside else None,
+            as_of=time_said(request.at),
         )
         return AccessState(view, manifests, declaration, wanted, state, tested)
 

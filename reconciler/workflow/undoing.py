@@ -9,7 +9,7 @@ from reconciler.manifest import ClusterDeclaration
 from reconciler.model import DesiredState, Origin
 from reconciler.plan import Plan, plan_id, propose
 from reconciler.ports import ReadRequest
-from reconciler.workflow.clusters import open_declared
+from reconciler.workflow.clusters import open_declared, refuse_another_time
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
 from reconciler.workflow.planning import Planned, declared_for, request_on
@@ -38,6 +38,7 @@ def undo(
     :class:`WorkflowError`.
     """
     plan, _ = saved_plan(plan_file)
+    refuse_another_time(plan.terms.cluster, options.as_of)
     runs = earlier_runs(journal_of(plan_file, journal), plan_id(plan))
     chosen = [known for known in runs if run in (None, known.run)]
     if not chosen:

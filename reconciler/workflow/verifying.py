@@ -62,5 +62,5 @@ def verify(
         base=base,
     )
     asked = plan.topics.validation is not None
-    found = plan_again(path, cluster, options, connection, ask_broker=asked, tell=tell)
+    found = plan_again(path, cluster, options, connection, ask_broker=asked, again=True, tell=tell)
     return Verification(plan.terms.cluster, differences(plan, found.plan))
