@@ -41,9 +41,9 @@ _FAIL_ON: Final = (_NEW_ACCESS, _GUARDRAILS, _TRUNCATED)
     "--fail-on",
     multiple=True,
     type=click.Choice(_FAIL_ON),
-    help="Exit 3 if anybody gains access (new-access), or if the manifests do not only tighten the guardrails of "
-    "--base, or ask for more than --guardrails allow (guardrails), or if not all rows of access are shown "
-    "(truncated); the plan is saved anyway.",
+    help="Exit 3 if anybody gains access or gets a password (new-access), or if the manifests do not only tighten the "
+    "guardrails of --base, or ask for more than --guardrails allow (guardrails), or if not all rows of access are "
+    "shown (truncated); the plan is saved anyway.",
 )
 @base_option
 @click.option(
@@ -142,12 +142,11 @@ def verdict(plan: "Plan", checks: "Checks", *, saved: bool) -> Exit:
 
 
 def _gate(plan: "Plan", checks: "Checks", fail_on: tuple[str, ...], *, whole: bool) -> Exit:
-    from reconciler.plan import AccessTrend
     from reconciler.report.review_text import cut_words
 
     failed = Exit.OK
-    if _NEW_ACCESS in fail_on and plan.access.trend in (AccessTrend.WIDENING, AccessTrend.MIXED):
-        error("somebody gains access (--fail-on new-access)")
+    if _NEW_ACCESS in fail_on and plan.gives_access:
+        error("somebody gains access, or gets a password (--fail-on new-access)")
         failed = Exit.FAILED_CHECK
     if _GUARDRAILS in fail_on and weakened(checks):
         failed = Exit.FAILED_CHECK

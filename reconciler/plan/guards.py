@@ -11,6 +11,7 @@ from reconciler.model.naming import pattern_name
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
+from reconciler.plan.kinds.interface import LoginAtRisk
 from reconciler.plan.refusal import Guard, Refusal, refusal
 from reconciler.plan.step import Step
 
@@ -70,6 +71,13 @@ def refusals(
         *_default_allow(around),
     )
     return unacknowledged(found, acknowledged)
+
+
+def login_refusals(risks: Iterable[LoginAtRisk]) -> Iterator[Refusal]:
+    """Refusals of what certainly reaches a login that has to work."""
+    for risk in risks:
+        if risk.certain:
+            yield refusal(Guard.LOGIN_LIMIT, risk.object, risk.text)
 
 
 def unacknowledged(found: Iterable[Refusal], acknowledged: Collection[GuardAcknowledgement]) -> tuple[Refusal, ...]:

@@ -14,14 +14,16 @@ from reconciler.plan.default_allow.bridge import Bridges
 from reconciler.plan.facts import NO_FACTS, Facts
 from reconciler.plan.guardrail_review import NO_GUARDRAILS, GuardrailReview
 from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement
+from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
 from reconciler.plan.phase import Phase, barriers
 from reconciler.plan.refusal import Refusal
-from reconciler.plan.review.access_review import AccessReview
+from reconciler.plan.review.access_review import AccessReview, AccessTrend
 from reconciler.plan.review.gaining import GainingPrincipal
 from reconciler.plan.review.topic_review import TopicReview
 from reconciler.plan.selection import Selection
 from reconciler.plan.step import Step
+from reconciler.policy.laws import NewAccess
 
 #: Of very many super users that are only claimed, so many are named: the plan holds all.
 _NAMED: Final = 5
@@ -144,6 +146,15 @@ class Plan:
     def moves_access(self) -> bool:
         """Whether it creates or deletes bindings."""
         return any(is_acl_change(step.change) for step in self.steps)
+
+    @property
+    def gives_access(self) -> bool:
+        """Whether somebody gains access: by what ACLs mean together, or by a password that somebody knows."""
+        if self.access.trend in (AccessTrend.WIDENING, AccessTrend.MIXED):
+            return True
+        kinds = ((kind_of(step.change), step.change) for step in self.steps)
+        counted = ((kind, change) for kind, change in kinds if kind.law(change).new_access is NewAccess.PASSWORD)
+        return any(True for kind, change in counted for _ in kind.passwords(change))
 
     @property
     def barriers(self) -> tuple[Phase, ...]:

@@ -31,8 +31,8 @@ from reconciler.plan.coverage import (
 from reconciler.plan.default_allow.bridging import bridges
 from reconciler.plan.default_allow.lockout_protection import lockout_protection
 from reconciler.plan.dependencies import Blockers
-from reconciler.plan.guards import GuardAcknowledgement, Surroundings, refusals, unacknowledged
-from reconciler.plan.kinds import describe, kind_of
+from reconciler.plan.guards import GuardAcknowledgement, Surroundings, login_refusals, refusals, unacknowledged
+from reconciler.plan.kinds import describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change, touched_bindings
 from reconciler.plan.kinds.interface import Conditions
 from reconciler.plan.leftovers import bridge_callouts, left_behind, not_yet
@@ -120,6 +120,8 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     coverage = _coverage(live, steps, terms)
     # The order in which somebody typed them must not change the id.
     used = tuple(sorted(set(request.acknowledgements)))
+    logins = conditions_of(terms, request.login, request.permit).logins
+    risks = tuple(logins_at_risk([step.change for step in steps], live, logins))
     found = transition(live, steps, terms.facts, default_allow=terms.default_allow)
     interrupted = (
         prove(found.stated, steps, default_allow=terms.default_allow, work=found.work) if found is not None else ()
@@ -135,6 +137,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
             *request.warnings,
             *plan_warnings(live, steps, terms, bool(coverage)),
             *topic_warnings(steps, live, terms),
+            *(risk.text for risk in risks if not risk.certain),
         ),
         login_warnings=tuple(login_warnings(live, steps)),
         acknowledgements=used,
@@ -142,7 +145,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         counts=_counts(desired, live, compared),
         refusals=(
             *refusals(steps, _surroundings(desired, live, terms, request, compared.owned, coverage), used),
-            *unacknowledged(meaning_refusals(found, terms.facts), used),
+            *unacknowledged((*login_refusals(risks), *meaning_refusals(found, terms.facts)), used),
         ),
         access=_calling_out(
             review(found, steps, live, desired, terms.facts, interrupted), (*open_to_all, *_logins(steps, live))

@@ -22,6 +22,7 @@ class Guard(StrEnum):
     BROKEN_BINDING = "broken-binding"
     REPLICA_MOVE = "replica-move"
     USER_ENABLE = "user-enable"
+    LOGIN_LIMIT = "login-limit"
 
 
 @dataclass(frozen=True, slots=True)

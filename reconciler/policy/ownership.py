@@ -20,6 +20,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from reconciler.model import (
+    INTERNAL_TOPICS,
     AclBinding,
     AclOperation,
     AclPermissionType,
@@ -252,7 +253,9 @@ class Ownership:
         for name, wanted in desired.topics.items():
             pattern = ResourcePattern(ResourceType.TOPIC, name)
             subject = f"{'deletion of ' if wanted.absent else ''}topic {name}"
-            yield from self._of_name(TOPIC, wanted.origin, pattern, subject, takes=wanted.absent)
+            # Everybody's offsets and transactions are in the internal ones: a team's file may not reconfigure them.
+            takes = wanted.absent or name in INTERNAL_TOPICS
+            yield from self._of_name(TOPIC, wanted.origin, pattern, subject, takes=takes)
 
     def _of_listed(self, desired: DesiredState) -> Iterator[Breach]:
         """Each item by the law of its kind, whether it stands, has expired, or is to be absent or disabled."""

@@ -130,7 +130,7 @@ def test_no_word_of_fail_on_is_taken_away(repository: Path, capsys: pytest.Captu
     _write(repository, "failOn: [new-access]\n", "base")
     assert run([*_PLAN, "--base", "../base/manifests"]) == Exit.FAILED_CHECK
     assert run([*_PLAN, "--guardrails", "../base/manifests"]) == Exit.FAILED_CHECK
-    assert "somebody gains access (--fail-on new-access)" in capsys.readouterr().err
+    assert "somebody gains access, or gets a password (--fail-on new-access)" in capsys.readouterr().err
     _write(repository, "failOn: [new-access]\n")
     assert run([*_PLAN, "--fail-on", "truncated"]) == Exit.FAILED_CHECK
 

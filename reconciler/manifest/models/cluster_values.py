@@ -22,6 +22,7 @@ GUARDS = frozenset(
         "empty-live",
         "limit",
         "lockout",
+        "login-limit",
         "open-by-default",
         "closed-by-default",
         "protected",

@@ -3,7 +3,7 @@
 The order, its proof, bridges and the access review are about bindings only; they take them from the functions below.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
 from reconciler.codec import Codec
@@ -20,13 +20,19 @@ from reconciler.model import (
     ResourceType,
     Selector,
 )
-from reconciler.plan.kinds.interface import Conditions, LackingRight, NewPassword, PhaseContext
+from reconciler.plan.kinds.interface import Conditions, LackingRight, LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Refusal
+from reconciler.policy.laws import ACL, Law
 
 TYPES: Final = (AclBinding,)
 CODECS: Final[Mapping[str, Codec[Any]]] = {"CreateAcl": created(BINDING), "DeleteAcl": deleted(BINDING)}
+
+
+def law(change: Change) -> Law:
+    """The one of ACLs."""
+    return ACL
 
 
 def action(change: Change) -> str:
@@ -139,6 +145,11 @@ def passwords(change: Change) -> Iterator[NewPassword]:
 
 def logins(change: Change, live: ClusterState) -> Iterator[tuple[str, str]]:
     """None."""
+    yield from ()
+
+
+def risks(changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
+    """None of a binding as such: guards look at what all of them mean together."""
     yield from ()
 
 

@@ -1,6 +1,6 @@
 """What planning asks of a kind of resource. Each other module of this folder is one kind and has these functions."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple, Protocol
 
@@ -12,6 +12,7 @@ from reconciler.plan.observed import Observed
 from reconciler.plan.overlap import TopicReach
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Refusal
+from reconciler.policy.laws import Law
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,17 @@ class Halves(NamedTuple):
     rest: Change
 
 
+class LoginAtRisk(NamedTuple):
+    """A login that a plan may stop from working: the object of the guard, and a sentence.
+
+    Not ``certain``: nobody knows whether it is one of those logins.
+    """
+
+    object: str
+    text: str
+    certain: bool = True
+
+
 class NewPassword(NamedTuple):
     """A password that a change sets: whose, for which mechanism, and the reference to it; none of a salted one."""
 
@@ -77,6 +89,10 @@ class Kind(Protocol):
     @property
     def CODECS(self) -> Mapping[str, Codec[Any]]:  # noqa: N802 - a constant of each module
         """How a change looks in JSON, by its action: an object with the fields ``before`` and ``after``."""
+        ...
+
+    def law(self, change: Change) -> Law:
+        """The answers of its kind to the questions of law."""
         ...
 
     def action(self, change: Change) -> str:
@@ -137,6 +153,13 @@ class Kind(Protocol):
 
     def logins(self, change: Change, live: ClusterState) -> Iterator[tuple[str, str]]:
         """Principals whose login a change alters on this very cluster, each with a sentence about it."""
+        ...
+
+    def risks(self, changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
+        """The logins that changes of any kind may stop by those of this kind; asked where the law is a guard.
+
+        ``logins`` are the principals that have to work, each with what it is.
+        """
         ...
 
     def refusals(self, change: Change) -> Iterator[Refusal]:

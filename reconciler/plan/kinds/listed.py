@@ -1,6 +1,6 @@
 """Listed kinds: the values of one resource are created, altered and deleted together."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from reconciler.codec import Codec
@@ -24,10 +24,11 @@ from reconciler.model import (
     values_of,
 )
 from reconciler.model.listing import Item, narrowed, parts
-from reconciler.plan.kinds.interface import Conditions, Halves, LackingRight, NewPassword, PhaseContext
+from reconciler.plan.kinds.interface import Conditions, Halves, LackingRight, LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Refusal
+from reconciler.policy.laws import LAWS, Law, Lost
 
 _VERBS: Final = {Create: "create", Update: "alter", Delete: "delete"}
 _CLUSTER: Final = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
@@ -67,6 +68,10 @@ class ListedKind:
             f"Alter{self.noun}": updated(codec, _difference),
             f"Delete{self.noun}": deleted(codec),
         }
+
+    def law(self, change: Change) -> Law:
+        """The one of its kind."""
+        return LAWS[self.json.TYPE.KIND]
 
     def action(self, change: Change) -> str:
         """``CreateQuota``, ``AlterQuota`` or ``DeleteQuota``."""
@@ -164,6 +169,10 @@ class ListedKind:
         """None."""
         yield from ()
 
+    def risks(self, changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
+        """None; a kind whose law is a guard says which."""
+        raise NotImplementedError
+
     def refusals(self, change: Change) -> Iterator[Refusal]:
         """None: it grants nothing and loses nothing."""
         yield from ()
@@ -173,7 +182,9 @@ class ListedKind:
         return selector.selects_listed(resource_of(change))
 
     def irreversible(self, change: Change) -> str | None:
-        """Nothing: values that went can be set again."""
+        """Nothing: values that went can be set again; a kind that loses something says what."""
+        if self.law(change).lost is not Lost.NOTHING:
+            raise NotImplementedError
         return None
 
     def broker_defaults(self, change: Change) -> Iterator[str]:

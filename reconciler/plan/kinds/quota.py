@@ -1,10 +1,87 @@
-"""Client quotas: ALTER_CONFIGS on the cluster (KIP-546)."""
+"""Client quotas: ALTER_CONFIGS on the cluster (KIP-546). One that slows our own login down stops the tool."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from reconciler.codec.kinds import quota
-from reconciler.model import AclOperation
-from reconciler.plan.kinds.listed import ListedKind
+from reconciler.model import AclOperation, Change, ClusterState, resource_of
+from reconciler.model.kinds.quota import (
+    CLIENT_ID,
+    DEFAULT_NAME,
+    IP,
+    USER,
+    ClientQuota,
+    QuotaEntity,
+    levels,
+    levels_of_ip,
+    limits,
+)
+from reconciler.model.naming import as_name
+from reconciler.plan.kinds.interface import LoginAtRisk
+from reconciler.plan.kinds.listed import ListedKind, items_after
 from reconciler.plan.phase import Phase
 
-KIND: Final = ListedKind(quota.KIND, "Quota", Phase.ALTER_QUOTAS, AclOperation.ALTER_CONFIGS)
+#: Whose addresses nobody knows.
+_OURS: Final = "of our login, the super users and the brokers"
+
+
+class _LimitingQuotas(ListedKind):
+    def risks(self, changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
+        """Each login that gets a limit, or a lower one, by a quota of its own or by a default that it is under.
+
+        A client can choose its client id, so a named one counts only together with the login's own name.
+        """
+        items = live.listing(ClientQuota).items or frozenset()
+        before = {one.entity: one for one in items}
+        after = {one.entity: one for one in items_after(ClientQuota, items, changes)}
+        clients = _client_ids((*before, *after))
+        for principal, role in sorted(logins.items()):
+            name = principal.partition(":")[2]
+            ways = (tuple(levels(name, client_id)) for client_id in sorted({"", *clients.get(name, ())}))
+            if found := sorted({text for way in ways for text in _tighter(before, after, way)}):
+                yield LoginAtRisk(principal, f"{as_name(principal)}, which is {role}, is limited to {', '.join(found)}")
+        touched = {resource_of(change).key for change in changes if isinstance(resource_of(change), ClientQuota)}
+        yield from _of_addresses(before, after, sorted(touched)) if logins else ()
+
+
+def _client_ids(entities: Iterable[QuotaEntity]) -> Mapping[str, set[str]]:
+    """The client ids that quotas name together with a user, by the user."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for entity in entities:
+        parts = dict(entity.parts)
+        found[parts.get(USER, "")].add(parts.get(CLIENT_ID, ""))
+    return found
+
+
+def _tighter(
+    before: Mapping[QuotaEntity, ClientQuota], after: Mapping[QuotaEntity, ClientQuota], way: Sequence[QuotaEntity]
+) -> Iterator[str]:
+    """The limits that are new or lower, in words: ``producer_byte_rate 1 by default user``.
+
+    ``way`` are the entities whose quota can hold, the one that wins first.
+    """
+    old, new = (limits((quotas[one] for one in way if one in quotas), way) for quotas in (before, after))
+    for key, (winner, *_) in new.items():
+        value = winner.values[key]
+        if key not in old or value < old[key][0].values[key]:
+            yield f"{key} {value} by {winner.entity}"
+
+
+def _of_addresses(
+    before: Mapping[QuotaEntity, ClientQuota], after: Mapping[QuotaEntity, ClientQuota], touched: Iterable[QuotaEntity]
+) -> Iterator[LoginAtRisk]:
+    """An address may be one of ours, the default is that of every address without a quota of its own."""
+    for entity in touched:
+        address = dict(entity.parts).get(IP)
+        if address is None:
+            continue
+        # Gone, an address is under the default.
+        found = ", ".join(_tighter(before, after, tuple(levels_of_ip(address))))
+        every = "every address without a quota of its own" if address == DEFAULT_NAME else as_name(address)
+        if found:
+            text = f"connections from {every} are limited to {found}: nobody knows the addresses {_OURS}"
+            yield LoginAtRisk(str(entity), text, certain=address == DEFAULT_NAME)
+
+
+KIND: Final = _LimitingQuotas(quota.KIND, "Quota", Phase.ALTER_QUOTAS, AclOperation.ALTER_CONFIGS)

@@ -10,6 +10,7 @@ from reconciler.plan.kinds.interface import Conditions, NewPassword, PhaseContex
 from reconciler.plan.kinds.listed import ListedKind
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard, Refusal, refusal
+from reconciler.policy.laws import Lockout
 
 
 def passwords_set(change: Change) -> tuple[str, ...]:
@@ -40,7 +41,8 @@ class _ScramUsers(ListedKind):
     def obstacle(self, change: Change, conditions: Conditions) -> str | None:
         """A login that must stay as it is, a password that nobody gives, or one that may not be read."""
         user: ScramUser = resource_of(change)
-        if (role := conditions.logins.get(user.principal)) is not None:
+        role = conditions.logins.get(user.principal)
+        if self.law(change).lockout is Lockout.IMPOSSIBLE and role is not None:
             return f"no plan changes the login of {user.principal}, which is {role}: change it by hand"
         for mechanism in _passwords_given(change):
             if mechanism not in user.sources:

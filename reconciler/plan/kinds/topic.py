@@ -1,6 +1,6 @@
 """Topics: created and deleted as a whole; a live one gets partitions, other configs, or its replicas elsewhere."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from reconciler.model import (
@@ -19,13 +19,14 @@ from reconciler.model import (
     Update,
     data_loss,
 )
-from reconciler.plan.kinds.interface import Conditions, LackingRight, NewPassword, PhaseContext
+from reconciler.plan.kinds.interface import Conditions, LackingRight, LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
 from reconciler.plan.observed_replicas import MOST_COPIED, observed_replicas
 from reconciler.plan.observed_topic import observed_configs, observed_creation, observed_id, observed_partitions
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard, Refusal, refusal
 from reconciler.plan.topic_json import CODECS as _CODECS
+from reconciler.policy.laws import MOVE, TOPIC, Law
 
 #: Of all kinds only topics have declared states that Kafka cannot reach.
 TYPES: Final = (Topic, TopicPartitions, TopicConfigs, TopicReplicas, Impossible)
@@ -41,6 +42,11 @@ _UPDATES: Final = {
     TopicConfigs: "AlterConfigs",
     TopicReplicas: "MoveReplicas",
 }
+
+
+def law(change: Change) -> Law:
+    """The one of topics, or of moves of replicas."""
+    return MOVE if isinstance(change.after, TopicReplicas) else TOPIC
 
 
 def action(change: Change) -> str:
@@ -214,6 +220,11 @@ def passwords(change: Change) -> Iterator[NewPassword]:
 
 
 def logins(change: Change, live: ClusterState) -> Iterator[tuple[str, str]]:
+    """None."""
+    yield from ()
+
+
+def risks(changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
     """None."""
     yield from ()
 

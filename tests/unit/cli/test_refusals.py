@@ -364,7 +364,8 @@ def test_closing_what_somebody_may_use(place: Place) -> None:
 def test_every_guard_is_tripped_here() -> None:
     tried_above = {Guard.EMPTY_LIVE, Guard.OPEN_BY_DEFAULT, Guard.CLOSED_BY_DEFAULT}
     # A snapshot knows no racks and takes no passwords: tests/unit/apply/test_moving.py, tests/unit/plan/test_users.py.
-    elsewhere = {Guard.REPLICA_MOVE, Guard.USER_ENABLE}
+    # The limits of logins have a table of their own: tests/unit/plan/test_quotas.py.
+    elsewhere = {Guard.REPLICA_MOVE, Guard.USER_ENABLE, Guard.LOGIN_LIMIT}
     assert set(Guard) == {*GUARDED, *tried_above, *elsewhere}
 
 

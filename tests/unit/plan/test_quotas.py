@@ -3,6 +3,8 @@
 import datetime
 from dataclasses import replace
 
+import pytest
+
 from reconciler.diff import SkipReason
 from reconciler.model import (
     ClusterState,
@@ -20,7 +22,19 @@ from reconciler.model import (
     Update,
 )
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.plan import Options, Plan, Request, Selection, Terms, parse_plan, plan_text, propose
+from reconciler.plan import (
+    Facts,
+    GuardAcknowledgement,
+    Options,
+    Plan,
+    Request,
+    Selection,
+    Terms,
+    parse_plan,
+    plan_text,
+    propose,
+)
+from reconciler.plan.refusal import Guard
 
 DAY = datetime.date(2027, 1, 1)
 ALICE, BOB, BOTH = QuotaEntity.of("alice"), QuotaEntity.of("bob"), QuotaEntity.of("alice", "app")
@@ -144,3 +158,91 @@ def test_that_we_may_not_alter_them_is_a_warning() -> None:
     live = ClusterState("c", listings={"quotas": Listing(frozenset(), may_alter=False)})
     plan = propose(wanted(quota(ALICE, producer_byte_rate=1)), live, Terms("prod"), Request(DAY))
     assert any("ALTER_CONFIGS" in warning for warning in plan.login_warnings)
+
+
+OF = QuotaEntity.of
+FACTS = Facts("User:ours", ("User:broker",), ("User:admin",))
+LOGINS = ["User:admin", "User:broker", "User:ours"]
+LOW, HIGH = {"controller_mutation_rate": 0.001}, {"controller_mutation_rate": 1000.0}
+
+
+def risky(desired: DesiredState, *live: ClientQuota, login: str | None = None, facts: Facts = FACTS) -> list[str]:
+    state = ClusterState("c", listings={"quotas": Listing(frozenset(live))})
+    terms = Terms("prod", facts=facts, scope=Scope(include=(Selector(NameSelector(any_name=True)),)))
+    plan = propose(desired, state, terms, Request(DAY, Options(allow_deletes=True), login=login))
+    assert {one.guard for one in plan.refusals} <= {Guard.LOGIN_LIMIT}
+    return [one.object for one in plan.refusals]
+
+
+@pytest.mark.parametrize(
+    ("entity", "hit"),
+    [
+        (OF("ours"), ["User:ours"]),
+        (OF("admin"), ["User:admin"]),
+        (OF("broker"), ["User:broker"]),
+        (OF("admin", "any-client"), ["User:admin"]),
+        (OF("admin", ""), ["User:admin"]),
+        (OF(""), LOGINS),
+        (OF("", ""), LOGINS),
+        (OF(client_id=""), LOGINS),
+        (OF(ip=""), ["default ip"]),
+        (OF("alice"), []),
+        (OF("", "app"), []),
+        (OF(client_id="app"), []),
+        (OF(ip="10.0.0.1"), []),
+    ],
+    ids=str,
+)
+def test_a_quota_of_a_login_that_has_to_work_is_refused(entity: QuotaEntity, hit: list[str]) -> None:
+    """Whichever key it limits; a default counts for every login that is under it."""
+    of_ip = dict(entity.parts).get("ip") is not None
+    keys = ["connection_creation_rate"] if of_ip else ["request_percentage", "controller_mutation_rate"]
+    for key in [*keys, *([] if of_ip else ["producer_byte_rate", "consumer_byte_rate"])]:
+        assert risky(wanted(quota(entity, **{key: 1}))) == hit
+
+
+def test_the_login_of_the_connection_counts_without_any_word_of_manifests() -> None:
+    assert risky(wanted(quota(OF("ANONYMOUS"), **LOW)), login="User:ANONYMOUS", facts=Facts()) == ["User:ANONYMOUS"]
+    assert risky(wanted(quota(OF("ANONYMOUS"), **LOW)), facts=Facts()) == []
+
+
+def test_a_default_counts_only_for_logins_without_a_quota_of_their_own() -> None:
+    own = [quota(OF(name), **HIGH) for name in ("ours", "broker")]
+    assert risky(wanted(quota(OF(""), **LOW), *own), *own) == ["User:admin"]
+
+
+def test_a_higher_limit_and_no_limit_lock_nobody_out() -> None:
+    assert risky(wanted(quota(OF("ours"), **HIGH)), quota(OF("ours"), **LOW)) == []
+    assert risky(wanted(absent=(OF("ours"),)), quota(OF("ours"), **LOW)) == []
+    assert risky(wanted(quota(OF("ours"), **LOW)), quota(OF("ours"), **HIGH)) == ["User:ours"]
+
+
+@pytest.mark.parametrize("entity", [OF("ours"), OF("ours", "tool")])
+def test_the_end_of_an_own_quota_counts_where_a_lower_default_is_left(entity: QuotaEntity) -> None:
+    """Also by an ``expires`` in the past."""
+    live = (quota(entity, **HIGH), quota(OF(""), **LOW))
+    assert risky(wanted(absent=(entity,)), *live) == ["User:ours"]
+    assert risky(wanted(expired=(live[0],)), *live) == ["User:ours"]
+
+
+def test_an_address_that_may_be_ours_is_a_warning() -> None:
+    state = ClusterState("c", listings={"quotas": Listing(frozenset())})
+    terms = Terms("prod", facts=FACTS)
+    entity = OF(ip="10.0.0.1")
+    plan = propose(wanted(quota(entity, connection_creation_rate=1)), state, terms, Request(DAY))
+    assert plan.warnings[-1] == (
+        "connections from 10.0.0.1 are limited to connection_creation_rate 1 by ip 10.0.0.1: nobody knows the "
+        "addresses of our login, the super users and the brokers"
+    )
+
+
+def test_a_person_accepts_a_quota_of_a_login_by_name() -> None:
+    state = ClusterState("c", listings={"quotas": Listing(frozenset())})
+    said = GuardAcknowledgement(Guard.LOGIN_LIMIT, "User:ours")
+    for given, left in (((), 1), ((said,), 0)):
+        request = Request(DAY, acknowledgements=given)
+        plan = propose(wanted(quota(OF("ours"), **LOW)), state, Terms("prod", facts=FACTS), request)
+        assert len(plan.refusals) == left
+        assert not left or plan.refusals[0].message == (
+            "User:ours, which is our own login, is limited to controller_mutation_rate 0.001 by user ours"
+        )

@@ -211,3 +211,23 @@ def test_users_whom_nobody_declares_are_drift_where_some_are_declared() -> None:
         Delete(other),
     )
     assert planned([declared, other], [], terms=keeping).skipped == (), "whoever declares none answers for none"
+
+
+@pytest.mark.parametrize(
+    ("live", "wanted", "counted"),
+    [
+        ([], [user("a", SHA_512=8192)], True),
+        ([user("a", SHA_512=8192)], [user("a", SHA_512=8193)], True),
+        ([user("a", SHA_256=8192)], [user("a", SHA_256=8192, SHA_512=8192)], True),
+        ([user("a", SHA_512=8192)], [user("a", SHA_512=DISABLED_ITERATIONS)], False),
+        ([user("a", SHA_512=8192)], [], False),
+        ([], [user("a", SHA_512=DISABLED_ITERATIONS)], False),
+    ],
+)
+def test_a_password_that_somebody_knows_is_new_access(
+    live: list[ScramUser], wanted: list[ScramUser], *, counted: bool
+) -> None:
+    """Of a new user and of one who is there: whoever knows it is that user from then on."""
+    plan = planned(live, wanted)
+    assert len(plan.steps) == 1
+    assert plan.gives_access is counted
