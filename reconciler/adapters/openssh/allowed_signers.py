@@ -1,8 +1,9 @@
 """The file of allowed signers (``ssh-keygen``'s ALLOWED SIGNERS): which key is whose, for which purpose, and when.
 
 Stricter than ``ssh-keygen``, which asks about one person at a time: here people are counted, so whatever leaves open
-who somebody is makes the file unusable. Patterns in the place of principals, certificate authorities, unknown options
-and a key of two people are refused.
+who somebody is makes the file unusable. Patterns in the place of principals, certificate authorities, unknown options,
+a key of two people, people who look alike and invisible characters are refused. Never wider: a line ends only at a line
+feed, as it does for ``ssh-keygen``.
 """
 
 import base64
@@ -15,7 +16,8 @@ from typing import Final
 from reconciler.adapters.openssh.keys import key_type
 from reconciler.adapters.openssh.wire import WireError
 from reconciler.dataclass import dataclass
-from reconciler.model.characters import is_visible
+from reconciler.model.characters import is_visible, named
+from reconciler.model.confusables import look_alikes
 from reconciler.model.glob import name_glob
 
 _LINE: Final = re.compile(r'(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s"]+))[ \t]+(?P<rest>\S.*)')
@@ -75,19 +77,36 @@ def same(principal: str) -> str:
 def parse_allowed_signers(text: str) -> AllowedSigners:
     """The signers of a file; raises :class:`SignersError`."""
     lines = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if (stripped := line.strip()) and not stripped.startswith("#"):
-            try:
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            if (stripped := _shown(line)) and not stripped.startswith("#"):
                 lines.append(_signer(stripped))
-            except (ValueError, WireError) as error:
-                raise SignersError(f"line {number}: {error}") from error
+        except (ValueError, WireError) as error:
+            raise SignersError(f"line {number}: {error}") from error
     people = _people(lines)
+    _tell_apart(people)
     for signer in lines:
         owners = {people[same(other.principals[0])] for other in lines if other.blob == signer.blob}
         if len(owners) > 1:
             names = ", ".join(sorted(min(owner) for owner in owners))
             raise SignersError(f"one key is the key of several people: {names}")
     return AllowedSigners(tuple(lines), people)
+
+
+def _shown(line: str) -> str:
+    """The line without what surrounds it. A reviewer has to see all of it, also a key's comment, and as one line."""
+    text = line.removesuffix("\r").replace("\t", " ")
+    if not is_visible(text):
+        hidden = next(character for character in text if not is_visible(character))
+        raise ValueError(f"it has an invisible or separating character: {named(hidden)}")
+    return line.strip(" \t\r")
+
+
+def _tell_apart(people: dict[str, frozenset[str]]) -> None:
+    for alike in look_alikes(people):
+        if len({people[name] for name in alike}) > 1:
+            names = ", ".join(map(ascii, alike))
+            raise SignersError(f"people whose names look alike: {names}. List the names of one person in one line")
 
 
 def _signer(line: str) -> AllowedSigner:
