@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
-from reconciler.adapters.journal_file import open_private, reason, sync_directory
+from reconciler.adapters.journal_file import append_whole, open_private, reason, sync_directory
 from reconciler.apply.audit_chain import GENESIS, chained, line_digest, previous_of
 from reconciler.ports import RecordError
 
@@ -88,11 +88,8 @@ class AuditLog:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def _append(self, text: bytes) -> None:
-        if self._descriptor < 0:
-            return
-        while text:
-            text = text[os.write(self._descriptor, text) :]
-        os.fsync(self._descriptor)
+        if self._descriptor >= 0:
+            append_whole(self._descriptor, text)
 
     def _end(self) -> str:
         """The digest of the last line. What a crash left of a line stays, as a line that the chain holds in its place.

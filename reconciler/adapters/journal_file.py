@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -56,18 +57,19 @@ class RecordFile:
         os.close(self._descriptor)
 
     def write(self, *records: Mapping[str, Any]) -> None:
-        """See ``ports``: the records are on disk when this returns."""
+        """See ``ports``: the records are on disk when this returns. When this raises, none of them is in the file."""
         text = "".join(escape_invisible_json(compact(record)) + "\n" for record in records).encode()
         try:
-            while text:
-                text = text[os.write(self._descriptor, text) :]
-            os.fsync(self._descriptor)
+            # Nobody else writes, so what follows the last whole record is left of a write that failed.
+            os.ftruncate(self._descriptor, self._whole)
+            append_whole(self._descriptor, text)
         except OSError as error:
             raise RecordError(f"{self.path}: {reason(error)}") from error
+        self._whole += len(text)
 
     def _prepare(self) -> None:
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        whole = _whole(self._descriptor)
+        self._whole = whole = _whole(self._descriptor)
         if not whole and os.pread(self._descriptor, 1, 0) not in _BEGINNINGS:
             raise RecordError(f"{self.path}: it is not a journal")
         os.ftruncate(self._descriptor, whole)
@@ -104,6 +106,22 @@ def _whole(descriptor: int) -> int:
             return start + found + 1
         end = start
     return 0
+
+
+def append_whole(descriptor: int, text: bytes) -> None:
+    """Add the text and wait until it is on disk; raises ``OSError`` with nothing added, as far as the disk permits.
+
+    A disk that is full takes the beginning of a record first. The caller lets no other writer in.
+    """
+    end = os.fstat(descriptor).st_size
+    try:
+        while text:
+            text = text[os.write(descriptor, text) :]
+        os.fsync(descriptor)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(descriptor, end)
+        raise
 
 
 def open_private(path: str) -> int:

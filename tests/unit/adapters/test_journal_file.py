@@ -1,6 +1,9 @@
 """Records in a file: safe when written, cut off where torn, refused where altered."""
 
 import json
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reconciler.adapters.audit_log import AuditLog, read_locked
 from reconciler.adapters.journal_file import InUseError, RecordFile, read_records
 from reconciler.apply import JournalError, past_runs
+from reconciler.apply.audit_chain import verify
 from reconciler.ports import RecordError
 
 RUN = {
@@ -49,6 +54,47 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
         file.write(*records[1:])
     assert list(read_records(path)) == records
     assert Path(path).stat().st_mode & 0o077 == 0
+
+
+@contextmanager
+def full_after(size: int) -> Iterator[None]:
+    """The kernel takes no byte of a file beyond its first ``size``, as a disk does that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("taken", [0, 1, 9, 40, 150])
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_record_that_the_disk_cuts_short_is_not_in_the_journal(tmp_path: Path, taken: int, batch: int) -> None:
+    path = str(tmp_path / "j")
+    with RecordFile(path) as file:
+        file.write(RUN)
+        whole = Path(path).stat().st_size
+        with full_after(whole + taken), pytest.raises(RecordError, match="too large"):
+            file.write(*[RUN] * batch)
+        assert Path(path).stat().st_size == whole
+        file.write(END)
+    assert list(read_records(path)) == [RUN, END]
+
+
+@pytest.mark.parametrize("taken", [0, 1, 9, 40, 400])
+def test_lines_that_the_disk_cuts_short_are_not_in_the_audit_log(tmp_path: Path, taken: int) -> None:
+    path = str(tmp_path / "audit.jsonl")
+    with AuditLog(path) as log:
+        log.write(RUN)
+        whole, head = Path(path).stat().st_size, log.head
+        with full_after(whole + taken), pytest.raises(RecordError, match="too large"):
+            log.write(*[RUN] * 3)
+        assert (Path(path).stat().st_size, log.head) == (whole, head)
+        log.write(END)
+        head = log.head
+    with read_locked(path) as lines:
+        found = verify("audit.jsonl", lines, [head])
+    assert (found.lines, found.problems, found.notes) == (2, (), ())
 
 
 def test_only_one_writes_to_a_journal(tmp_path: Path) -> None:
