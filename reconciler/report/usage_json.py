@@ -49,7 +49,7 @@ def usage_document(usage: ClusterUsage) -> dict[str, Any]:
 def reading_document(summary: Summary) -> dict[str, Any]:
     """How reading went."""
     return {
-        "files": len(summary.files),
+        "files": summary.files,
         "lines": summary.lines,
         "otherLines": summary.other,
         "linesOutsideWindow": summary.outside,

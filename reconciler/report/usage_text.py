@@ -28,7 +28,7 @@ def usage_lines(
         yield style("title", f"  {safe(usage.cluster)}")
         yield from (f"    {line}" for line in _cluster_lines(usage, style, shown))
     if unassigned.files:
-        counts = f"{counted(unassigned.lines, 'line')} in {counted(len(unassigned.files), 'file')}"
+        counts = f"{counted(unassigned.lines, 'line')} in {counted(unassigned.files, 'file')}"
         yield f"  in no cluster's directory: {counts}, {unassigned.foreign:,} decisions of unknown clusters"
         yield from (f"    {line}" for line in _reading_lines(unassigned, style, ""))
     unknown = [usage.cluster for usage in usages if usage.failure or usage.cannot_say]
@@ -62,7 +62,7 @@ def _overview(usage: ClusterUsage) -> str:
     asked = f", {usage.asked_only:,} only looked up" if usage.asked_only else ""
     return (
         f"{usage.allowed:,} permitted, {usage.denied:,} refused{asked}{when}; "
-        f"{counted(summary.lines, 'line')} in {counted(len(summary.files), 'file')}"
+        f"{counted(summary.lines, 'line')} in {counted(summary.files, 'file')}"
     )
 
 

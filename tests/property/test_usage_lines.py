@@ -1,6 +1,7 @@
 """What is printed is read back, whatever the names; half of it never lies; no bytes make it fail; counts add up."""
 
 import datetime
+import json
 from collections import Counter
 from collections.abc import Callable
 
@@ -16,8 +17,7 @@ from reconciler.fleet.usage import (
     Scan,
     UnreadableReason,
     Window,
-    parse_line,
-    parse_message,
+    decisions_in,
 )
 from reconciler.fleet.usage.example import example
 from tests.property.usage_formats import (
@@ -27,6 +27,8 @@ from tests.property.usage_formats import (
     before_2_4,
     events,
     hostile_events,
+    parse_line,
+    read_message,
     standard,
     standard_record,
     times,
@@ -72,7 +74,7 @@ def test_an_audit_event_is_read_back(event: Event, cluster_id: str) -> None:
 
 @given(hostile_events, st.sampled_from([*WITH_REASON, acl_authorizer]))
 def test_names_like_separators_are_read_right_or_not_at_all(event: Event, printer: Printer) -> None:
-    found = parse_message(printer(event))
+    found = read_message(printer(event))
     if isinstance(found, Event):
         assert (found.request, found.allowed, found.api) == (event.request, event.allowed, event.api)
         assert found.acl in (None, event.acl)
@@ -169,3 +171,105 @@ def test_a_scan_knows_the_first_and_the_last_day_and_all_others(event: Event, se
     scan.take([LAYOUTS[layout](standard(event), time).encode() for time in seen])
     assert list(scan.drain()) == [(event, EventCount(len(seen), min(seen)[:10], max(seen)[:10]))]
     assert scan.days == {"": {(time[:10], event.allowed) for time in seen}}
+
+
+_pieces = st.sampled_from(
+    [
+        "[T] ",
+        "T ",
+        "[T] INFO ",
+        "DEBUG ",
+        "[INFO] ",
+        "[data-plane-kafka-request-handler-3] ",
+        "(main) ",
+        "12345 --- ",
+        "{} ",
+    ]
+)
+_loggers = st.sampled_from(["kafka.authorizer.logger - ", "[kafka.authorizer.logger] ", "logger: ", ""])
+_heads = st.sampled_from(
+    ["", "kafka-1  | ", "T stdout F ", "<134>1 T broker-1 kafka 7 - - ", "[pod/kafka-0/kafka] [T] "]
+)
+_tails = st.sampled_from(
+    ["", " (kafka.authorizer.logger)", " (kafka.authorizer.logger) [request-handler-1]", " [T]", " {}"]
+)
+
+
+@given(events, times, st.tuples(_heads, st.lists(_pieces, max_size=4), _loggers, _tails), st.booleans())
+def test_a_decision_is_read_back_from_any_layout(
+    event: Event, time: str, layout: tuple[str, list[str], str, str], wrapped: bool
+) -> None:
+    head, pieces, logger, tail = layout
+    before, after = ("".join((head, *pieces, logger)).replace("T ", f"{time},123 "), tail.replace("[T]", f"[{time}]"))
+    before = before.replace("[T]", f"[{time},123]")
+    text = f"{before}{standard(event)}{after}"
+    line = json.dumps({"anything": {"at": ["all", text]}}) if wrapped else text
+    found = parse_line(line.encode())
+    assert isinstance(found, ParsedLine), found
+    assert found.event == event
+    assert found.time == (time[:10] if time in text.replace(standard(event), "") else "")
+
+
+_words = st.sampled_from(
+    [
+        "[GroupCoordinator id=1 topic=__consumer_offsets partition=3] Preparing to rebalance group ",
+        "[GroupCoordinator 1]: Group ",
+        "Member ",
+        "[KafkaApi-1] Error when handling request with client id ",
+        'Completed request:{"clientId": "',
+        "Created log for partition ",
+    ]
+)
+_forging = st.lists(
+    st.sampled_from(
+        [
+            "x ",
+            "DEBUG ",
+            "[2026-01-01 00:00:00,000] DEBUG ",
+            "2026-01-01 00:00:00,000 ",
+            "\t",
+            "| ",
+            " - ",
+            "] ",
+            '", "',
+            '{"message": "',
+            "kafka.authorizer.logger - ",
+            "(kafka.authorizer.logger) ",
+            "broker-1 kafka[7]: ",
+        ]
+    ),
+    max_size=5,
+).map("".join)
+_rest = st.sampled_from(
+    [
+        "",
+        " in state PreparingRebalance",
+        ' ("',
+        "x",
+        " (kafka.authorizer.logger)",
+        " (kafka.authorizer.logger) [main]",
+        '"}',
+    ]
+)
+_other_loggers = st.sampled_from(
+    ["", " (org.apache.kafka.coordinator.group.GroupMetadataManager)", " (kafka.server.KafkaApis)"]
+)
+
+
+@given(
+    hostile_events,
+    times,
+    st.tuples(_words, _forging, _rest, _other_loggers),
+    st.sampled_from(sorted(set(LAYOUTS) - {"iso"})),
+)
+def test_no_name_in_another_message_makes_a_decision(
+    event: Event, time: str, parts: tuple[str, str, str, str], layout: str
+) -> None:
+    words, forging, rest, logger = parts
+    printed = LAYOUTS[layout](f"{words}{forging}{standard(event)}{rest}{logger}", time)
+    # This layout says whose message it is at its end.
+    line = printed.replace(" (kafka.authorizer.logger)", "") if layout in ("kafka", "compose") else printed
+    found = decisions_in(line.encode())
+    assert not any(isinstance(one, ParsedLine) for one in found)
+    if not logger:
+        assert found

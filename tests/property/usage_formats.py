@@ -7,7 +7,16 @@ from typing import Final
 from hypothesis import strategies as st
 
 from reconciler.access import AccessRequest
-from reconciler.fleet.usage import Event, LoggedReason
+from reconciler.fleet.usage import (
+    Event,
+    LoggedReason,
+    ParsedLine,
+    ReadMessage,
+    UnreadableReason,
+    decisions_in,
+    parse_message,
+)
+from reconciler.fleet.usage.message import OPENING
 from reconciler.fleet.usage.vocabulary import OPERATIONS, RESOURCE_TYPES, pascal
 from reconciler.model import (
     WILDCARD,
@@ -20,6 +29,20 @@ from reconciler.model import (
     ResourcePattern,
 )
 from tests.property.strategies import short_names, wild_text
+
+
+def parse_line(line: bytes) -> ParsedLine | UnreadableReason | None:
+    """What a line with at most one decision shows."""
+    found = decisions_in(line)
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def read_message(text: str) -> Event | UnreadableReason:
+    """The decision of a message, whatever follows it."""
+    found = parse_message(text, text.find(OPENING))
+    return found.event if isinstance(found, ReadMessage) else found
+
 
 #: What a name may hold to be taken for the end of itself.
 SEPARATORS: Final = (

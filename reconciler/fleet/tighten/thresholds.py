@@ -1,6 +1,7 @@
 """How much has to be seen before the absence of use says anything; less than that, and nothing is proposed."""
 
 import datetime
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,6 +13,12 @@ from reconciler.fleet.usage.days import days_between
 _DAY: Final = datetime.timedelta(days=1)
 #: So many days are named.
 _NAMED: Final = 5
+_DIGITS: Final = re.compile(r"\d+")
+#: ``.gz``, ``.1``, ``.2026-11-20-10``, ``-20261120.log``, ``/2026/11/20/``, ``/day=20/``, and a packed part's number.
+_ROTATED: Final = re.compile(
+    r"\.(?:gz|bz2|zst|\d{1,4})$|[._-]?\d{4}([-_.]?)\d{2}\1\d{2}(?:[-_.T]?\d{2}){0,3}(?:[-_.]\d{1,6})?(?=[./]|$)"
+    r"|(?<=/)\d{4}/\d\d/\d\d/(?:\d\d/)?|(?<=/)\w+=\d[\d-]*/|(?<=/)\d+$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,7 @@ def thin_evidence(period: Period, summary: Summary, bounds: Thresholds, day: dat
     if period.first is None or period.last is None or not period.heard.number:
         yield "the logs contain no permitted access: brokers log them only if kafka.authorizer.logger is at DEBUG"
         return
+    yield from _some(list(thin_logs(summary, bounds.silent_days)))
     if period.days < bounds.days:
         yield f"the logs cover {_days(period.days)} (at least {bounds.days:,})"
     silent = sorted(set(days_between(period.first, period.last).each()).difference(period.heard.each()))
@@ -57,6 +65,41 @@ def thin_evidence(period: Period, summary: Summary, bounds: Thresholds, day: dat
         yield f"quarter ends inside, each with the day after: {ends} (at least {bounds.quarter_ends})"
     if (day - period.last).days > bounds.stale_days:
         yield f"the logs end on {period.last}, {_days((day - period.last).days)} ago (at most {bounds.stale_days:,})"
+
+
+def thin_logs(summary: Summary, silent_days: int) -> Iterator[str]:
+    """Which logs show too little of their broker, whatever the others show: a broker logs its own requests only."""
+    series: dict[str, set[tuple[str, bool]]] = {}
+    for file, found in summary.by_file:
+        series.setdefault(log_series(file), set()).update(found)
+    heard = {
+        _DIGITS.sub("0", name.rpartition("/")[2])
+        for name, found in series.items()
+        if any(permitted for _, permitted in found)
+    }
+    for name, days_of in sorted(series.items()):
+        permitted = {datetime.date.fromisoformat(day).toordinal() for day, yes in days_of if yes}
+        days = [datetime.date.fromisoformat(day).toordinal() for day, _ in days_of]
+        if not days and _DIGITS.sub("0", name.rpartition("/")[2]) in heard:
+            yield f"{name} has no decision in this time, unlike other logs of that name"
+        elif days and not permitted:
+            yield f"{name} has refusals and no permitted access: its broker does not log them"
+        elif days and (silent := max(days) - min(days) + 1 - len(permitted)) > silent_days:
+            yield f"{name} has no permitted access on {_days(silent)} of its own (at most {silent_days:,})"
+
+
+def log_series(file: str) -> str:
+    """The name of a log without what rotation and packing add, so that the files of one log have one name."""
+    previous = ""
+    while file != previous:
+        previous, file = file, _ROTATED.sub("", file)
+    return file
+
+
+def _some(texts: list[str]) -> Iterator[str]:
+    yield from texts[:_NAMED]
+    if len(texts) > _NAMED:
+        yield f"and {len(texts) - _NAMED:,} more logs"
 
 
 def _days(number: int) -> str:

@@ -17,8 +17,8 @@ from reconciler.fleet.usage.counts import EventCount, UnreadableLines
 from reconciler.fleet.usage.coverage import Coverage
 from reconciler.fleet.usage.denials import Denial, DeniedAccess
 from reconciler.fleet.usage.event import Event, LoggedReason, ParsedLine, UnreadableReason
-from reconciler.fleet.usage.line import parse_line
-from reconciler.fleet.usage.message import parse_message
+from reconciler.fleet.usage.line import decisions_in
+from reconciler.fleet.usage.message import ReadMessage, parse_message
 from reconciler.fleet.usage.replay import ReplayedAccess, ReplayResult
 from reconciler.fleet.usage.scan import MAX_LINE, Scan
 from reconciler.fleet.usage.summary import Summary, summary_of
@@ -37,6 +37,7 @@ __all__ = [
     "EventCount",
     "LoggedReason",
     "ParsedLine",
+    "ReadMessage",
     "ReplayResult",
     "ReplayedAccess",
     "Scan",
@@ -47,7 +48,7 @@ __all__ = [
     "UsageAnalysis",
     "UsageQuestion",
     "Window",
-    "parse_line",
+    "decisions_in",
     "parse_message",
     "summary_of",
 ]

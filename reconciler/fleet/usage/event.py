@@ -46,6 +46,8 @@ class UnreadableReason(StrEnum):
     AMBIGUOUS = "can be read in several ways"
     UNKNOWN_WORD = "an operation or a type that is not known"
     NO_TIME = "no time, so in no window"
+    INSIDE = "like a decision, but inside of other text: the log's layout is not known, or a name forges it"
+    FORMAT = "a decision in a form that is not read"
 
 
 class ParsedLine(NamedTuple):

@@ -1,12 +1,13 @@
 """The message of one decision in Kafka's three formats: ``StandardAuthorizerData``, ``AclAuthorizer``, and before 2.4.
 
 Names are untrusted: a principal or a group may contain the words that separate the fields. A message that can be read
-in two ways is refused. Lines that a name with line breaks forges cannot be recognised here; see ``scan``.
+in two ways is refused. Where a message may begin and end, :mod:`~reconciler.fleet.usage.layout` says; lines that a name
+with line breaks forges cannot be recognised here; see ``scan``.
 """
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from reconciler.access import AccessRequest
 from reconciler.access.by_resource_type import PROBE
@@ -43,17 +44,18 @@ _ACL_ENDS: Final = {
     for opening, closing in (("(", r"\)\)"), ("[", r"\]\)"))
 }
 #: What the layout of Kafka's default configuration adds, ``%m (%c)``: only it shows where an old message ends.
-_LOGGER = re.compile(r" \(kafka\.authorizer\.logger\)\s*\Z")
+_LOGGER = re.compile(r" \(kafka\.authorizer\.logger\)(?:\s*\[[^\s\[\]]*\])?\s*\Z")
 
 
-def parse_message(text: str, *, asked_only: bool = False) -> Event | UnreadableReason | None:
-    """The decision in ``text``, why it cannot be read, or ``None`` if there is none.
+class ReadMessage(NamedTuple):
+    """A decision, and what is written after its message."""
 
-    The text before ``Principal =`` and after the message belongs to the log layout.
-    """
-    start = text.find(OPENING)
-    if start < 0:
-        return None
+    event: Event
+    rest: str
+
+
+def parse_message(text: str, start: int = 0) -> ReadMessage | UnreadableReason:
+    """The decision whose message begins at ``start``, or why it cannot be read."""
     heads = list(_HEAD.finditer(text, start))
     middles = list(_MIDDLE.finditer(text, start))
     if len(heads) > 1 or len(middles) > 1:
@@ -61,11 +63,12 @@ def parse_message(text: str, *, asked_only: bool = False) -> Event | UnreadableR
     if not heads:
         return UnreadableReason.CUT
     principal = text[start + len(OPENING) : heads[0].start()]
-    event = _event(text, principal, heads[0], middles[0] if middles else None)
-    return event._replace(asked_only=asked_only) if isinstance(event, Event) else event
+    return _message(text, principal, heads[0], middles[0] if middles else None)
 
 
-def _event(text: str, principal: str, head: re.Match[str], middle: re.Match[str] | None) -> Event | UnreadableReason:
+def _message(
+    text: str, principal: str, head: re.Match[str], middle: re.Match[str] | None
+) -> ReadMessage | UnreadableReason:
     verdict, spelling, operation, host, kind = head.groups()
     if ":" not in principal:
         return UnreadableReason.CUT
@@ -78,7 +81,7 @@ def _event(text: str, principal: str, head: re.Match[str], middle: re.Match[str]
     api, references = (middle[1], int(middle[2])) if middle else ("", 1)
     event = Event(request, verdict == "Allowed", api=api, on_some=references == 0 and name == PROBE)
     if spelling == "Operation":
-        return event
+        return ReadMessage(event, rest)
     # Only StandardAuthorizer writes it in lower case, and always with a reason: a message without one was cut.
     return _reasoned(event, rest.removeprefix(_REASON)) if rest.startswith(_REASON) else UnreadableReason.CUT
 
@@ -98,18 +101,22 @@ def _name(text: str, head: re.Match[str], middle: re.Match[str] | None) -> tuple
     return (resource, rest) if middle is None else (None, rest)
 
 
-def _reasoned(event: Event, reason: str) -> Event | UnreadableReason:
+def _reasoned(event: Event, reason: str) -> ReadMessage | UnreadableReason:
     plain = _PLAIN.match(reason)
     if plain is not None:
         ground, allowed = _PLAIN_GROUNDS[plain[1]]
-        return event._replace(ground=ground) if allowed is event.allowed else UnreadableReason.CUT
+        if allowed is not event.allowed:
+            return UnreadableReason.CUT
+        return ReadMessage(event._replace(ground=ground), reason[plain.end() :])
     for opening, closing in _ACL_ENDS.items():
         if reason.startswith(opening):
             body = reason.removeprefix(opening)
             ends = [end for end in closing.finditer(body) if (end[2] == "ALLOW") is event.allowed]
             found = {binding for end in ends for binding in _bindings(event, body, end)}
             acl = found.pop() if len(found) == 1 else None
-            return event._replace(ground=LoggedReason.ACL, acl=acl) if ends else UnreadableReason.CUT
+            if not ends:
+                return UnreadableReason.CUT
+            return ReadMessage(event._replace(ground=LoggedReason.ACL, acl=acl), body[ends[-1].end() :])
     return UnreadableReason.CUT
 
 

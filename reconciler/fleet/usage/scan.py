@@ -15,7 +15,7 @@ from reconciler.fleet.usage.counts import EXAMPLES, EventCount, UnreadableLines
 from reconciler.fleet.usage.days import NO_DAYS, DaySet, ordinal
 from reconciler.fleet.usage.event import Event, ParsedLine, UnreadableReason
 from reconciler.fleet.usage.example import example
-from reconciler.fleet.usage.line import OPENING_BYTES, is_second_half, parse_line
+from reconciler.fleet.usage.line import OPENING_BYTES, decisions_in, is_second_half
 
 #: A broker writes no decision in a longer line.
 MAX_LINE: Final = 256 * 1024
@@ -148,7 +148,7 @@ class Scan:
             elif time:
                 self.outside += 1
             else:
-                self._place(line)
+                return self._learn(lines, number)
         return len(lines)
 
     def _see(self, entry: _CountedEvent, time: str) -> None:
@@ -166,11 +166,19 @@ class Scan:
         if len(line) > MAX_LINE:
             self.lose(UnreadableReason.TOO_LONG, line)
             return number + 1
-        event = self._place(line)
-        if event is UnreadableReason.CUT and OPENING_BYTES in line:
-            return self._skip_broken(lines, number + 1)
-        if isinstance(event, Event):
-            self._remember(line, event)
+        found = decisions_in(line)
+        # Each log event of a document counts as a line.
+        self.lines += max(0, len(found) - 1)
+        if not found:
+            self.other += 1
+        for one in found:
+            self._place(line, one)
+        if len(found) == 1:
+            (only,) = found
+            if only is UnreadableReason.CUT and OPENING_BYTES in line:
+                return self._skip_broken(lines, number + 1)
+            if isinstance(only, ParsedLine) and only.event in self._entries:
+                self._remember(line, only)
         return number + 1
 
     def _skip_broken(self, lines: Sequence[bytes], number: int) -> int:
@@ -186,23 +194,16 @@ class Scan:
                 return end + 1
         return number
 
-    def _place(self, line: bytes) -> Event | UnreadableReason | None:
-        """Parse a line and count it; returns the decision, if it counts."""
-        found = parse_line(line)
-        if found is None:
-            self.other += 1
-            return None
+    def _place(self, line: bytes, found: ParsedLine | UnreadableReason) -> None:
+        """Count what a line shows, if its day is in the window."""
         if isinstance(found, UnreadableReason):
             self.lose(found, line)
-            return found
-        if not self._window.contains(found.time):
-            if found.time:
-                self.outside += 1
-            else:
-                self.lose(UnreadableReason.NO_TIME, line)
-            return None
-        self._count(found)
-        return found.event
+        elif self._window.contains(found.time):
+            self._count(found)
+        elif found.time:
+            self.outside += 1
+        else:
+            self.lose(UnreadableReason.NO_TIME, line)
 
     def _count(self, found: ParsedLine) -> None:
         entry = self._entries.get(found.event)
@@ -212,10 +213,15 @@ class Scan:
         if found.time:
             self._see(entry, found.time)
 
-    def _remember(self, line: bytes, event: Event) -> None:
+    def _remember(self, line: bytes, read: ParsedLine) -> None:
         """Remember the line's text after its time, if the layout begins with the time."""
         found = TIME.match(line, 1 if line.startswith(b"[") else 0)
-        if found is None or (found[4] or b"Z") != b"Z" or TIME.search(line, found.end(), line.find(OPENING_BYTES)):
+        if (
+            found is None
+            or (found[4] or b"Z") != b"Z"
+            or TIME.search(line, found.end())
+            or normal_time(found) != read.time
+        ):
             return
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
@@ -225,7 +231,7 @@ class Scan:
                 return
             self._known.clear()
             self._start, self._tail = found.start(), found.end()
-        self._known[line[self._tail :]] = self._entries[event]
+        self._known[line[self._tail :]] = self._entries[read.event]
 
 
 def _day(front: bytes, start: int) -> str:

@@ -10,7 +10,8 @@ from reconciler.fleet.usage.scan import Scan
 class Summary(NamedTuple):
     """Counts of lines; ``foreign`` lines are about another cluster. ``broken`` says where and why reading a file ended.
 
-    ``days`` are the days with decisions, each with whether something was permitted.
+    ``days`` are the days with decisions, each with whether something was permitted; ``by_file`` are those of each file,
+    whatever cluster they are about.
     """
 
     lines: int = 0
@@ -19,8 +20,13 @@ class Summary(NamedTuple):
     foreign: int = 0
     lost: tuple[tuple[UnreadableReason, UnreadableLines], ...] = ()
     days: frozenset[tuple[str, bool]] = frozenset()
-    files: frozenset[str] = frozenset()
+    by_file: tuple[tuple[str, frozenset[tuple[str, bool]]], ...] = ()
     broken: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> int:
+        """How many files were read."""
+        return len(self.by_file)
 
     @property
     def unread(self) -> int:
@@ -36,6 +42,9 @@ class Summary(NamedTuple):
         """Both together."""
         if not isinstance(other, Summary):
             return NotImplemented
+        by_file = dict(self.by_file)
+        for file, days in other.by_file:
+            by_file[file] = by_file.get(file, frozenset()) | days
         lost = dict(self.lost)
         for reason, more in other.lost:
             lost[reason] = lost.get(reason, UnreadableLines()) + more
@@ -46,7 +55,7 @@ class Summary(NamedTuple):
             self.foreign + other.foreign,
             tuple(sorted(lost.items())),
             self.days | other.days,
-            self.files | other.files,
+            tuple(sorted(by_file.items())),
             tuple(sorted({*self.broken, *other.broken})),
         )
 
@@ -58,6 +67,6 @@ def summary_of(scan: Scan, file: str, broken: str = "") -> Summary:
         scan.other,
         scan.outside,
         lost=tuple(sorted(scan.lost.items())),
-        files=frozenset({file}),
+        by_file=((file, frozenset(day for days in scan.days.values() for day in days)),),
         broken=(broken,) if broken else (),
     )

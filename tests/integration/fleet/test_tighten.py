@@ -138,7 +138,7 @@ def test_what_clusters_share_goes_only_where_all_of_them_agree(fleet: Fleet) -> 
     for one in found.clusters:
         alone = fleet.alone(one.cluster)
         assert (one.period, one.decisions, one.basis) == (alone.period, alone.decisions, alone.basis)
-        assert one.summary._replace(files=alone.summary.files) == alone.summary
+        assert one.summary._replace(by_file=alone.summary.by_file) == alone.summary
         assert owned(one.narrowings, one.cluster) == owned(alone.narrowings, one.cluster)
         assert owned(one.held, one.cluster) == owned(alone.held, one.cluster)
         assert len(owned(one.narrowings, one.cluster)) == (4 if one.cluster == "west" else 5)

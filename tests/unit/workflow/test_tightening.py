@@ -1,5 +1,6 @@
 """``tighten`` on manifests: the edit, what stays and why, thin evidence, stages, and what the commands say."""
 
+import base64
 import datetime
 import json
 import os
@@ -14,6 +15,7 @@ import yaml
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.main import run
 from reconciler.fleet.tighten import HeldReason, Thresholds
+from reconciler.fleet.tighten.thresholds import log_series
 from reconciler.fleet.usage import Window
 from reconciler.model import ClusterState
 from reconciler.report.results import read_result
@@ -270,6 +272,61 @@ def test_on_thin_evidence_nothing_is_proposed(desk: Desk, spoil: object, words: 
     assert (found.narrowings, found.edit.files) == ((), {})
     command = ["tighten", "--logs", str(desk.logs), "--path", str(desk.place), "--as-of", str(TODAY), "--any-age"]
     assert run([*command, "--connections", str(desk.facts), "--write"]) == 3
+
+
+def others(text: str) -> dict[str, str]:
+    """A second broker's log, in shapes that are read and in shapes that are not."""
+    lines = text.splitlines()
+    plain = [one.partition("DEBUG ")[2] for one in lines]
+    return {
+        "journald": "".join(json.dumps({"MESSAGE": one}) + "\n" for one in lines),
+        "cloudwatch": "".join(json.dumps({"logEvents": [{"timestamp": 1, "message": one}]}) + "\n" for one in lines),
+        "unknown words": "".join(f"broker two says: {one}\n" for one in lines),
+        "two words": "".join(json.dumps({"text": f"we saw {one}"}) + "\n" for one in plain),
+        "refusals": "".join(
+            one.replace("Allowed", "Denied").replace("DefaultAllow", "DefaultDeny") + "\n" for one in lines
+        ),
+        "packed": "".join(json.dumps({"data": base64.b64encode(one.encode()).decode()}) + "\n" for one in lines),
+        "wide": "\n".join(lines).encode("utf-16-le").decode("latin1"),
+        "few days": "".join(f"{one}\n" for one in (*lines[:20], *lines[-20:])),
+    }
+
+
+@pytest.mark.parametrize("shape", sorted(others("")))
+def test_what_another_broker_shows_is_read_or_nothing_is_proposed(desk: Desk, tmp_path: Path, shape: str) -> None:
+    desk.declare("{allow: READ, topics: [x, t2, gone]}")
+    logs = tmp_path / "logs"
+    for broker, text in (
+        ("b1", "".join(each_day("READ", "x"))),
+        ("b2", others("".join(each_day("READ", "t2")))[shape]),
+    ):
+        (logs / broker).mkdir(parents=True)
+        (logs / broker / "kafka-authorizer.log").write_text(text, encoding="latin1")
+    found = tighten(desk.request(), [str(logs)], ALL_AGES, desk.connection)
+    if shape in ("journald", "cloudwatch"):
+        assert not found.thin
+        assert [one.first.pattern.name for one in found.narrowings] == ["gone"]
+    else:
+        assert found.thin
+        assert (found.narrowings, found.edit.files) == ((), {})
+
+
+@pytest.mark.parametrize(
+    ("file", "series"),
+    [
+        ("b1/kafka-authorizer.log.2026-11-20-10", "b1/kafka-authorizer.log"),
+        ("b1/kafka-authorizer.log.3.gz", "b1/kafka-authorizer.log"),
+        ("logs/2026/11/20/10/broker-1.log", "logs/broker-1.log"),
+        ("logs/day=20/broker-1.log.zst", "logs/broker-1.log"),
+        ("server-20261120.log", "server.log"),
+        ("server-2026-11-20-1.log", "server.log"),
+        ("broker-12.log", "broker-12.log"),
+        ("stream/000003.gz", "stream/"),
+        ("-", "-"),
+    ],
+)
+def test_the_files_of_one_log_are_one(file: str, series: str) -> None:
+    assert log_series(file) == series
 
 
 def test_only_rules_that_are_older_than_the_logs_are_judged(desk: Desk) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.access import AccessRequest
-from reconciler.fleet.usage import Event, LoggedReason, ParsedLine, UnreadableReason, parse_line, parse_message
+from reconciler.fleet.usage import Event, LoggedReason, ParsedLine, UnreadableReason
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -13,6 +13,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from tests.property.usage_formats import parse_line, read_message
 
 DN = "User:CN=a b,OU=(x), y"
 WRITE = AclBinding(
@@ -31,7 +32,7 @@ OLD = "Principal = User:a is Denied Operation = DescribeConfigs from host = 10.0
 @pytest.mark.parametrize("text", [V3, V43])
 def test_the_deciding_binding_is_read_in_both_spellings(text: str) -> None:
     event = Event(REQUEST, True, LoggedReason.ACL, WRITE, "Metadata")
-    assert parse_message(text) == event
+    assert read_message(text) == event
     line = f"[2026-11-21 07:32:56,033] DEBUG {text} (kafka.authorizer.logger)\r\n".encode()
     assert parse_line(line) == ParsedLine("2026-11-21", event)
 
@@ -41,7 +42,7 @@ def test_the_deciding_binding_is_read_in_both_spellings(text: str) -> None:
 )
 @pytest.mark.parametrize("resource", ["Topic:LITERAL:t", "TransactionalId:LITERAL:t", "Cluster:LITERAL:kafka-cluster"])
 def test_older_authorizers_give_no_reason(resource: str, suffix: str) -> None:
-    found = parse_message(OLD + resource + suffix)
+    found = read_message(OLD + resource + suffix)
     assert isinstance(found, Event)
     kind, _, name = resource.split(":")
     assert (found.request.resource_name, found.allowed, found.ground) == (name, False, LoggedReason.UNSAID)
@@ -49,10 +50,10 @@ def test_older_authorizers_give_no_reason(resource: str, suffix: str) -> None:
 
 
 def test_names_without_a_pattern_type_are_from_before_2_0() -> None:
-    found = parse_message(f"{OLD}Group:a:b (kafka.authorizer.logger)")
+    found = read_message(f"{OLD}Group:a:b (kafka.authorizer.logger)")
     assert isinstance(found, Event)
     assert found.request.resource_name == "a:b"
-    assert parse_message(f"{OLD}Group:a:b") is UnreadableReason.CUT
+    assert read_message(f"{OLD}Group:a:b") is UnreadableReason.CUT
 
 
 @pytest.mark.parametrize(
@@ -67,11 +68,11 @@ def test_names_without_a_pattern_type_are_from_before_2_0() -> None:
     ],
 )
 def test_what_does_not_fit_together_is_not_believed(change: tuple[str, str], reason: UnreadableReason) -> None:
-    assert parse_message(V3.replace(*change)) is reason
+    assert read_message(V3.replace(*change)) is reason
 
 
 def test_a_binding_that_cannot_have_decided_is_left_open() -> None:
-    found = parse_message(V3.replace("resourceName=orders.,", "resourceName=payments.,"))
+    found = read_message(V3.replace("resourceName=orders.,", "resourceName=payments.,"))
     assert found == Event(REQUEST, True, LoggedReason.ACL, None, "Metadata")
 
 
@@ -112,16 +113,16 @@ def test_what_a_crash_leaves_before_a_line_is_no_part_of_it() -> None:
     assert isinstance(found, ParsedLine)
 
 
-@pytest.mark.parametrize("level", ["TRACE", "trace-level", "DEBUG"])
+@pytest.mark.parametrize("level", ["TRACE", "trace", "[TRACE]", "[trace-level]", "DEBUG"])
 def test_rights_that_were_only_looked_up_are_marked(level: str) -> None:
     found = parse_line(f"[2026-11-21 07:32:56,033] {level} {V43}".encode())
     assert isinstance(found, ParsedLine)
-    assert found.event.asked_only is (level == "TRACE")
+    assert found.event.asked_only is (level in ("TRACE", "trace", "[TRACE]"))
 
 
 def test_the_made_up_name_of_a_producers_start_is_known_by_its_count() -> None:
     text = V43.replace("orders.one", "hardcode").replace("orders.", "h")
-    assert isinstance(found := parse_message(text), Event)
+    assert isinstance(found := read_message(text), Event)
     assert not found.on_some
-    assert isinstance(found := parse_message(text.replace("Count = 1 ", "Count = 0 ")), Event)
+    assert isinstance(found := read_message(text.replace("Count = 1 ", "Count = 0 ")), Event)
     assert found.on_some

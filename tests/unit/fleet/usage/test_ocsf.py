@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from reconciler.access import AccessRequest
-from reconciler.fleet.usage import LoggedReason, ParsedLine, UnreadableReason, parse_line
+from reconciler.fleet.usage import LoggedReason, ParsedLine, UnreadableReason
 from reconciler.model import AclOperation, ResourceType
 from tests.cases.test_cases import binding
+from tests.property.usage_formats import parse_line
 
 #: The page's "Metadata Request", without what is not read.
 METADATA: dict[str, Any] = {
