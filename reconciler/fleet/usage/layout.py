@@ -81,7 +81,7 @@ class Logger(Enum):
     UNKNOWN = "not known"
 
 
-class Layout(NamedTuple):
+class LineLayout(NamedTuple):
     """What a layout says beside the message: the day, and whether the message stands in quotation marks."""
 
     time: str = ""
@@ -98,7 +98,7 @@ def logger_of(name: str) -> Logger:
     return Logger.FOREIGN if _java.fullmatch(name) or _CLASS.fullmatch(name) else Logger.UNKNOWN
 
 
-def layout_before(text: str) -> Layout | None:
+def layout_before(text: str) -> LineLayout | None:
     """What the text before a message says; ``None`` if it is more than layout."""
     if len(text) > _LONGEST:
         return None
@@ -111,7 +111,7 @@ def layout_before(text: str) -> Layout | None:
     return _layout(text, place)
 
 
-def layout_after(text: str) -> Layout | None:
+def layout_after(text: str) -> LineLayout | None:
     """What the text after a message says; ``None`` if it is more than layout."""
     return _layout(text, 0) if len(text) <= _LONGEST else None
 
@@ -122,7 +122,7 @@ def trailing_logger(text: str) -> Logger:
     return logger_of(found[1]) if found else Logger.UNSAID
 
 
-def _layout(text: str, place: int) -> Layout | None:
+def _layout(text: str, place: int) -> LineLayout | None:
     logger, traced = Logger.UNSAID, False
     while place < len(text):
         found = _TOKEN.match(text, place)
@@ -133,9 +133,9 @@ def _layout(text: str, place: int) -> Layout | None:
         if kind == "level":
             traced = traced or found[0].lower() == "trace"
         elif kind == "java" or (kind == "group" and _java.fullmatch(found[0][1:-1])):
-            return Layout(logger=Logger.FOREIGN)
+            return LineLayout(logger=Logger.FOREIGN)
         elif kind == "ours" or (kind == "group" and _ours.fullmatch(found[0][1:-1])):
             logger = Logger.OURS
         elif kind == "group":
             traced = traced or found[0].lower() == "[trace]"
-    return Layout(time_of(text), logger, traced, any(text.count(mark) % 2 for mark in "\"'"))
+    return LineLayout(time_of(text), logger, traced, any(text.count(mark) % 2 for mark in "\"'"))

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.fleet.usage.event import Event, ParsedLine, UnreadableReason
-from reconciler.fleet.usage.layout import Layout, Logger, layout_after, layout_before, trailing_logger
+from reconciler.fleet.usage.layout import LineLayout, Logger, layout_after, layout_before, trailing_logger
 from reconciler.fleet.usage.message import OPENING, parse_message
 
 Found: TypeAlias = ParsedLine | UnreadableReason
@@ -67,7 +67,7 @@ def decisions_of_text(text: str, around: Context = NO_CONTEXT) -> list[Found]:
 
 
 @lru_cache(maxsize=20_000)
-def _read(message: str) -> tuple[Event, Layout | None] | UnreadableReason:
+def _read(message: str) -> tuple[Event, LineLayout | None] | UnreadableReason:
     """Cached, because logs repeat few messages a million times."""
     found = parse_message(message)
     return found if isinstance(found, UnreadableReason) else (found.event, layout_after(found.rest))
