@@ -1,4 +1,4 @@
-"""The bridges of one run: created before its first step, watched while they exist, removed after its last.
+"""The bridges of one run: created before its first step, watched while they exist, removed after its last ACL.
 
 A bridge is created in one request with its marker, marker first, and removed before it: at no moment is there a bridge
 that another host cannot recognise. Bridges that an earlier run left are taken over if this plan touches their names.
@@ -76,7 +76,9 @@ class BridgeLifecycle:
         for start in range(0, len(new), most):
             self._create(new[start : start + most])
         if new:
-            self.run.environment.progress.note(f"{len(new):,} bridges exist until the plan is finished{self._seen()}")
+            self.run.environment.progress.note(
+                f"{len(new):,} bridges exist until the ACLs of the plan are in force{self._seen()}"
+            )
 
     def _seen(self) -> str:
         """What others see of a long run: a marker may be forged, so only a lease proves for longer that it goes on."""
@@ -89,12 +91,10 @@ class BridgeLifecycle:
         steps = self.run.plan.steps
         if not self.live and not self.moved:
             return [(phase, list(found)) for phase, found in groupby(steps, key=lambda step: step.phase)]
-        stages: dict[Phase, list[Step]] = {Phase.CREATE_FIRST: []}
-        last: list[Step] = []
+        stages: dict[Phase, list[Step]] = {Phase.CREATE_FIRST: [], Phase.DELETE_LAST: []}
         for step in steps:
-            phase = self._phase(step)
-            (last if phase is Phase.DELETE_LAST else stages.setdefault(phase, [])).append(step)
-        return [*stages.items(), (Phase.DELETE_LAST, last)]
+            stages.setdefault(self._phase(step), []).append(step)
+        return sorted(stages.items(), key=lambda stage: stage[0])
 
     def poll(self) -> None:
         """At most once a second: read again, and remove each bridge on whose names somebody else added a binding."""
@@ -125,8 +125,16 @@ class BridgeLifecycle:
         if self.alarm:
             raise StoppedError(self.alarm)
 
+    def close(self) -> None:
+        """Remove each bridge whose removal interrupts nobody; :meth:`end` tries again with those that stay."""
+        self._close()
+
     def end(self) -> tuple[str, ...]:
         """Remove each bridge whose removal interrupts nobody; a sentence for each one that stays."""
+        return tuple(text for bridges, why in self._close() for text in self._left(bridges, why))
+
+    def _close(self) -> tuple[tuple[Sequence[AclBinding], str], ...]:
+        """Remove what can be removed; what stays, and why."""
         if not self.live:
             return ()
         try:
@@ -135,17 +143,17 @@ class BridgeLifecycle:
             self._remove_disturbed(live)
             self._forget_unmarked()
         except Exception as error:
-            return self._left(self.live, f"the cluster could not be read: {self.run.reason(error)}")
+            return ((tuple(self.live), f"the cluster could not be read: {self.run.reason(error)}"),)
         start, after = self._start(), bindings_after(self.run.start.bindings, self.run.plan.steps)
         sides = NearbyBindings(start), NearbyBindings(live.bindings), NearbyBindings(after)
         # What the plan itself wants stays as the declared binding that it is; it ceases to be a bridge.
         free = [bridge for bridge in self.live if bridge in after or interrupts_nobody(bridge.pattern, *sides)]
         stay = [bridge for bridge in self.live if bridge not in free]
-        self._remove(free, "the plan is performed" if not stay else "it protects nobody", but=after)
+        self._remove(free, "the ACLs of the plan are in force" if not stay else "it protects nobody", but=after)
         stuck = [bridge for bridge in free if bridge in self.live]
         return (
-            *self._left(stay, "without it principals that both states permit would be refused"),
-            *self._left(stuck, "it could not be removed"),
+            (stay, "without it principals that both states permit would be refused"),
+            (stuck, "it could not be removed"),
         )
 
     def _forget_unmarked(self) -> None:

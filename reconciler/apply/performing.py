@@ -116,6 +116,9 @@ def _perform_phases(run: Run, barrier: Barrier, bridges: BridgeLifecycle, now: C
         # These keep us, the brokers and the protected principals working while the plan closes resources.
         if phase is Phase.CREATE_FIRST and any(run.outcomes[step].outcome not in GOOD for step in steps):
             raise StoppedError("the first phase could not be created")
+        # Quotas, group configs and moves rely on no bridge, and a move may take hours.
+        if phase is Phase.DELETE_LAST:
+            bridges.close()
         # Without a later step that relies on it a barrier would only cost time; an open bridge relies on it too.
         following = phases[number + 1][0] if number + 1 < len(phases) else phase
         relied_on = bool(bridges.live) or _unsettled(run, phases[number + 1 :])

@@ -16,6 +16,14 @@ _OWN: Final = {
 }
 
 
+def stage_number(plan: Plan, phase: Phase) -> int:
+    """The number of a phase among those that are sent: bridges are created before all of them, and have an end."""
+    number = 1 + len({step.phase for step in plan.steps if step.phase < phase})
+    if not plan.bridges.wanted:
+        return number
+    return number + (2 if phase > Phase.DELETE_LAST else 1)
+
+
 def opening_lines(plan: Plan, style: Style, *, expand: bool = False) -> Iterator[str]:
     """What precedes the first step: the probe's sentinels, and bridges."""
     probe = plan.terms.probe
@@ -24,25 +32,29 @@ def opening_lines(plan: Plan, style: Style, *, expand: bool = False) -> Iterator
         yield style("dim", f"── sentinels: {safe(probe)} on names under __kr.<run>., until the end ──")
     if plan.bridges.wanted:
         yield ""
-        yield style("title", f"{int(Phase.CREATE_FIRST)}. create bridges, {_IF}")
+        yield style("title", f"1. create bridges, {_IF}")
         bridges = [style("change", f"  ? {_bridge(bridge)}") for bridge in plan.bridges.wanted]
         yield from first_lines(bridges, expand=expand)
 
 
-def closing_lines(plan: Plan, style: Style, *, expand: bool = False) -> Iterator[str]:
-    """What follows the last step, and what nothing keeps open."""
-    bridges = plan.bridges
-    if bridges.wanted:
-        last = max(step.phase for step in plan.steps)
-        if any(phase >= last for phase in possible_barriers(plan)):
-            yield style("dim", "── barrier, for bridges ──")
+def removal_lines(plan: Plan, style: Style) -> Iterator[str]:
+    """Where bridges go: behind every ACL, and before quotas, group configs and moves of replicas."""
+    if not plan.bridges.wanted:
+        return
+    covered = [step.phase for step in plan.steps if step.phase <= Phase.DELETE_LAST]
+    if any(phase >= max(covered) for phase in possible_barriers(plan)):
+        yield style("dim", "── barrier, for bridges ──")
+    yield ""
+    yield style("title", f"{stage_number(plan, Phase.DELETE_LAST) + (Phase.DELETE_LAST in covered)}. remove bridges")
+    yield style("change", f"  ? {counted(len(plan.bridges.wanted), 'bridge')}")
+
+
+def unbridged_lines(plan: Plan, style: Style, *, expand: bool = False) -> Iterator[str]:
+    """What nothing keeps open."""
+    if plan.bridges.unbridged:
         yield ""
-        yield style("title", f"{int(Phase.DELETE_LAST)}. remove bridges")
-        yield style("change", f"  ? {counted(len(bridges.wanted), 'bridge')}")
-    if bridges.unbridged:
-        yield ""
-        yield style("title", f"Changes its coverage without a bridge ({len(bridges.unbridged):,})")
-        for text in first_lines([_unbridged(item, style) for item in bridges.unbridged], expand=expand):
+        yield style("title", f"Changes its coverage without a bridge ({len(plan.bridges.unbridged):,})")
+        for text in first_lines([_unbridged(item, style) for item in plan.bridges.unbridged], expand=expand):
             yield from text.split("\n")
 
 

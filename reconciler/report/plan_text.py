@@ -6,10 +6,10 @@ from itertools import groupby
 from typing import Final
 
 from reconciler.model import moment_text
-from reconciler.plan import TITLES, Plan, Refusal, plan_id
+from reconciler.plan import TITLES, Phase, Plan, Refusal, plan_id
 from reconciler.plan.review.callouts import INTERRUPTED
 from reconciler.report.access_lines import AccessLine
-from reconciler.report.bridge_text import closing_lines, opening_lines
+from reconciler.report.bridge_text import opening_lines, removal_lines, stage_number, unbridged_lines
 from reconciler.report.coverage_words import coverage_words
 from reconciler.report.facts_text import facts_lines
 from reconciler.report.folding import first_lines, lines_shown
@@ -43,10 +43,13 @@ def plan_lines(plan: Plan, style: Style = plain, *, expand: bool = False, drift:
         yield from review_lines(plan.access, style, expand=expand, lines=access)
     yield from opening_lines(plan, style, expand=expand)
     phases = [step.phase for step in plan.steps]
-    for number, (phase, found) in enumerate(groupby(steps, lambda line: line.phase), 1):
+    removal = removal_lines(plan, style)
+    for phase, found in groupby(steps, lambda line: line.phase):
+        if phase > Phase.DELETE_LAST:
+            yield from removal
         lines = list(found)
         yield ""
-        yield style("title", f"{number}. {TITLES[phase]}{_many(lines)}")
+        yield style("title", f"{stage_number(plan, phase)}. {TITLES[phase]}{_many(lines)}")
         for line in lines:
             yield from _line(line, style)
         for about, note in note_lines(lines):
@@ -54,7 +57,8 @@ def plan_lines(plan: Plan, style: Style = plain, *, expand: bool = False, drift:
         following = next((later for later in phases if later > phase), None)
         if following is not None and any(phase <= barrier < following for barrier in plan.barriers):
             yield style("dim", f"── barrier: {_barrier(plan)} ──")
-    yield from closing_lines(plan, style, expand=expand)
+    yield from removal
+    yield from unbridged_lines(plan, style, expand=expand)
     yield from _irreversible(plan, style, expand=expand)
     yield from _left(skipped, style)
     yield from _gaining(plan, style, expand=expand)

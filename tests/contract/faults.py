@@ -73,7 +73,7 @@ class FaultyCluster:
         return [truth[index] if fault is None else fault.answer for index, fault in enumerate(faults)]
 
     def _next(self, call: str, item: Item | None) -> Fault | None:
-        key = item if isinstance(item, AclBinding | None) else item.name
+        key = item if isinstance(item, AclBinding | None) else getattr(item, "name", None)
         for number, fault in enumerate(self._faults):
             if fault.call == call and fault.item in (None, key) and self._left[number]:
                 self._left[number] -= 1

@@ -7,6 +7,7 @@ from typing import Final
 from reconciler.model.naming import with_points
 from reconciler.plan import TITLES, Plan
 from reconciler.report.access_lines import NAMES_SHOWN, AccessLine, access_lines, ordered_lines
+from reconciler.report.bridge_text import stage_number
 from reconciler.report.formats.escaping import markdown_cell as cell
 from reconciler.report.formats.escaping import markdown_code as code
 from reconciler.report.formats.escaping import markdown_element as element
@@ -103,10 +104,10 @@ def step_sections(plan: Plan, *, many: bool) -> Iterator[Section]:
 
 
 def _step_rows(plan: Plan) -> Iterator[str]:
-    for number, (phase, found) in enumerate(groupby(step_lines(plan), lambda line: line.phase), 1):
+    for phase, found in groupby(step_lines(plan), lambda line: line.phase):
         lines = list(found)
         total = steps_shown(lines)[1]
-        title = f"\n**{number}. {TITLES[phase]} ({total:,})**\n\n"
+        title = f"\n**{stage_number(plan, phase)}. {TITLES[phase]} ({total:,})**\n\n"
         for line in lines:
             yield title + _step_row(line)
             title = ""

@@ -7,8 +7,9 @@ from typing import Final
 
 from reconciler.dataclass import dataclass
 from reconciler.model.naming import with_points
-from reconciler.plan import TITLES, Phase, Plan, plan_id
+from reconciler.plan import TITLES, Plan, plan_id
 from reconciler.report.access_lines import AccessLine, ordered_lines
+from reconciler.report.bridge_text import stage_number
 from reconciler.report.page.changes import Changes, changes_of
 from reconciler.report.page.heat_map import HeatMap, heat_map
 from reconciler.report.results import Check, CheckStatus, Finding, Report, Verdict, plan_verdict, verdict
@@ -38,9 +39,9 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class PhaseView:
-    """The steps of one phase; ``first`` is the number of its first line."""
+    """The steps of one phase; ``number`` is its own among all that are sent, ``first`` that of its first line."""
 
-    phase: Phase
+    number: int
     title: str
     lines: tuple[StepLine, ...]
     notes: tuple[tuple[int, str], ...]
@@ -191,5 +192,5 @@ def _phases(plan: Plan) -> Iterator[PhaseView]:
     for number, (phase, lines) in enumerate(found):
         following = [later for later, _ in found[number + 1 :]]
         awaited = bool(following) and any(phase <= barrier < following[0] for barrier in plan.barriers)
-        yield PhaseView(phase, TITLES[phase], lines, tuple(note_lines(lines)), first, awaited)
+        yield PhaseView(stage_number(plan, phase), TITLES[phase], lines, tuple(note_lines(lines)), first, awaited)
         first += len(lines)

@@ -6,7 +6,7 @@ from itertools import chain
 from reconciler.dataclass import dataclass
 from reconciler.model.naming import as_name
 from reconciler.plan import EVERYBODY_ELSE, Plan
-from reconciler.report.bridge_text import closing_lines, opening_lines
+from reconciler.report.bridge_text import opening_lines, removal_lines, unbridged_lines
 from reconciler.report.coverage_words import coverage_words
 from reconciler.report.gaining_words import GAINING_TITLE, gaining_words
 from reconciler.report.irreversible_lines import irreversible_lines
@@ -30,7 +30,8 @@ def plan_notes(plan: Plan, *, expand: bool = False) -> Iterator[Note]:
         yield Note(f"What happens to {EVERYBODY_ELSE} does not happen to these", tuple(map(safe, exempt)))
     said = chain(
         opening_lines(plan, plain, expand=expand),
-        closing_lines(plan, plain, expand=expand),
+        removal_lines(plan, plain),
+        unbridged_lines(plan, plain, expand=expand),
         validation_lines(plan.topics.validation),
     )
     yield from _grouped(said)

@@ -115,7 +115,7 @@ def test_the_bridges_that_a_run_builds_are_told_with_their_number(names: tuple[s
     told = Noting()
     assert Stage(OPEN, wanted, progress=told).apply().succeeded
     bridges = [note for note in told.notes if "bridges exist" in note]
-    words = f"{count} bridges exist until the plan is finished; without --lease, drift and plans of others report them"
+    words = f"{count} bridges exist until the ACLs of the plan are in force; without --lease, drift and plans of others"
     assert [note.startswith(words) for note in bridges] == [True] * bool(count)
 
 
