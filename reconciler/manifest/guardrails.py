@@ -2,28 +2,41 @@
 
 A change is judged by documents that the same change may edit: ``Cluster`` facts and limits, ``AccessTests``,
 ``ClusterTests``, ``Ownership``, ``TopicPolicy``. Here two sets of manifests are compared as they are written, document
-by document, so that no field is exempt because nobody thought of it: what the table below does not know is reported as
-unclear.
+by document and field by field; :mod:`reconciler.manifest.guardrail_meaning` has an entry for each field.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, assert_never
 
+from reconciler.codec import compact
 from reconciler.dataclass import dataclass
-from reconciler.manifest.guardrail_meaning import MORE, ONLY, Meaning, meaning_of
+from reconciler.manifest.guardrail_meaning import (
+    GUARDRAILS,
+    Apart,
+    ByName,
+    Either,
+    FieldMeaning,
+    Fields,
+    Meaning,
+    Names,
+    Records,
+    Texts,
+    Value,
+    glob_contains,
+)
 from reconciler.manifest.kinds import KINDS_BY_NAME
 from reconciler.manifest.parts.document import Document, open_document
 from reconciler.manifest.reader.documents import read_documents
 from reconciler.manifest.reader.findings import Findings
-from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
 from reconciler.manifest.reader.source import Source
 from reconciler.manifest.variables import variable_scalars
-from reconciler.model import Origin
+from reconciler.model import NameSelector, Origin
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class GuardrailChange:
     """One difference. ``field`` is its path, ``spec.tests[only billing].mustNot``, or empty for the whole document.
 
@@ -39,6 +52,11 @@ class GuardrailChange:
     after: str | None
     origin: Origin
     reason: str = ""
+
+    @property
+    def subject(self) -> tuple[str, str, str]:
+        """Kind, document and field."""
+        return self.kind, self.document, self.field
 
     @property
     def removed(self) -> bool:
@@ -65,10 +83,11 @@ class GuardrailChange:
 
 #: Documents by kind and name.
 _Documents: TypeAlias = Mapping[tuple[str, str], Document]
-#: Where a cluster is and how it is reached: what an operator's file decides, and no rule about access.
-_CONNECTION: Final = ("spec.bootstrapServers", "spec.client", "spec.barrier.client")
-#: The field by which an item of a list is known from one version to the next.
-_IDENTITY: Final = ("name", "team", "to")
+#: Of kinds whose documents judge nothing, the fields that take values for a guardrail.
+_JUDGING: Final[Mapping[str, tuple[str, ...]]] = {
+    "Acls": ("spec.waive",),
+    "Topics": ("metadata.labels", "spec.topics.labels"),
+}
 
 
 def guardrail_changes(base: Iterable[Source], proposal: Iterable[Source]) -> tuple[GuardrailChange, ...]:
@@ -79,13 +98,7 @@ def guardrail_changes(base: Iterable[Source], proposal: Iterable[Source]) -> tup
     before, after = _documents(base), _documents(proposal)
     found: list[GuardrailChange] = []
     for key in sorted(before.keys() | after.keys()):
-        old, new = before.get(key), after.get(key)
-        if old is not None and new is not None:
-            found.extend(_within(key, old, new))
-        elif key[0] in ONLY:
-            found.extend(_accepting(key, old, new))
-        else:
-            found.append(_whole(key, old, new))
+        found.extend(_Comparison(*key, before.get(key), after.get(key)).changes())
     found.extend(_escaped(before, after))
     found.extend(_lost_labels(before, after))
     found = [_with_users(change, before, after) for change in found]
@@ -95,7 +108,7 @@ def guardrail_changes(base: Iterable[Source], proposal: Iterable[Source]) -> tup
 def gravest_first(changes: Iterable[GuardrailChange]) -> tuple[GuardrailChange, ...]:
     """Sorted, loosening ones first."""
     order = (Meaning.LOOSER, Meaning.UNCLEAR, Meaning.TIGHTER)
-    return tuple(sorted(changes, key=lambda change: (order.index(change.meaning), change)))
+    return tuple(sorted(changes, key=lambda one: (order.index(one.meaning), *one.subject, one.origin, one.moved)))
 
 
 def _documents(sources: Iterable[Source]) -> dict[tuple[str, str], Document]:
@@ -104,90 +117,261 @@ def _documents(sources: Iterable[Source]) -> dict[tuple[str, str], Document]:
         findings = Findings(source)
         for root in read_documents(findings):
             document = open_document(root, findings, KINDS_BY_NAME)
-            if document is not None and document.heading.kind in MORE:
+            if document is not None and document.heading.kind in GUARDRAILS:
                 found[document.heading.kind, document.heading.name] = document
     return found
 
 
-def _whole(key: tuple[str, str], old: Document | None, new: Document | None) -> GuardrailChange:
-    """A document that came or went. A new ``Ownership`` may restrict or permit, and a cluster is a new subject."""
-    kind, name = key
-    if new is None:
-        assert old is not None  # noqa: S101 - one of the two is there
-        meaning = Meaning.UNCLEAR if kind == "Cluster" else Meaning.LOOSER
-        return GuardrailChange(kind, name, "", meaning, "declared", None, old.heading.origin)
-    meaning = Meaning.TIGHTER if kind in ("AccessTests", "ClusterTests", "TopicPolicy") else Meaning.UNCLEAR
-    return GuardrailChange(kind, name, "", meaning, None, "declared", new.heading.origin)
+class _Path(NamedTuple):
+    """A field of a document: its path, as people read it, and the nearest name that people chose for a field."""
+
+    path: str
+    name: str = ""
+
+    def below(self, field: str) -> "_Path":
+        return _Path(f"{self.path}.{field}".lstrip("."), self.name)
+
+    def called(self, name: str) -> "_Path":
+        return _Path(f"{self.path}.{name}", name)
+
+    def item(self, label: str) -> "_Path":
+        return _Path(f"{self.path}[{label}]", self.name)
 
 
-def _accepting(key: tuple[str, str], old: Document | None, new: Document | None) -> Iterator[GuardrailChange]:
-    """What a document that came or went accepts, if it is of a kind that judges nothing else."""
-    kind, name = key
-    for document in (old, new):
-        for field in ONLY[kind] if document is not None else ():
-            node = document and document.root.get(*field.split("."))
-            if document is None or node is None or field not in MORE[kind]:
-                continue
-            text = _brief(node.plain)
-            before, after = (text, None) if document is old else (None, text)
-            meaning = meaning_of(kind, field, before, after)
-            yield GuardrailChange(kind, name, field, meaning, before, after, document.findings.origin(node))
+class _Comparison:
+    """Two versions of one document, of which one may be missing."""
+
+    __slots__ = ("_key", "_new", "_old")
+
+    def __init__(self, kind: str, name: str, old: Document | None, new: Document | None) -> None:
+        self._key, self._old, self._new = (kind, name), old, new
+
+    def changes(self) -> Iterator[GuardrailChange]:
+        kind, old, new = self._key[0], self._old, self._new
+        group = GUARDRAILS[kind]
+        # The labels of topics are followed from document to document: `_lost_labels`.
+        if kind == "Topics" and None in (old, new):
+            return
+        roots = (old and old.root, new and new.root)
+        if group.added is None or group.removed is None or None not in roots:
+            yield from self._within(group, _Path(""), *roots)
+        elif new is not None:
+            yield GuardrailChange(*self._key, "", group.added, None, "declared", new.heading.origin)
+        elif old is not None:
+            yield GuardrailChange(*self._key, "", group.removed, "declared", None, old.heading.origin)
+
+    def _change(
+        self,
+        place: _Path,
+        meaning: Meaning,
+        nodes: tuple[Node | None, Node | None],
+        texts: tuple[str | None, str | None],
+    ) -> GuardrailChange:
+        """``nodes`` and ``texts`` are before and after."""
+        (old, new), (before, after) = nodes, texts
+        if new is not None and self._new is not None:
+            origin = self._new.findings.origin(new)
+        elif old is not None and self._old is not None:
+            origin = self._old.findings.origin(old)
+        else:
+            origin = (self._new or self._old).heading.origin  # type: ignore[union-attr]
+        return GuardrailChange(*self._key, place.path, meaning, before, after, origin)
+
+    def _presence(
+        self, place: _Path, field: Value | Texts | Names | Fields, old: Node | None, new: Node | None
+    ) -> Iterator[GuardrailChange]:
+        meaning = field.added if old is None else field.removed
+        if meaning is not None:
+            yield self._change(place, meaning, (old, new), (_text(old), _text(new)))
+
+    def _within(
+        self, field: FieldMeaning, place: _Path, old: Node | None, new: Node | None
+    ) -> Iterator[GuardrailChange]:
+        """The differences of one field."""
+        if (old is None and new is None) or isinstance(field, Apart):
+            return
+        match field:
+            case Value():
+                yield from self._value(field, place, old, new)
+            case Texts():
+                yield from self._texts(field, place, old, new)
+            case Names():
+                yield from self._names(field, place, old, new)
+            case Fields():
+                yield from self._group(field, place, old, new)
+            case Records():
+                yield from self._records(field, place, old, new)
+            case ByName():
+                for key in sorted(_values(old).keys() | _values(new).keys()):
+                    yield from self._within(
+                        field.entry, place.called(key), _values(old).get(key), _values(new).get(key)
+                    )
+            case Either():
+                mappings = [node for node in (old, new) if isinstance(node, MappingNode)]
+                same = len(mappings) == sum(node is not None for node in (old, new))
+                yield from self._within(field.mapping if mappings and same else field.text, place, old, new)
+            case _:
+                assert_never(field)
+
+    def _value(self, field: Value, place: _Path, old: Node | None, new: Node | None) -> Iterator[GuardrailChange]:
+        before, after = (field.default if node is None else _text(node) for node in (old, new))
+        if before is None or after is None:
+            yield from self._presence(place, field, old, new)
+            return
+        scalar = all(node is None or isinstance(node, ScalarNode) for node in (old, new))
+        meaning = field.between(place.name, before, after) if scalar else Meaning.UNCLEAR
+        if meaning is not None and before != after:
+            yield self._change(place, meaning, (old, new), (_text(old), _text(new)))
+
+    def _texts(self, field: Texts, place: _Path, old: Node | None, new: Node | None) -> Iterator[GuardrailChange]:
+        if field.default is None and (old is None or new is None):
+            yield from self._presence(place, field, old, new)
+            return
+        before, after = _listed(old, field.default or ()), _listed(new, field.default or ())
+        gone, come = before.keys() - after.keys(), after.keys() - before.keys()
+        told: set[str] = set()
+        for text in sorted(gone):
+            wider = sorted(other for other in after if field.globs and glob_contains(other, text))
+            grown = next((other for other in wider if other in come), None)
+            if grown is not None and field.more is Meaning.LOOSER:
+                told.add(grown)
+                yield self._change(place, field.more, (before[text], after[grown]), (text, grown))
+            else:
+                # One that another contains is no loss.
+                meaning = Meaning.UNCLEAR if wider and field.less is Meaning.TIGHTER else field.less
+                yield self._change(place.item(text), meaning, (before[text], None), ("", None))
+        for text in sorted(come - told):
+            yield self._change(place.item(text), field.one_more(text), (None, after[text]), (None, ""))
+
+    def _names(self, field: Names, place: _Path, old: Node | None, new: Node | None) -> Iterator[GuardrailChange]:
+        if old is None or new is None:
+            yield from self._presence(place, field, old, new)
+        elif isinstance(old, MappingNode) or isinstance(new, MappingNode):
+            meaning = field.between(_selector(old), _selector(new))
+            if meaning is not None:
+                yield self._change(place, meaning, (old, new), (_text(old), _text(new)))
+        else:
+            each = Texts(field.added, field.removed, field.wider, field.narrower)
+            yield from self._texts(each, place, old, new)
+
+    def _group(self, field: Fields, place: _Path, old: Node | None, new: Node | None) -> Iterator[GuardrailChange]:
+        if field.added is not None and (old is None or new is None):
+            yield from self._presence(place, field, old, new)
+            return
+        values = _values(old), _values(new)
+        for name, inner in field.fields.items():
+            yield from self._within(inner, place.below(name), values[0].get(name), values[1].get(name))
+        # What no document can have: who reads the manifests reports it.
+        for name in sorted((values[0].keys() | values[1].keys()) - field.fields.keys()):
+            nodes = values[0].get(name), values[1].get(name)
+            if _text(nodes[0]) != _text(nodes[1]):
+                yield self._change(place.below(name), Meaning.UNCLEAR, nodes, (_text(nodes[0]), _text(nodes[1])))
+
+    def _records(self, field: Records, place: _Path, old: Node | None, new: Node | None) -> Iterator[GuardrailChange]:
+        before, after = (node.items if isinstance(node, SequenceNode) else [] for node in (old, new))
+        if field.ordered:
+            yield from self._order(field, place, before, after)
+        pairs, gone, come = _paired(field, before, after)
+        for was, now in pairs:
+            label = _identity(field, now) or str(after.index(now) + 1)
+            yield from self._within(field.item, place.item(label), was, now)
+        for item in gone:
+            yield from self._presence(_labelled(place, field, item), field.item, item, None)
+        for item in come:
+            yield from self._presence(_labelled(place, field, item), field.item, None, item)
+
+    def _order(self, field: Records, place: _Path, before: list[Node], after: list[Node]) -> Iterator[GuardrailChange]:
+        names = [[_identity(field, item) or _brief(item.plain) for item in items] for items in (before, after)]
+        old, new = ([name for name in one if name in other] for one, other in (names, names[::-1]))
+        if old != new and sorted(old) == sorted(new):
+            yield self._change(place, Meaning.UNCLEAR, (None, after[0]), (", ".join(old), ", ".join(new)))
 
 
-def _within(key: tuple[str, str], old: Document, new: Document) -> Iterator[GuardrailChange]:
-    """The differences inside one document, by DeepDiff over the values as written."""
-    from deepdiff import DeepDiff  # noqa: PLC0415 - slow to import, and for this comparison only
-
-    kind, name = key
-    tree = DeepDiff(_values(old.root, new.root), _values(new.root, old.root), view="tree", threshold_to_diff_deeper=0)
-    for report in tree.values():
-        for level in report:
-            path = [str(part) for part in level.path(output_format="list")]
-            rule, field = _field(path)
-            if any(rule == taken or rule.startswith(f"{taken}.") for taken in _CONNECTION):
-                continue
-            if kind in ONLY and not any(rule == one or rule.startswith(f"{one}.") for one in ONLY[kind]):
-                continue
-            before, after = _text(level.t1), _text(level.t2)
-            meaning = meaning_of(kind, rule, before, after)
-            yield GuardrailChange(kind, name, field, meaning, before, after, _origin(path, old, new))
-
-
-def _values(node: Node, twin: Node | None) -> Any:
-    """A document as nested dicts, in which no order counts: items by what they are called, texts by themselves.
-
-    ``twin`` is the same place in the other document: one text is a list of one where the other has a list.
-    """
-    if isinstance(node, ScalarNode):
-        return {_label(node): ""} if isinstance(twin, SequenceNode) else node.plain
-    if isinstance(node, MappingNode):
-        return {key: _values(value, _found(twin, [key])) for key, value in node.values.items()}
-    # Two items with one name would hide each other: they are known by all of their text.
-    shared = {label for one in (node, twin) for label in _shared(one)}
-    labelled = ((_whole_label(item) if _label(item) in shared else _label(item), item) for item in node.items)
-    return {
-        label: "" if isinstance(item, ScalarNode) else _values(item, _found(twin, [label])) for label, item in labelled
-    }
+def _paired(
+    field: Records, before: Iterable[Node], after: Iterable[Node]
+) -> tuple[list[tuple[Node, Node]], list[Node], list[Node]]:
+    """The items of two lists that are two versions of one, and those of either list that are left; equal ones go."""
+    left = Counter(_canonical(item.plain) for item in before) & Counter(_canonical(item.plain) for item in after)
+    gone, come = (list(_without(left, items)) for items in (before, after))
+    pairs: list[tuple[Node, Node]] = []
+    alike = [
+        (-_likeness(was, now), one, other)
+        for one, was in enumerate(gone)
+        for other, now in enumerate(come)
+        if field.paired and _identity(field, was) == _identity(field, now)
+    ]
+    used: tuple[set[int], set[int]] = set(), set()
+    for _, one, other in sorted(alike):
+        if one not in used[0] and other not in used[1]:
+            used[0].add(one)
+            used[1].add(other)
+            pairs.append((gone[one], come[other]))
+    lost = [item for index, item in enumerate(gone) if index not in used[0]]
+    return pairs, lost, [item for index, item in enumerate(come) if index not in used[1]]
 
 
-def _shared(node: Node | None) -> Iterator[str]:
-    counts = Counter(map(_label, node.items) if isinstance(node, SequenceNode) else ())
-    yield from (label for label, number in counts.items() if number > 1)
+def _labelled(place: _Path, field: Records, item: Node) -> _Path:
+    label = _identity(field, item)
+    return place.item(label) if label else place
 
 
-def _label(item: Node) -> str:
-    """``[only billing]`` for an item of a list: its name, its text, or all of it."""
-    if isinstance(item, ScalarNode):
-        return f"[{item.plain}]"
-    if isinstance(item, MappingNode):
-        named = [text for field in _IDENTITY if (text := item.text(field)) is not None]
-        if named:
-            return f"[{' '.join(named)}]"
-    return _whole_label(item)
+def _without(equal: Counter[str], items: Iterable[Node]) -> Iterator[Node]:
+    left = Counter(equal)
+    for item in items:
+        text = _canonical(item.plain)
+        if left[text]:
+            left[text] -= 1
+        else:
+            yield item
 
 
-def _whole_label(item: Node) -> str:
-    return f"[{_brief(item.plain)}]"
+def _likeness(one: Node, other: Node) -> int:
+    """In how many fields two items are equal."""
+    pairs = _values(one), _values(other)
+    return sum(
+        _canonical(pairs[0][name].plain) == _canonical(pairs[1][name].plain) for name in pairs[0].keys() & pairs[1]
+    )
+
+
+def _identity(field: Records, item: Node) -> str:
+    """``only billing``: what an item is called, or nothing."""
+    nodes = (_values(item).get(name) for name in field.identity)
+    return " ".join(node.plain for node in nodes if isinstance(node, ScalarNode))
+
+
+def _canonical(plain: Any) -> str:
+    """The same text for two values in which no order counts."""
+    if isinstance(plain, dict):
+        return compact({key: _canonical(value) for key, value in sorted(plain.items())})
+    return compact(sorted(map(_canonical, plain))) if isinstance(plain, list) else compact(plain)
+
+
+def _values(node: Node | None) -> Mapping[str, Node]:
+    return node.values if isinstance(node, MappingNode) else {}
+
+
+def _listed(node: Node | None, default: tuple[str, ...]) -> dict[str, Node | None]:
+    """The texts of a list, or of a text alone, each with its place."""
+    return {one.plain: one for one in scalars(node)} if node is not None else dict.fromkeys(default)
+
+
+def _selector(node: Node) -> NameSelector | None:
+    """What names in any of their forms select; ``None`` where it depends on a variable, or is in no form."""
+    values = _values(node)
+    if isinstance(node, MappingNode) and len(values) != 1:
+        return None
+    found = None
+    if values.keys() == {"any"}:
+        return NameSelector(any_name=True) if _text(values["any"]) == "true" else None
+    if values.keys() == {"prefix"}:
+        found = NameSelector(prefix=_text(values["prefix"]))
+    elif not values or values.keys() == {"literal"}:
+        found = NameSelector(literal=tuple(one.plain for one in scalars(values.get("literal", node))))
+    return None if found is None or any("${" in text for text in (*found.literal, found.prefix or "")) else found
+
+
+def _text(node: Node | None) -> str | None:
+    return None if node is None else _brief(node.plain)
 
 
 def _brief(plain: Any) -> str:
@@ -198,46 +382,11 @@ def _brief(plain: Any) -> str:
     return str(plain)
 
 
-def _field(path: list[str]) -> tuple[str, str]:
-    """The path without list items, as the table spells it, and with them, as people read it."""
-    rule = ".".join(part for part in path if not part.startswith("["))
-    return rule, ".".join(path).replace(".[", "[")
-
-
-def _text(value: Any) -> str | None:
-    if value.__class__.__name__ == "NotPresent":
-        return None
-    if isinstance(value, dict):
-        inner = ((key, _text(item) or "") for key, item in value.items())
-        return "{" + ", ".join(f"{key}: {text}" if text else key for key, text in inner) + "}"
-    return str(value)
-
-
-def _origin(path: list[str], old: Document, new: Document) -> Origin:
-    """The place in the proposal; where it has none, that in the base."""
-    for document in (new, old):
-        node = _found(document.root, path)
-        if node is not None:
-            return document.findings.origin(node)
-    return new.heading.origin
-
-
-def _found(node: Node | None, path: list[str]) -> Node | None:
-    for part in path:
-        if isinstance(node, MappingNode):
-            node = node.values.get(part)
-        elif isinstance(node, SequenceNode):
-            node = next((item for item in node.items if part in (_label(item), _whole_label(item))), None)
-        else:
-            return None
-    return node
-
-
 def _escaped(before: _Documents, after: _Documents) -> Iterator[GuardrailChange]:
     """Guardrails that applied to a cluster and no longer do, because its labels or their selector changed."""
     for key, old in before.items():
         new = after.get(key)
-        if key[0] in ("Cluster", *ONLY) or new is None:
+        if key[0] in ("Cluster", *_JUDGING) or new is None:
             continue
         for (kind, cluster), was in before.items():
             now = after.get((kind, cluster))
@@ -293,6 +442,6 @@ def _with_users(change: GuardrailChange, before: _Documents, after: _Documents) 
 
 
 def _uses(document: Document, variable: str) -> bool:
-    fields = ONLY.get(document.heading.kind, ("spec",))
+    fields = _JUDGING.get(document.heading.kind, ("spec",))
     nodes = (document.root.get(*field.split(".")) for field in fields)
     return any(variable in scalar.plain for node in nodes for scalar in variable_scalars(node))

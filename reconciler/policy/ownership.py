@@ -2,8 +2,8 @@
 
 A file may name what its teams own. Of what nobody owns, :mod:`reconciler.policy.laws` says for each kind whether a
 team's file may declare it. CLUSTER is an exception and always needs an owner or a consent: ALTER on it permits to
-change every ACL. A file of no team may name only what has no owner, so a misspelled glob removes rights and never adds
-any.
+change every ACL. A file of no team may name only what has no owner. There it may do what a team's file may not, so a
+misspelled glob removes rights and can add such ones.
 
 An item that has expired is judged as before its end: it is wanted no longer, and somebody still wrote it.
 

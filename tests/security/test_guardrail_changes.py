@@ -1,6 +1,8 @@
 """A pull request that loosens a rule where nobody looks for it: each edit stands under "Guardrails changed"."""
 
-from reconciler.manifest import GuardrailChange, Source, guardrail_changes
+import pytest
+
+from reconciler.manifest import GuardrailChange, Meaning, Source, guardrail_changes, load
 
 _CLUSTER = """\
 apiVersion: reconciler/v1
@@ -51,7 +53,7 @@ def _words(base: dict[str, str], proposal: dict[str, str]) -> list[str]:
 def test_a_waiver_in_a_new_document() -> None:
     """A waiver of lint comes with the document that needs it: it is as much a loosened rule as in an old document."""
     (said,) = _words({}, {"web.yaml": _ACLS + _WAIVE})
-    assert said.startswith("looser Acls web, spec.waive: added: [{expires: 2099-01-01, ")
+    assert said.startswith("looser Acls web, spec.waive[wildcard-grant]: added: {expires: 2099-01-01, ")
     assert _words({}, {"web.yaml": _ACLS}) == []
 
 
@@ -92,9 +94,241 @@ def test_a_label_that_a_topic_loses_by_moving() -> None:
 def test_two_items_of_one_name_do_not_hide_each_other() -> None:
     """A team has two items of Ownership, and the change widens the first: the second must not stand for both."""
     said = _words({"o.yaml": _OWNERS}, {"o.yaml": _OWNERS.replace("{prefix: payroll.}", "{any: true}")})
-    assert len(said) == 2
-    assert any("any: true" in words for words in said)
-    assert any("prefix: payroll." in words for words in said)
+    assert said == ["looser Ownership teams, spec.owners[pay].topics: {prefix: payroll.} → {any: true}"]
     # One item that becomes two is a change of the item, and not of its name.
     one = _OWNERS.replace("    - {team: pay, files: pay/**, topics: {prefix: ledger.}}\n", "")
     assert _words({"o.yaml": one}, {"o.yaml": _OWNERS})
+
+
+def _spec(kind: str, spec: str) -> str:
+    return f"apiVersion: reconciler/v1\nkind: {kind}\nmetadata: {{name: one}}\nspec: {spec}\n"
+
+
+def _meanings(kind: str, before: str, after: str) -> list[tuple[Meaning, str]]:
+    old, new = (Source("one.yaml", _spec(kind, spec)) for spec in (before, after))
+    load([old])
+    load([new])
+    return [(change.meaning, change.field) for change in guardrail_changes([old], [new])]
+
+
+_RULE = "{rules: [{topics: {any: true}, message: m, %s}]}"
+_TEST = "{tests: [{name: t, topics: [pay], %s}]}"
+_CONSENT = (
+    "{owners: [{team: q, topics: [q], files: q/**}, "
+    "{team: p, topics: [p], consents: [{to: q, operations: READ, topics: [p]%s}]}]}"
+)
+_WAIVERS = "waivers: [{topics: [a], codes: KT004, reason: r, expires: 2099-01-01}]"
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        # A limit that goes is not one that falls.
+        ("TopicPolicy", _RULE % "partitions: {min: 1, max: 48}", _RULE % "partitions: {min: 1}"),
+        ("TopicPolicy", _RULE % "partitions: {min: 1, maxPerBroker: 4}", _RULE % "partitions: {min: 1}"),
+        ("TopicPolicy", _RULE % "names: {pattern: a, maxLength: 9}", _RULE % "names: {pattern: a}"),
+        (
+            "TopicPolicy",
+            _RULE % "configs: {retention.ms: {min: 1h, max: 7d}}",
+            _RULE % "configs: {retention.ms: {min: 1h}}",
+        ),
+        (
+            "ClusterTests",
+            "{tests: [{name: t, configs: {a: {min: 1, max: 9}}}]}",
+            "{tests: [{name: t, configs: {a: {min: 1}}}]}",
+        ),
+        ("Cluster", "{limits: {maxDeletes: 9}}", "{}"),
+        ("Cluster", "{limits: {maxDeletePercent: 9}}", "{limits: {maxDeletes: 9}}"),
+        (
+            "Fleet",
+            "{waves: [{name: a, clusters: {matchLabels: {}}}], limits: {maxDeletes: 9}}",
+            "{waves: [{name: a, clusters: {matchLabels: {}}}]}",
+        ),
+        # Who alone may read: without a list, everybody.
+        (
+            "AccessTests",
+            _TEST % '"onlyReaders": ["User:a"], "onlyWriters": ["User:a"]',
+            _TEST % '"onlyWriters": ["User:a"]',
+        ),
+        # A name is no number.
+        (
+            "AccessTests",
+            _TEST.replace("[pay]", "{prefix: '1001.'}") % "onlyReaders: ['User:a']",
+            _TEST.replace("[pay]", "{prefix: '1002.'}") % "onlyReaders: ['User:a']",
+        ),
+        (
+            "AccessTests",
+            _TEST.replace("[pay]", "'1'") % "onlyReaders: ['User:a']",
+            _TEST.replace("[pay]", "'12'") % "onlyReaders: ['User:a']",
+        ),
+        (
+            "AccessTests",
+            _TEST.replace("[pay]", "{prefix: '1'}") % "onlyReaders: ['User:a']",
+            _TEST.replace("[pay]", "{prefix: '12'}") % "onlyReaders: ['User:a']",
+        ),
+        (
+            "TopicPolicy",
+            _RULE % "except: {prefix: '12'}, partitions: {max: 1}",
+            _RULE % "except: {prefix: '1'}, partitions: {max: 1}",
+        ),
+        ("TopicPolicy", _RULE % "names: {pattern: '1'}", _RULE % "names: {pattern: '12'}"),
+        (
+            "TopicPolicy",
+            "{clusters: {matchLabels: {tier: '2'}}, rules: [{topics: {any: true}, partitions: {max: 1}}]}",
+            "{clusters: {matchLabels: {tier: '1'}}, rules: [{topics: {any: true}, partitions: {max: 1}}]}",
+        ),
+        (
+            "TopicPolicy",
+            _RULE % "matchLabels: {tier: '2'}, partitions: {max: 1}",
+            _RULE % "matchLabels: {tier: '3'}, partitions: {max: 1}",
+        ),
+        # What limits an exception.
+        ("Ownership", _CONSENT % ", expires: 2026-11-01", _CONSENT % ""),
+        ("Ownership", _CONSENT % ", expires: 2026-11-01", _CONSENT % ", expires: 2027-11-01"),
+        ("Ownership", _CONSENT % ", principals: ['User:q2']", _CONSENT % ""),
+        ("Ownership", _CONSENT % ", principals: ['User:q2']", _CONSENT % ", principals: {prefix: 'User:q'}"),
+        ("Ownership", _CONSENT % ", permissions: [DENY]", _CONSENT % ""),
+        (
+            "AccessTests",
+            _TEST % "onlyReaders: ['User:a'], waiver: {reason: r, expires: 2027-01-01}",
+            _TEST % "onlyReaders: ['User:a'], waiver: {reason: r, expires: 2028-01-01}",
+        ),
+        # Files of no team may do more.
+        ("Ownership", "{owners: [{team: q, files: [q/**, z/**]}]}", "{owners: [{team: q, files: [z/**]}]}"),
+        ("Ownership", "{owners: [{team: q, topics: [q], files: [q/**, z/**]}]}", "{owners: [{team: q, topics: [q]}]}"),
+        # What is declared there is a problem no more.
+        ("Cluster", "{ignore: [{topics: {prefix: secret.}}]}", "{}"),
+        # A test that fails under one value of a fact passes under the other.
+        ("Cluster", "{allowEveryoneIfNoAclFound: true}", "{allowEveryoneIfNoAclFound: false}"),
+        ("Cluster", "{allowEveryoneIfNoAclFound: true}", "{}"),
+        ("Cluster", "{allowEveryoneIfNoAclFound: false}", "{allowEveryoneIfNoAclFound: unknown}"),
+        ("Cluster", "{superUsers: ['User:root']}", "{}"),
+        ("Cluster", "{superUsers: ['User:root', 'User:b']}", "{superUsers: ['User:b']}"),
+        ("Cluster", "{brokers: [1]}", "{brokers: [1, 2]}"),
+        ("Cluster", "{kafkaVersion: 3.9}", "{kafkaVersion: 4.4}"),
+        ("Cluster", "{pruneQuotas: true}", "{}"),
+        # A waiver names one breach, and the change makes another of it.
+        (
+            "TopicPolicy",
+            _RULE % f"configs: {{retention.ms: {{max: 7d}}}}, {_WAIVERS}",
+            _RULE % f"configs: {{retention.ms: {{max: 7d, required: true}}}}, {_WAIVERS}",
+        ),
+        # A severity may be anything.
+        (
+            "AccessTests",
+            _TEST % "onlyReaders: ['User:a'], severity: warning",
+            _TEST % "onlyReaders: ['User:a'], severity: '${vars.s}'",
+        ),
+        # The order of waves is when each cluster gets a change.
+        (
+            "Fleet",
+            "{waves: [{name: canary, clusters: {matchLabels: {}}}, {name: rest, clusters: {matchLabels: {}}}]}",
+            "{waves: [{name: rest, clusters: {matchLabels: {}}}, {name: canary, clusters: {matchLabels: {}}}]}",
+        ),
+    ],
+)
+def test_what_may_admit_more_is_not_called_tighter(kind: str, before: str, after: str) -> None:
+    """Of each of these there is a proposal that the rules refuse before and admit after."""
+    assert {meaning for meaning, _ in _meanings(kind, before, after)} - {Meaning.TIGHTER}
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("TopicPolicy", _RULE % "partitions: {min: 1}", _RULE % "partitions: {min: 1, max: 48}"),
+        ("TopicPolicy", _RULE % "partitions: {max: 48}", _RULE % "partitions: {max: 9}"),
+        ("TopicPolicy", _RULE % "configs: {retention.ms: {max: 2d}}", _RULE % "configs: {retention.ms: {max: 24h}}"),
+        ("TopicPolicy", _RULE % "configs: {a: {max: 10}}", _RULE % "configs: {a: {max: 9}}"),
+        ("TopicPolicy", _RULE % "except: [a, b], partitions: {max: 1}", _RULE % "except: [b], partitions: {max: 1}"),
+        (
+            "TopicPolicy",
+            "{rules: [{topics: {prefix: pay.}, partitions: {max: 1}}]}",
+            "{rules: [{topics: {prefix: pay}, partitions: {max: 1}}]}",
+        ),
+        (
+            "TopicPolicy",
+            "{rules: [{topics: [a], partitions: {max: 1}}]}",
+            "{rules: [{topics: {any: true}, partitions: {max: 1}}]}",
+        ),
+        ("AccessTests", _TEST % "onlyReaders: ['User:a', 'User:b']", _TEST % "onlyReaders: ['User:a']"),
+        (
+            "AccessTests",
+            _TEST % "principals: ['User:a'], mustNot: READ",
+            _TEST % "principals: ['User:a', 'User:b'], mustNot: READ",
+        ),
+        ("AccessTests", _TEST % "onlyReaders: ['User:a']", _TEST % "onlyReaders: ['User:a'], onlyWriters: ['User:a']"),
+        ("AccessTests", _TEST % "onlyReaders: ['User:a'], severity: warning", _TEST % "onlyReaders: ['User:a']"),
+        ("AccessTests", _TEST % "onlyReaders: ['User:a']", _TEST % "onlyReaders: ['User:a'], includeSuperUsers: true"),
+        ("Ownership", _CONSENT % "", _CONSENT % ", expires: 2026-11-01"),
+        ("Ownership", _CONSENT % ", permissions: [ALLOW, DENY]", _CONSENT % ""),
+        ("Ownership", _CONSENT % ", principals: {prefix: 'User:q'}", _CONSENT % ", principals: ['User:q2']"),
+        ("Cluster", "{limits: {maxDeletes: 10}}", "{limits: {maxDeletes: 9}}"),
+        ("Cluster", "{protect: []}", "{protect: [{topics: [a]}]}"),
+        (
+            "Fleet",
+            "{waves: [{name: a, clusters: {matchLabels: {}}, gate: {soak: 2h}}]}",
+            "{waves: [{name: a, clusters: {matchLabels: {}}, gate: {soak: 1d}}]}",
+        ),
+    ],
+)
+def test_what_refuses_more_is_called_tighter(kind: str, before: str, after: str) -> None:
+    """And in the other direction never."""
+    assert {meaning for meaning, _ in _meanings(kind, before, after)} == {Meaning.TIGHTER}
+    assert {meaning for meaning, _ in _meanings(kind, after, before)} - {Meaning.TIGHTER}
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("AccessTests", _TEST % "onlyReaders: ['User:a']", _TEST % "onlyReaders: 'User:a'"),
+        ("AccessTests", _TEST % "onlyReaders: ['User:a']", _TEST % "onlyReaders: ['User:a'], severity: error"),
+        ("AccessTests", _TEST % "onlyReaders: ['User:a']", _TEST % "onlyReaders: ['User:a'], includeSuperUsers: false"),
+        ("Cluster", "{limits: {maxDeletes: 10}}", "{limits: {maxDeletes: 10}, pruneQuotas: false}"),
+        ("TopicPolicy", _RULE % "configs: {retention.ms: {max: 1d}}", _RULE % "configs: {retention.ms: {max: 24h}}"),
+        (
+            "AccessTests",
+            _TEST % "onlyReaders: ['User:a']",
+            _TEST.replace("[pay]", "{literal: [pay]}") % "onlyReaders: ['User:a']",
+        ),
+        ("Ownership", _CONSENT % "", _CONSENT % ", permissions: [ALLOW]"),
+    ],
+)
+def test_another_spelling_of_a_rule_is_no_difference(kind: str, before: str, after: str) -> None:
+    """A default that is written, a text for a list of one, another unit."""
+    assert _meanings(kind, before, after) == []
+
+
+def test_an_exception_that_is_widened_is_one_looser_line() -> None:
+    """One that is gone, and that a new one contains, is no tightening beside it; the line shows what moved."""
+    test = _TEST % "principals: ['User:*'], mustNot: READ, except: [%s]"
+    base, proposal = (
+        {"t.yaml": _spec("AccessTests", test % text)}
+        for text in ("'User:svc-payments*', 'User:x'", "'User:svc-*', 'User:x'")
+    )
+    assert _words(base, proposal) == ["looser AccessTests one, spec.tests[t].except: User:svc-payments* → User:svc-*"]
+    assert [line.split()[0] for line in _words(proposal, base)] == ["looser", "tighter"]
+    covered = {"t.yaml": _spec("AccessTests", test % "'User:svc-*', 'User:svc-a'")}
+    assert [line.split()[0] for line in _words(covered, {"t.yaml": _spec("AccessTests", test % "'User:svc-*'")})] == [
+        "unclear"
+    ]
+
+
+def test_what_a_team_owns_is_widened() -> None:
+    """From one principal to all that begin so: the line shows this field, and not the whole item."""
+    item = "{owners: [{team: risk, files: risk/**, topics: {prefix: risk.}, principals: %s}]}"
+    base, proposal = (
+        {"o.yaml": _spec("Ownership", item % text)} for text in ("'User:svc-risk'", "{prefix: 'User:svc-'}")
+    )
+    assert _words(base, proposal) == [
+        "looser Ownership one, spec.owners[risk].principals: User:svc-risk → {prefix: User:svc-}"
+    ]
+    assert _words(proposal, base)[0].startswith("unclear ")
+
+
+def test_items_that_read_alike_are_not_the_same() -> None:
+    """A text with a comma is not two texts, and a rule with one is not the rule with two."""
+    old, new = (
+        _spec("TopicPolicy", "{rules: [{matchLabels: {a: " + text + "}, partitions: {max: 1}}]}")
+        for text in ("'1, b: 2'", "'1', b: '2'")
+    )
+    assert _words({"p.yaml": old}, {"p.yaml": new})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.manifest.guardrail_meaning import Meaning, meaning_of
+from reconciler.manifest import Meaning, Source, guardrail_changes
 from reconciler.report.export.cluster import cluster_document
 from tests.unit.cli.test_refusals import CLUSTER, RULES, Place, place
 
@@ -57,8 +57,15 @@ def test_export_writes_the_limit_where_somebody_can_raise_it() -> None:
     assert "  limits:\n    maxDeletePercent: 20\n    percentAbove: 10\n" in cluster_document("c", ["b:9092"], {})
 
 
-@pytest.mark.parametrize("rule", ["spec.limits", "spec.limits.maxDeletePercent", "spec.limits.percentAbove"])
-def test_a_limit_that_is_written_for_the_first_time_may_be_looser(rule: str) -> None:
+@pytest.mark.parametrize(
+    ("limits", "meaning"),
+    [
+        ("{maxDeletePercent: 100}", Meaning.UNCLEAR),
+        ("{percentAbove: 100}", Meaning.UNCLEAR),
+        ("{maxDeletes: 100}", Meaning.TIGHTER),
+    ],
+)
+def test_a_limit_that_is_written_for_the_first_time_may_be_looser(limits: str, meaning: Meaning) -> None:
     """The proposer adds maxDeletePercent 100 where nothing was written: that is not called tighter."""
-    assert meaning_of("Cluster", rule, None, "100") is Meaning.UNCLEAR
-    assert meaning_of("Cluster", "spec.limits.maxDeletes", None, "100") is Meaning.TIGHTER
+    base, proposal = Source("c.yaml", CLUSTER), Source("c.yaml", f"{CLUSTER}  limits: {limits}\n")
+    assert [change.meaning for change in guardrail_changes([base], [proposal])] == [meaning]

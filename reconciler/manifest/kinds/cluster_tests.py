@@ -156,6 +156,11 @@ def _number(name: str, node: Node | None, findings: Findings) -> int | None:
     return number
 
 
+def first_level(release: str) -> int | None:
+    """The first level of ``metadata.version`` that a release has; ``None`` where no such release is known."""
+    return _LEVELS.get(release)
+
+
 def config_number(name: str, text: str) -> int:
     """A value as a number, units resolved: Kafka's names end in what they count. Raises ``ValueError`` in words."""
     if name.endswith(".ms"):
@@ -167,8 +172,9 @@ def _feature(name: str, value: Node, place: Node, findings: Findings) -> _Asked:
     node = value.get("min") if isinstance(value, MappingNode) else None
     if not isinstance(node, ScalarNode) or findings.marks(node):
         return "", None, None, None
-    if name == METADATA_VERSION and node.plain in _LEVELS:
-        return f"is at least {node.plain} (level {_LEVELS[node.plain]})", None, _LEVELS[node.plain], None
+    level = first_level(node.plain) if name == METADATA_VERSION else None
+    if level is not None:
+        return f"is at least {node.plain} (level {level})", None, level, None
     if name == METADATA_VERSION and "." in node.plain:
         known = [*_LEVELS]
         message = f"{quoted(node.plain)} is no release that is known: {known[0]} to {known[-1]} are"

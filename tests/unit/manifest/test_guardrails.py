@@ -73,7 +73,7 @@ def test_equal_guardrails_have_no_difference_in_any_order() -> None:
         ("maxDeletes: 200", "maxDeletes: 2000", Meaning.LOOSER, "spec.limits.maxDeletes"),
         ("maxDeletes: 200", "maxDeletes: 20", Meaning.TIGHTER, "spec.limits.maxDeletes"),
         ("barrier: {wait: 2s}", "brokers: [1]", Meaning.LOOSER, "spec.barrier"),
-        ("wait: 2s", "wait: 0s", Meaning.UNCLEAR, "spec.barrier.wait"),
+        ("wait: 2s", "wait: 0s", Meaning.LOOSER, "spec.barrier.wait"),
         ('{prefix: "User:sa-"}', '{prefix: "User:"}', Meaning.LOOSER, "spec.ignore"),
         ("except: [User:svc-billing]", "except: [User:svc-billing, User:x]", Meaning.LOOSER, "[User:x]"),
         ("mustNot: [READ, WRITE]", "mustNot: [WRITE]", Meaning.LOOSER, "mustNot[READ]"),
@@ -131,7 +131,7 @@ def test_how_a_cluster_is_reached_is_no_guardrail() -> None:
     assert _changes(reached) == []
 
 
-def test_a_field_that_the_table_does_not_know_is_unclear() -> None:
+def test_a_principal_of_brokers_that_comes_is_unclear() -> None:
     found = _changes(("superUsers: [User:admin]", "superUsers: [User:admin]\n  interBrokerPrincipals: [User:b]"))
     assert [change[0] for change in found] == [Meaning.UNCLEAR]
 
@@ -157,10 +157,12 @@ spec:
         ("a: {min: 2}", "a: {min: 3}", Meaning.TIGHTER),
         ("a: {min: 2}", "a: {min: 2, max: 9}", Meaning.TIGHTER),
         ("b: {max: 2}", "b: {max: 3}", Meaning.LOOSER),
-        ("[x]", "[x, y]", Meaning.UNCLEAR),
+        ("[x]", "[x, y]", Meaning.LOOSER),
         ("min: 4.1", "min: 4.0", Meaning.LOOSER),
-        # A release and a level are numbers of two kinds: 7 is less than 4.1's level.
-        ("min: 4.1", "min: 7", Meaning.UNCLEAR),
+        # A release stands for its first level: 7 is less than that of 4.1.
+        ("min: 4.1", "min: 7", Meaning.LOOSER),
+        ("min: 4.1", "min: 99", Meaning.TIGHTER),
+        ("min: 4.1", "min: soon", Meaning.UNCLEAR),
         ("    - name: t", "    - severity: warning\n      name: t", Meaning.LOOSER),
     ],
 )

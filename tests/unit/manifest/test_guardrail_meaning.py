@@ -1,0 +1,150 @@
+"""Every field of every kind that judges has an entry, of a sort that fits the field's type, and there is no default."""
+
+import types
+import typing
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import pytest
+from pydantic import BaseModel
+
+from reconciler.manifest.guardrail_meaning import (
+    GUARDRAILS,
+    Apart,
+    ByName,
+    Either,
+    FieldMeaning,
+    Fields,
+    Meaning,
+    Names,
+    Records,
+    Texts,
+    Value,
+    glob_contains,
+)
+from reconciler.manifest.guardrail_set import KINDS
+from reconciler.manifest.kinds import KINDS_BY_NAME
+from reconciler.manifest.parts.resources import NameForms
+from reconciler.model import Expiry
+
+#: Fields that a manifest writes as any text, and that a rule compares as numbers: those of settings and features.
+_NUMBERS_AS_TEXTS = {
+    "TopicPolicy.spec.rules.configs.*.min",
+    "TopicPolicy.spec.rules.configs.*.max",
+    "ClusterTests.spec.tests.configs.*.min",
+    "ClusterTests.spec.tests.configs.*.max",
+    "ClusterTests.spec.tests.features.*.min",
+}
+#: Choices that have an order.
+_ORDERED_CHOICES = {"severity", "allowEveryoneIfNoAclFound"}
+
+
+def _types(annotation: Any) -> Iterator[Any]:
+    """The types that a field may have, without what checks or describes them."""
+    if get_origin(annotation) is Annotated:
+        yield from _types(get_args(annotation)[0])
+    elif get_origin(annotation) in (Union, types.UnionType):
+        for part in get_args(annotation):
+            yield from _types(part)
+    elif annotation is not type(None):
+        yield annotation
+
+
+def _model(annotations: list[Any]) -> type[BaseModel] | None:
+    return next((one for one in annotations if isinstance(one, type) and issubclass(one, BaseModel)), None)
+
+
+def _unfit(path: str, annotation: Any, field: FieldMeaning) -> Iterator[str]:
+    """The places at or below ``path`` where the table and the model disagree."""
+    found = list(_types(annotation))
+    lists = [get_args(one)[0] for one in found if get_origin(one) is list]
+    maps = [get_args(one)[1] for one in found if get_origin(one) is dict]
+    model = _model(found)
+    if isinstance(field, Apart):
+        if not field.because:
+            yield f"{path}: nobody says why it is no rule"
+        return
+    if isinstance(field, Records):
+        inner = _model([part for one in lists for part in _types(one)])
+        yield from [f"{path}: not a list"] if inner is None else _fields(path, inner, field.item)
+    elif isinstance(field, ByName):
+        yield from _unfit(f"{path}.*", maps[0], field.entry) if maps else [f"{path}: not by name"]
+    elif isinstance(field, Fields):
+        yield from [f"{path}: not a mapping"] if model is None else _fields(path, model, field)
+    elif isinstance(field, Either):
+        yield from _fields(path, model, field.mapping) if model else [f"{path}: never a mapping"]
+        if str not in found:
+            yield f"{path}: never a text"
+    elif isinstance(field, Names):
+        if model is not NameForms:
+            yield f"{path}: not the forms of names"
+    elif isinstance(field, Texts):
+        if not lists and NameForms is not model:
+            yield f"{path}: not a list of texts"
+    else:
+        yield from _unfit_value(path, found, field)
+
+
+def _unfit_value(path: str, found: list[Any], field: Value) -> Iterator[str]:
+    """A size is for numbers, ends, truths and choices with an order; a name is never one."""
+    if any(get_origin(one) in (list, dict) for one in found) or _model(found):
+        yield f"{path}: not a single value"
+    sized = found[0] in (int, float, bool, Expiry) or (
+        get_origin(found[0]) is Literal and path.rpartition(".")[2] in _ORDERED_CHOICES
+    )
+    if field.size is not None and not sized and path not in _NUMBERS_AS_TEXTS:
+        yield f"{path}: {found[0]} has no size"
+
+
+def _fields(path: str, model: type[BaseModel], group: Fields) -> Iterator[str]:
+    hints = typing.get_type_hints(model, include_extras=True)
+    declared = {info.alias or name: hints[name] for name, info in model.model_fields.items()}
+    for name in declared.keys() ^ group.fields.keys():
+        yield f"{path}.{name}: {'no entry' if name in declared else 'no such field'}"
+    for name, annotation in declared.items():
+        if name in group.fields:
+            yield from _unfit(f"{path}.{name}", annotation, group.fields[name])
+
+
+@pytest.mark.parametrize("kind", GUARDRAILS)
+def test_every_field_has_an_entry_that_fits_its_type(kind: str) -> None:
+    model = KINDS_BY_NAME[kind].model()
+    assert list(_fields(kind, model, GUARDRAILS[kind])) == []
+
+
+def test_a_field_without_an_entry_is_found() -> None:
+    """The test above can fail: take one entry away, at the top and deep inside, or give a name a size."""
+    model, group = KINDS_BY_NAME["TopicPolicy"].model(), GUARDRAILS["TopicPolicy"]
+    assert list(_fields("p", model, Fields({key: one for key, one in group.fields.items() if key != "spec"})))
+    spec = group.fields["spec"]
+    assert isinstance(spec, Fields)
+    rules = spec.fields["rules"]
+    assert isinstance(rules, Records)
+    for name in ("severity", "waivers"):
+        less = Fields({key: one for key, one in rules.item.fields.items() if key != name})
+        changed = Fields({**group.fields, "spec": Fields({**spec.fields, "rules": Records(less)})})
+        assert f"p.spec.rules.{name}: no entry" in list(_fields("p", model, changed))
+    assert list(_unfit("p.name", str, Value(Meaning.UNCLEAR, Meaning.UNCLEAR, lambda _, text: float(text))))
+
+
+def test_every_kind_that_judges_is_in_the_table() -> None:
+    assert GUARDRAILS.keys() == {*KINDS, "Acls", "Topics"}
+    assert all(GUARDRAILS[kind].added and GUARDRAILS[kind].removed for kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "contains"),
+    [
+        ("User:svc-*", "User:svc-payments*", True),
+        ("User:svc-*", "User:svc-a", True),
+        ("User:svc-payments*", "User:svc-*", False),
+        ("User:a?", "User:a*", False),
+        ("User:a??", "User:a*", False),
+        ("User:a?", "User:ab", True),
+        ("User:a", "User:a", True),
+        ("User:*a", "User:*", False),
+        ("*", "User:*", True),
+    ],
+)
+def test_one_glob_contains_another(outer: str, inner: str, contains: bool) -> None:
+    assert glob_contains(outer, inner) is contains
