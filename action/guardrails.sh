@@ -3,20 +3,56 @@
 #
 #   GUARDRAILS  base, which is the default: the manifests of the commit BASE; none; or a directory from outside the
 #               checkout, such as a repository of the security team
-#   BASE        the commit before the change; what the change does to its rules comes first in every report
+#   BASE        the commit before the change, or a reference of REMOTE as in refs/heads/main, which is fetched; what the
+#               change does to its rules comes first in every report
+#   APPLIED     a branch of REMOTE, as in refs/heads/reconciler/applied/prod, that apply.sh moves to each commit that it
+#               has applied; it is BASE unless that is given
+#   REMOTE      origin unless given
 
-rails=() compared=() unjudged=
+: "${REMOTE:=origin}"
+rails=() compared=() unjudged='' applied_before=''
 base_directory=$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/reconciler-base.XXXXXXXX")
 trap 'rm -rf "$base_directory"' EXIT
 
-# The manifests of BASE, and how to compare with them. A commit that has none has no rules that could be edited.
+# The commit at a reference of REMOTE, fetched; nothing if there is no such reference. Submodules are the proposer's.
+fetched() {
+  local listed id name status=0
+  listed=$(own_git ls-remote --exit-code "$REMOTE" "$1") || status=$?
+  if [[ $status == 2 ]]; then return 0; fi
+  [[ $status == 0 ]] || refuse "$REMOTE cannot be asked for $1"
+  own_git fetch --quiet --no-tags --no-write-fetch-head --no-recurse-submodules "$REMOTE" "$1" >&2 ||
+    refuse "$1 cannot be fetched from $REMOTE"
+  while IFS=$'\t' read -r id name; do
+    if [[ "$name" == "$1" ]]; then echo "$id"; fi
+  done <<<"$listed"
+}
+
+if [[ -n "${APPLIED:-}" ]]; then
+  [[ "$APPLIED" =~ ^refs/heads/[A-Za-z0-9._/-]+$ ]] || refuse "APPLIED has to be a whole reference, such as refs/heads/reconciler/applied/prod"
+  applied_before=$(fetched "$APPLIED") || exit 64
+  if [[ -z "${BASE:-}" ]]; then
+    BASE=$applied_before
+    : "${BASE:=$APPLIED}"
+  fi
+fi
+missing=''
+if [[ "${BASE:-}" == refs/* ]]; then
+  named=$BASE
+  BASE=$(fetched "$named") || exit 64
+  [[ -n "$BASE" ]] || missing="$REMOTE has no $named: nothing was applied yet"
+elif [[ "${BASE:-}" =~ ^0+$ ]]; then
+  missing="BASE has to be the whole id of a commit, and $BASE is that of none: nothing was pushed before"
+  BASE=
+fi
+
+# The manifests of BASE, and how to compare with them.
 if [[ -n "${BASE:-}" ]]; then
-  own_git --show-toplevel >/dev/null 2>&1 || refuse "$MANIFESTS is in no repository, so BASE means nothing there"
+  own_git rev-parse --git-dir >/dev/null 2>&1 || refuse "$MANIFESTS is in no repository, so BASE means nothing there"
   extracted=0
-  python3 -I "$(dirname "${BASH_SOURCE[0]}")/base.py" "$checkout" "$BASE" "${prefix%/}" "$base_directory" || extracted=$?
+  python3 -I "$action/base.py" "$checkout" "$BASE" "$prefix" "$base_directory" || extracted=$?
   case $extracted in
-    0) compared=(--base "$base_directory") ;;
-    3) unjudged="the base commit $BASE has no manifests yet" ;;
+    0) compared=(--base "$base_directory${prefix:+/$prefix}") ;;
+    3) missing="the base commit $BASE has no manifests in ${prefix:-the repository}" ;;
     *) exit 64 ;;
   esac
 fi
@@ -24,25 +60,33 @@ fi
 case "${GUARDRAILS:-base}" in
   none) unjudged="guardrails: none" ;;
   base)
+    # A change that nobody but itself judges: only the operator says so.
+    [[ -z "$missing" ]] ||
+      refuse "$missing, so this change would be judged by its own rules alone. If it is the first one, set GUARDRAILS to none, once"
     [[ -n "${BASE:-}" ]] ||
       refuse "BASE is missing, the commit before the change: set it, or GUARDRAILS to a directory, or to none"
-    if ((${#compared[@]})); then rails=(--guardrails "$base_directory"); fi
+    rails=(--guardrails "${compared[1]}")
     ;;
-  *)
-    [[ -d "$GUARDRAILS" ]] || refuse "there is no directory $GUARDRAILS"
-    case "$(realpath "$GUARDRAILS")/" in
-      "$(realpath "$checkout")"/*) refuse "$GUARDRAILS lies in the checkout of the manifests: a change could edit it" ;;
-    esac
-    unjudged=
-    rails=(--guardrails "$GUARDRAILS")
-    ;;
+  *) rails=(--guardrails "$GUARDRAILS") ;;
 esac
 
-# What nobody but the change itself judged must not look as if somebody had.
+# What nobody but the change itself judged must not look as if somebody had: before the report, which may be cut.
 tell_unjudged() {
   [[ -n "$unjudged" ]] || return 0
   local words="$unjudged: this change was judged by its own rules alone"
   echo "$words" >&2
-  if [[ -s "$OUT/comment.md" && $(wc -c <"$OUT/comment.md") -lt 60000 ]]; then printf '\n%s\n' "$words" >>"$OUT/comment.md"; fi
+  if [[ -s "$OUT/comment.md" ]]; then
+    { sed -n 1,2p "$OUT/comment.md"; printf '\n**%s**\n\n' "$words"; sed 1,2d "$OUT/comment.md"; } >"$OUT/comment.new"
+    mv "$OUT/comment.new" "$OUT/comment.md"
+  fi
   if [[ -n "${GITHUB_STEP_SUMMARY:-}" ]]; then printf '\n%s\n' "$words" >>"$GITHUB_STEP_SUMMARY"; fi
+}
+
+# The commit that was applied is the base of the next one.
+move_applied() {
+  [[ -n "${APPLIED:-}" ]] || return 0
+  own_git push --quiet --no-verify --force-with-lease="$APPLIED:$applied_before" "$REMOTE" "HEAD:$APPLIED" >&2 || {
+    echo "error: this commit is applied, but $APPLIED of $REMOTE could not be moved to it: the next change would be judged by the rules before it" >&2
+    return 1
+  }
 }

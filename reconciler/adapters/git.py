@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.adapters.child_environment import child_environment
+from reconciler.adapters.commit_files import OWN_REPOSITORY, UnreadableCommitError, said, write_commit
 
-#: Manifests may be anybody's: files among them could look like a repository, with settings that name commands to run.
-OWN_REPOSITORY: Final = ("-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false")
 _SECONDS: Final = 60
 _NEW_FILE: Final = "100644"
+#: Without submodules: the commit that is checked out says where those come from.
+_FETCH: Final = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
 #: Where a fetched reference is kept: no branch of the user's.
 _FETCHED: Final = "refs/reconciler/serve"
 
@@ -63,7 +64,7 @@ def commit_on_branch(
 
 def fetch(root: Path, remote: str, reference: str) -> str:
     """Fetch a reference; the id of its commit. Raises :class:`GitError`."""
-    _git(root, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", remote, f"+{reference}:{_FETCHED}")
+    _git(root, "fetch", *_FETCH, remote, f"+{reference}:{_FETCHED}")
     return commit_at(root, _FETCHED)
 
 
@@ -91,14 +92,15 @@ def top_of(path: Path) -> Path:
     return Path(_git(path, "rev-parse", "--show-toplevel").strip())
 
 
-def write_tree(root: Path, commit: str, directory: Path) -> None:
-    """Write the files of a commit below an empty directory; raises :class:`GitError`."""
-    # Links would lead out of the directory: written as files, they hold the text of their target.
-    own = f"--git-dir={_git(root, 'rev-parse', '--absolute-git-dir').strip()}", "-c", "core.symlinks=false"
-    with tempfile.TemporaryDirectory() as apart:
-        index = {"GIT_INDEX_FILE": str(Path(apart, "index"))}
-        _git(root, "read-tree", commit, more=index)
-        _git(directory, *own, f"--work-tree={directory}", "checkout-index", "--all", "--force", more=index)
+def write_tree(root: Path, commit: str, directory: Path, below: str = "") -> None:
+    """Write what a commit has below a path, at the same place below an empty directory; raises :class:`GitError`.
+
+    The project files above the path come with it, as git's objects have them (``commit_files``).
+    """
+    try:
+        write_commit(top_of(root), commit, below, directory, child_environment("GIT_"))
+    except UnreadableCommitError as error:
+        raise GitError(str(error)) from error
 
 
 def _committed(top: Path, head: str, name: str) -> tuple[str, str | None]:
@@ -113,7 +115,8 @@ def _git(directory: Path, *arguments: str, stdin: str = "", more: Mapping[str, s
     try:
         done = subprocess.run(
             ["git", *OWN_REPOSITORY, "-C", str(directory), *arguments],  # noqa: S607 - the user's own git
-            env={**child_environment("GIT_"), **more},
+            # What is looked for in its words are English ones.
+            env={**child_environment("GIT_"), "LC_ALL": "C", **more},
             input=stdin.encode(),
             capture_output=True,
             timeout=_SECONDS,
@@ -124,7 +127,6 @@ def _git(directory: Path, *arguments: str, stdin: str = "", more: Mapping[str, s
     except (OSError, subprocess.SubprocessError) as error:
         raise GitError(f"git cannot be run: {error}") from error
     if done.returncode:
-        words = done.stderr.decode("utf-8", "replace").strip().splitlines()
         name = next(word for word in arguments if not word.startswith("-") and "=" not in word)
-        raise GitError(f"git {name}: {words[-1] if words else 'failed'}")
+        raise GitError(f"git {name}: {said(done.stderr)}")
     return done.stdout.decode("utf-8")

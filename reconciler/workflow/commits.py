@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from reconciler.adapters.child_environment import child_environment
-from reconciler.adapters.git import OWN_REPOSITORY
+from reconciler.adapters.commit_files import OWN_REPOSITORY
 
 
 def source_commit(path: str) -> str | None:

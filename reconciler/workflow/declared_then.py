@@ -54,8 +54,9 @@ class DeclaredThen:
             if commit is None:
                 return None
             with tempfile.TemporaryDirectory() as directory:
-                write_tree(root, commit, Path(directory))
-                then = Path(directory, place.relative_to(top))
+                below = place.relative_to(top)
+                write_tree(root, commit, Path(directory), below.as_posix())
+                then = Path(directory, below)
                 return manifests_below(str(then), self._connection) if then.exists() else _NOTHING
         except (GitError, WorkflowError, OSError):
             # No repository, or what was there then cannot be read by today's rules: nothing is known.

@@ -16,7 +16,7 @@ from reconciler.manifest import (
     with_guardrails,
 )
 from reconciler.workflow.manifests import checked, read_sources
-from reconciler.workflow.project import find_project
+from reconciler.workflow.project import find_project, in_repository
 from reconciler.workflow.reasons import InvalidManifestsError, RequestError, WorkflowError
 
 
@@ -67,10 +67,10 @@ def guardrails_changed(base: str, path: str) -> tuple[GuardrailChange, ...]:
 
 
 def _project_changes(base: str, path: str) -> Iterator[GuardrailChange]:
-    """What changes about the project file. A base without one may be a part of a checkout, so it says nothing."""
+    """What changes about the project file. A base in no repository may be a part of a checkout: it says nothing."""
     before, after = find_project(base), find_project(path)
-    if before is not None:
-        yield from project_changes(before.said, Project() if after is None else after.said)
+    if before is not None or in_repository(base):
+        yield from project_changes(*(Project() if found is None else found.said for found in (before, after)))
 
 
 def _read(directory: str, what: str) -> list[Source]:

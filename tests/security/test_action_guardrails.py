@@ -139,16 +139,20 @@ def test_settings_of_the_checkout_do_not_change_the_base(pipeline: Pipeline, att
     assert not mark.exists()
 
 
-def test_a_base_without_manifests_is_the_first_proposal(pipeline: Pipeline) -> None:
-    """The commit before has no manifests: nothing to loosen, and that is said."""
+def test_a_base_without_manifests_judges_nothing_unless_the_operator_says_so(pipeline: Pipeline) -> None:
+    """The commit before has no manifests: refused, with what to set for the first proposal of a repository."""
     git(pipeline.checkout, "checkout", "--quiet", "--orphan", "empty")
     git(pipeline.checkout, "rm", "-r", "--quiet", "--cached", ".")
     git(pipeline.checkout, "commit", "--quiet", "--allow-empty", "-m", "nothing")
     empty = git(pipeline.checkout, "rev-parse", "HEAD")
     pipeline.commit()
     done = pipeline.run("plan", GUARDRAILS="base", BASE=empty, **_here(pipeline))
+    assert done.returncode == 64
+    assert "has no manifests in kafka/prod, so this change would be judged by its own rules alone" in done.stderr
+    assert "set GUARDRAILS to none, once" in done.stderr
+    done = pipeline.run("plan", GUARDRAILS="none", BASE=empty, **_here(pipeline))
     assert done.returncode == 0, done.stderr
-    assert "has no manifests yet: this change was judged by its own rules alone" in done.stderr
+    assert "guardrails: none: this change was judged by its own rules alone" in done.stderr
 
 
 def test_a_directory_of_the_security_team(pipeline: Pipeline) -> None:

@@ -5,6 +5,7 @@ Everything passes ``safe`` first: controls, line ends, bidirectional and invisib
 
 import json
 import re
+import unicodedata
 from typing import Any, Final
 
 from reconciler.report.style import safe
@@ -18,7 +19,7 @@ _COMMIT: Final = re.compile(r"[0-9a-fA-F]{6,}")
 _NAME: Final = re.compile(r"""(?<![^\s(])(`[^`]+`|'(?:[^'\\]|\\.)+'(?!\w)|"(?:[^"\\]|\\.)+"(?!\w))""")
 _PUNCTUATED: Final = re.compile(r"(\(?)(.*?)([,;:.)]*)", re.DOTALL)
 #: What a spreadsheet takes for the beginning of a formula.
-_FORMULA: Final = ("=", "+", "-", "@")
+_FORMULA: Final = ("=", "+", "-", "@", "|", "\N{MINUS SIGN}")
 
 
 def markdown_code(text: str) -> str:
@@ -93,9 +94,13 @@ def workflow_value(text: str) -> str:
 
 
 def unformulaic(text: str) -> str:
-    """``text`` in quotes where a spreadsheet would take it for a formula, once somebody has copied it into one."""
+    """``text`` in quotes where a spreadsheet would take it for a formula, once somebody has copied it into one.
+
+    A sign may be written wide or small: spreadsheets for Japanese and Chinese take such a one for the plain sign.
+    """
     shown = safe(text)
-    return f'"{shown}"' if shown.lstrip().startswith(_FORMULA) else shown
+    first = unicodedata.normalize("NFKC", shown.lstrip()[:1])
+    return f'"{shown}"' if first.startswith(_FORMULA) else shown
 
 
 def json_text(document: Any, *, indent: int | None = 2) -> str:

@@ -67,7 +67,7 @@ class GitSource:
             try:
                 wanted = self.reference if self.remote is None else fetch(root, self.remote, self.reference)
                 commit = commit_at(root, wanted)
-                write_tree(root, commit, Path(directory))
+                write_tree(root, commit, Path(directory), self.below)
                 made = commit_time(root, commit)
             except GitError as error:
                 raise WorkflowError(f"the manifests at {self.reference} cannot be read: {error}") from error

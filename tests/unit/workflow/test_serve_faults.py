@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.simulation import START, SimulatedTime, serve, simulated
+from reconciler.adapters.commit_files import said
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import LeaseRequest
 from reconciler.model import ClusterState
@@ -49,9 +50,71 @@ def test_git_is_away_and_comes_back(world: World, tmp_path: Path) -> None:
     world.manifests.rename(remote)
     away = world.round(source=source)
     assert "main cannot be read" in away.failure
+    assert away.failure.endswith(f"'{world.manifests}' does not appear to be a git repository"), "not git's advice"
     assert world.bindings() == LIVE
     remote.rename(world.manifests)
     assert world.round(source=source).revoked == 1
+
+
+def test_the_reference_does_not_choose_how_its_files_are_read(world: World, tmp_path: Path) -> None:
+    """Its attributes would run a filter of the operator's, leave files out, or make text a comment by an encoding."""
+    mark = tmp_path / "ran"
+    git(world.manifests, "init", "-q", "-b", "main")
+    git(world.manifests, "config", "filter.evil.smudge", f"touch {mark}; cat")
+    wide = "\N{FULLWIDTH NUMBER SIGN}"
+    (world.manifests / "note.yaml").write_text(f"a: x {wide} y\n", encoding="utf-8")
+    git(world.manifests, "add", ".")
+    attributes = "*.yaml filter=evil export-ignore ident eol=crlf working-tree-encoding=ASCII//TRANSLIT\n"
+    (world.manifests / ".gitattributes").write_text(attributes, encoding="utf-8")
+    git(world.manifests, "add", "--force", ".gitattributes")
+    git(world.manifests, "commit", "-q", "-m", "declare")
+    with git_source(str(world.manifests), "main", None).checkout() as checkout:
+        [text] = [source.text for source in read_sources(checkout.path) if source.path == "note.yaml"]
+    assert text == f"a: x {wide} y\n"
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("target", ["/etc/hostname", "../../outside.yaml"])
+def test_a_link_of_the_reference_leads_nowhere(world: World, target: str) -> None:
+    git(world.manifests, "init", "-q", "-b", "main")
+    (world.manifests / "link.yaml").symlink_to(target)
+    git(world.manifests, "add", ".")
+    git(world.manifests, "commit", "-q", "-m", "declare")
+    source = git_source(str(world.manifests), "main", None)
+    assert "this link leads out of the directory" in world.round(source=source).failure
+    assert world.bindings() == LIVE
+
+
+def test_a_directory_of_the_reference_that_is_a_link_is_refused(world: World, tmp_path: Path) -> None:
+    """The operator named a directory: a reference that makes a link of it would name another one."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", world.manifests.name)
+    git(tmp_path, "commit", "-q", "-m", "declare")
+    source = git_source(str(world.manifests), "main", None)
+    assert world.round(source=source).failure == ""
+    world.manifests.rename(tmp_path / "moved")
+    world.manifests.symlink_to("moved")
+    git(tmp_path, "add", "moved", world.manifests.name)
+    git(tmp_path, "commit", "-q", "-m", "moved")
+    assert f"{world.manifests.name} is a link in the commit" in world.round(source=source).failure
+
+
+@pytest.mark.parametrize(
+    ("stderr", "words"),
+    [
+        (
+            "fatal: '/x' does not appear to be a git repository\nfatal: Could not read\n\nPlease make sure\n",
+            "'/x' does",
+        ),
+        ("ssh: Could not resolve hostname h\nfatal: Could not read from remote repository.\n", "ssh: Could not"),
+        ("Warning: Permanently added 'h'\nhint: x\nerror: pathspec 'y'\n", "pathspec 'y'"),
+        ("fatal: unable to access 'https://u:secret@h/x/': refused\n", "unable to access 'https://h/x/'"),
+        ("warning: only this\n", "warning: only this"),
+        ("", "failed"),
+    ],
+)
+def test_gits_words_are_those_that_say_what_is_wrong(stderr: str, words: str) -> None:
+    assert said(stderr.encode()).startswith(words)
 
 
 def test_without_git_it_says_what_else_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
