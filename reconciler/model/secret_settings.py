@@ -16,6 +16,7 @@ SECRET_SETTINGS: Final = frozenset(
         "sasl.password",
         JAAS_CONFIG,
         "sasl.oauthbearer.client.secret",
+        "sasl.oauthbearer.client.credentials.client.secret",
         "sasl.oauthbearer.token",
         "ssl.key.password",
         "ssl.key.pem",
@@ -24,9 +25,10 @@ SECRET_SETTINGS: Final = frozenset(
         "ssl.truststore.password",
     }
 )
-#: Options of login modules that hold no secret. Any other may, so it has to be a reference.
-_OPEN_OPTIONS: Final = frozenset({"username", "clientId", "scope", "unsecuredLoginStringClaim_sub"})
-_EXTENSION: Final = "extension_"
+#: Options of login modules that hold a secret, of whatever make.
+_SECRET_OPTION: Final = re.compile(
+    r"password|passphrase|passwd|secret|credential|private.?key|(token|assertion)$", re.I
+)
 #: One reference; the group is what stands between the braces.
 REFERENCE: Final = re.compile(r"\$\{((?:env:[^{}:]+|file:[^{}]+:[^{}:]+|dir:[^{}]+:[^{}:]+))\}")
 
@@ -56,6 +58,6 @@ def clear_secret(setting: str, text: str) -> str | None:
     except ValueError:
         return "it is not of the form <login module> required <option>=<value>;"
     for option, value in options.items():
-        if option not in _OPEN_OPTIONS and not option.startswith(_EXTENSION) and not is_reference(value):
+        if _SECRET_OPTION.search(option) and not is_reference(value):
             return f"its option {option} is not a reference"
     return None

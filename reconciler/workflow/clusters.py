@@ -21,6 +21,7 @@ from reconciler.model import AclBinding, ClusterState, FactSource, moment_text
 from reconciler.ports import NO_AUTHORIZER, ClusterError, InspectableCluster, ReadRequest
 from reconciler.workflow.connections import (
     address_of,
+    is_properties,
     manifests_below,
     read_connections,
     refuse_proposed_secrets,
@@ -207,10 +208,9 @@ def open_declared(
     read; with ``lists``, where all of them are read first in any case, it lists them meanwhile.
     """
     name, snapshot = split_cluster(cluster)
-    known = connection.connections
     if snapshot is None:
         refuse_proposed_secrets(path, connection)
-    if name is not None and snapshot is None and known is not None and name in read_connections(known):
+    if name is not None and snapshot is None and _reaches(connection, name):
         with live(name, None, connection, tell, lists=lists) as target:
             manifests = held(manifests_below(path, connection), path, guardrails)
             yield manifests, target.declared_as(declared(manifests, cluster)[0])
@@ -247,12 +247,18 @@ def open_any(
         yield None, Target(file.stem, SnapshotCluster(file), None, tell=tell)
         return
     # The operator's file knows the cluster, so manifests in the working directory are not asked who it is.
-    if path is None and connection.connections is not None and cluster in read_connections(connection.connections):
+    if path is None and cluster is not None and _reaches(connection, cluster):
         with live(cluster, None, connection, tell) as target:
             yield None, target
         return
     with open_declared(path or connection.default_path, cluster, connection, tell, guardrails) as found:
         yield found
+
+
+def _reaches(connection: ConnectionOptions, cluster: str) -> bool:
+    """Whether the connections file says how to reach a cluster of that name; Java properties do for any."""
+    file = connection.connections
+    return file is not None and (is_properties(file) or cluster in read_connections(file))
 
 
 @contextmanager
@@ -275,6 +281,8 @@ def live(
 
     address = address_of(name, declaration, connection)
     settings = settings_of(name, address, connection)
+    if address.ignored:
+        tell(ClientNote(f"{address.origin}: of no effect here: {', '.join(address.ignored)}"))
     try:
         cluster = connect(settings)
     except ClusterError as error:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from reconciler.adapters.manifest_files import read_manifest_files
 from reconciler.dataclass import dataclass
@@ -27,19 +27,28 @@ if TYPE_CHECKING:
     from reconciler.adapters.kafka.settings import ClientSettings
 
 
+_SERVERS: Final = "bootstrap.servers"
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterAddress:
-    """How a cluster is reached, as written in ``origin``; ``barrier_client`` is what differs for the probe."""
+    """How a cluster is reached, as written in ``origin``; ``barrier_client`` is what differs for the probe.
+
+    ``ignored`` are settings of other clients in a file of Java properties, which people take from one.
+    """
 
     servers: tuple[str, ...]
     client: Mapping[str, str]
     barrier_client: Mapping[str, str]
     origin: str
+    ignored: tuple[str, ...] = ()
 
 
 def address_of(name: str, declaration: ClusterDeclaration | None, options: ConnectionOptions) -> ClusterAddress:
     """What says how to reach the cluster; raises a :class:`WorkflowError` where nothing may, or does."""
     if options.connections is not None:
+        if is_properties(options.connections):
+            return _of_properties(options.connections)
         known = read_connections(options.connections)
         found = known.get(name)
         if found is not None and found.bootstrap_servers:
@@ -63,12 +72,36 @@ def address_of(name: str, declaration: ClusterDeclaration | None, options: Conne
     return ClusterAddress(declaration.bootstrap_servers, declaration.client, barrier_client, declaration.origin.file)
 
 
+def is_properties(file: str) -> bool:
+    """Whether a connections file is one of Java properties, as Kafka's own tools take with ``--command-config``."""
+    return file.endswith(".properties")
+
+
+def _of_properties(file: str) -> ClusterAddress:
+    """The connection that Java's clients would make, whatever the cluster is called. It states no facts."""
+    from reconciler.adapters.kafka.allowed_settings import is_of_another_client  # noqa: PLC0415 - as in settings_of
+    from reconciler.adapters.properties_file import read_properties  # noqa: PLC0415
+
+    try:
+        settings = read_properties(Path(file))
+    except ValueError as error:
+        raise WorkflowError(f"{file}: {error}") from error
+    ignored = tuple(sorted(filter(is_of_another_client, settings)))
+    client = {key: value for key, value in settings.items() if key not in (*ignored, _SERVERS)}
+    servers = tuple(filter(None, (part.strip() for part in settings.get(_SERVERS, "").split(","))))
+    if not servers:
+        raise WorkflowError(f"{file} has no {_SERVERS}", f"add {_SERVERS}=HOST:PORT")
+    return ClusterAddress(servers, client, {}, file, ignored)
+
+
 def _reachable(known: Mapping[str, Connection]) -> str:
     return ", ".join(name for name, found in known.items() if found.bootstrap_servers) or "none"
 
 
 def read_connections(file: str) -> dict[str, Connection]:
-    """The connections of a connections file, by cluster name."""
+    """The connections of a connections file, by cluster name; a file of Java properties names none."""
+    if is_properties(file):
+        return {}
     with sound():
         return dict(connections(list(read_manifest_files(Path(file)))))
 
@@ -131,6 +164,11 @@ def refuse_proposed_secrets(path: str, options: ConnectionOptions) -> None:
     """Refuse a connections file inside ``path`` that refers to secrets: whoever proposes a change can write it."""
     if options.connections is None or options.trust_manifests or not _is_below(Path(options.connections), Path(path)):
         return
+    if is_properties(options.connections):
+        raise WorkflowError(
+            f"{options.connections} lies inside the manifests, so their editors could redirect the login in it",
+            "move it out of that directory",
+        )
     for name, found in read_connections(options.connections).items():
         if any(map(has_reference, [*found.client.values(), *found.barrier_client.values()])):
             raise WorkflowError(

@@ -46,7 +46,7 @@ class DefeatedGain:
 
 @dataclass(frozen=True, slots=True)
 class ClientNote:
-    """How the cluster is read instead where one of the two Kafka clients cannot do it; said once."""
+    """What the Kafka clients leave out: settings of other clients, or how a cluster is read instead; said once."""
 
     text: str
 

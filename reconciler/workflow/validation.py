@@ -1,6 +1,7 @@
 """Manifests validated, for every cluster that they declare; nothing is asked of any cluster."""
 
 import datetime
+from collections.abc import Iterator
 from dataclasses import replace
 
 from reconciler.dataclass import dataclass
@@ -14,6 +15,7 @@ from reconciler.manifest import (
     expired_rules,
     in_order,
 )
+from reconciler.manifest.reader.codes import Code
 from reconciler.model import DesiredState
 from reconciler.plan.guardrail_review import guardrail_review
 from reconciler.report.checks import Checks
@@ -65,12 +67,27 @@ def validate(
     clusters: list[ValidatedCluster] = []
     problems: list[Problem] = []
     for declaration in manifests.clusters.values():
+        problems.extend(_of_client(declaration))
         try:
             clusters.append(_validated(manifests, declaration, day, changes))
         except InvalidManifestsError as error:
             problems.extend(error.problems)
     warnings = (*manifests.warnings, *(item for one in clusters for item in one.warnings))
     return ManifestValidation(tuple(clusters), in_order(warnings), in_order(problems), declares_access_tests(manifests))
+
+
+def _of_client(declaration: ClusterDeclaration) -> Iterator[Problem]:
+    """What a command that connects would refuse about the settings, whatever their secrets are."""
+    if not declaration.client:
+        return
+    from reconciler.adapters.kafka.settings import setting_problems  # noqa: PLC0415 - needed where there are settings
+
+    for found in setting_problems(",".join(declaration.bootstrap_servers), declaration.client):
+        if found.key == "bootstrapServers":
+            continue  # the reader judges addresses
+        place = declaration.client_origins.get(found.key, declaration.origin)
+        advice = found.advice or "docs/client-settings.md lists the supported settings"
+        yield Problem(Code.CLIENT_SETTING, place, f"{found.key}: {found.message}", advice=advice)
 
 
 def _validated(

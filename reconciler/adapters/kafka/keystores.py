@@ -1,13 +1,12 @@
-"""Java's key stores and trust stores as librdkafka's certificate settings, or the command that converts them."""
+"""Java's key stores and trust stores as librdkafka's certificate settings."""
 
-import shlex
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from reconciler.adapters.kafka.java_stores import JKS_MAGIC, StoreError, read_java_store
 from reconciler.adapters.kafka.setting_problem import SettingProblem
 
-_JKS_MAGIC: Final = b"\xfe\xed\xfe\xed"
 _JKS_SUFFIXES: Final = frozenset({".jks", ".keystore", ".truststore", ".ks"})
 _PKCS12_SUFFIXES: Final = frozenset({".p12", ".pfx", ".pkcs12"})
 _CERTIFICATES: Final = (
@@ -24,13 +23,18 @@ _ONE_OF: Final = (
     _CERTIFICATES,
     _KEYS,
 )
+_LARGEST: Final = 16 * 1024 * 1024
 
 
-def translate_keystores(settings: Mapping[str, str]) -> tuple[dict[str, str], list[SettingProblem]]:
-    """``ssl.keystore.*`` and ``ssl.truststore.*`` in librdkafka's names, and what cannot be translated."""
+def translate_keystores(settings: Mapping[str, str], *, read: bool) -> tuple[dict[str, str], list[SettingProblem]]:
+    """``ssl.keystore.*`` and ``ssl.truststore.*`` in librdkafka's names, and what cannot be translated.
+
+    JKS and PKCS12 are read here, because the two client libraries read PEM alike, and Java's stores differently or not
+    at all. Without ``read`` no file is opened: their settings are judged, not their content.
+    """
     translated: dict[str, str] = {}
     problems = list(_told_twice(settings))
-    for item in (*_key_store(settings), *_trust_store(settings), *_passwords(settings)):
+    for item in (*_key_store(settings, read=read), *_trust_store(settings, read=read), *_passwords(settings)):
         if isinstance(item, SettingProblem):
             problems.append(item)
         else:
@@ -63,7 +67,7 @@ def _passwords(settings: Mapping[str, str]) -> Iterator[SettingProblem]:
             yield SettingProblem(key, f"it has no effect: there is no {what} store, or its type is PEM", advice)
 
 
-def _key_store(settings: Mapping[str, str]) -> Iterator[tuple[str, str] | SettingProblem]:
+def _key_store(settings: Mapping[str, str], *, read: bool) -> Iterator[tuple[str, str] | SettingProblem]:
     if "ssl.keystore.key" in settings:
         yield "ssl.key.pem", settings["ssl.keystore.key"]
     if "ssl.keystore.certificate.chain" in settings:
@@ -71,64 +75,71 @@ def _key_store(settings: Mapping[str, str]) -> Iterator[tuple[str, str] | Settin
     location = settings.get("ssl.keystore.location")
     if location is None:
         return
-    match _store_type(settings.get("ssl.keystore.type"), location):
-        case "PEM":
-            yield "ssl.certificate.location", location
-            yield "ssl.key.location", location
-        case "PKCS12":
-            yield "ssl.keystore.location", location
-            if "ssl.keystore.password" in settings:
-                yield "ssl.keystore.password", settings["ssl.keystore.password"]
-        case kind:
-            yield SettingProblem(
-                "ssl.keystore.location", _unreadable("key", kind), f"Convert it: {_to_pkcs12(location)}"
-            )
+    if _store_type(settings.get("ssl.keystore.type"), location) == "PEM":
+        yield "ssl.certificate.location", location
+        yield "ssl.key.location", location
+        return
+    store = _opened("key", settings, read=read)
+    if isinstance(store, SettingProblem):
+        yield store
+    elif store is not None and not store[1]:
+        yield SettingProblem("ssl.keystore.location", "it holds no private key", "Is it the trust store?")
+    elif store is not None:
+        yield "ssl.certificate.pem", store[0]
+        yield "ssl.key.pem", store[1]
 
 
-def _trust_store(settings: Mapping[str, str]) -> Iterator[tuple[str, str] | SettingProblem]:
+def _trust_store(settings: Mapping[str, str], *, read: bool) -> Iterator[tuple[str, str] | SettingProblem]:
     if "ssl.truststore.certificates" in settings:
         yield "ssl.ca.pem", settings["ssl.truststore.certificates"]
     location = settings.get("ssl.truststore.location")
     if location is None:
         return
-    kind = _store_type(settings.get("ssl.truststore.type"), location)
-    if kind == "PEM":
+    if _store_type(settings.get("ssl.truststore.type"), location) == "PEM":
         yield "ssl.ca.location", location
-    else:
-        advice = f"Convert it: {_to_pem(location)}; then set ssl.truststore.type to PEM and name the new file."
-        yield SettingProblem("ssl.truststore.location", _unreadable("trust", kind), advice)
+        return
+    store = _opened("trust", settings, read=read)
+    if isinstance(store, SettingProblem):
+        yield store
+    elif store is not None and not store[0]:
+        yield SettingProblem("ssl.truststore.location", "it holds no trusted certificate", "Is it the key store?")
+    elif store is not None:
+        yield "ssl.ca.pem", store[0]
+
+
+def _opened(what: str, settings: Mapping[str, str], *, read: bool) -> tuple[str, str] | SettingProblem | None:
+    """Certificates and key of a store: the chain of a key store, what a trust store trusts."""
+    key = f"ssl.{what}store.location"
+    location = settings[key]
+    kind = _store_type(settings.get(f"ssl.{what}store.type"), location)
+    if kind not in ("JKS", "PKCS12"):
+        return SettingProblem(key, f"a {what} store of type {kind} cannot be read", "Use JKS, PKCS12 or PEM.")
+    if not read:
+        return None
+    password = settings.get(f"ssl.{what}store.password")
+    try:
+        with Path(location).open("rb") as opened:
+            store = read_java_store(opened.read(_LARGEST), password, settings.get("ssl.key.password"))
+    except OSError as error:
+        return SettingProblem(key, f"{location} cannot be read: {error.strerror}")
+    except StoreError as error:
+        return SettingProblem(key, f"{location} cannot be read: {error}")
+    return (store.chain, store.key) if what == "key" else (store.certificates, "")
 
 
 def _store_type(declared: str | None, location: str) -> str:
-    """The declared type, or what the file is: Java, too, reads PKCS12 where JKS is declared by default."""
-    if declared is not None:
-        return declared.upper()
+    """What the file is, else the declared type: Java, too, reads PKCS12 where JKS is declared, and the other way."""
+    named = declared.upper() if declared is not None else None
     try:
         with Path(location).open("rb") as opened:
             start = opened.read(4)
     except OSError:
         start = b""
     suffix = Path(location).suffix.lower()
-    if start == _JKS_MAGIC or (not start and suffix in _JKS_SUFFIXES):
+    if named not in (None, "JKS", "PKCS12"):
+        return str(named)
+    if start == JKS_MAGIC or (not start and named is None and suffix in _JKS_SUFFIXES):
         return "JKS"
-    if start[:1] == b"\x30" or (not start and suffix in _PKCS12_SUFFIXES):
+    if start[:1] == b"\x30" or (not start and named is None and suffix in _PKCS12_SUFFIXES):
         return "PKCS12"
-    return "PEM"
-
-
-def _unreadable(what: str, kind: str) -> str:
-    return f"the Kafka client cannot read a {what} store of type {kind}"
-
-
-def _to_pkcs12(location: str) -> str:
-    target = str(Path(location).with_suffix(".p12"))
-    return (
-        f"keytool -importkeystore -srckeystore {shlex.quote(location)} -destkeystore {shlex.quote(target)} "
-        "-deststoretype PKCS12; then set ssl.keystore.type to PKCS12 and name the new file"
-    )
-
-
-def _to_pem(location: str) -> str:
-    return (
-        f"keytool -list -rfc -keystore {shlex.quote(location)} > {shlex.quote(str(Path(location).with_suffix('.pem')))}"
-    )
+    return named or "PEM"

@@ -17,8 +17,10 @@ _HANDLERS: Final = frozenset(
         "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
         "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
         "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+        "io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler",
     }
 )
+_GOOGLE: Final = "Pass an access token of Google's as sasl.oauthbearer.token instead: gcloud auth print-access-token."
 _LOGIN_KEYS: Final = ("sasl.username", "sasl.password")
 _PRINCIPAL: Final = re.compile(r"principal=(\S+)")
 
@@ -120,7 +122,11 @@ def _mechanism_problems(values: Mapping[str, str], mechanism: str | None) -> Ite
 def _handler_problems(values: Mapping[str, str]) -> Iterator[SettingProblem]:
     for key in ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class"):
         if key in values and values[key] not in _HANDLERS:
-            yield SettingProblem(key, "this callback handler is Java code and has no counterpart here", "Remove it.")
+            advice = (
+                "Pass a token as sasl.oauthbearer.token instead." if "oauth" in values[key].lower() else "Remove it."
+            )
+            advice = _GOOGLE if "google" in values[key] else advice
+            yield SettingProblem(key, "this callback handler is Java code and has no counterpart here", advice)
 
 
 def _endpoint_problems(url: str | None) -> Iterator[SettingProblem]:

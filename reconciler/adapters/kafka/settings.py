@@ -5,20 +5,20 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import Final
 
-from reconciler.adapters.kafka.allowed_settings import refusal
+from reconciler.adapters.kafka.allowed_settings import SAME_SETTING, refusal
 from reconciler.adapters.kafka.bearer import Bearer
 from reconciler.adapters.kafka.first_contact import FirstContact
-from reconciler.adapters.kafka.jaas import settings_from_jaas
+from reconciler.adapters.kafka.jaas import JaasError, settings_from_jaas
 from reconciler.adapters.kafka.redaction import redact
 from reconciler.adapters.kafka.sasl import cleartext_problems, is_loopback
-from reconciler.adapters.kafka.secret_source import SecretError, SecretSource
+from reconciler.adapters.kafka.secret_source import AnySecret, SecretError, SecretSource
 from reconciler.adapters.kafka.setting_problem import SettingProblem, SettingsError
 from reconciler.adapters.kafka.translation import translate
 from reconciler.dataclass import dataclass
 from reconciler.model.secret_settings import JAAS_CONFIG, SECRET_SETTINGS, has_reference
 from reconciler.ports import ClusterError
 
-__all__ = ["ClientSettings", "SecretSource", "SettingProblem", "SettingsError", "client_settings"]
+__all__ = ["ClientSettings", "SecretSource", "SettingProblem", "SettingsError", "client_settings", "setting_problems"]
 
 _NOT_SECRET: Final = (
     "this setting is not a secret, so it cannot contain a reference",
@@ -72,12 +72,18 @@ class ClientSettings:
 
 
 def client_settings(
-    bootstrap_servers: str, client: Mapping[str, str], secrets: SecretSource, *, cleartext_login: bool = False
+    bootstrap_servers: str,
+    client: Mapping[str, str],
+    secrets: SecretSource,
+    *,
+    cleartext_login: bool = False,
+    read_stores: bool = True,
 ) -> ClientSettings:
     """The connection of a ``Cluster`` document, ready for the client.
 
     ``bootstrap_servers`` is a comma-separated list of ``host:port``. References are resolved here, only in secret
     settings and only as ``secrets`` permits. With ``cleartext_login`` it may log in without TLS to other machines.
+    Without ``read_stores`` Java's key stores and trust stores are not opened, as for :func:`setting_problems`.
     Raises :class:`SettingsError` with every problem.
     """
     problems = [problem for key in sorted(client) if (problem := refusal(key)) is not None]
@@ -89,20 +95,32 @@ def client_settings(
         if refusal(key) is None:
             reading.take(key, client[key])
     problems += reading.problems
-    translated = translate(bootstrap_servers, reading.values)
+    translated = translate(bootstrap_servers, reading.values, read_stores=read_stores)
     if not cleartext_login:
         problems += cleartext_problems(bootstrap_servers, reading.values)
     reported = {problem.key for problem in problems}
-    problems += [problem for problem in translated.problems if problem.key not in reported]
+    # What a login module says that is not understood is not missing.
+    about = "sasl." if JAAS_CONFIG in reported else JAAS_CONFIG
+    problems += [one for one in translated.problems if one.key not in reported and not one.key.startswith(about)]
     if problems:
         raise SettingsError(tuple(sorted(problems)))
     return ClientSettings(
         translated.config,
-        frozenset(reading.hidden),
+        # Of a Java key store, too.
+        frozenset(reading.hidden | {translated.config.get("ssl.key.pem", "")} - {""}),
         translated.bearer,
         translated.request_timeout,
         loopback_only=not cleartext_login and translated.config["security.protocol"] == "SASL_PLAINTEXT",
     )
+
+
+def setting_problems(bootstrap_servers: str, client: Mapping[str, str]) -> tuple[SettingProblem, ...]:
+    """What :func:`client_settings` would refuse whatever the secrets are, without reading a secret or a store."""
+    try:
+        client_settings(bootstrap_servers, client, AnySecret(), cleartext_login=True, read_stores=False)
+    except SettingsError as error:
+        return error.problems
+    return ()
 
 
 @dataclass(slots=True)
@@ -120,17 +138,20 @@ class _SettingsReader:
             if key == JAAS_CONFIG:
                 self._take_jaas(text)
             else:
-                self.values[key] = self._value(key, text)
+                self._set(SAME_SETTING.get(key, key), self._value(SAME_SETTING.get(key, key), text), f"as {key}")
         except SecretError as error:
             self.problems.append(SettingProblem(key, error.message, error.advice))
         except ValueError as error:
-            self.problems.append(SettingProblem(key, str(error)))
+            self.problems.append(SettingProblem(key, str(error), error.advice if isinstance(error, JaasError) else ""))
 
     def _take_jaas(self, text: str) -> None:
         for key, value in settings_from_jaas(text, self._value).items():
-            if key in self.values:
-                self.problems.append(SettingProblem(key, "it is set here and in sasl.jaas.config", "Keep one of them."))
-            self.values[key] = value
+            self._set(key, value, "in sasl.jaas.config")
+
+    def _set(self, key: str, value: str, where: str) -> None:
+        if key in self.values:
+            self.problems.append(SettingProblem(key, f"it is set here and {where}", "Keep one of them."))
+        self.values[key] = value
 
     def _value(self, key: str, text: str) -> str:
         if key not in SECRET_SETTINGS:

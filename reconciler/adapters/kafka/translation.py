@@ -35,8 +35,11 @@ class Translation:
     problems: list[SettingProblem] = field(default_factory=list)
 
 
-def translate(bootstrap_servers: str, values: Mapping[str, str]) -> Translation:
-    """``values`` (allowed keys, references resolved) in librdkafka's spelling, with our defaults."""
+def translate(bootstrap_servers: str, values: Mapping[str, str], *, read_stores: bool = True) -> Translation:
+    """``values`` (allowed keys, references resolved) in librdkafka's spelling, with our defaults.
+
+    Without ``read_stores`` Java's key stores and trust stores are not opened, and their certificates are left out.
+    """
     outcome = Translation({**_DEFAULTS, **{key: value for key, value in values.items() if key in LIBRDKAFKA_NAMES}})
     outcome.config["bootstrap.servers"] = _addresses(bootstrap_servers, outcome.problems)
     outcome.config["security.protocol"] = _protocol(values, outcome.problems)
@@ -44,7 +47,7 @@ def translate(bootstrap_servers: str, values: Mapping[str, str]) -> Translation:
     outcome.config["socket.timeout.ms"] = str(milliseconds)
     outcome.request_timeout = milliseconds / 1000
     sasl = translate_sasl(bootstrap_servers, values)
-    stores, problems = translate_keystores(values)
+    stores, problems = translate_keystores(values, read=read_stores)
     outcome.config |= {**sasl.config, **stores, **_host_check(values, outcome.problems)}
     outcome.bearer = sasl.bearer
     outcome.problems += [*sasl.problems, *problems, *unused_problems(values)]

@@ -86,6 +86,7 @@ class Code(StrEnum):
 
     ITEM_FORM = "KR100"
     CONFLICTING_ITEM = "KR101"
+    CLIENT_SETTING = "KR102"
 
 
 #: What each code is about, in a few words.
@@ -161,5 +162,6 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.EXPRESSION: "an expression of a policy cannot be compiled",
         Code.ITEM_FORM: "a declared resource is incomplete or contradicts itself",
         Code.CONFLICTING_ITEM: "one resource is declared in two places",
+        Code.CLIENT_SETTING: "a client setting that no connection can use",
     }
 )

@@ -15,6 +15,7 @@ from reconciler.adapters.kafka.handshake import AuthorizerPresence
 from reconciler.adapters.kafka.listing import AclReader
 from reconciler.adapters.kafka.settings import ClientSettings, SecretSource, client_settings
 from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
+from reconciler.adapters.sandbox.java import find_java
 from reconciler.ports import ClusterError, ReadRequest
 from tests.integration.kafka.conftest import Connect, frozen, settings_of
 
@@ -73,10 +74,43 @@ def test_a_fixed_token_logs_in(secure: Sandbox, reader: AclReader) -> None:
     assert reads(client_settings(secure.bootstrap, client, SecretSource()), reader)
 
 
-def test_a_pkcs12_key_store_logs_in_by_the_client(secure: Sandbox) -> None:
-    settings = settings_of(secure.certificate_settings())
-    assert reads(settings)
-    assert reads(settings, AclReader.CLIENT)
+@pytest.mark.parametrize("reader", list(AclReader))
+def test_a_pkcs12_key_store_logs_in(secure: Sandbox, reader: AclReader) -> None:
+    assert reads(settings_of(secure.certificate_settings()), reader)
+
+
+@pytest.fixture(scope="module")
+def jks(secure: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The client's key and, behind a stranger's, the brokers' CA in stores of Java's old form."""
+    directory, password = tmp_path_factory.mktemp("jks"), secure.store_password
+    keytool = find_java().executable.with_name("keytool")
+    store = secure.certificate_settings()["ssl.keystore.location"]
+    into = ["-deststoretype", "JKS", "-deststorepass", password, "-destkeystore"]
+    for name, words in {
+        "key": ["-importkeystore", "-srckeystore", store, "-srcstorepass", password, *into],
+        "trust": ["-genkeypair", "-alias", "other", "-dname", "CN=a", "-keyalg", "EC", "-storepass", password],
+    }.items():
+        target = [str(directory / f"{name}.jks")]
+        more = target if name == "key" else ["-storetype", "JKS", "-keystore", str(directory / "other.jks")]
+        subprocess.run([keytool, *words, *more], check=True, capture_output=True, timeout=120)
+    other = directory / "other.pem"
+    words = ["-exportcert", "-rfc", "-alias", "other", "-storepass", password, "-keystore", directory / "other.jks"]
+    other.write_bytes(subprocess.run([keytool, *words], check=True, capture_output=True, timeout=120).stdout)
+    ca = secure.certificate_settings()["ssl.ca.location"]
+    for alias, certificate in (("a-other", str(other)), ("ca", ca)):
+        words = ["-importcert", "-noprompt", "-alias", alias, "-file", certificate, "-storetype", "JKS"]
+        words += ["-storepass", password, "-keystore", directory / "trust.jks"]
+        subprocess.run([keytool, *words], check=True, capture_output=True, timeout=120)
+    return directory
+
+
+@pytest.mark.parametrize("reader", list(AclReader))
+def test_java_s_old_stores_log_in(secure: Sandbox, jks: Path, reader: AclReader) -> None:
+    password = secure.store_password
+    client = {"security.protocol": "SSL"}
+    for what in ("key", "trust"):
+        client |= {f"ssl.{what}store.location": str(jks / f"{what}.jks"), f"ssl.{what}store.password": password}
+    assert reads(client_settings(secure.certificate_settings()["bootstrap.servers"], client, SecretSource()), reader)
 
 
 @pytest.mark.parametrize("reader", list(AclReader))

@@ -29,6 +29,8 @@ OF_SIZE = {"KR014", "KR051"}
 OF_DESIRED = {"KR052"}
 #: Between a manifest and the operator's file (``test_operator.py``).
 OF_OPERATORS = {"KR086"}
+#: Told by ``tests/unit/workflow/test_client_connections.py``: what a connection can use is for the client to say.
+OF_CLIENTS = {"KR102"}
 
 
 def problems_of(case: Case) -> tuple[Problem, ...]:
@@ -51,7 +53,9 @@ def test_problems_read_as_written(case: Case) -> None:
 
 def test_every_code_has_a_case() -> None:
     told = {problem.code for case in CASES for problem in problems_of(case)}
-    assert {str(code) for code in CODES} - told == OF_FILES | OF_EXPRESSIONS | OF_SIZE | OF_DESIRED | OF_OPERATORS
+    assert {
+        str(code) for code in CODES
+    } - told == OF_FILES | OF_EXPRESSIONS | OF_SIZE | OF_DESIRED | OF_OPERATORS | OF_CLIENTS
 
 
 def test_every_code_is_documented_with_its_title() -> None:

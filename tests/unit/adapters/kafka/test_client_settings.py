@@ -115,28 +115,56 @@ def test_java_s_pem_stores() -> None:
     }
 
 
-def test_a_pkcs12_key_store_is_passed_on(tmp_path: Path) -> None:
-    store = tmp_path / "mine"
-    store.write_bytes(b"\x30\x82\x01")
-    made = settings({"security.protocol": "SSL", "ssl.keystore.location": str(store), "ssl.keystore.password": "kp"})
-    assert (made.config["ssl.keystore.location"], made.config["ssl.keystore.password"]) == (str(store), "kp")
+def test_a_store_that_is_not_there_or_of_another_type_is_a_problem(tmp_path: Path) -> None:
+    found = problems({"security.protocol": "SSL", "ssl.truststore.location": str(tmp_path / "trust.jks")})
+    assert "No such file" in found["ssl.truststore.location"]
+    found = problems({"security.protocol": "SSL", "ssl.keystore.location": "x", "ssl.keystore.type": "BCFKS"})
+    assert "Use JKS, PKCS12 or PEM" in found["ssl.keystore.location"]
 
 
-@pytest.mark.parametrize("declared", [{"ssl.keystore.type": "JKS"}, {}])
-def test_a_jks_key_store_gets_the_command_that_converts_it(declared: dict[str, str], tmp_path: Path) -> None:
-    store = tmp_path / "my store.jks"
-    store.write_bytes(b"\xfe\xed\xfe\xed\x00\x00")
-    found = problems({"security.protocol": "SSL", "ssl.keystore.location": str(store), **declared})
-    assert (
-        f"keytool -importkeystore -srckeystore '{store}' -destkeystore '{tmp_path}/my store.p12' -deststoretype PKCS12"
-        in found["ssl.keystore.location"]
+@pytest.mark.parametrize(
+    ("jaas", "message"),
+    [
+        ('x.Krb5LoginModule required useTicketCache=true serviceName="kafka";', "Kerberos (GSSAPI) is not supported"),
+        ('x.OAuthBearerLoginModule required username="u" metadataServerUrls="http://mds:8090";', "metadata service"),
+        ('x.OAuthBearerLoginModule required oauth.audience="a" oauth.client.id="c";', "oauth.audience"),
+        ('x.IAMLoginModule required awsProfileName="p";', "set AWS_PROFILE"),
+    ],
+)
+def test_a_login_that_is_not_supported_is_one_problem(jaas: str, message: str) -> None:
+    found = problems({"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER", JAAS: jaas})
+    assert [*found] == [JAAS]
+    assert message in found[JAAS]
+
+
+def test_names_of_strimzi_and_of_kafka_4_1_are_those_of_oidc() -> None:
+    url = "https://idp.example.com/token"
+    strimzi = (
+        'x.OAuthBearerLoginModule required oauth.client.id="me" oauth.client.secret="s" oauth.scope="all" '
+        f'oauth.token.endpoint.uri="{url}";'
     )
+    handler = "io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler"
+    base = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
+    one = settings({**base, JAAS: strimzi, "sasl.login.callback.handler.class": handler})
+    other = settings(
+        {
+            **base,
+            "sasl.oauthbearer.client.credentials.client.id": "me",
+            "sasl.oauthbearer.client.credentials.client.secret": "s",
+            "sasl.oauthbearer.scope": "all",
+            "sasl.oauthbearer.token.endpoint.url": url,
+        }
+    )
+    assert dict(one.config) == dict(other.config)
+    assert one.config["sasl.oauthbearer.client.id"] == "me"
+    assert one.secrets == other.secrets == {"s"}
 
 
-@pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
-def test_a_trust_store_that_is_not_pem_gets_the_command_that_converts_it(kind: str) -> None:
-    found = problems({"ssl.truststore.location": "/etc/trust.jks", "ssl.truststore.type": kind})
-    assert "keytool -list -rfc -keystore /etc/trust.jks > /etc/trust.pem" in found["ssl.truststore.location"]
+@pytest.mark.parametrize(
+    "key", ["session.timeout.ms", "acks", "schema.registry.url", "basic.auth.user.info", "key.deserializer", "group.id"]
+)
+def test_a_setting_of_another_client_is_named_as_such(key: str) -> None:
+    assert "has this setting: no effect here | Remove it." in problems({key: "x"})[key]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +183,7 @@ def test_a_trust_store_that_is_not_pem_gets_the_command_that_converts_it(kind: s
         ("sasl.kerberos.service.name", "Kerberos"),
         ("ssl.protocol", "negotiated"),
         ("sasl.mechansim", "Did you mean 'sasl.mechanism'?"),
-        ("group.id", "docs/client-settings.md"),
+        ("odd.setting", "docs/client-settings.md"),
     ],
 )
 def test_what_is_not_on_the_list_is_refused(key: str, part: str) -> None:
