@@ -36,7 +36,7 @@ class UnreadableCommitError(Exception):
     """The commit cannot be read; ``str()`` says why."""
 
 
-class _Entry(NamedTuple):
+class _CommitFile(NamedTuple):
     mode: str
     name: str
     path: PurePosixPath
@@ -51,7 +51,7 @@ def write_commit(
     A link stays a link, which whoever reads manifests follows inside the directory only. Whether the commit has the
     prefix; raises :class:`UnreadableCommitError`, and ``OSError`` where nothing can be written.
     """
-    reader = _Reader(str(repository), environment)
+    reader = _CommitReader(str(repository), environment)
     wanted = PurePosixPath(prefix)
     above = [str(parent / PROJECT_NAME) for parent in wanted.parents] if wanted.parts else []
     found = [entry for entry in reader.listed(commit, [prefix or "."]) if entry.mode != _DIRECTORY]
@@ -68,7 +68,7 @@ def write_commit(
     return bool(found)
 
 
-def _write(entry: _Entry, data: bytes, destination: Path) -> None:
+def _write(entry: _CommitFile, data: bytes, destination: Path) -> None:
     file = destination / entry.path
     if any(parent.is_symlink() for parent in file.parents if parent.is_relative_to(destination)):
         raise UnreadableCommitError(f"the commit has {entry.path} below a link")
@@ -79,11 +79,11 @@ def _write(entry: _Entry, data: bytes, destination: Path) -> None:
         file.write_bytes(data)
 
 
-class _Reader(NamedTuple):
+class _CommitReader(NamedTuple):
     repository: str
     environment: Mapping[str, str]
 
-    def listed(self, commit: str, paths: list[str]) -> list[_Entry]:
+    def listed(self, commit: str, paths: list[str]) -> list[_CommitFile]:
         """What is at or below the paths."""
         listed = self._git(commit, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths)
         entries = []
@@ -91,10 +91,10 @@ class _Reader(NamedTuple):
             head, _, path = line.partition("\t")
             if head:
                 mode, _, name = head.split(" ")
-                entries.append(_Entry(mode, name, _inside(PurePosixPath(path), mode)))
+                entries.append(_CommitFile(mode, name, _inside(PurePosixPath(path), mode)))
         return entries
 
-    def contents(self, commit: str, entries: list[_Entry]) -> Iterator[bytes]:
+    def contents(self, commit: str, entries: list[_CommitFile]) -> Iterator[bytes]:
         """The objects' bytes, in order."""
         names = "".join(f"{entry.name}\n" for entry in entries).encode()
         answer = self._git(commit, "cat-file", "--batch", stdin=names)
@@ -148,7 +148,7 @@ def main(checkout: str, commit: str, prefix: str, destination: str) -> int:
     if not _COMMIT.fullmatch(commit) or not commit.strip("0"):
         raise UnreadableCommitError(f"BASE has to be the whole id of a commit, not {commit!r}")
     try:
-        _Reader(checkout, os.environ).listed(commit, [PROJECT_NAME])
+        _CommitReader(checkout, os.environ).listed(commit, [PROJECT_NAME])
     except UnreadableCommitError as error:
         raise UnreadableCommitError(
             f"the base commit {commit} is not in this checkout: fetch it too (GitHub: fetch-depth: 0 in "
