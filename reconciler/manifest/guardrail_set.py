@@ -6,11 +6,13 @@ of the clusters that both declare, the tighter terms count. So a proposal can ad
 
 import datetime
 import hashlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from reconciler.codec import compact
+from reconciler.codec.kinds import PRUNE_FIELDS
+from reconciler.dataclass import dataclass
 from reconciler.manifest.desired import FindingsByFile, declared_for, desired_state
 from reconciler.manifest.kinds import KINDS_BY_NAME
 from reconciler.manifest.kinds.access_tests import AccessTestsDeclaration
@@ -119,6 +121,117 @@ def rule_key(value: Any) -> Hashable:
     return value  # type: ignore[no-any-return]
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A term of a ``Cluster`` document that guardrails hold.
+
+    ``holds`` are the fields of a declaration; ``joined`` gives what counts of the proposal's and the guardrails'.
+    ``fact`` is what :class:`FactSources` calls it, where an operator may state it; without ``claim``, what counts where
+    the two differ is nobody's word. ``notice`` is what a reviewer is told then.
+    """
+
+    holds: tuple[str, ...]
+    joined: "_Join"
+    fact: str = ""
+    notice: str = ""
+    claim: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NoRule:
+    """A field that guardrails do not hold, and why a proposal gets nothing by it."""
+
+    because: str
+
+
+_Join: TypeAlias = Callable[[ClusterDeclaration, ClusterDeclaration], Mapping[str, Any]]
+_THEIRS: Final = "theirs counts"
+
+
+def _of_base(*holds: str) -> _Join:
+    return lambda _, bounds: {name: getattr(bounds, name) for name in holds}
+
+
+def _both(name: str) -> _Join:
+    return lambda own, bounds: {name: tuple(dict.fromkeys((*getattr(own, name), *getattr(bounds, name))))}
+
+
+def _default_allow(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[str, Any]:
+    """Unknown where the two differ: a test that forbids fails under the one value, one that demands under the other."""
+    same = own.allow_everyone_if_no_acl_found == bounds.allow_everyone_if_no_acl_found
+    return {"allow_everyone_if_no_acl_found": own.allow_everyone_if_no_acl_found if same else None}
+
+
+def _stated(name: str) -> _Join:
+    """The guardrails' where they state it; what they leave open a proposal may state."""
+
+    def joined(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[str, Any]:
+        said = getattr(bounds.sources, name) is not FactSource.NOBODY
+        return {name: getattr(bounds if said else own, name)}
+
+    return joined
+
+
+def _limits(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[str, Any]:
+    """The tighter of what counts, which a document that says nothing has too: a share of 20 percent above 10."""
+    pairs = zip(own.limits.effective, bounds.limits.effective, strict=True)
+    found = Limits(*(_tighter(*pair) for pair in pairs))
+    return {"limits": own.limits if found == own.limits.effective else found}
+
+
+def _prune(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[str, Any]:
+    # Undeclared things are in scope only by include, which a bounded scope no longer tells apart.
+    return {"prune": own.prune & bounds.prune if bounds.scope.include is not None else frozenset()}
+
+
+def _barrier(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[str, Any]:
+    """The longer wait, and the guardrails' probe: one with rights would see what others do not see yet."""
+    same = own.probe is not None and bounds.probe is not None and own.probe.principal == bounds.probe.principal
+    probe = own.probe if same or bounds.probe is None else bounds.probe
+    operator = own.sources.barrier is FactSource.OPERATOR
+    wait = own.barrier_wait if operator else max(own.barrier_wait, bounds.barrier_wait)
+    return {"barrier_wait": wait, "probe": (own.probe or probe) if operator else probe}
+
+
+def _scope(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[str, Any]:
+    return {"scope": bounded(own.scope, bounds.scope)}
+
+
+def _acknowledgements(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[str, Any]:
+    return {"acknowledgements": tuple(item for item in own.acknowledgements if _counts(item, own, bounds))}
+
+
+_WHERE: Final = NoRule("where a cluster is and how it is reached is the operator's to say")
+_PRUNED: Final = Held(("prune",), _prune)
+_SCOPED: Final = Held(("scope",), _scope)
+#: Each field of a Cluster document, by its name there; a new one has to be here before anything works.
+HELD: Final[Mapping[str, Held | NoRule]] = {
+    "labels": NoRule("a document of the guardrails applies by the labels of either"),
+    "bootstrapServers": _WHERE,
+    "client": _WHERE,
+    "principal": Held(("principal",), _stated("principal"), "principal", _THEIRS),
+    "superUsers": Held(("super_users",), _of_base("super_users"), "super_users", "theirs count"),
+    "flavor": Held(("flavor",), _stated("flavor"), "flavor", _THEIRS),
+    "allowEveryoneIfNoAclFound": Held(
+        ("allow_everyone_if_no_acl_found",), _default_allow, "default_allow", "it counts as unknown", False
+    ),
+    "kafkaVersion": Held(("kafka_version",), _of_base("kafka_version"), "kafka_version", _THEIRS, False),
+    "interBrokerPrincipals": Held(("inter_broker_principals",), _both("inter_broker_principals")),
+    "protect": Held(("protect",), _both("protect")),
+    "limits": Held(("limits",), _limits),
+    "barrier": Held(("barrier_wait", "probe"), _barrier),
+    "brokers": Held(("brokers",), _of_base("brokers"), "brokers", "theirs count"),
+    "acknowledge": Held(("acknowledgements",), _acknowledgements, "acknowledge"),
+    "scope": _SCOPED,
+    "ignore": _SCOPED,
+    **dict.fromkeys(PRUNE_FIELDS, _PRUNED),
+    "topicDefaults": NoRule("topics are judged with what they take from it"),
+    "ignoreConfigs": Held(("ignore_configs",), _both("ignore_configs")),
+    "waive": NoRule("lint judges one set of manifests, and --base shows each waiver"),
+    "vars": NoRule("documents of the guardrails take the values that the guardrails give; others are judged as filled"),
+}
+
+
 def _notices(
     guardrails: Manifests, own: ClusterDeclaration, bounds: ClusterDeclaration | None
 ) -> Iterator[GuardrailNotice]:
@@ -126,6 +239,7 @@ def _notices(
     if bounds is None:
         yield from _undeclared(guardrails, own)
     else:
+        yield from _fact_notices(own, bounds)
         yield from _scope_notices(own, bounds)
         yield from _acknowledgement_notices(own, bounds)
 
@@ -150,6 +264,11 @@ def _scope_notices(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Itera
     if short_of(own.scope, bounds.scope):
         message = f"scope or ignore of {own.name} leaves out what the guardrails have in scope: no drift shows there"
         yield GuardrailNotice(own.origin, "guardrail-ignore", message, bounds.origin)
+    if more := sorted(set(own.ignore_configs).difference(bounds.ignore_configs)):
+        message = (
+            f"ignoreConfigs of {own.name} leaves out more than the guardrails: no drift shows in {', '.join(more)}"
+        )
+        yield GuardrailNotice(own.origin, "guardrail-ignore", message, bounds.origin)
 
 
 def _acknowledgement_notices(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Iterator[GuardrailNotice]:
@@ -169,20 +288,35 @@ def _counts(item: Acknowledgement, own: ClusterDeclaration, bounds: ClusterDecla
 
 
 def _held(own: ClusterDeclaration, bounds: ClusterDeclaration) -> ClusterDeclaration:
-    operator = own.sources.barrier is FactSource.OPERATOR
-    # Undeclared things are in scope only by include, which a bounded scope no longer tells apart.
-    prunes = bounds.scope.include is not None
-    return replace(
-        own,
-        scope=bounded(own.scope, bounds.scope),
-        protect=tuple(dict.fromkeys((*own.protect, *bounds.protect))),
-        limits=Limits(*(_tighter(*pair) for pair in zip(own.limits, bounds.limits, strict=True))),
-        prune=own.prune & bounds.prune if prunes else frozenset(),
-        barrier_wait=own.barrier_wait if operator else max(own.barrier_wait, bounds.barrier_wait),
-        probe=own.probe or bounds.probe,
-        acknowledgements=tuple(item for item in own.acknowledgements if _counts(item, own, bounds)),
-        guardrail=bounds.origin,
-    )
+    found = own
+    for term in HELD.values():
+        if isinstance(term, Held) and not _operators(term, own):
+            counts = term.joined(own, bounds)
+            moved = any(getattr(own, name) != value for name, value in counts.items())
+            found = replace(found, **counts)
+            if moved and term.fact:
+                source = getattr(bounds.sources, term.fact) if term.claim else FactSource.NOBODY
+                found = replace(found, sources=replace(found.sources, **{term.fact: source}))
+    return replace(found, guardrail=bounds.origin)
+
+
+def _operators(term: Held, own: ClusterDeclaration) -> bool:
+    """Whether the operator states it: a word that no proposal can change holds by itself."""
+    return bool(term.fact) and getattr(own.sources, term.fact) is FactSource.OPERATOR
+
+
+def _fact_notices(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Iterator[GuardrailNotice]:
+    """Facts that the proposal states otherwise than the guardrails: what it says of them does not count yet."""
+    for name, term in HELD.items():
+        if not isinstance(term, Held) or not term.notice or _operators(term, own):
+            continue
+        values = [tuple(getattr(one, field) for field in term.holds) for one in (own, bounds)]
+        counts = tuple(term.joined(own, bounds).values())
+        stated = getattr(bounds.sources, term.fact) is not FactSource.NOBODY
+        if values[0] != values[1] and (stated or values[0] != counts):
+            message = f"{name} of {own.name} is not what the guardrails say: {term.notice}"
+            origin, related = (one.fact_origins.get(name, one.origin) for one in (own, bounds))
+            yield GuardrailNotice(origin, "guardrail-fact", message, related)
 
 
 def _tighter(one: int | None, other: int | None) -> int | None:

@@ -25,7 +25,8 @@ def version_of(
     stated = declaration.kafka_version if declaration else None
     if declaration is None or stated is None:
         return told
-    if told is not None and told != stated:
+    # Where guardrails state another one than the manifests, it is nobody's word: it judges declarations alone.
+    if told is not None and told != stated and declaration.sources.kafka_version is not FactSource.NOBODY:
         place = declaration.fact_origins.get("kafkaVersion")
         who = (
             "the operator's file says"

@@ -443,3 +443,42 @@ def test_guardrails_that_do_not_declare_the_cluster(pull_request: PullRequest, t
     assert status == Exit.FAILED_CHECK
     assert "the guardrails do not declare the cluster prod" in shown
     assert "failed  only payroll  guardrails://guard.yaml" in shown
+
+
+_OPEN_TOPIC = """\
+apiVersion: reconciler/v1
+kind: AccessTests
+metadata: {name: closed}
+spec:
+  tests: [{name: mallory reads nothing, principals: ["User:mallory"], mustNot: READ, topics: [payroll.open]}]
+"""
+
+
+@pytest.mark.parametrize("said", ["  allowEveryoneIfNoAclFound: false\n", ""])
+def test_a_fact_that_the_change_claims(pull_request: PullRequest, said: str) -> None:
+    """A pull request says that a topic without ACLs is closed: it counts as unknown."""
+    for directory in ("base", "pr"):
+        opened = _CLUSTER.replace("Found: false", "Found: true")
+        pull_request.write("cluster.yaml", opened, directory)
+        pull_request.write("closed.yaml", _OPEN_TOPIC, directory)
+    assert pull_request.run("validate", "--guardrails", "base")[0] == Exit.FAILED_CHECK
+    pull_request.edit("cluster.yaml", "  allowEveryoneIfNoAclFound: true\n", said)
+    if said:
+        assert pull_request.run("validate")[0] == Exit.OK
+    for command in ("validate", "test"):
+        status, shown = pull_request.run(command, "--guardrails", "base")
+        assert status == Exit.FAILED_CHECK
+        assert "allowEveryoneIfNoAclFound of prod is not what the guardrails say: it counts as unknown" in shown
+
+
+def test_a_super_user_that_the_change_claims(pull_request: PullRequest) -> None:
+    """A pull request names a super user, and what must read reads: it still needs its grants."""
+    must = _GUARD.replace("onlyReaders: [User:svc-payroll]", 'principals: ["User:svc-payroll"], must: WRITE')
+    for directory in ("base", "pr"):
+        pull_request.write("must.yaml", must.replace("{name: guards}", "{name: must}"), directory)
+    pull_request.edit("cluster.yaml", "[User:admin]", "[User:admin, User:svc-payroll]")
+    assert pull_request.run("validate")[0] == Exit.OK
+    status, shown = pull_request.run("validate", "--guardrails", "base", "--fail-on", "guardrails")
+    assert status == Exit.FAILED_CHECK
+    assert "superUsers of prod is not what the guardrails say: theirs count" in shown
+    assert "failed  only payroll" in shown

@@ -1,5 +1,6 @@
 """Every field of every kind that judges has an entry, of a sort that fits the field's type, and there is no default."""
 
+import dataclasses
 import types
 import typing
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
+from reconciler.manifest import Manifests, Source, load, with_guardrails
 from reconciler.manifest.guardrail_meaning import (
     GUARDRAILS,
     Apart,
@@ -22,8 +24,10 @@ from reconciler.manifest.guardrail_meaning import (
     Value,
     glob_contains,
 )
-from reconciler.manifest.guardrail_set import KINDS
+from reconciler.manifest.guardrail_set import HELD, KINDS, Held
 from reconciler.manifest.kinds import KINDS_BY_NAME
+from reconciler.manifest.models.cluster import ClusterSpec
+from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.resources import NameForms
 from reconciler.model import Expiry
 
@@ -148,3 +152,80 @@ def test_every_kind_that_judges_is_in_the_table() -> None:
 )
 def test_one_glob_contains_another(outer: str, inner: str, contains: bool) -> None:
     assert glob_contains(outer, inner) is contains
+
+
+#: Of a declaration, what no field of the document says by itself: what it is called, where it stands, whose word it is.
+_BESIDE = {"name", "origin", "sources", "fact_origins", "client_origins", "var_origins", "ignore_origins", "guardrail"}
+#: The operator's word alone.
+_OPERATORS = {"secret_permit", "only_scram_logins"}
+_OPEN, _BROKERS = "allow_everyone_if_no_acl_found", "inter_broker_principals"
+#: Fields that no guardrails hold, as a declaration calls them, and one that only words a warning.
+_NOT_HELD = {"labels", "bootstrap_servers", "client", "topic_defaults", "waivers", "vars", "short_wait"}
+
+
+def test_guardrails_hold_every_field_of_a_cluster_or_say_why_not() -> None:
+    """A new field of the document, or of its declaration, fails here until somebody decides."""
+    fields = {info.alias or name for name, info in ClusterSpec.model_fields.items()}
+    assert HELD.keys() == {*fields, "labels"}
+    held = {name for term in HELD.values() if isinstance(term, Held) for name in term.holds}
+    known = {one.name for one in dataclasses.fields(ClusterDeclaration)}
+    assert known == held | _BESIDE | _OPERATORS | _NOT_HELD
+    assert all(isinstance(term, Held) or term.because for term in HELD.values())
+
+
+def _held(base: str, proposal: str) -> tuple[ClusterDeclaration, list[str]]:
+    head = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: "
+    found: Manifests = with_guardrails(load([Source("c.yaml", head + proposal)]), [Source("c.yaml", head + base)])
+    assert found.guardrails is not None
+    return found.clusters["c"], [notice.message for notice in found.guardrails.notices["c"]]
+
+
+@pytest.mark.parametrize(
+    ("base", "proposal", "field", "counts", "notice"),
+    [
+        (
+            "{allowEveryoneIfNoAclFound: true}",
+            "{allowEveryoneIfNoAclFound: false}",
+            "allow_everyone_if_no_acl_found",
+            None,
+            "it counts as unknown",
+        ),
+        ("{}", "{allowEveryoneIfNoAclFound: false}", _OPEN, None, "it counts as unknown"),
+        ("{allowEveryoneIfNoAclFound: true}", "{}", _OPEN, None, "it counts as unknown"),
+        (
+            "{allowEveryoneIfNoAclFound: true}",
+            "{allowEveryoneIfNoAclFound: true}",
+            "allow_everyone_if_no_acl_found",
+            True,
+            "",
+        ),
+        ("{superUsers: ['User:a']}", "{superUsers: ['User:b']}", "super_users", ("User:a",), "theirs count"),
+        ("{superUsers: ['User:a']}", "{}", "super_users", ("User:a",), "theirs count"),
+        ("{}", "{superUsers: ['User:b']}", "super_users", (), "theirs count"),
+        ("{kafkaVersion: 4.4}", "{kafkaVersion: 3.9}", "kafka_version", (4, 4), "theirs counts"),
+        ("{principal: 'User:a'}", "{principal: 'User:b'}", "principal", "User:a", "theirs counts"),
+        ("{}", "{principal: 'User:b'}", "principal", "User:b", ""),
+        ("{brokers: [1, 2]}", "{brokers: [1, 2, 3]}", "brokers", (1, 2), "theirs count"),
+        (
+            "{interBrokerPrincipals: ['User:a']}",
+            "{interBrokerPrincipals: ['User:b']}",
+            "inter_broker_principals",
+            ("User:b", "User:a"),
+            "",
+        ),
+        ("{ignoreConfigs: [a]}", "{ignoreConfigs: [a, b]}", "ignore_configs", ("a", "b"), "no drift shows in b"),
+        ("{barrier: {wait: 5s}}", "{barrier: {wait: 1s}}", "barrier_wait", 5.0, ""),
+        # What a document that says nothing has: at most 20 percent, where more than 10 bindings go.
+        ("{}", "{limits: {maxDeletePercent: 100}}", "limits", (None, 20, 0), ""),
+        ("{limits: {percentAbove: 3}}", "{limits: {maxDeletePercent: 60}}", "limits", (None, 20, 0), ""),
+        ("{limits: {maxDeletes: 3}}", "{limits: {percentAbove: 50}}", "limits", (3, 20, 10), ""),
+        ("{}", "{limits: {maxDeletes: 3}}", "limits", (3, None, None), ""),
+    ],
+)
+def test_what_counts_where_a_proposal_says_otherwise(
+    base: str, proposal: str, field: str, counts: object, notice: str
+) -> None:
+    found, notices = _held(base, proposal)
+    assert getattr(found, field) == counts
+    assert len(notices) == bool(notice)
+    assert all(notice in one for one in notices)
