@@ -122,7 +122,7 @@ def rule_key(value: Any) -> Hashable:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldTerm:
     """A term of a ``Cluster`` document that guardrails hold.
 
     ``holds`` are the fields of a declaration; ``joined`` gives what counts of the proposal's and the guardrails'.
@@ -202,31 +202,31 @@ def _acknowledgements(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Ma
 
 
 _WHERE: Final = NoRule("where a cluster is and how it is reached is the operator's to say")
-_PRUNED: Final = Held(("prune",), _prune)
-_SCOPED: Final = Held(("scope",), _scope)
+_PRUNED: Final = HeldTerm(("prune",), _prune)
+_SCOPED: Final = HeldTerm(("scope",), _scope)
 #: Each field of a Cluster document, by its name there; a new one has to be here before anything works.
-HELD: Final[Mapping[str, Held | NoRule]] = {
+HELD: Final[Mapping[str, HeldTerm | NoRule]] = {
     "labels": NoRule("a document of the guardrails applies by the labels of either"),
     "bootstrapServers": _WHERE,
     "client": _WHERE,
-    "principal": Held(("principal",), _stated("principal"), "principal", _THEIRS),
-    "superUsers": Held(("super_users",), _of_base("super_users"), "super_users", "theirs count"),
-    "flavor": Held(("flavor",), _stated("flavor"), "flavor", _THEIRS),
-    "allowEveryoneIfNoAclFound": Held(
+    "principal": HeldTerm(("principal",), _stated("principal"), "principal", _THEIRS),
+    "superUsers": HeldTerm(("super_users",), _of_base("super_users"), "super_users", "theirs count"),
+    "flavor": HeldTerm(("flavor",), _stated("flavor"), "flavor", _THEIRS),
+    "allowEveryoneIfNoAclFound": HeldTerm(
         ("allow_everyone_if_no_acl_found",), _default_allow, "default_allow", "it counts as unknown", False
     ),
-    "kafkaVersion": Held(("kafka_version",), _of_base("kafka_version"), "kafka_version", _THEIRS, False),
-    "interBrokerPrincipals": Held(("inter_broker_principals",), _both("inter_broker_principals")),
-    "protect": Held(("protect",), _both("protect")),
-    "limits": Held(("limits",), _limits),
-    "barrier": Held(("barrier_wait", "probe"), _barrier),
-    "brokers": Held(("brokers",), _of_base("brokers"), "brokers", "theirs count"),
-    "acknowledge": Held(("acknowledgements",), _acknowledgements, "acknowledge"),
+    "kafkaVersion": HeldTerm(("kafka_version",), _of_base("kafka_version"), "kafka_version", _THEIRS, False),
+    "interBrokerPrincipals": HeldTerm(("inter_broker_principals",), _both("inter_broker_principals")),
+    "protect": HeldTerm(("protect",), _both("protect")),
+    "limits": HeldTerm(("limits",), _limits),
+    "barrier": HeldTerm(("barrier_wait", "probe"), _barrier),
+    "brokers": HeldTerm(("brokers",), _of_base("brokers"), "brokers", "theirs count"),
+    "acknowledge": HeldTerm(("acknowledgements",), _acknowledgements, "acknowledge"),
     "scope": _SCOPED,
     "ignore": _SCOPED,
     **dict.fromkeys(PRUNE_FIELDS, _PRUNED),
     "topicDefaults": NoRule("topics are judged with what they take from it"),
-    "ignoreConfigs": Held(("ignore_configs",), _both("ignore_configs")),
+    "ignoreConfigs": HeldTerm(("ignore_configs",), _both("ignore_configs")),
     "waive": NoRule("lint judges one set of manifests, and --base shows each waiver"),
     "vars": NoRule("documents of the guardrails take the values that the guardrails give; others are judged as filled"),
 }
@@ -290,7 +290,7 @@ def _counts(item: Acknowledgement, own: ClusterDeclaration, bounds: ClusterDecla
 def _held(own: ClusterDeclaration, bounds: ClusterDeclaration) -> ClusterDeclaration:
     found = own
     for term in HELD.values():
-        if isinstance(term, Held) and not _operators(term, own):
+        if isinstance(term, HeldTerm) and not _operators(term, own):
             counts = term.joined(own, bounds)
             moved = any(getattr(own, name) != value for name, value in counts.items())
             found = replace(found, **counts)
@@ -300,7 +300,7 @@ def _held(own: ClusterDeclaration, bounds: ClusterDeclaration) -> ClusterDeclara
     return replace(found, guardrail=bounds.origin)
 
 
-def _operators(term: Held, own: ClusterDeclaration) -> bool:
+def _operators(term: HeldTerm, own: ClusterDeclaration) -> bool:
     """Whether the operator states it: a word that no proposal can change holds by itself."""
     return bool(term.fact) and getattr(own.sources, term.fact) is FactSource.OPERATOR
 
@@ -308,7 +308,7 @@ def _operators(term: Held, own: ClusterDeclaration) -> bool:
 def _fact_notices(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Iterator[GuardrailNotice]:
     """Facts that the proposal states otherwise than the guardrails: what it says of them does not count yet."""
     for name, term in HELD.items():
-        if not isinstance(term, Held) or not term.notice or _operators(term, own):
+        if not isinstance(term, HeldTerm) or not term.notice or _operators(term, own):
             continue
         values = [tuple(getattr(one, field) for field in term.holds) for one in (own, bounds)]
         counts = tuple(term.joined(own, bounds).values())

@@ -24,7 +24,7 @@ from reconciler.manifest.guardrail_meaning import (
     Value,
     glob_contains,
 )
-from reconciler.manifest.guardrail_set import HELD, KINDS, Held
+from reconciler.manifest.guardrail_set import HELD, KINDS, HeldTerm
 from reconciler.manifest.kinds import KINDS_BY_NAME
 from reconciler.manifest.models.cluster import ClusterSpec
 from reconciler.manifest.parts.clusters import ClusterDeclaration
@@ -167,10 +167,10 @@ def test_guardrails_hold_every_field_of_a_cluster_or_say_why_not() -> None:
     """A new field of the document, or of its declaration, fails here until somebody decides."""
     fields = {info.alias or name for name, info in ClusterSpec.model_fields.items()}
     assert HELD.keys() == {*fields, "labels"}
-    held = {name for term in HELD.values() if isinstance(term, Held) for name in term.holds}
+    held = {name for term in HELD.values() if isinstance(term, HeldTerm) for name in term.holds}
     known = {one.name for one in dataclasses.fields(ClusterDeclaration)}
     assert known == held | _BESIDE | _OPERATORS | _NOT_HELD
-    assert all(isinstance(term, Held) or term.because for term in HELD.values())
+    assert all(isinstance(term, HeldTerm) or term.because for term in HELD.values())
 
 
 def _held(base: str, proposal: str) -> tuple[ClusterDeclaration, list[str]]:
