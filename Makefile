@@ -100,10 +100,11 @@ dist: $(STAMP)
 schema: $(STAMP)
 	$(BIN)/reconciler schema --out schema
 
-## Write the pages that are generated again: help texts and lint rules.
+## Write the pages that are generated again: help texts, lint rules, laws of each kind.
 reference: $(STAMP)
 	$(BIN)/python -m tests.integration.commands_page
 	$(BIN)/python -m tests.unit.access.lint_page
+	$(BIN)/python -m tests.security.laws_page
 
 ## Resolve the lock files again from pyproject.toml (needs uv).
 lock:
