@@ -94,12 +94,21 @@ def jks(secure: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Path:
         more = target if name == "key" else ["-storetype", "JKS", "-keystore", str(directory / "other.jks")]
         subprocess.run([keytool, *words, *more], check=True, capture_output=True, timeout=120)
     other = directory / "other.pem"
-    words = ["-exportcert", "-rfc", "-alias", "other", "-storepass", password, "-keystore", directory / "other.jks"]
+    words = [
+        "-exportcert",
+        "-rfc",
+        "-alias",
+        "other",
+        "-storepass",
+        password,
+        "-keystore",
+        str(directory / "other.jks"),
+    ]
     other.write_bytes(subprocess.run([keytool, *words], check=True, capture_output=True, timeout=120).stdout)
     ca = secure.certificate_settings()["ssl.ca.location"]
     for alias, certificate in (("a-other", str(other)), ("ca", ca)):
         words = ["-importcert", "-noprompt", "-alias", alias, "-file", certificate, "-storetype", "JKS"]
-        words += ["-storepass", password, "-keystore", directory / "trust.jks"]
+        words += ["-storepass", password, "-keystore", str(directory / "trust.jks")]
         subprocess.run([keytool, *words], check=True, capture_output=True, timeout=120)
     return directory
 
