@@ -50,7 +50,9 @@ def _take(record: Mapping[str, Any], runs: dict[str, PastRun]) -> None:
         case IntentRecord(run=run, steps=steps):
             _run(runs, run).steps.update((step, None) for step in steps)
         case OutcomesRecord(run=run, outcomes=items):
-            _run(runs, run).steps.update((item.step, item.outcome) for item in items)
+            known = _run(runs, run)
+            known.steps.update((item.step, item.outcome) for item in items)
+            known.identities.update((item.step, item.identity) for item in items if item.identity)
         case EndRecord(run=run):
             _run(runs, run).ended = True
         case BridgesRecord(about=about) | ThrottleRecord(about=about):

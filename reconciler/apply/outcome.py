@@ -27,13 +27,17 @@ GOOD = frozenset({Outcome.DONE, Outcome.ALREADY})
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """A step's outcome; ``code`` and ``message`` are the broker's words, ``blocked_by`` the change it waits for."""
+    """A step's outcome; ``code`` and ``message`` are the broker's words, ``blocked_by`` the change it waits for.
+
+    ``identity`` is the id that Kafka gave to what the step created, empty where it gives none or was not asked.
+    """
 
     step: "Step"
     outcome: Outcome
     code: str = ""
     message: str = ""
     blocked_by: Change | None = None
+    identity: str = ""
 
 
 @dataclass(frozen=True, slots=True)

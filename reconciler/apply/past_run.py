@@ -10,7 +10,8 @@ from reconciler.dataclass import dataclass
 class PastRun:
     """A run as its journal tells it.
 
-    ``steps`` maps a step's id to its outcome; ``None``: it was sent, and no more is known.
+    ``steps`` maps a step's id to its outcome; ``None``: it was sent, and no more is known. ``identities`` maps it to
+    the id that Kafka gave to what it created.
     """
 
     run: str
@@ -21,6 +22,7 @@ class PastRun:
     time: str
     steps: dict[str, Outcome | None] = field(default_factory=dict)
     ended: bool = False
+    identities: dict[str, str] = field(default_factory=dict)
 
     @property
     def performed(self) -> frozenset[str]:

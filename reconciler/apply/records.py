@@ -75,12 +75,13 @@ class IntentRecord:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """What became of one step, by its id."""
+    """What became of one step, by its id; ``identity`` is the id that Kafka gave to what it created."""
 
     step: str
     outcome: Outcome
     code: str = ""
     message: str = ""
+    identity: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,7 @@ _STEP: Final[Record[StepRecord]] = record(
     field("outcome", by_value(Outcome), "What became of it.", "done"),
     field("code", TEXT, "Kafka's name of the error.", "CLUSTER_AUTHORIZATION_FAILED", default="", omit=True),
     field("message", ANY_TEXT, "The broker's message.", "Request is not authorized.", default="", omit=True),
+    field("identity", TEXT, "The id of the topic that it created.", "Zk3vN1cSTeC4uB5nTqJ8Xw", default="", omit=True),
 )
 FORMS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
     RunRecord: (
@@ -248,7 +250,7 @@ def intent(run: str, batch: int, phase: Phase, steps: Sequence[Step], time: str)
 
 def outcomes(run: str, batch: int | None, found: Iterable[StepOutcome], time: str) -> dict[str, Any]:
     """What became of steps."""
-    items = tuple(StepRecord(item.step.id, item.outcome, item.code, item.message) for item in found)
+    items = tuple(StepRecord(item.step.id, item.outcome, item.code, item.message, item.identity) for item in found)
     return _written(OutcomesRecord(run, batch, items, time))
 
 

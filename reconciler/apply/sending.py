@@ -16,7 +16,7 @@ from reconciler.apply.moving import STALLED, is_gradual, move, unchanged
 from reconciler.apply.outcome import Outcome, StepOutcome
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.throttle import begin, settle
-from reconciler.apply.verification import resolve_unknown
+from reconciler.apply.verification import identified, resolve_unknown
 from reconciler.model import Change
 from reconciler.plan import Phase, Step, describe
 from reconciler.ports import Answer, ClusterError, PipelinedWriter
@@ -133,7 +133,7 @@ def _finish(run: Run, sent: _Sent) -> None:
         run.record_outcomes([StepOutcome(step, Outcome.UNKNOWN, "unexpected", run.stopped) for step in batch], number)
         resolve_unknown(run, batch, number)
         raise
-    run.record_outcomes(found, number)
+    run.record_outcomes(identified(run, found), number)
     run.environment.progress.sent(len(batch))
     if any(item.outcome is Outcome.UNKNOWN for item in found):
         resolve_unknown(run, batch, number)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from reconciler.apply.kinds import KINDS, kind_of
-from reconciler.apply.kinds.interface import UndoDraft
+from reconciler.apply.kinds.interface import NOTHING_KNOWN, CreatedByRuns, UndoDraft
 from reconciler.apply.past_run import PastRun
 from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, DesiredState, Origin, Scope
@@ -17,10 +17,14 @@ from reconciler.plan import Observed, Plan, Step, StepState, describe
 
 @dataclass(frozen=True, slots=True)
 class UndoRequest:
-    """``desired`` is the state to plan for; ``kept`` says what cannot be restored, or only in part, and why."""
+    """``desired`` is the state to plan for; ``kept`` says what cannot be restored, or only in part, and why.
+
+    ``own`` are the topics that go and are known to be as the runs created them, and empty.
+    """
 
     desired: DesiredState
     kept: tuple[str, ...]
+    own: tuple[str, ...] = ()
 
 
 def performed_steps(plan: Plan, runs: Collection[PastRun], live: ClusterState) -> tuple[Step, ...]:
@@ -58,11 +62,21 @@ def _known(runs: Collection[PastRun]) -> tuple[frozenset[str], frozenset[str]]:
     return performed, frozenset(step for run in runs for step in run.doubtful) - performed
 
 
+def identities(runs: Collection[PastRun]) -> dict[str, str]:
+    """The ids that Kafka gave to what runs created, by step; the latest counts: what it replaced was gone by then."""
+    return {step: identity for run in runs for step, identity in run.identities.items()}
+
+
 def revert_steps(
-    steps: Collection[Step], live: ClusterState, scope: Scope, declared: DesiredState, origin: Origin
+    steps: Collection[Step],
+    live: ClusterState,
+    scope: Scope,
+    declared: DesiredState,
+    origin: Origin,
+    known: CreatedByRuns = NOTHING_KNOWN,
 ) -> UndoRequest:
     """The desired state that reverts ``steps``; ``declared`` is that of the manifests, ``origin`` what asks for it."""
-    draft = UndoDraft(live, scope, declared, origin)
+    draft = UndoDraft(live, scope, declared, origin, known)
     # First everything as it is: only what the steps touched may differ from it.
     for kind in KINDS:
         kind.keep(draft)
@@ -73,4 +87,5 @@ def revert_steps(
             kept += kind.revert(step, draft)
         else:  # nothing else would be applied
             kept.append(f"“{describe(step.change)}” stays: it is not in the cluster's scope any more")
-    return UndoRequest(DesiredState(draft.bindings, draft.topics, listed=draft.listed), tuple(kept))
+    desired = DesiredState(draft.bindings, draft.topics, listed=draft.listed)
+    return UndoRequest(desired, tuple(kept), tuple(draft.own))

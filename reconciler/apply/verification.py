@@ -15,6 +15,7 @@ from reconciler.apply.run import Run, StoppedError
 from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, ClusterState, is_reserved, without_bridges
 from reconciler.plan import Step, StepState, bindings_after
+from reconciler.plan.kinds.topic import touched_names
 from reconciler.plan.review.in_force import gains_not_in_force
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.retry import Patience, polls
@@ -88,6 +89,34 @@ def reread(run: Run) -> ClusterState:
     if found.foreign:
         raise StoppedError(f"somebody else changed what this plan touches: {'; '.join(found.foreign[:5])}; plan again")
     return live
+
+
+def identified(run: Run, found: Sequence[StepOutcome]) -> list[StepOutcome]:
+    """The outcomes with the ids of what was created, read at once: from then on it is known by more than its name.
+
+    An id that cannot be read is left out: an undo says so.
+    """
+    waiting = {index for index, one in enumerate(found) if one.outcome is Outcome.DONE and _has_identity(one.step)}
+    known = list(found)
+    for _ in polls(run.environment.clock, FOREIGN_SECONDS if waiting else 0.0):
+        if not waiting:
+            break
+        changes = [found[index].step.change for index in sorted(waiting)]
+        try:
+            live = run.environment.cluster.read(
+                ReadRequest(acls=False, all_topics=False, topic_names=touched_names(changes))
+            )
+        except ClusterError:
+            break
+        for index in sorted(waiting):
+            if identity := kind_of(found[index].step.change).identity(found[index].step.change, live):
+                known[index] = replace(found[index], identity=identity)
+                waiting.discard(index)
+    return known
+
+
+def _has_identity(step: Step) -> bool:
+    return kind_of(step.change).identity(step.change, ClusterState("")) is not None
 
 
 def resolve_unknown(run: Run, batch: Sequence[Step], number: int) -> None:

@@ -9,7 +9,8 @@ class TopicUse:
 
     ``size_bytes`` is of all replicas on the brokers' disks; ``records`` counts offsets from the first to the last one
     kept; ``last_write`` is the newest timestamp of a record, RFC 3339 in UTC, empty where there is no record;
-    ``groups`` have committed offsets in the topic.
+    ``groups`` have committed offsets in the topic. ``written`` counts the offsets that were ever given, of records that
+    retention has removed too.
     """
 
     size_bytes: int | None = None
@@ -17,3 +18,4 @@ class TopicUse:
     last_write: str | None = None
     groups: tuple[str, ...] | None = None
     gaps: tuple[str, ...] = ()
+    written: int | None = None

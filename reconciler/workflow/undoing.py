@@ -1,15 +1,19 @@
 """The plan that reverts what runs of a saved plan performed, against the cluster as it is now."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.access import TooMuchToDecideError
 from reconciler.apply import request_for
-from reconciler.apply.undo import doubts, performed_steps, revert_steps
+from reconciler.apply.kinds.interface import CreatedByRuns
+from reconciler.apply.undo import doubts, identities, performed_steps, revert_steps
 from reconciler.manifest import ClusterDeclaration
-from reconciler.model import DesiredState, Origin
-from reconciler.plan import Plan, plan_id, propose
+from reconciler.model import ClusterState, DesiredState, Origin, TopicUse
+from reconciler.plan import Guard, GuardAcknowledgement, Plan, Step, plan_id, propose
+from reconciler.plan.kinds.topic import created_topics
+from reconciler.plan.refusal import refusal
 from reconciler.ports import ReadRequest
-from reconciler.workflow.clusters import open_declared, refuse_another_time
+from reconciler.workflow.clusters import Target, open_declared, refuse_another_time
 from reconciler.workflow.manifests import desired
 from reconciler.workflow.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
 from reconciler.workflow.planning import Planned, declared_for, request_on
@@ -52,16 +56,17 @@ def undo(
         if live.cluster_id != plan.cluster_id:
             raise StaleError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
         steps = performed_steps(plan, chosen, live)
-        back = revert_steps(steps, live, declaration.scope, wanted, Origin(plan_file, 1, 1))
+        evidence = CreatedByRuns(identities(chosen), _uses(steps, live, target))
+        back = revert_steps(steps, live, declaration.scope, wanted, Origin(plan_file, 1, 1), evidence)
         # Only what the run touched: that manifests are silent about other topics or configs is no wish here.
         quiet = replace(terms(declaration), prune=frozenset(), ignore_configs=())
         request = request_on(target, path, options, live)
         wishes = replace(request.options, undo=True)
-        asked = replace(
-            request, options=wishes, warnings=(*back.kept, *doubts(plan, chosen, live)), report_topics=False
-        )
+        warnings = (*back.kept, *doubts(plan, chosen, live))
+        accepted = _with_own(request.acknowledgements, back.own)
+        asked = replace(request, options=wishes, warnings=warnings, report_topics=False, acknowledgements=accepted)
         try:
-            reverting = propose(back.desired, live, quiet, asked)
+            reverting = _counted(propose(back.desired, live, quiet, asked), back.own)
         except TooMuchToDecideError as error:
             raise TooMuchAccessError(error.limit) from error
         seen = look(target, manifests, wanted)
@@ -82,3 +87,34 @@ def undo_request(plan: Plan, declaration: ClusterDeclaration, wanted: DesiredSta
         broker_defaults=asked.broker_defaults or some,
         layout=touched.layout,
     )
+
+
+def _uses(steps: Sequence[Step], live: ClusterState, target: Target) -> Mapping[str, TopicUse]:
+    """What the topics hold that runs created and that are there."""
+    names = [topic.name for topic in created_topics(step.change for step in steps) if topic.name in live.topics]
+    return target.cluster.topic_uses(names) if names else {}
+
+
+def _created(own: Sequence[str]) -> str:
+    """What ``--accept topic-delete=`` takes for all of them at once: no topic has a colon in its name."""
+    return f"created:{len(own)}"
+
+
+def _with_own(given: Sequence[GuardAcknowledgement], own: Sequence[str]) -> tuple[GuardAcknowledgement, ...]:
+    """The acknowledgements, with one for each topic where their number was accepted."""
+    whole = GuardAcknowledgement(Guard.TOPIC_DELETE, _created(own))
+    accepted = [one for one in given if (one.guard, one.object) == (whole.guard, whole.object)]
+    more = [replace(one, object=name) for one in accepted[:1] for name in own]
+    return (*(one for one in given if one not in accepted), *more)
+
+
+def _counted(plan: Plan, own: Sequence[str]) -> Plan:
+    """One refusal for all topics that are as the runs created them, and empty: their number stands for their names."""
+    mine = [one for one in plan.refusals if one.guard is Guard.TOPIC_DELETE and one.object in own]
+    if len(mine) < 2 or len(mine) < len(own):
+        return plan
+    message = (
+        f"deletes {len(own):,} topics that this plan created: nobody has changed them since, and they hold no record"
+    )
+    others = tuple(one for one in plan.refusals if one not in mine)
+    return replace(plan, refusals=(refusal(Guard.TOPIC_DELETE, _created(own), message), *others))

@@ -61,6 +61,7 @@ def _use(
         last_write=None if isinstance(offsets, str) else _timestamp(newest),
         groups=None if isinstance(groups, str) else tuple(sorted(groups.get(name, ()))),
         gaps=gaps,
+        written=None if isinstance(offsets, str) else sum(one.end for one in offsets),
     )
 
 

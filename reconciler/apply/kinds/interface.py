@@ -1,9 +1,10 @@
 """What applying asks of a kind of resource. Each other module of this folder is one kind and has these functions."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Protocol
 
 from reconciler.dataclass import dataclass
 from reconciler.model import (
@@ -19,6 +20,7 @@ from reconciler.model import (
     Origin,
     ResourceType,
     Scope,
+    TopicUse,
 )
 from reconciler.plan import Step
 from reconciler.ports import ReadRequest
@@ -81,17 +83,31 @@ class Moved(NamedTuple):
     planned: Sequence[Step]
 
 
+class CreatedByRuns(NamedTuple):
+    """What is known of what runs created: the ids that Kafka gave, by step, and what topics hold by now, by name."""
+
+    identities: Mapping[str, str] = MappingProxyType({})
+    uses: Mapping[str, TopicUse] = MappingProxyType({})
+
+
+#: Of runs whose journal has no ids, on a cluster that was not asked.
+NOTHING_KNOWN: Final = CreatedByRuns()
+
+
 @dataclass(slots=True)
 class UndoDraft:
     """The desired state of an undo while it is made; each kind begins with what has to stay as it is.
 
-    ``declared`` is what the manifests say today, ``origin`` what asks for the undo.
+    ``declared`` is what the manifests say today, ``origin`` what asks for the undo. ``own`` are the topics that go and
+    are known to be those that the runs created, as they created them, with no record written since.
     """
 
     live: ClusterState
     scope: Scope
     declared: DesiredState
     origin: Origin
+    known: CreatedByRuns = NOTHING_KNOWN
+    own: list[str] = field(default_factory=list)
     bindings: dict[AclBinding, Declaration] = field(default_factory=dict)
     topics: dict[str, DesiredTopic] = field(default_factory=dict)
     listed: dict[str, dict[Any, DesiredItem[Any]]] = field(default_factory=dict)
@@ -152,6 +168,10 @@ class Kind(Protocol):
 
     def is_recreated(self, change: Change, live: ClusterState) -> bool:
         """Whether what a change deletes is there again, as another one of the same name."""
+        ...
+
+    def identity(self, change: Change, live: ClusterState) -> str | None:
+        """The id that Kafka gave to what a change creates, empty while it does not show; ``None``: it gives none."""
         ...
 
     def lacking_right(self, live: ClusterState) -> str | None:

@@ -81,6 +81,9 @@ class ListedKind:
         """It has no identity but its key."""
         return False
 
+    def identity(self, change: Change, live: ClusterState) -> None:
+        """None: it is known by its key and its values."""
+
     def lacking_right(self, live: ClusterState) -> str | None:
         """The right to alter any of them."""
         lacking = self._planned.lacking_right(live)

@@ -27,8 +27,9 @@ from reconciler.model import (
     normal_form,
     resource_of,
 )
-from reconciler.plan import Step
+from reconciler.plan import Step, StepState
 from reconciler.plan.kinds.topic import touched_names
+from reconciler.plan.observed_topic import observed_creation
 from reconciler.ports import ReadRequest
 
 TYPES: Final = (Topic, TopicPartitions, TopicConfigs, TopicReplicas)
@@ -185,6 +186,14 @@ def is_recreated(change: Change, live: ClusterState) -> bool:
     return now is not None and before.topic_id is not None and now.topic_id not in (None, before.topic_id)
 
 
+def identity(change: Change, live: ClusterState) -> str | None:
+    """The id of a topic that is created: by its name, somebody else may have made it anew."""
+    if not isinstance(change, Create):
+        return None
+    topic = live.topics.get(change.after.name)
+    return (topic.topic_id or "") if topic is not None else ""
+
+
 def lacking_right(live: ClusterState) -> str | None:
     """Not asked: each request is answered for itself."""
     return None
@@ -212,7 +221,7 @@ def revert(step: Step, draft: UndoDraft) -> Iterator[str]:
     """Take a created topic away, make a deleted one again, and put configs back that nobody has changed since."""
     match step.change:
         case Create(Topic() as topic):
-            _want(draft, Topic(topic.name), absent=True)
+            yield from _revert_creation(step, topic, draft)
         case Delete(Topic() as topic) if topic.name in draft.live.topics:
             yield f"topic {topic.name} stays: somebody has created it again"
         case Delete(Topic() as topic):
@@ -225,6 +234,31 @@ def revert(step: Step, draft: UndoDraft) -> Iterator[str]:
             yield from _revert_configs(old, new, draft)
         case Update(TopicReplicas() as before, TopicReplicas() as after):
             yield from _revert_replicas(before, after, draft)
+
+
+def _revert_creation(step: Step, made: Topic, draft: UndoDraft) -> Iterator[str]:
+    """Take a topic away that is still the one that was created, as it was created, and without records."""
+    name, known = made.name, draft.known
+    topic, identity, use = draft.live.topics.get(name), known.identities.get(step.id), known.uses.get(name)
+    if topic is None:
+        return
+    if identity and topic.topic_id and topic.topic_id != identity:
+        yield f"topic {name} stays: it is another one of that name, which somebody has created since"
+    elif observed_creation(made, topic).state is not StepState.DONE:
+        yield f"topic {name} stays: somebody has changed it since"
+    elif use is not None and use.written:
+        yield f"topic {name} stays: somebody has written to it since, {use.written:,} records"
+    else:
+        _want(draft, Topic(name), absent=True)
+        doubts = []
+        if not identity or not topic.topic_id:
+            doubts.append("its id is not in the journal, so somebody may have created it again")
+        if use is None or use.written is None:
+            doubts.append("whether it holds records could not be read")
+        if doubts:
+            yield f"topic {name} goes, and {', and '.join(doubts)}: look at it first"
+        else:
+            draft.own.append(name)
 
 
 def _revert_configs(before: TopicConfigs, after: TopicConfigs, draft: UndoDraft) -> Iterator[str]:

@@ -29,6 +29,14 @@ _USE: Final[Record[TopicUse]] = record(
     ),
     field("groups", nullable(TEXTS), "Consumer groups with offsets in it; null where that is unknown."),
     field("gaps", array(ANY_TEXT), "What could not be found out."),
+    field(
+        "written",
+        nullable(integer(0)),
+        "How many records were ever written; null: unknown.",
+        0,
+        default=None,
+        omit=True,
+    ),
 )
 _ANSWER: Final[Record[BrokerAnswer]] = record(
     BrokerAnswer,

@@ -1,14 +1,19 @@
 """Undo: what a run did is turned back, what cannot be is said, what has expired stays gone."""
 
 import datetime
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 from hypothesis import given
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Outcome, PastRun, Silent, check, perform
-from reconciler.apply.undo import UndoRequest, performed_steps, revert_steps
+from reconciler.apply.history import past_runs
+from reconciler.apply.kinds.interface import CreatedByRuns
+from reconciler.apply.undo import UndoRequest, identities, performed_steps, revert_steps
 from reconciler.model import (
     ClusterState,
     Create,
@@ -24,6 +29,7 @@ from reconciler.model import (
     Topic,
     TopicConfigs,
     TopicReplicas,
+    TopicUse,
     Update,
 )
 from reconciler.plan import Guard, GuardAcknowledgement, Options, Phase, Plan, Request, Step, Terms, propose
@@ -43,7 +49,14 @@ def after(plan: Plan, live: ClusterState) -> ClusterState:
 
 
 def back(steps: tuple[Step, ...], live: ClusterState, declared: DesiredState = NOTHING) -> UndoRequest:
-    return revert_steps(steps, live, Scope(), declared, PLACE)
+    return revert_steps(steps, live, Scope(), declared, PLACE, known_of(steps, live))
+
+
+def known_of(steps: Iterable[Step], live: ClusterState, written: int | None = 0) -> CreatedByRuns:
+    """The live topics are those that were created, and hold as many records as said."""
+    made = {step.id: step.change.after.name for step in steps if isinstance(step.change.after, Topic)}
+    ids = {step: live.topics[name].topic_id or "" for step, name in made.items() if name in live.topics}
+    return CreatedByRuns(ids, {name: TopicUse(written=written) for name in made.values()})
 
 
 def undo_plan(found: UndoRequest, live: ClusterState) -> Plan:
@@ -209,6 +222,53 @@ def test_a_topic_that_went_comes_back_unless_somebody_made_it_again_and_one_that
     assert not found.desired.topics["t"].absent
     again = back((gone,), ClusterState("cluster", topics={"t": replace(was, topic_id="B")}))
     assert (again.kept, again.desired.topics) == (("topic t stays: somebody has created it again",), {})
-    came = back((Step(Phase.CREATE_TOPIC, Create(Topic("t", 2, 1))),), ClusterState("cluster", topics={"t": was}))
+    came = back((Step(Phase.CREATE_TOPIC, Create(Topic("t", 2, 1, {"flush.ms": "9"}))),), state(was))
     assert came.desired.topics["t"].absent
-    assert came.kept == ()
+    assert (came.kept, came.own) == ((), ("t",))
+
+
+def state(topic: Topic) -> ClusterState:
+    return ClusterState("cluster", topics={topic.name: topic})
+
+
+def test_a_created_topic_goes_only_if_it_is_still_that_one_and_nobody_has_touched_it() -> None:
+    step = Step(Phase.CREATE_TOPIC, Create(Topic("t", 2, 1, {"flush.ms": "9"})))
+    same = Topic("t", 2, 1, {"flush.ms": "9"}, "A")
+    cases: list[tuple[Topic, str, int | None, str, bool]] = [
+        (same, "A", 0, "", True),
+        (replace(same, topic_id="B"), "A", 0, "stays: it is another one of that name", False),
+        (replace(same, topic_id="B", num_partitions=5), "A", 500, "stays: it is another one of that name", False),
+        (replace(same, num_partitions=3), "A", 0, "stays: somebody has changed it since", False),
+        (replace(same, configs={"flush.ms": "8"}), "A", 0, "stays: somebody has changed it since", False),
+        (replace(same, configs={}), "A", 0, "stays: somebody has changed it since", False),
+        (same, "A", 17, "stays: somebody has written to it since, 17 records", False),
+        (same, "A", None, "whether it holds records could not be read: look at it first", True),
+        (same, "", 0, "its id is not in the journal, so somebody may have created it again", True),
+        (same, "", 17, "stays: somebody has written to it since", False),
+        (replace(same, topic_id=None), "A", 0, "its id is not in the journal", True),
+    ]
+    for topic, identity, written, words, goes in cases:
+        known = CreatedByRuns({step.id: identity} if identity else {}, {"t": TopicUse(written=written)})
+        found = revert_steps([step], state(topic), Scope(), NOTHING, PLACE, known)
+        assert ("t" in found.desired.topics) is goes, topic
+        assert [words in text for text in found.kept] == [True] * bool(words), (topic, found.kept)
+        assert found.own == (("t",) if goes and not words else ())
+    assert revert_steps([step], ClusterState("cluster"), Scope(), NOTHING, PLACE).desired.topics == {}
+
+
+def test_the_journal_keeps_the_id_of_each_topic_that_was_created() -> None:
+    records: list[Mapping[str, Any]] = []
+
+    class Kept:
+        def write(self, *found: Mapping[str, Any]) -> None:
+            records.extend(found)
+
+    live = before(4)
+    plan = plan_for(live, wish(4))
+    cluster = MemoryCluster(live)
+    world = ApplyEnvironment(cluster, StillClock(), Silent(), journal=Kept())
+    perform(plan, live, check(plan, live, plan.terms), world)
+    (run,) = past_runs(json.loads(json.dumps(records)))
+    created = {step.id: step.change.after.name for step in plan.steps if isinstance(step.change.after, Topic)}
+    assert created
+    assert identities([run]) == {step: cluster.state.topics[name].topic_id for step, name in created.items()}

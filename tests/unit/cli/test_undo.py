@@ -1,6 +1,6 @@
 """Undo by the command line, on a snapshot: it sees what any other plan sees."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import Change, ClusterState, Topic
+from reconciler.model import Change, ClusterState, Topic, TopicUse
 from reconciler.plan import parse_plan, plan_id, plan_text
 from reconciler.ports import Answer
 from tests.cases.test_cases import binding
@@ -31,6 +31,7 @@ spec:
   topics:
     - {name: kept, partitions: 1, replicationFactor: 1, configs: {compression.type: lz4}}
     - {name: born, partitions: 1, replicationFactor: 1}
+    - {name: too, partitions: 1, replicationFactor: 1}
 """
 
 
@@ -68,12 +69,36 @@ def test_undo_sees_every_topic_and_what_the_manifests_leave_alone(
 ) -> None:
     capsys.readouterr()
     asked = ["undo", str(applied / "plan.json"), str(applied / "m.yaml"), "--allow-deletes"]
-    assert run([*asked, "--accept", "topic-delete=born"]) == 5
+    assert run([*asked, "--accept", "topic-delete=born", "--accept", "topic-delete=too"]) == 5
     told = capsys.readouterr().out
-    assert told.splitlines()[2].endswith(", 3 topics")
+    assert told.splitlines()[2].endswith(", 4 topics")
     assert "closed-by-default: the first binding on TOPIC used shuts out everyone else who uses it now" in told
     assert "compression.type: lz4 → broker default" in told, "whoever set it may take it back"
     assert "a snapshot does not say what a topic contains" in told, "whatever deletes a topic says what it holds"
+
+
+def test_one_word_that_names_their_number_is_enough_for_empty_topics_that_the_run_created(
+    applied: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["undo", str(applied / "plan.json"), str(applied / "m.yaml"), "--allow-deletes"]
+    asked += ["--accept", "closed-by-default=TOPIC used"]
+    written = dict.fromkeys(("born", "too"), 0)
+
+    def uses(_: SnapshotCluster, names: Collection[str]) -> dict[str, TopicUse]:
+        return {name: TopicUse(records=written[name], groups=(), written=written[name]) for name in names}
+
+    monkeypatch.setattr(SnapshotCluster, "topic_uses", uses)
+    capsys.readouterr()
+    assert run(asked) == 5
+    assert "topic-delete=created:2" in capsys.readouterr().out
+    out = str(applied / "undo.json")
+    assert run([*asked, "--accept", "topic-delete=created:3"]) == 5, "another number is another plan"
+    assert run([*asked, "--accept", "topic-delete=created:2", "--out", out]) == 0
+    assert {"born", "too"} <= {one.object for one in parse_plan(Path(out).read_text("utf-8")).acknowledgements}
+    written["too"] = 7
+    capsys.readouterr()
+    assert run([*asked, "--accept", "topic-delete=born"]) == 0
+    assert "topic too stays: somebody has written to it since, 7 records" in capsys.readouterr().out
 
 
 def test_a_forged_commit_does_not_steer_the_terminal(applied: Path, capsys: pytest.CaptureFixture[str]) -> None:
