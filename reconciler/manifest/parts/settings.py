@@ -40,6 +40,51 @@ _WORDS: Final = {
 _UNITS: Final = {ConfigType.INTEGER: {}, ConfigType.MILLIS: units.MILLISECONDS, ConfigType.BYTES: units.BYTES}
 
 
+#: Broker settings with another name on a topic, and the unit of those that are not in the topic's own
+#: (``ServerTopicConfigSynonyms``).
+_ON_BROKERS: Final = {
+    "log.cleaner.delete.retention.ms": ("delete.retention.ms", ""),
+    "log.cleaner.max.compaction.lag.ms": ("max.compaction.lag.ms", ""),
+    "log.cleaner.min.cleanable.ratio": ("min.cleanable.dirty.ratio", ""),
+    "log.cleaner.min.compaction.lag.ms": ("min.compaction.lag.ms", ""),
+    "log.cleanup.policy": ("cleanup.policy", ""),
+    "log.flush.interval.messages": ("flush.messages", ""),
+    "log.flush.interval.ms": ("flush.ms", ""),
+    "log.flush.scheduler.interval.ms": ("flush.ms", ""),
+    "log.index.interval.bytes": ("index.interval.bytes", ""),
+    "log.index.size.max.bytes": ("segment.index.bytes", ""),
+    "log.local.retention.bytes": ("local.retention.bytes", ""),
+    "log.local.retention.ms": ("local.retention.ms", ""),
+    "log.message.downconversion.enable": ("message.downconversion.enable", ""),
+    "log.message.format.version": ("message.format.version", ""),
+    "log.message.timestamp.after.max.ms": ("message.timestamp.after.max.ms", ""),
+    "log.message.timestamp.before.max.ms": ("message.timestamp.before.max.ms", ""),
+    "log.message.timestamp.difference.max.ms": ("message.timestamp.difference.max.ms", ""),
+    "log.message.timestamp.type": ("message.timestamp.type", ""),
+    "log.preallocate": ("preallocate", ""),
+    "log.retention.bytes": ("retention.bytes", ""),
+    "log.retention.hours": ("retention.ms", "h"),
+    "log.retention.minutes": ("retention.ms", "m"),
+    "log.retention.ms": ("retention.ms", ""),
+    "log.roll.hours": ("segment.ms", "h"),
+    "log.roll.jitter.hours": ("segment.jitter.ms", "h"),
+    "log.roll.jitter.ms": ("segment.jitter.ms", ""),
+    "log.roll.ms": ("segment.ms", ""),
+    "log.segment.bytes": ("segment.bytes", ""),
+    "log.segment.delete.delay.ms": ("file.delete.delay.ms", ""),
+    "message.max.bytes": ("max.message.bytes", ""),
+}
+
+
+def unknown_setting_advice(name: str, otherwise: str, text: str = "") -> str:
+    """What may be meant by a name that no topic setting has; ``text`` is its value, if there is one."""
+    if name not in _ON_BROKERS:
+        return did_you_mean(name, TOPIC_CONFIGS, otherwise)
+    meant, unit = _ON_BROKERS[name]
+    value = f"{meant}: {text}{unit}" if text.isdigit() else meant
+    return f"that is the name of a broker's setting: on a topic write {value}"
+
+
 def declare_settings(node: Node | None, findings: Findings) -> dict[str, str]:
     """The settings of a ``configs`` mapping in normal form; problems are reported, unknown names as warnings."""
     settings: dict[str, str] = {}
@@ -49,7 +94,8 @@ def declare_settings(node: Node | None, findings: Findings) -> dict[str, str]:
         if findings.marks(value) or isinstance(value, MappingNode):
             continue
         if name not in TOPIC_CONFIGS and not findings.marks(node.keys[name]):
-            advice = did_you_mean(name, TOPIC_CONFIGS, "it is passed on as it is; the broker decides")
+            text = value.plain if isinstance(value, ScalarNode) else ""
+            advice = unknown_setting_advice(name, "it is passed on as it is; the broker decides", text)
             trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.4 has no topic setting {quoted(name)}", advice)
             findings.add(trouble, node.keys[name], severity="warning")
         settings[name] = _setting(name, value, findings)
@@ -101,8 +147,10 @@ def setting_value(name: str, config_type: ConfigType, text: str) -> str:
     if config_type is ConfigType.BOOLEAN:
         return str(units.boolean(text.lower())).lower()
     if config_type is ConfigType.DOUBLE:
-        if not _DOUBLE.fullmatch(text) or not 0 <= float(text) <= 1:
+        if not _DOUBLE.fullmatch(text):
             raise ValueError(f"{quoted(text)} is not a number: write one between 0 and 1, such as 0.5")
+        if not 0 <= float(text) <= 1:
+            raise ValueError(f"{text} is out of range: write one between 0 and 1, such as 0.5")
         return text
     return _words(name, text)
 

@@ -1,6 +1,7 @@
 """Numbers, booleans, ends and durations as people write them; readers raise ``ValueError`` with words for a person."""
 
 import re
+from decimal import Decimal
 from typing import Final
 
 from reconciler.manifest.reader.source import quoted
@@ -8,6 +9,7 @@ from reconciler.model import Expiry
 
 #: Longer numbers fit no field of Kafka (Java's ``long`` has 19 digits).
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})", re.ASCII)
+_DECIMAL = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,19})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 _AMOUNT = re.compile(r"([0-9]{1,19})[ ]?([A-Za-z]+)", re.ASCII)
 #: What somebody may have meant for a day, and for an instant.
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
@@ -21,9 +23,17 @@ def integer(text: str) -> int:
     """A decimal integer without leading zeros, signs of plus, or underscores."""
     if _INTEGER.fullmatch(text):
         return int(text)
-    bare = text.strip().replace("_", "").replace(",", "").lstrip("+")
-    advice = f"write {int(bare)}" if re.fullmatch(r"-?[0-9]{1,19}", bare, re.ASCII) else "write digits alone, such as 6"
+    meant = _whole(text.strip().replace("_", "").replace(",", "").lstrip("+"))
+    advice = "write digits alone, such as 6" if meant is None else f"write {meant}"
     raise ValueError(f"{quoted(text)} is not a whole number: {advice}")
+
+
+def _whole(text: str) -> int | None:
+    """The whole number that somebody wrote in another way, as ``6.048e+8``; ``None`` if it is none."""
+    if not _DECIMAL.fullmatch(text):
+        return None
+    number = Decimal(text)
+    return int(number) if number == number.to_integral_value() and abs(number) < 10**19 else None
 
 
 def in_range(number: int, low: int, high: int) -> int:

@@ -24,13 +24,13 @@ from reconciler.manifest.parts.principals import principal_problem
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.rules import checked_texts
 from reconciler.manifest.parts.selectors import declare_scope, declare_selectors, with_origins
+from reconciler.manifest.parts.settings import unknown_setting_advice
 from reconciler.manifest.parts.topic_defaults import declare_layers
 from reconciler.manifest.parts.waivers import declare_lint_waivers
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
 from reconciler.manifest.reader.source import quoted
-from reconciler.manifest.reader.suggest import did_you_mean
 from reconciler.model import APACHE, FLAVORS, TOPIC_CONFIGS, FactSource, FactSources, FrozenMap, Origin, Scope
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _named_principal(text: str) -> Trouble | None:
 def _warn_of_unknown_settings(node: Node | None, findings: Findings) -> None:
     for item in scalars(node):
         if item.plain not in TOPIC_CONFIGS and not findings.marks(item):
-            advice = did_you_mean(item.plain, TOPIC_CONFIGS, "it is kept; a newer broker may have it")
+            advice = unknown_setting_advice(item.plain, "it is kept; a newer broker may have it")
             trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.4 has no topic setting {quoted(item.plain)}", advice)
             findings.add(trouble, item, severity="warning")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from reconciler.manifest.parts import units
-from reconciler.manifest.parts.settings import setting_value
+from reconciler.manifest.parts.settings import setting_value, unknown_setting_advice
 from reconciler.manifest.reader.codes import Code
 from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, paired, scalars
@@ -70,7 +70,7 @@ def _check_form(item: "SettingLimits", node: MappingNode, key: Node, findings: F
 def warn_of_unknown_setting(name: str, key: Node, findings: Findings) -> None:
     """A setting that Kafka does not know is passed on; a newer broker may have it."""
     if name not in TOPIC_CONFIGS and not findings.marks(key):
-        advice = did_you_mean(name, TOPIC_CONFIGS, "it is compared as it is; a newer broker may have it")
+        advice = unknown_setting_advice(name, "it is compared as it is; a newer broker may have it")
         trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.4 has no topic setting {quoted(name)}", advice)
         findings.add(trouble, key, severity="warning")
 
