@@ -50,8 +50,6 @@ def keep(
     extra: dict[str, Any] | None = None,
 ) -> int:
     """Show what an edit does to access, then print, write or commit it; ``extra`` is what JSON has besides."""
-    from reconciler.report.ownership_text import breach_lines
-    from reconciler.report.review_text import review_lines
     from reconciler.report.style import safe
 
     if keeping.write and keeping.branch:
@@ -61,16 +59,7 @@ def keep(
         if output == "json":
             out_json({**(extra or {}), **_document(edit)})
         return Exit.OK
-    style = style_for(sys.stderr)
-    for cluster, review in list(edit.access.items())[:_CLUSTERS]:
-        if len(edit.access) > 1:
-            progress(style("title", safe(cluster)))
-        _progress(review_lines(review, style))
-    if len(edit.access) > _CLUSTERS:
-        progress(
-            f"… and the access of {len(edit.access) - _CLUSTERS:,} more clusters: “reconciler fleet plan” shows it"
-        )
-    _progress(breach_lines(edit.breaches, style))
+    _show(edit)
     if output == "json":
         out_json({**(extra or {}), **_document(edit)})
     elif not keeping.write and not keeping.branch:
@@ -83,6 +72,27 @@ def keep(
     else:
         progress("Nothing was written: --write writes the files, --branch NAME commits them.")
     return Exit.OK
+
+
+def _show(edit: "ManifestEdit") -> None:
+    """What it does to access, now and later, and which rules of Ownership it breaks."""
+    from reconciler.model import moment_text
+    from reconciler.report.ownership_text import breach_lines
+    from reconciler.report.review_text import review_lines
+    from reconciler.report.style import safe
+
+    style = style_for(sys.stderr)
+    for cluster, review in list(edit.access.items())[:_CLUSTERS]:
+        if len(edit.access) > 1:
+            progress(style("title", safe(cluster)))
+        _progress(review_lines(review, style))
+        for when, then in edit.later.get(cluster, ()):
+            _progress((f"From {moment_text(when)} on, when something ends:", *review_lines(then, style)))
+    if len(edit.access) > _CLUSTERS:
+        progress(
+            f"… and the access of {len(edit.access) - _CLUSTERS:,} more clusters: “reconciler fleet plan” shows it"
+        )
+    _progress(breach_lines(edit.breaches, style))
 
 
 def _progress(lines: Iterable[str]) -> None:

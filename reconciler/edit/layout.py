@@ -162,14 +162,33 @@ def line_break(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\r" if "\r" in text and "\n" not in text else "\n"
 
 
-def comments(text: str, span: TextSpan) -> list[str]:
-    """The comments inside a value and at the end of its last line, in order."""
+def comments_between(text: str) -> list[str]:
+    """The comments of a text in which no value stands, in order."""
+    return [match.group(1).rstrip() for match in _COMMENT.finditer(text)]
+
+
+def comments(text: str, span: TextSpan, *, flow: bool = False) -> list[str]:
+    """The comments inside a value and at the end of its last line, in order; ``flow``: it stands between brackets."""
     found, at = [], span.start
-    leaves = (leaf for leaf in _leaves(span))
-    for start, end in (*((leaf.start, leaf.end) for leaf in leaves), (line_end(text, span.end),) * 2):
-        found += [match.group(1).rstrip() for match in _COMMENT.finditer(text[at:start])]
+    after = past_comma(text, span.end) if flow else span.end
+    # Behind a value between brackets there may be another one on the line, and the comment is about that.
+    last = line_end(text, after) if ends_line(text, after) else after
+    for start, end in (*((leaf.start, leaf.end) for leaf in _leaves(span)), (last, last)):
+        found += comments_between(text[at:start])
         at = end
     return found
+
+
+def past_comma(text: str, at: int) -> int:
+    """The place after the comma that follows a value between brackets; ``at`` where none does."""
+    comma = past_blanks(text, at)
+    return comma + 1 if text[comma : comma + 1] == "," else at
+
+
+def ends_line(text: str, end: int) -> bool:
+    """Whether nothing but a comma and a comment follows on the line."""
+    rest = text[end : line_end(text, end)].strip().removeprefix(",").strip()
+    return not rest or rest.startswith("#")
 
 
 def _leaves(span: TextSpan) -> Iterator[TextSpan]:

@@ -7,7 +7,16 @@ stay, unless they stand inside what is cut.
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from reconciler.edit.layout import TextSpan, line_break, line_end, line_start, next_line, past_blanks
+from reconciler.edit.layout import (
+    TextSpan,
+    ends_line,
+    line_break,
+    line_end,
+    line_start,
+    next_line,
+    past_blanks,
+    past_comma,
+)
 
 
 class Splice(NamedTuple):
@@ -59,13 +68,50 @@ def without_items(text: str, span: TextSpan, gone: Collection[int]) -> list[Spli
     return [_lines(text, span.dashes[number], span.items[number].end) for number in sorted(gone)]
 
 
-def emptied(text: str, key: TextSpan, span: TextSpan) -> list[Splice]:
-    """The list of a key without any items: ``[]``, where it began."""
-    if span.flow:
-        return [Splice(span.start, span.end, "[]")]
-    # "key:" ends a line before the first dash: the brackets go there, and the lines of the items go.
-    before = text.index(":", key.end) + 1
-    return [Splice(before, before, " []"), *without_items(text, span, range(len(span.items)))]
+def emptied(text: str, key: TextSpan, span: TextSpan, notes: Sequence[Sequence[str]] | None = None) -> list[Splice]:
+    """The list of a key without any items: ``[]`` where it began. ``notes`` are comments to keep, for each item."""
+    kept = notes or [()] * len(span.items)
+    if not span.flow:
+        # "key:" ends a line before the first dash: the brackets go there, and the lines of the items go.
+        before = text.index(":", key.end) + 1
+        cuts = without_items(text, span, range(len(span.items)))
+        return [Splice(before, before, " []"), *with_notes(text, span, cuts, kept)]
+    cuts = [_flow_item(text, item.start, item.end) for item in span.items]
+    ends = [span.start + 1, *(cut.end for cut in cuts)]
+    starts = [*(cut.start for cut in cuts), span.end - 1]
+    left = "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
+    if left.strip() or any(kept):
+        return with_notes(text, span, cuts, kept)
+    return [Splice(span.start, span.end, "[]")]
+
+
+def _flow_item(text: str, start: int, end: int) -> Splice:
+    """An item between brackets with its comma, with its line and the comment there where it has it for itself."""
+    end = past_comma(text, end)
+    if not ends_line(text, end):
+        return Splice(start, end)
+    if _own_line(text, start):
+        return Splice(line_start(text, start), next_line(text, end))
+    return Splice(start, line_end(text, end))
+
+
+def with_notes(text: str, span: TextSpan, cuts: Sequence[Splice], notes: Sequence[Sequence[str]]) -> list[Splice]:
+    """The cuts of items of a list, in order, with the comments that each of them leaves, on lines of their own."""
+    newline, done = line_break(text), list[Splice]()
+    for cut, kept in zip(cuts, notes, strict=True):
+        if span.flow:
+            at = line_start(text, cut.start)
+            blank = len(text[at:]) - len(text[at:].lstrip(" "))
+            margin = " " * (blank if at == cut.start else blank + 2)
+        else:
+            margin = " " * span.column
+        # A cut at the end of a text without a last break takes the break before it.
+        whole = line_start(text, cut.start) == cut.start
+        lines = [f"{margin}{one}{newline}" if whole else f"{newline}{margin}{one}" for one in kept]
+        if kept and span.flow and not whole:
+            lines.append(f"{newline}{margin}")
+        done.append(cut._replace(new="".join(lines)))
+    return done
 
 
 def without_entries(text: str, span: TextSpan, gone: Collection[str]) -> list[Splice]:
@@ -114,12 +160,12 @@ def _without_flow(text: str, places: Sequence[tuple[int, int]], gone: Collection
             after = past_blanks(text, end)
             found.append(
                 _lines(text, start, after if text[after] == "," else end)
-                if _ends_line(text, end)
+                if ends_line(text, end)
                 else Splice(start, end)
             )
             continue
         comma = past_blanks(text, end)
-        if _own_line(text, start) and _ends_line(text, comma + 1):
+        if _own_line(text, start) and ends_line(text, comma + 1):
             found.append(Splice(line_start(text, start), next_line(text, comma)))
         else:
             after = comma + 1
@@ -131,12 +177,6 @@ def _without_flow(text: str, places: Sequence[tuple[int, int]], gone: Collection
 
 def _own_line(text: str, start: int) -> bool:
     return not text[line_start(text, start) : start].strip()
-
-
-def _ends_line(text: str, end: int) -> bool:
-    """Whether nothing but a comma and a comment follows on the line."""
-    rest = text[end : line_end(text, end)].strip().removeprefix(",").strip()
-    return not rest or rest.startswith("#")
 
 
 def with_lines_after(text: str, at: int, lines: Sequence[str]) -> Splice:
@@ -152,7 +192,8 @@ def with_flow_item(text: str, span: TextSpan, written: str) -> Splice:
     ends = [item.end for item in span.items] or [value.end for _, value in span.entries]
     starts = [item.start for item in span.items] or [key.start for key, _ in span.entries]
     if not ends:
-        return Splice(span.start + 1, span.start + 1, written)
+        blank = " " if text[span.start + 1] == "#" else ""
+        return Splice(span.start + 1, span.start + 1, written + blank)
     last, end = starts[-1], ends[-1]
     if _own_line(text, last):
         margin = text[line_start(text, last) : last]

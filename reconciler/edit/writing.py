@@ -7,7 +7,7 @@ yaml_text.scalar` with ``flow``. Names come from clusters and may be anything th
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from reconciler.edit.layout import TextSpan
+from reconciler.edit.layout import TextSpan, comments_between
 from reconciler.edit.splices import Splice, with_flow_item, with_lines_after
 from reconciler.report.export.yaml_text import WIDTH, document_head, scalar
 
@@ -66,7 +66,9 @@ def with_items(text: str, mapping: TextSpan, key: str, items: Sequence[Item]) ->
     if span.items or mapping.flow or text[named.end : span.start].strip() != ":":
         return appended(text, span, items)
     # An empty list on the line of its key: it becomes one with an item a line, which reads better.
-    lines = [line for item in items for line in item_lines(item, named.column + _STEP)]
+    column = named.column + _STEP
+    notes = [f"{' ' * column}{note}" for note in comments_between(text[span.start : span.end])]
+    lines = [*notes, *(line for item in items for line in item_lines(item, column))]
     return [Splice(text.index(":", named.end) + 1, span.end), with_lines_after(text, span.end, lines)]
 
 

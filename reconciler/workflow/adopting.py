@@ -19,6 +19,7 @@ from reconciler.workflow.editing import ManifestEdit, refused, reviewed, texts_o
 from reconciler.workflow.manifests import desired, sound
 from reconciler.workflow.options import ConnectionOptions, Tell, ignore, moment
 from reconciler.workflow.planning import declared_for
+from reconciler.workflow.promise import AS_SHOWN
 from reconciler.workflow.reasons import RequestError
 from reconciler.workflow.terms import read_request, terms
 
@@ -91,7 +92,7 @@ def adopt(
         # Compared again as written: what "adopted" says is what the next plan will find.
         read_back = load_sources(Source(name, text) for name, text in after.items())
     remaining = compare(desired(read_back, declaration.name, day), live, declaration.scope, rules)
-    edit = reviewed(path, manifests, changed(texts, after), day)
+    edit = reviewed(path, manifests, changed(texts, after), AS_SHOWN, day)
     unseen += [
         NotAdopted(describe(Delete(one)).removeprefix("delete "), f"break-glass access until {moment_text(mark.end)}")
         for one, mark in sorted(emergency.items())

@@ -12,6 +12,7 @@ from reconciler.workflow.converting import ConversionSource, ConversionStyle, Co
 from reconciler.workflow.editing import ManifestEdit, edit
 from reconciler.workflow.manifests import sound
 from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.promise import gain_of
 from reconciler.workflow.reasons import AmbiguousClusterError, RequestError
 
 #: The name of the converted manifests' only cluster, before they are those of another one.
@@ -64,7 +65,8 @@ def convert_into(
         more = replace(state, bindings=bindings, topics=topics, listed={**state.listed, **listed})
         return {**book.desired, name: more}
 
-    return ConvertedInto(converted, edit(path, wanted, connection=connection), tuple(kept))
+    promise = gain_of(*sorted({one.entry.principal for one in added.bindings}))
+    return ConvertedInto(converted, edit(path, wanted, promise, connection=connection), tuple(kept))
 
 
 def _differ(state: DesiredState, wish: Any, name: str) -> bool:

@@ -1,33 +1,34 @@
 """An edit of manifests as a use case: what it changes, what that does to access, and the ways to keep it.
 
-An edit is a proposal like any other: nothing here decides whether it may be merged.
+An edit is a proposal like any other: nothing here decides whether it may be merged. But it keeps its :class:`Promise`:
+that is decided on the very texts that would be written, on their day and whenever something declared ends after it.
+Every edit passes :func:`reviewed`.
 """
 
 import datetime
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import Final
 
-from reconciler.access import compare_access
 from reconciler.adapters.atomic_write import write_atomically
 from reconciler.adapters.git import GitError, NotCommittedError, commit_on_branch
 from reconciler.dataclass import dataclass
 from reconciler.edit import Book, EditError, Texts, edited, read
 from reconciler.manifest import Manifests
 from reconciler.model import DesiredState
-from reconciler.plan.review.access_review import AccessReview, difference_review
+from reconciler.plan.review.access_review import AccessReview
 from reconciler.policy import Breach
 from reconciler.workflow.access_checks import breaches_of, ownerships_of
 from reconciler.workflow.connections import manifests_below
 from reconciler.workflow.manifests import desired, sound
 from reconciler.workflow.options import ConnectionOptions, moment
+from reconciler.workflow.promise import Promise, broken, reviews
 from reconciler.workflow.reasons import RequestError, WorkflowError
-from reconciler.workflow.states import authorizer
 
 Wanted = Callable[[Book], Mapping[str, DesiredState]]
 #: So many reasons are shown.
@@ -42,14 +43,16 @@ class EditRefusedError(WorkflowError):
 class ManifestEdit:
     """What an edit of the manifests below ``path`` changes: ``files`` by path from there, ``None`` for one that goes.
 
-    ``access`` says by cluster who gains and loses what by declaration, ``breaches`` which rules of Ownership the result
-    breaks and the manifests before did not.
+    ``access`` says by cluster who gains and loses what by declaration; ``later`` the same from instants on at which
+    something ends and more changes. ``breaches`` are the rules of Ownership that the result breaks and the manifests
+    before did not.
     """
 
     path: str
     before: Mapping[str, str]
     files: Texts = field(default_factory=dict)
     access: Mapping[str, AccessReview] = field(default_factory=dict)
+    later: Mapping[str, Sequence[tuple[datetime.date, AccessReview]]] = field(default_factory=dict)
     breaches: tuple[Breach, ...] = ()
 
     @property
@@ -107,19 +110,20 @@ class ManifestEdit:
 def edit(
     path: str,
     wanted: Wanted,
+    promise: Promise,
     as_of: datetime.date | None = None,
     proposal: Callable[[Book], Mapping[str, str]] | None = None,
     connection: ConnectionOptions = ConnectionOptions(),
 ) -> ManifestEdit:
     """Make the manifests below ``path`` declare what ``wanted`` says; nothing is written.
 
-    Raises :class:`EditRefusedError` if no edit does exactly that.
+    Raises :class:`EditRefusedError` if no edit does exactly that, or what does it breaks the promise.
     """
     manifests = manifests_below(path, connection)
     texts = texts_of(manifests)
     with refused(), sound():
         files = edited(texts, wanted, proposal)
-    return reviewed(path, manifests, files, as_of)
+    return reviewed(path, manifests, files, promise, as_of)
 
 
 def texts_of(manifests: Manifests) -> dict[str, str]:
@@ -141,8 +145,13 @@ def refused() -> Iterator[None]:
         ) from error
 
 
-def reviewed(path: str, manifests: Manifests, files: Texts, as_of: datetime.date | None = None) -> ManifestEdit:
-    """The edit with what it does to access, by the facts that manifests and operator state; and its new breaches."""
+def reviewed(
+    path: str, manifests: Manifests, files: Texts, promise: Promise, as_of: datetime.date | None = None
+) -> ManifestEdit:
+    """The edit with what it does to access, by the facts that manifests and operator state; and its new breaches.
+
+    Raises :class:`EditRefusedError` where it does more than it promises, now or later.
+    """
     texts = texts_of(manifests)
     if not files:
         return ManifestEdit(path, texts)
@@ -151,21 +160,34 @@ def reviewed(path: str, manifests: Manifests, files: Texts, as_of: datetime.date
     with sound():
         old, new = read(texts), read(after)
     access: dict[str, AccessReview] = {}
+    later: dict[str, list[tuple[datetime.date, AccessReview]]] = {}
     breaches: list[Breach] = []
     for name in new.clusters:
         declaration = manifests.clusters[name]
+        states = [book.desired[name] for book in (old, new)]
+        if states[0].bindings != states[1].bindings:
+            _refuse(promise, list(broken(promise, declaration, states, day)))
+            for when, review in reviews(declaration, states, day):
+                if when == day:
+                    access[name] = review
+                else:
+                    later.setdefault(name, []).append((when, review))
         sides = [desired(book.manifests, name, day) for book in (old, new)]
-        if sides[0].bindings.keys() != sides[1].bindings.keys():
-            before = authorizer(declaration, sides[0].bindings)
-            access[name] = difference_review(compare_access(before, authorizer(declaration, sides[1].bindings)))
-        found = [
+        judged = [
             breaches_of(ownerships_of(book.manifests, name, day), side)
             for book, side in zip((old, new), sides, strict=True)
         ]
         # What was forbidden before is not this edit's doing, and would drown what is.
-        known = {_named(breach) for breach in found[0]}
-        breaches += [breach for breach in found[1] if _named(breach) not in known and breach not in breaches]
-    return ManifestEdit(path, texts, files, access, tuple(breaches))
+        known = {_named(breach) for breach in judged[0]}
+        breaches += [breach for breach in judged[1] if _named(breach) not in known and breach not in breaches]
+    return ManifestEdit(path, texts, files, access, later, tuple(breaches))
+
+
+def _refuse(promise: Promise, lines: Sequence[str]) -> None:
+    if lines:
+        said = f"the edit promises {promise.words}, and would change that: nothing was written"
+        more = [f"and {len(lines) - _REASONS:,} more"] if len(lines) > _REASONS else []
+        raise EditRefusedError("\n  ".join([said, *lines[:_REASONS], *more]), "edit the manifests by hand")
 
 
 def _named(breach: Breach) -> tuple[object, ...]:

@@ -24,6 +24,7 @@ from reconciler.report.export.expressible import binding_problem, text_problem
 from reconciler.workflow.clusters import split_cluster
 from reconciler.workflow.editing import ManifestEdit, edit
 from reconciler.workflow.options import ConnectionOptions, moment
+from reconciler.workflow.promise import change_of, gain_of, loss_of
 from reconciler.workflow.reasons import AmbiguousClusterError, RequestError
 
 #: Of a declaration that is not written yet.
@@ -107,7 +108,7 @@ def grant(
     def wanted(book: Book) -> Mapping[str, DesiredState]:
         return on_cluster(book, cluster, lambda state: _with(state, asked.bindings(), said, notes))
 
-    return GrantEdit(edit(path, wanted, as_of, connection=connection), tuple(notes))
+    return GrantEdit(edit(path, wanted, gain_of(asked.principal), as_of, connection=connection), tuple(notes))
 
 
 def checked_terms(asked: AskedAccess, terms: GrantTerms, as_of: datetime.date) -> None:
@@ -151,7 +152,7 @@ def revoke(
     def wanted(book: Book) -> Mapping[str, DesiredState]:
         return on_cluster(book, cluster, lambda state: _less(state, asked, notes))
 
-    return GrantEdit(edit(path, wanted, as_of, connection=connection), tuple(notes))
+    return GrantEdit(edit(path, wanted, loss_of(asked.principal), as_of, connection=connection), tuple(notes))
 
 
 def _less(state: DesiredState, asked: AskedAccess, notes: list[str]) -> DesiredState:
@@ -203,7 +204,8 @@ def rename(
         return states
 
     proposal = None if finish else lambda book: with_second(book, old, new)
-    made = edit(path, wanted, as_of, proposal, connection)
+    promise = loss_of(old) if finish else change_of(new)
+    made = edit(path, wanted, promise, as_of, proposal, connection)
     if finish:
         notes.append(f"clients that still log in as {old} are refused once this is applied: move them to {new} first")
     return GrantEdit(made, tuple(dict.fromkeys(notes)))

@@ -1,25 +1,26 @@
 """What lint proposes, as an edit: bindings that say nothing go; access stays the same unless somebody asked.
 
 A binding may be redundant today because of another one that ends next month, so access is compared on every day on
-which something ends.
+which something ends. What is proven to go together is proven again without whatever an editor cannot write, or another
+day keeps: an ALLOW that stays may have needed the DENY that was to go with it.
 """
 
 import datetime
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from reconciler.access import Authorizer
 from reconciler.access.lint import LintFinding, rule_of
 from reconciler.access.minimise import without_change
 from reconciler.dataclass import dataclass
 from reconciler.edit import Book
 from reconciler.edit.kinds.acl import removable
-from reconciler.manifest import ClusterDeclaration
-from reconciler.model import AclBinding, DesiredState, instant_of
+from reconciler.model import AclBinding, DesiredState
 from reconciler.report.lint_text import Linted
 from reconciler.workflow.editing import ManifestEdit, edit
 from reconciler.workflow.linting import lint, minimise
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
+from reconciler.workflow.promise import SAME_ACCESS, doubted, in_force, instants
 from reconciler.workflow.reasons import RequestError
 from reconciler.workflow.states import authorizer
 
@@ -55,8 +56,15 @@ def fix_lint(
     }
     path = request.path or connection.default_path
     gone: dict[str, set[AclBinding]] = {}
-    made = edit(path, lambda book: _without(book, found, asked, request.at, gone), request.at, connection=connection)
     findings = [(name, item) for name, items in found.items() for item in items]
+    changing = _by_cluster((name, item) for name, item in findings if item.rule.code in asked)
+
+    def wanted(book: Book) -> Mapping[str, DesiredState]:
+        gone.update(_agreed(book, _by_cluster(findings), changing, request.at))
+        return _less(book, gone)
+
+    promise = replace(SAME_ACCESS, asked=changing)
+    made = edit(path, wanted, promise, request.at, connection=connection)
     fixed = tuple(item for name, item in findings if item.binding in gone.get(name, ()))
     return LintFix(made, fixed, tuple(item for name, item in findings if item.binding not in gone.get(name, ())))
 
@@ -72,10 +80,9 @@ def fix_minimise(
     }
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:
-        same = {name: _same(book, name, found.get(name, set()), request.at) for name in book.clusters}
-        return _less(book, removable(book, same))
+        return _less(book, _agreed(book, found, {}, request.at))
 
-    return edit(request.path or connection.default_path, wanted, request.at, connection=connection)
+    return edit(request.path or connection.default_path, wanted, SAME_ACCESS, request.at, connection=connection)
 
 
 def _linted(request: StateRequest, connection: ConnectionOptions, tell: Tell) -> list[Linted]:
@@ -90,19 +97,32 @@ def _asked(name: str) -> str:
     return rule.code
 
 
-def _without(
+def _by_cluster(findings: Iterable[tuple[str, LintFinding]]) -> dict[str, set[AclBinding]]:
+    found: dict[str, set[AclBinding]] = {}
+    for name, item in findings:
+        found.setdefault(name, set()).add(item.binding)
+    return found
+
+
+def _agreed(
     book: Book,
-    found: Mapping[str, Collection[LintFinding]],
-    asked: Collection[str],
+    found: Mapping[str, AbstractSet[AclBinding]],
+    changing: Mapping[str, AbstractSet[AclBinding]],
     day: datetime.date,
-    gone: dict[str, set[AclBinding]],
-) -> Mapping[str, DesiredState]:
-    for name in book.clusters:
-        items = found.get(name, ())
-        changing = {item.binding for item in items if item.rule.code in asked}
-        gone[name] = _same(book, name, {item.binding for item in items} - changing, day) | changing
-    gone.update(removable(book, gone))
-    return _less(book, gone)
+) -> dict[str, set[AclBinding]]:
+    """As many as can be taken out together so that access, without the ``changing`` ones among them, is the same."""
+    gone = {
+        name: {one for one in (*found.get(name, ()), *changing.get(name, ())) if one in state.bindings}
+        for name, state in book.desired.items()
+    }
+    while True:
+        left = {}
+        for name, bindings in removable(book, gone).items():
+            asked = bindings & changing.get(name, set())
+            left[name] = asked | _same(book, name, bindings - asked, asked, day)
+        if left == gone:
+            return gone
+        gone = left
 
 
 def _less(book: Book, gone: Mapping[str, Collection[AclBinding]]) -> dict[str, DesiredState]:
@@ -112,20 +132,26 @@ def _less(book: Book, gone: Mapping[str, Collection[AclBinding]]) -> dict[str, D
     }
 
 
-def _same(book: Book, name: str, bindings: Collection[AclBinding], as_of: datetime.date) -> set[AclBinding]:
-    """Those without which access is the same, today and on every day after which something has ended."""
-    state, declaration = book.desired[name], book.clusters[name]
-    ends = {said.expires for said in state.bindings.values() if said.expires is not None}
-    left = {one for one in bindings if one in state.bindings}
-    for instant in sorted({instant_of(as_of), *(one.end for one in ends if not one.over(as_of))}):
-        here = _on(state, declaration, instant)
-        over = {one for one in left if one not in here.bindings}
-        left = over | without_change(here, left - over)
-    return left
+def _same(
+    book: Book,
+    name: str,
+    bindings: AbstractSet[AclBinding],
+    without: AbstractSet[AclBinding],
+    day: datetime.date,
+) -> set[AclBinding]:
+    """Those that can all go, and access is the same on the day and on every later one after which something ended.
 
-
-def _on(state: DesiredState, declaration: ClusterDeclaration, instant: datetime.datetime) -> Authorizer:
-    lasting = {
-        one: said for one, said in state.bindings.items() if said.expires is None or not said.expires.over(instant)
-    }
-    return authorizer(declaration, lasting)
+    ``without``: of the access that is left when these are gone.
+    """
+    whole = book.desired[name]
+    state = replace(whole, bindings={one: said for one, said in whole.bindings.items() if one not in without})
+    declaration, left = doubted(book.clusters[name], SAME_ACCESS), set(bindings)
+    while True:
+        kept = len(left)
+        for when in instants([state], day):
+            here = authorizer(declaration, in_force(state, when))
+            over = {one for one in left if one not in here.bindings}
+            left = over | without_change(here, left - over)
+        # What one day keeps takes part in the proof of every other one.
+        if len(left) == kept:
+            return left

@@ -27,6 +27,7 @@ from reconciler.workflow.connections import manifests_below
 from reconciler.workflow.editing import edit
 from reconciler.workflow.granting import NOWHERE, GrantEdit, GrantTerms, on_cluster
 from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.promise import SAME_ACCESS
 from reconciler.workflow.reasons import RequestError, WorkflowError
 
 _USER: Final = "User:"
@@ -61,7 +62,7 @@ def disable(
             return {**book.desired, **states}
         return on_cluster(book, cluster, lambda state: _disabled(state, name, terms))
 
-    made = edit(path, wanted, connection=connection)
+    made = edit(path, wanted, SAME_ACCESS, connection=connection)
     return GrantEdit(made, ("connections that are open stay open: deny its access too",))
 
 
@@ -121,7 +122,7 @@ def generate(
             return {**book.desired, **found}
         return on_cluster(book, cluster, lambda state: _with_password(state, name, mechanism, reference, terms))
 
-    made = edit(path, wanted, connection=connection)
+    made = edit(path, wanted, SAME_ACCESS, connection=connection)
     clusters = manifests_below(path, connection).clusters
     concerned = [clusters[one] for one in declared if cluster is None] or list(clusters.values())
     objections = {one.secret_permit.objection(reference) for one in concerned if cluster in (None, one.name)}

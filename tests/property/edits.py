@@ -1,7 +1,9 @@
 """Random manifests as people write them, with a comment on every other line, and random wishes about them."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 from reconciler.edit.pages import Book
@@ -33,6 +35,104 @@ spec: {bootstrapServers: ["broker:9092"], vars: {team: red}}
 """
 NOWHERE = Declaration(Origin("", 1, 1))
 OPERATIONS = (AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE, AclOperation.ALTER)
+
+#: The list of a document, which its other fields are beside.
+MAIN_LISTS = ("rules", "topics", "quotas", "users", "groups")
+#: What a document says, before somebody writes it down.
+Plain = str | int | Mapping[str, "Plain"] | Sequence["Plain"]
+
+
+class Scribe:
+    """Writes a document in every form that YAML has: flow and block at each level, comments, blanks, odd indents.
+
+    Comments are numbered. ``# note`` is about its line, ``# inside`` is in a value, and ``# between`` stands between
+    the items of a spec's list, where no edit takes it away.
+    """
+
+    def __init__(self, random: Random, number: Callable[[], int]) -> None:
+        self.random, self.number = random, number
+
+    def document(self, kind: str, name: str, spec: Mapping[str, Plain]) -> list[str]:
+        head: dict[str, Plain] = {"apiVersion": "reconciler/v1", "kind": kind, "metadata": {"name": name}}
+        if self.random.random() < 0.1:
+            return [self.flow({**head, "spec": spec}) + self.note()]
+        return [*self.block(head, 0), *self.entry("spec", spec, 0)]
+
+    def note(self) -> str:
+        return f"{' ' * self.random.randint(1, 3)}# note {self.number()} ü" if self.random.random() < 0.25 else ""
+
+    def between(self, margin: str, *, outer: bool) -> list[str]:
+        words = f"{margin}# {'between' if outer else 'inside'} {self.number()}"
+        return self.random.choice([[], [], [], [words], ["", words], [""]])
+
+    def scalar(self, text: str | int) -> str:
+        if isinstance(text, int):
+            return str(text)
+        plain = re.fullmatch(r"[A-Za-z][\w.:-]*\w", text) is not None and text != "true"
+        forms = [f"'{text}'", '"' + text.replace("ü", "\\u00fc") + '"', *([text] * 3 if plain else [])]
+        return text if text == "true" else self.random.choice(forms)
+
+    def flow(self, value: Plain) -> str:
+        """On one line."""
+        if isinstance(value, str | int):
+            return self.scalar(value)
+        pad, comma = self.random.choice(["", "", " "]), self.random.choice(["", "", "", ","])
+        if isinstance(value, Mapping):
+            parts, (left, right) = [f"{key}: {self.flow(one)}" for key, one in value.items()], "{}"
+        else:
+            parts, (left, right) = [self.flow(one) for one in value], "[]"
+        return f"{left}{pad}{', '.join(parts)}{comma if parts else ''}{pad}{right}"
+
+    def flow_lines(self, value: Plain, column: int, *, outer: bool) -> list[str]:
+        """Brackets over several lines; the first stands behind what comes before it."""
+        if isinstance(value, str | int) or not value:
+            return [self.flow(value)]
+        margin = " " * (column + self.random.randint(1, 4))
+        keys = list(value) if isinstance(value, Mapping) else []
+        items = list(value.values()) if isinstance(value, Mapping) else list(value)
+        left, right = "{}" if keys else "[]"
+        lines = [f"{left}{self.note()}"]
+        for number, item in enumerate(items):
+            lines += self.between(margin, outer=outer and not keys)
+            many = self.random.random() < 0.3
+            below = self.flow_lines(item, len(margin), outer=False) if many else [self.flow(item)]
+            comma = "," if number + 1 < len(items) or self.random.random() < 0.2 else ""
+            below[0] = f"{margin}{f'{keys[number]}: ' if keys else ''}{below[0]}"
+            lines += [*below[:-1], f"{below[-1]}{comma}{self.note()}"]
+        lines += self.between(margin, outer=outer and not keys)
+        return [*lines, f"{' ' * (column + 1)}{right}"]
+
+    def entry(self, key: str, value: Plain, column: int, *, outer: bool = False) -> list[str]:
+        outer = outer and key in MAIN_LISTS
+        margin, form = " " * column, self.random.random()
+        if isinstance(value, str | int) or not value or form < 0.3:
+            return [f"{margin}{key}: {self.flow(value)}{self.note()}"]
+        if form < 0.5:
+            first, *rest = self.flow_lines(value, column, outer=outer)
+            return [f"{margin}{key}: {first}", *rest[:-1], *([f"{rest[-1]}{self.note()}"] if rest else [])]
+        head = f"{margin}{key}:{self.note()}"
+        if isinstance(value, Mapping):
+            return [head, *self.block(value, column + self.random.choice([1, 2, 2, 4]), outer=key == "spec")]
+        return [head, *self.items(value, column + self.random.choice([0, 1, 2, 2, 4]), outer=outer)]
+
+    def block(self, value: Mapping[str, Plain], column: int, *, outer: bool = False) -> list[str]:
+        lines: list[str] = []
+        for key, one in value.items():
+            inside = self.between(" " * column, outer=False) if lines else []
+            lines += [*inside, *self.entry(key, one, column, outer=outer)]
+        return lines
+
+    def items(self, values: Sequence[Plain], column: int, *, outer: bool) -> list[str]:
+        margin, lines = " " * column, list[str]()
+        for item in values:
+            lines += self.between(margin, outer=outer)
+            dash = f"{margin}-{' ' * self.random.choice([1, 1, 1, 3])}"
+            if isinstance(item, str | int) or self.random.random() < 0.5:
+                lines += [f"{dash}{self.flow(item)}{self.note()}"]
+            elif isinstance(item, Mapping):
+                first, *rest = self.block(item, len(dash))
+                lines += [f"{dash}{first.lstrip()}", *rest]
+        return lines
 
 
 class Author:
@@ -181,12 +281,92 @@ class Author:
             "        consumer.session.timeout.ms: 45000",
         ]
 
+    def spec(self, kind: str, name: str) -> dict[str, Plain]:
+        """What a document of the kind says, for a scribe to write."""
+        match kind:
+            case "Acls":
+                return self._acls_spec(name)
+            case "Topics":
+                topics: list[Plain] = [self._topic(f"{name}.t{number}") for number in range(self.random.randint(1, 3))]
+                defaults: dict[str, Plain] = {"partitions": 3, "configs": {"retention.ms": "1d"}}
+                defaults |= {"owner": "User:everywhere"} if self.random.random() < 0.3 else {}
+                return {**({"defaults": defaults} if self.random.random() < 0.4 else {}), "topics": topics}
+            case "Quotas":
+                first: Plain = {"user": ["q1", "q2"], "limits": {"producer_byte_rate": "1MiB/s"}}
+                other: Plain = {"user": {"default": "true"}, "limits": {"request_percentage": "200%"}}
+                return {"quotas": self._some([first, other])}
+            case "Users":
+                password: dict[str, Plain] = {"SCRAM-SHA-512": {"password": "${env:A}"}}
+                more: dict[str, Plain] = {
+                    "SCRAM-SHA-256": {"iterations": 4096, "version": 3, "password": "${env:B}"},
+                    **password,
+                }
+                user: Plain = {"name": "u2", "mechanisms": more, "reason": "für u2"}
+                return {"users": self._some([{"name": "u1", "mechanisms": password}, user])}
+        both: Plain = {"name": ["g1", "g2"], "configs": {"consumer.session.timeout.ms": "50s"}}
+        one: Plain = {"name": "g3", "configs": {"share.isolation.level": "read_committed"}}
+        return {"groups": self._some([both, one])}
+
+    def _some(self, items: list[Plain]) -> list[Plain]:
+        return self.random.sample(items, self.random.randint(1, len(items)))
+
+    def _acls_spec(self, name: str) -> dict[str, Plain]:
+        spec: dict[str, Plain] = {"principal": f"User:{name}"}
+        if self.random.random() < 0.3:
+            spec = {"principals": [f"User:{name}", f"User:{name}-ü"]}
+        if self.random.random() < 0.3:
+            spec |= {"owns": f"{name}-own.", "reads": [f"{name}.r1", f"{name}.r2"], "writes": f"{name}.w"}
+            if self.random.random() < 0.3:
+                return spec if self.random.random() < 0.5 else {**spec, "rules": []}
+        rules: list[Plain] = [self._rule(f"{name}.{number}") for number in range(self.random.randint(1, 3))]
+        return {**spec, "rules": rules}
+
+    def _rule(self, name: str) -> dict[str, Plain]:
+        topics: list[Plain] = [f"{name}.{letter}" for letter in "abc"[: self.random.randint(1, 3)]]
+        operations: list[Plain] = [one.name for one in self.random.sample(OPERATIONS, self.random.randint(1, 3))]
+        action: Plain = operations[0] if len(operations) == 1 else operations
+        forms: list[dict[str, Plain]] = [
+            {"role": "consumer", "topics": topics, "groups": [name]},
+            {"allow": action, "topics": topics[0]},
+            {"allow": action, "topics": topics, "hosts": ["10.0.0.1", "10.0.0.2"]},
+            {"deny": action, "topics": topics},
+            {"allow": "READ", "topics": {"prefix": f"{name}."}, "reason": "für: # x", "expires": "2027-01-31"},
+            {"allow": action, "topics": {"literal": topics}, "ticket": "T-1"},
+        ]
+        return self.random.choice(forms)
+
+    def _topic(self, name: str) -> dict[str, Plain]:
+        topic: dict[str, Plain] = {"name": name}
+        topic |= {"partitions": 6} if self.random.random() < 0.5 else {}
+        topic |= {"owner": "User:p0"} if self.random.random() < 0.3 else {}
+        if self.random.random() < 0.5:
+            configs: dict[str, Plain] = {"retention.ms": "7d", "cleanup.policy": "compact"}
+            topic |= {"configs": dict(self.random.sample(sorted(configs.items()), self.random.randint(1, 2)))}
+        if self.random.random() < 0.4:
+            grants: list[Plain] = [
+                {"role": "producer", "principal": "User:p1"},
+                {"allow": "READ", "principal": "User:gü"},
+            ]
+            topic |= {"grants": self._some(grants)}
+        return topic
+
     def manifests(self) -> dict[str, str]:
-        documents = [self.acls(f"p{number}") for number in range(self.random.randint(1, 3))]
-        documents += [self.topics(f"t{number}") for number in range(self.random.randint(0, 2))]
-        documents += [self.quotas()] if self.random.random() < 0.5 else []
-        documents += [self.users()] if self.random.random() < 0.5 else []
-        documents += [self.groups()] if self.random.random() < 0.3 else []
+        scribe = Scribe(self.random, self.number)
+
+        def either(kind: str, name: str, written: Callable[[], list[str]]) -> list[str]:
+            return scribe.document(kind, name, self.spec(kind, name)) if self.random.random() < 0.6 else written()
+
+        documents = [
+            either("Acls", name, partial(self.acls, name))
+            for name in [f"p{number}" for number in range(self.random.randint(1, 3))]
+        ]
+        documents += [
+            either("Topics", name, partial(self.topics, name))
+            for name in [f"t{number}" for number in range(self.random.randint(0, 2))]
+        ]
+        documents += [either("Quotas", "q", self.quotas)] if self.random.random() < 0.5 else []
+        documents += [either("Users", "u", self.users)] if self.random.random() < 0.5 else []
+        documents += [either("Groups", "g", self.groups)] if self.random.random() < 0.3 else []
         files: dict[str, list[str]] = {}
         for document in documents:
             path = self.random.choice(["one.yaml", "two.yaml", "teams/three.yaml"])
@@ -207,6 +387,20 @@ def wish(random: Random, book: Book) -> dict[str, DesiredState]:
     (name,) = book.clusters
     state = book.desired[name]
     gone = random.sample(sorted(state.bindings), min(len(state.bindings), random.randint(0, 4)))
+    if random.random() < 0.3:
+        # All of a rule, of a document, of a principal: lists run empty.
+        one = random.choice(sorted(state.bindings)) if state.bindings else None
+        places = {said.origin.file for said in state.bindings.values()}
+        gone += [
+            other
+            for other, said in state.bindings.items()
+            if one is not None
+            and (
+                said.origin[:2] == state.bindings[one].origin[:2]
+                or (other.entry.principal == one.entry.principal and random.random() < 0.95)
+                or (len(places) > 1 and said.origin.file == state.bindings[one].origin.file)
+            )
+        ]
     kept = {one: said for one, said in state.bindings.items() if one not in gone}
     for one in random.sample(sorted(kept), min(len(kept), random.randint(0, 1))):
         kept[one] = kept[one]._replace(reason="another reason: # x", ticket=None)
@@ -230,7 +424,7 @@ def wish(random: Random, book: Book) -> dict[str, DesiredState]:
 
 
 def _topics(random: Random, before: Mapping[str, DesiredTopic]) -> dict[str, DesiredTopic]:
-    topics = dict(before)
+    topics = dict(before) if random.random() < 0.9 else {}
     for name in random.sample(sorted(topics), min(len(topics), random.randint(0, 2))):
         topic = topics[name].topic
         configs = dict(topic.configs)

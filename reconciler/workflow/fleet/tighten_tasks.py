@@ -16,7 +16,8 @@ from reconciler.fleet.tighten.sharing import SharedUsage
 from reconciler.fleet.usage import Summary, Window
 from reconciler.manifest import Manifests
 from reconciler.model import AclBinding, AclPermissionType, standing_bridges
-from reconciler.workflow.tightening.holding import tests_hold
+from reconciler.workflow.manifests import desired
+from reconciler.workflow.tightening.holding import later_too, tests_hold
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -89,7 +90,8 @@ def proven_on(
         rights = _authorizer(subject, task)
         evidence, _ = _evidence(subject, rights.bindings, counted, task)
         holds = tests_hold(task.manifests.value, subject.cluster, rights, task.at, live=subject.live is not None)
-        proven = prove(rights, narrowings, evidence, holds)
+        wanted = desired(task.manifests.value, subject.cluster, task.at)
+        proven = prove(rights, narrowings, evidence, later_too(holds, rights, wanted, narrowings, task.at))
     except Exception as error:  # what is not proven on this cluster is not proposed for it
         return ProvenOnCluster(subject.cluster, trouble(error))
     return ProvenOnCluster(subject.cluster, "", proven.narrowings, proven.held, proven.replayed)

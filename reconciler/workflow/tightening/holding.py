@@ -1,16 +1,18 @@
 """What says that a right stays, whatever was seen of it: its rule, its cluster, its age, access tests."""
 
 import datetime
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias
 
-from reconciler.access import Authorizer
-from reconciler.fleet.tighten import Held, HeldReason
+from reconciler.access import Authorizer, compare_access
+from reconciler.fleet.tighten import Held, HeldReason, Narrowing
 from reconciler.fleet.tighten.suggestion import Hold
 from reconciler.manifest import ClusterDeclaration, Manifests
-from reconciler.model import AclBinding, Declaration
+from reconciler.model import AclBinding, Declaration, DesiredState, Expiry
 from reconciler.report.claim_results import ClaimStatus
 from reconciler.workflow.access_checks import decide_tests
+from reconciler.workflow.promise import instants
+from reconciler.workflow.tightening.rewriting import narrower
 from reconciler.workflow.tightening.state import TightenScope
 
 #: Since when rights are declared: those that were when the logs begin, and the day. ``None``: no history says so.
@@ -71,6 +73,39 @@ def _is_protected(declaration: ClusterDeclaration, binding: AclBinding) -> bool:
         if any(own.overlaps(binding.pattern) for own in item.names.patterns(item.resource_type)):
             return True
     return False
+
+
+def later_too(
+    today: Callable[[Authorizer], bool],
+    before: Authorizer,
+    desired: DesiredState,
+    suggested: Sequence[Narrowing],
+    day: datetime.date,
+) -> Callable[[Authorizer], bool]:
+    """Whether other rights hold ``today``, and with them nobody gains anything whenever something ends after the day.
+
+    What is right today may open a topic later, when an ACL ends that alone was left of its ACLs.
+    """
+    narrowed = narrower(desired, suggested)
+    sides = [{one: said.expires for one, said in state.bindings.items()} for state in (desired, narrowed)]
+    later = instants((desired, narrowed), day)[1:]
+
+    def left(rights: Authorizer, ends: Mapping[AclBinding, Expiry | None], when: datetime.date) -> Authorizer:
+        there = rights.bindings
+        return rights.with_changes(
+            removed=[one for one, end in ends.items() if end and end.over(when) and one in there]
+        )
+
+    def hold(rights: Authorizer) -> bool:
+        if not today(rights):
+            return False
+        for when in later:
+            difference = compare_access(left(before, sides[0], when), left(rights, {**sides[0], **sides[1]}, when))
+            if any(row.gained for row in (*difference.rows, *difference.reached())):
+                return False
+        return True
+
+    return hold
 
 
 def tests_hold(

@@ -25,7 +25,7 @@ from reconciler.report.access_view import Basis
 from reconciler.workflow.declared_then import declared_then
 from reconciler.workflow.editing import ManifestEdit, texts_of
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
-from reconciler.workflow.tightening.holding import holder, tests_hold
+from reconciler.workflow.tightening.holding import holder, later_too, tests_hold
 from reconciler.workflow.tightening.rewriting import RoleGrant, as_plain, broken_roles, edited
 from reconciler.workflow.tightening.state import TightenBase, state_of
 from reconciler.workflow.usage_evidence import Decisions, files_of, scanned
@@ -103,7 +103,9 @@ def proposed(
     rights, broken = scope.rights, frozenset[RoleGrant]()
     while True:
         suggested = suggest(rights, evidence, options.bounds, hold)
-        proven = prove(base.authorizer, filter(only, suggested.narrowings), evidence, holds)
+        chosen = [one for one in suggested.narrowings if only(one)]
+        lasting = later_too(holds, base.authorizer, scope.desired, chosen, request.at)
+        proven = prove(base.authorizer, chosen, evidence, lasting)
         made = edited(place, texts_of(base.manifests), {name: proven.narrowings}, request.at, connection)
         more = broken_roles(read(made.after), name, rights, proven.narrowings) if made.files else frozenset()
         if not more:

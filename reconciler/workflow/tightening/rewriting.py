@@ -12,6 +12,7 @@ from reconciler.model import Declaration, DesiredState
 from reconciler.model.expiry import Expiry
 from reconciler.workflow.editing import EditRefusedError, ManifestEdit, edit
 from reconciler.workflow.options import ConnectionOptions
+from reconciler.workflow.promise import NO_GAIN
 from reconciler.workflow.tightening.state import granted
 
 _FOREVER: Final = Expiry(datetime.date.max)
@@ -37,7 +38,7 @@ def edited(
     def wanted(book: Book) -> Mapping[str, DesiredState]:
         return {**book.desired, **{name: narrower(book.desired[name], found) for name, found in narrowings.items()}}
 
-    made = edit(place, wanted, day, connection=connection)
+    made = edit(place, wanted, NO_GAIN, day, connection=connection)
     if made.breaches:
         words = [f"{breach.origin}: {breach.subject}" for breach in made.breaches]
         raise EditRefusedError("\n  ".join(["the narrower rights would break Ownership: nothing was written", *words]))

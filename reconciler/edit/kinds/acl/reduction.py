@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from reconciler.edit.kinds.acl.units import CONTENT, Involved, RemovableUnit, Said, lists, of_place, of_principal
-from reconciler.edit.layout import TextSpan, comments, line_break, line_start
+from reconciler.edit.layout import TextSpan, comments
 from reconciler.edit.pages import Page
-from reconciler.edit.splices import Splice, emptied, without_entries, without_items
+from reconciler.edit.splices import Splice, emptied, with_notes, without_entries, without_items
 from reconciler.edit.writing import with_entry
 
 
@@ -96,32 +96,21 @@ class Reduction:
         for found in parents.values():
             parent, key = found[0][0].parent, found[0][0].key
             named, span = parent.entry(key) or (parent, parent)
+            notes = self._notes(span, found)
             if len(found) < len(span.items):
-                self._splices += self._without(span, found)
+                numbers = [unit.number for unit, _ in found if unit.number is not None]
+                self._splices += with_notes(text, span, without_items(text, span, numbers), notes)
             elif key == "grants":
                 fields.setdefault(parent.start, (parent, set()))[1].add(key)
             else:
-                cut = emptied(text, named, span)
-                self._splices += [*cut[:1], *self._commented(cut[1:], found)]
+                self._splices += emptied(text, named, span, notes)
         for parent, keys in fields.values():
             self._remove_fields(parent, keys)
 
-    def _without(self, span: TextSpan, found: Sequence[tuple[RemovableUnit, bool]]) -> list[Splice]:
-        cuts = without_items(self._page.text, span, [unit.number for unit, _ in found if unit.number is not None])
-        return cuts if span.flow else self._commented(cuts, found)
-
-    def _commented(self, cuts: Sequence[Splice], found: Sequence[tuple[RemovableUnit, bool]]) -> list[Splice]:
-        """The same with the comments of units of which something is written again."""
-        text, newline, done = self._page.text, line_break(self._page.text), list[Splice]()
-        by_number = sorted(found, key=lambda one: one[0].span.start)
-        for cut, (unit, replaced) in zip(cuts, by_number, strict=True):
-            margin = " " * (unit.span.column - 2)
-            kept = comments(text, unit.span) if replaced else []
-            # A cut at the end of a text without a last break takes the break before it.
-            whole = line_start(text, cut.start) == cut.start
-            lines = [f"{margin}{one}{newline}" if whole else f"{newline}{margin}{one}" for one in kept]
-            done.append(cut._replace(new="".join(lines)))
-        return done
+    def _notes(self, span: TextSpan, found: list[tuple[RemovableUnit, bool]]) -> list[list[str]]:
+        """The comments of units of which something is written again, for each unit of the list in its order."""
+        found.sort(key=lambda one: one[0].span.start)
+        return [comments(self._page.text, unit.span, flow=span.flow) if replaced else [] for unit, replaced in found]
 
     def _remove_fields(self, parent: TextSpan, keys: set[str]) -> None:
         text, spec = self._page.text, self._page.span.get("spec")
@@ -130,6 +119,11 @@ class Reduction:
         if spec is not None and len(keys) == len(parent.entries):
             self._splices += without_entries(text, spec, {"defaults"})
             return
+        empty = spec is parent and not any(key.plain not in keys and key.plain in CONTENT for key, _ in parent.entries)
+        if empty and parent.flow:
+            key, value = next((key, value) for key, value in parent.entries if key.plain in keys)
+            self._splices += [Splice(key.start, value.end, "rules: []")]
+            keys.remove(key.plain)
         self._splices += without_entries(text, parent, keys)
-        if spec is parent and not any(key.plain not in keys and key.plain in CONTENT for key, _ in parent.entries):
+        if empty and not parent.flow:
             self._splices += with_entry(text, parent, "rules", "[]")
