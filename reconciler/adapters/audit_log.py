@@ -8,12 +8,13 @@ import fcntl
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
 from reconciler.adapters.journal_file import append_whole, open_private, reason, sync_directory
-from reconciler.apply.audit_chain import GENESIS, chained, line_digest, previous_of
+from reconciler.apply.audit_chain import GENESIS, LogIdentity, chained, line_digest, log_of, previous_of
 from reconciler.ports import RecordError
 
 _CHUNK: Final = 65_536
@@ -32,12 +33,14 @@ class LineSender(Protocol):
 class AuditLog:
     """Implements ``reconciler.ports.Ledger``; a context manager. ``head`` is the digest of the last line of ours."""
 
-    def __init__(self, path: str | None, topic: LineSender | None = None) -> None:
+    def __init__(self, log: LogIdentity, topic: LineSender | None = None) -> None:
         """Open or create the file, readable by its owner only; raises :class:`RecordError`.
 
-        Without a file, the lines of this run are a chain of their own.
+        A file that has lines keeps its id, a new one takes that of ``log``. Without a file, the lines of this run are
+        a log of their own.
         """
-        self.head, self._path, self._topic, self._descriptor = GENESIS, path, topic, -1
+        self.head, self._log, self._topic, self._descriptor = GENESIS, log, topic, -1
+        self._path = path = log.path
         if path is None:
             return
         try:
@@ -68,7 +71,7 @@ class AuditLog:
         try:
             with self._locked():
                 previous = self.head if self._path is None else self._end()
-                lines, head = chained(records, previous)
+                lines, head = chained(records, previous, self._log)
                 self._append(b"".join(line + b"\n" for line in lines))
                 self.head = head
                 if self._topic is not None:
@@ -100,11 +103,19 @@ class AuditLog:
         if not size:
             return GENESIS
         line, torn = self._last_line(size)
+        found = log_of(line) or self._first_whole()
+        self._log = self._log if found is None else replace(self._log, id=found.id)
         if previous_of(line) is None and not _is_torn(line):
             raise RecordError(f"{self._path}: it is not an audit log")
         if torn:
             self._append(b"\n")
         return line_digest(line)
+
+    def _first_whole(self) -> LogIdentity | None:
+        """The identity in the first line that a crash did not cut short."""
+        with open(self._descriptor, "rb", closefd=False) as file:
+            file.seek(0)
+            return next((found for line in file if (found := log_of(line.removesuffix(b"\n"))) is not None), None)
 
     def _last_line(self, size: int) -> tuple[bytes, bool]:
         """The last line, and whether its line end is missing."""

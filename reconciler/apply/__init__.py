@@ -10,7 +10,14 @@ from reconciler.facade import on_demand
 if TYPE_CHECKING:
     from reconciler.apply.barriers.interface import Barrier, BarrierFactory, UnprovenError
     from reconciler.apply.barriers.probe import ProbeBarrier, ProbeSetup
-    from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, NoLedger
+    from reconciler.apply.environment import (
+        ApplyEnvironment,
+        ApprovalEvidence,
+        Approver,
+        Identity,
+        LeaseRequest,
+        NoLedger,
+    )
     from reconciler.apply.history import JournalError, past_runs
     from reconciler.apply.kinds import request_for
     from reconciler.apply.lease import LeaseHeldError
@@ -32,7 +39,7 @@ if TYPE_CHECKING:
 _MODULES: Final = {
     "barriers.interface": ("Barrier", "BarrierFactory", "UnprovenError"),
     "barriers.probe": ("ProbeBarrier", "ProbeSetup"),
-    "environment": ("ApplyEnvironment", "Identity", "LeaseRequest", "NoLedger"),
+    "environment": ("ApplyEnvironment", "ApprovalEvidence", "Approver", "Identity", "LeaseRequest", "NoLedger"),
     "history": ("JournalError", "past_runs"),
     "past_run": ("PastRun",),
     "kinds": ("request_for",),
@@ -48,6 +55,8 @@ _MODULES: Final = {
 __all__ = [
     "GOOD",
     "ApplyEnvironment",
+    "ApprovalEvidence",
+    "Approver",
     "Barrier",
     "BarrierFactory",
     "Identity",

@@ -1,14 +1,15 @@
 """The audit log as a chain: each line carries the digest of the line before, so that a change shows at the next line.
 
 The chain finds what is changed, dropped, added or moved before some line that is known to be right. Nothing in a file
-can vouch for its own last line: a run prints its digest, the *head*, and a topic of the cluster holds a copy.
+can vouch for its own last line: a run prints its digest, the *head*, and a topic of the cluster holds a copy. Nor can a
+file show that there was another one in its place: so each line carries the log's id, which is random, and its place.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from reconciler.codec import COUNT, TEXT, TEXTS, Record, compact, field, load, nullable, record
+from reconciler.codec import COUNT, TEXT, TEXTS, Record, SchemaError, compact, field, load, nullable, record
 from reconciler.dataclass import dataclass
 from reconciler.model.escape import escape_invisible_json
 
@@ -16,6 +17,28 @@ from reconciler.model.escape import escape_invisible_json
 GENESIS: Final = f"sha256:{'0' * 64}"
 #: How many findings of one kind are named; the rest is counted.
 _NAMED: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LogIdentity:
+    """Which log a line is of, and where it was written: ``path`` is ``None`` for a run that keeps no file."""
+
+    id: str
+    host: str
+    path: str | None
+
+    @property
+    def place(self) -> tuple[str, str] | None:
+        """Where only one log can be at a time."""
+        return None if self.path is None else (self.host, self.path)
+
+
+LOG_IDENTITY: Final[Record[LogIdentity]] = record(
+    LogIdentity,
+    field("id", TEXT, "The log's id: random, the same in each of its lines.", "5f0c6e1f2a9b4c7d8e3f0a1b2c3d4e5f"),
+    field("host", TEXT, "The machine that wrote the line.", "build-7"),
+    field("path", nullable(TEXT), "The log's file there; null: the run kept none.", "/var/lib/reconciler/audit.jsonl"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +77,11 @@ def line_digest(line: bytes) -> str:
     return f"sha256:{hashlib.sha256(line).hexdigest()}"
 
 
-def chained(records: Iterable[Mapping[str, Any]], previous: str) -> tuple[list[bytes], str]:
+def chained(records: Iterable[Mapping[str, Any]], previous: str, log: LogIdentity) -> tuple[list[bytes], str]:
     """The lines of ``records``, without line ends, after the line with the digest ``previous``; and the new head."""
     lines = []
     for item in records:
-        whole = {"record": item["record"], "previous": previous, **item}
+        whole = {"record": item["record"], "previous": previous, "log": LOG_IDENTITY.write(log), **item}
         lines.append(escape_invisible_json(compact(whole)).encode())
         previous = line_digest(lines[-1])
     return lines, previous
@@ -66,34 +89,78 @@ def chained(records: Iterable[Mapping[str, Any]], previous: str) -> tuple[list[b
 
 def previous_of(line: bytes) -> str | None:
     """The digest that a line carries; ``None`` for what is no line of a log, such as what a crash left of one."""
-    try:
-        found = load(line.decode("utf-8", "surrogatepass")).get("previous")
-    except ValueError:
-        return None
+    found = _document(line).get("previous")
     return found if isinstance(found, str) else None
 
 
-def verify(file: str, lines: Sequence[bytes], heads: Iterable[str], copy: "TopicCopy | None" = None) -> AuditCheck:
-    """Check a log of ``lines`` against the heads that were written down elsewhere, and against its copy in a topic."""
-    digests = [line_digest(line) for line in lines]
-    carried = [previous_of(line) for line in lines]
+def log_of(line: bytes) -> LogIdentity | None:
+    """Which log a line says that it is of; ``None`` for what is no line of a log."""
+    try:
+        return LOG_IDENTITY.read(_document(line).get("log"))
+    except SchemaError:
+        return None
+
+
+def _document(line: bytes) -> Mapping[str, Any]:
+    try:
+        return load(line.decode("utf-8", "surrogatepass"))
+    except ValueError:
+        return {}
+
+
+def verify(
+    file: str,
+    lines: Sequence[bytes] | None,
+    heads: Iterable[str],
+    copy: "TopicCopy | None" = None,
+    place: tuple[str, str] | None = None,
+) -> AuditCheck:
+    """Check a log of ``lines`` against the heads that were written down elsewhere, and against its copy in a topic.
+
+    ``place`` is the host and the path where the log is; without ``lines`` there is no file.
+    """
+    log = _Log(lines or (), place)
     problems, notes = [], []
-    incomplete = {number for number, previous in enumerate(carried) if previous is None}
-    for number, previous in enumerate(carried):
-        before = digests[number - 1] if number else GENESIS
+    if lines is None:
+        problems.append("there is no such file")
+    for number, previous in enumerate(log.carried):
+        before = log.digests[number - 1] if number else GENESIS
         # A line that a crash cut short carries nothing to compare. The next line's digest covers it as it stands.
         if previous is not None and previous != before:
             problems.append(_broken(number))
     problems = _some(problems, "more lines do not follow the one before")
-    notes += _some([f"line {number + 1} is incomplete: a crash cut it off" for number in sorted(incomplete)], "more")
-    anchored = _check_heads(digests, tuple(heads), problems, notes)
-    copied = None
-    if copy is not None:
-        copied = _check_copy(digests, incomplete, copy, problems, notes)
-        anchored = anchored or bool(copied)
-    if lines and not anchored:
+    problems += _some(list(log.mixed()), "more lines are of another log")
+    notes += _some(
+        [f"line {number + 1} is incomplete: a crash cut it off" for number in sorted(log.incomplete)], "more"
+    )
+    heads = tuple(heads)
+    strangers = _Strangers() if copy is None else _strangers(log, copy, frozenset(heads))
+    anchored = _check_heads(log.digests, [head for head in heads if head not in strangers.ends], problems, notes)
+    copied = None if copy is None else _check_copy(log, copy, strangers, problems, notes)
+    if log.digests and not (anchored or copied):
         notes.append("nothing vouches for the last line: pass --head, or compare with the topic")
-    return AuditCheck(file, len(lines), digests[-1] if digests else GENESIS, copied, tuple(problems), tuple(notes))
+    head = log.digests[-1] if log.digests else GENESIS
+    return AuditCheck(file, len(log.digests), head, copied, tuple(problems), tuple(notes))
+
+
+class _Log:
+    """The lines of a file: their digests, those that they carry, and which logs they are of."""
+
+    def __init__(self, lines: Sequence[bytes], place: tuple[str, str] | None) -> None:
+        self.digests = [line_digest(line) for line in lines]
+        self.carried = [previous_of(line) for line in lines]
+        self.incomplete = {number for number, previous in enumerate(self.carried) if previous is None}
+        self._logs = [log_of(line) for line in lines]
+        self.ids = {log.id for log in self._logs if log is not None}
+        found = {log.place for log in self._logs if log is not None}
+        self.places = {one for one in (*found, place) if one is not None}
+
+    def mixed(self) -> Iterator[str]:
+        """The lines that are of another log than the first one, or do not say of which."""
+        first = next((log.id for log in self._logs if log is not None), None)
+        for number, log in enumerate(self._logs):
+            if number not in self.incomplete and (None if log is None else log.id) != first:
+                yield f"line {number + 1} is of another log"
 
 
 def _broken(number: int) -> str:
@@ -122,44 +189,72 @@ class TopicCopy:
     trimmed: bool = False
 
 
-def _check_copy(
-    digests: Sequence[str], incomplete: set[int], copy: TopicCopy, problems: list[str], notes: list[str]
-) -> int:
+def _check_copy(log: _Log, copy: TopicCopy, strangers: "_Strangers", problems: list[str], notes: list[str]) -> int:
     """Compare a log with its copy, which may hold other logs too, and return how many lines both have."""
-    places = {digest: number for number, digest in enumerate(digests)}
+    places = {digest: number for number, digest in enumerate(log.digests)}
     seen: set[int] = set()
-    foreign: dict[str, str | None] = {}
     moved = []
     for records in copy.partitions:
         last = -1
-        for line in records:
-            digest = line_digest(line)
-            place = places.get(digest)
-            if place is None:
-                foreign[digest] = previous_of(line)
-                continue
+        for place in (places[digest] for digest in map(line_digest, records) if digest in places):
             if place < last:
                 moved.append(f"line {place + 1} comes after line {last + 1} in the topic")
             # In a partition the lines of several hosts interleave, but those of one host never overtake each other.
             last = max(last, place)
             seen.add(place)
     problems += _some(moved, "more lines are in another order in the topic")
-    lost = _linked(foreign, set(places))
-    if lost:
-        problems.append(f"the topic has {lost} lines of this log that the file has not")
-    missing = sorted(set(range(len(digests))) - seen - incomplete)
+    problems += strangers.problems
+    missing = sorted(set(range(len(log.digests))) - seen - log.incomplete)
     # Retention removes from the front only. A gap anywhere else is a loss, whatever the topic's retention.
     if copy.trimmed and missing == list(range(len(missing))) and seen:
         notes += [f"the topic no longer has the first {len(missing)} lines"] if missing else []
     else:
         problems += _some([f"line {number + 1} is not in the topic" for number in missing], "more lines are not")
-    if others := len(foreign) - lost:
-        notes.append(f"the topic has {others} lines of other logs")
+    notes += strangers.notes
     return len(seen)
 
 
-def _linked(foreign: Mapping[str, str | None], known: set[str]) -> int:
-    """How many lines that the file has not are linked with it, one after another."""
+@dataclass(frozen=True, slots=True)
+class _Strangers:
+    """What the topic has and the file has not; ``ends`` are heads of earlier logs that somebody wrote down."""
+
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    ends: frozenset[str] = frozenset()
+
+
+def _strangers(log: _Log, copy: TopicCopy, heads: frozenset[str]) -> _Strangers:
+    known = set(log.digests)
+    lines = {digest: line for part in copy.partitions for line in part if (digest := line_digest(line)) not in known}
+    foreign = {digest: previous_of(line) for digest, line in lines.items()}
+    logs = {digest: log_of(line) for digest, line in lines.items()}
+    ours = {digest for digest, of in logs.items() if of is not None and of.id in log.ids}
+    lost = ours | _linked(foreign, known | ours)
+    problems = [f"the topic has {len(lost)} lines of this log that the file has not"] if lost else []
+    others: dict[str, set[str]] = {}
+    for digest in logs.keys() - lost:
+        of = logs[digest]
+        others.setdefault(of.id if of is not None else "", set()).add(digest)
+    notes, ends, elsewhere = [], set[str](), 0
+    for name, digests in sorted(others.items()):
+        last = digests.difference(foreign[digest] or "" for digest in digests)
+        if not any(of is not None and of.place in log.places for of in map(logs.get, digests)):
+            elsewhere += len(digests)
+        elif last <= heads:
+            ends |= last
+            notes.append(f"{len(digests)} lines in the topic are of an earlier log, {name}, which ends as --head says")
+        else:
+            problems.append(
+                f"the topic has {len(digests)} lines of an earlier log at this place, {name}: it was deleted, emptied "
+                f"or begun anew. If you put it away yourself, pass its last head too: --head {', '.join(sorted(last))}"
+            )
+    if elsewhere:
+        notes.append(f"the topic has {elsewhere} lines of other logs")
+    return _Strangers(tuple(problems), tuple(notes), frozenset(ends))
+
+
+def _linked(foreign: Mapping[str, str | None], known: set[str]) -> set[str]:
+    """The lines that the file has not and that are linked with it, one after another."""
     after: dict[str, list[str]] = {}
     for digest, previous in foreign.items():
         # Every log begins with GENESIS: to follow it would link the logs of other hosts with this one.
@@ -172,7 +267,7 @@ def _linked(foreign: Mapping[str, str | None], known: set[str]) -> int:
             if digest not in found:
                 found.add(digest)
                 reached.append(digest)
-    return len(found)
+    return found
 
 
 def _some(texts: Sequence[str], rest: str) -> list[str]:

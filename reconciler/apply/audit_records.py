@@ -6,6 +6,7 @@ Lines about writes that no plan names are in ``command_records``.
 from collections.abc import Mapping
 from typing import Any, Final
 
+from reconciler.apply.audit_chain import LOG_IDENTITY, LogIdentity
 from reconciler.apply.command_records import COMMAND_RECORDS, CancellationRecord, CleanupRecord
 from reconciler.apply.outcome import Outcome, StepOutcome
 from reconciler.apply.records import (
@@ -37,9 +38,10 @@ class AuditedStep:
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """A record of the audit log, with the digest of the line before it."""
+    """A record of the audit log, with the digest of the line before it, and of which log it is."""
 
     previous: str
+    log: LogIdentity
     content: "RunRecord | AuditedStep | BridgesRecord | ThrottleRecord | EndRecord | CancellationRecord | CleanupRecord"
 
 
@@ -59,6 +61,7 @@ _PREVIOUS: Final = field(
     "The digest of the line before, zeros in the first.",
     f"sha256:{'0' * 64}",
 )
+_LOG: Final = field("log", LOG_IDENTITY, "The log that has this line.")
 _AUDITED: Final[Mapping[type, tuple[str, Record[Any]]]] = {
     AuditedStep: (_STEP_RECORD, _AUDITED_STEP),
     **{kind: FORMS[kind] for kind in (RunRecord, BridgesRecord, ThrottleRecord, EndRecord)},
@@ -67,7 +70,7 @@ _AUDITED: Final[Mapping[type, tuple[str, Record[Any]]]] = {
 #: One line of an audit log.
 AUDIT: Final[Codec[AuditLine]] = tagged(
     "record",
-    {name: record(AuditLine, _PREVIOUS, flat(form, "content")) for name, form in _AUDITED.values()},
+    {name: record(AuditLine, _PREVIOUS, _LOG, flat(form, "content")) for name, form in _AUDITED.values()},
     lambda line: _AUDITED[type(line.content)][0],
     "What kind of record it is.",
 )

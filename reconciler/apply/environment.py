@@ -27,17 +27,43 @@ class NoLedger:
 
 
 @dataclass(frozen=True, slots=True)
+class Approver:
+    """A person whose signature of the plan's file counted: by which name, with which key, and when it was verified."""
+
+    name: str
+    key: str
+    verified: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalEvidence:
+    """By which rule signatures were checked, and whose there were.
+
+    ``required`` people had to sign. ``allowed_signers`` is the digest of the file that says whose key is whose.
+    ``authors`` are people whose signatures do not count, ``left_out`` signatures that did not, each with the reason.
+    """
+
+    required: int
+    allowed_signers: str
+    approvers: tuple[Approver, ...]
+    authors: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Identity:
     """Which run this is, and who performs it.
 
-    ``plan_ids`` are the change id and the plan id that were approved, where they are known: a plan is performed under
-    the terms that its cluster's declaration has by now, which are not those that its ids bind.
+    ``approvals`` are the signatures of its plan, where any were asked for. ``plan_ids`` are the change id and the plan
+    id that were approved, where they are known: a plan is performed under the terms that its cluster's declaration has
+    by now, which are not those that its ids bind.
     """
 
     run: str = "unnamed"
     operator: str = ""
     file_digest: str | None = None
     plan_ids: tuple[str, str] | None = None
+    approvals: ApprovalEvidence | None = None
 
 
 @dataclass(frozen=True, slots=True)

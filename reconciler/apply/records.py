@@ -7,7 +7,7 @@ answer. A step with an intent and no outcome may or may not have been applied: o
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from reconciler.apply.environment import Identity
+from reconciler.apply.environment import ApprovalEvidence, Approver, Identity
 from reconciler.apply.outcome import Outcome, Result, StepOutcome
 from reconciler.codec import (
     ANY_TEXT,
@@ -52,11 +52,12 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run begins; ``steps`` is how many the plan has."""
+    """A run begins; ``steps`` is how many the plan has. ``approvals``: ``None`` where no signatures were asked for."""
 
     format: int
     about: About
     file_digest: str | None
+    approvals: ApprovalEvidence | None
     tool_version: str
     steps: int
     time: str
@@ -150,6 +151,20 @@ ABOUT: Final[Record[About]] = record(
     field("commit", nullable(TEXT), "The commit of the manifests.", "0123abc"),
 )
 ABOUT_FIELDS: Final = flat(ABOUT, "about")
+_APPROVER: Final[Record[Approver]] = record(
+    Approver,
+    field("name", TEXT, "The person, as the file of allowed signers names them.", "alice@example.com"),
+    field("key", TEXT, "The fingerprint of the key that signed.", "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU"),
+    field("verified", TEXT, "When the signature was verified, in UTC.", "2026-11-21T05:17:00Z"),
+)
+_APPROVALS: Final[Record[ApprovalEvidence]] = record(
+    ApprovalEvidence,
+    field("required", COUNT, "How many people had to sign.", 2),
+    field("allowedSigners", TEXT, "The digest of the file of allowed signers.", f"sha256:{'0' * 64}"),
+    field("approvers", array(_APPROVER), "The people whose signatures counted."),
+    field("authors", TEXTS, "People whose signatures do not count, because the change is theirs."),
+    field("leftOut", array(ANY_TEXT), "Signatures that did not count, each with the reason."),
+)
 _STEP: Final[Record[StepRecord]] = record(
     StepRecord,
     field("step", TEXT, "The step's id.", "0123456789ab"),
@@ -166,6 +181,7 @@ FORMS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
             field("format", integer(1), "The journal's format.", JOURNAL_FORMAT),
             ABOUT_FIELDS,
             field("fileDigest", nullable(TEXT), "The digest of the saved plan.", f"file-{'0' * 64}"),
+            field("approvals", nullable(_APPROVALS), "Who approved the plan; null: no signatures were asked for."),
             field("toolVersion", TEXT, "The version that made the plan.", "0.1.0"),
             field("steps", COUNT, "How many steps it has.", 12),
             TIME,
@@ -240,7 +256,8 @@ JOURNAL: Final[Codec[JournalRecord]] = tagged(
 
 def opened(plan: Plan, about: About, identity: Identity, time: str) -> dict[str, Any]:
     """A run begins; :func:`about_run` says which."""
-    return _written(RunRecord(JOURNAL_FORMAT, about, identity.file_digest, plan.tool_version, len(plan.steps), time))
+    digest, approvals, steps = identity.file_digest, identity.approvals, len(plan.steps)
+    return _written(RunRecord(JOURNAL_FORMAT, about, digest, approvals, plan.tool_version, steps, time))
 
 
 def intent(run: str, batch: int, phase: Phase, steps: Sequence[Step], time: str) -> dict[str, Any]:

@@ -34,14 +34,14 @@ def command() -> None:
 
 
 @command.command("verify", short_help="Find lines that were changed, dropped or moved")
-@click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
 @click.option(
     "--head",
     "heads",
     multiple=True,
     metavar="DIGEST",
     type=Digest(),
-    help="Digest that a run printed: its line must be in the log; repeatable.",
+    help="Digest that a run printed: its line must be in the log, or end an earlier one in the topic; repeatable.",
 )
 @cluster_option(needed=False)
 @click.option("--topic", metavar="TOPIC", help="With --cluster: compare with the copy that --audit-topic sent here.")
@@ -61,7 +61,8 @@ def verify(
     """Check that no line of an audit log was changed, dropped, added or moved.
 
     Each line carries the digest of the line before it. Nothing in the file vouches for its last line: pass the head
-    that the last run printed, or compare with the topic. Exit status 4 if the log is not as it was written.
+    that the last run printed, or compare with the topic. With the topic, a log that was deleted, emptied or begun anew
+    is found too. Exit status 4 if the log is not as it was written, or is not there.
     """
     from reconciler.apply.audit_chain import AUDIT_CHECK
     from reconciler.report.style import safe

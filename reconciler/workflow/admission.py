@@ -6,6 +6,7 @@ Nothing here asks the cluster; what it says is compared in ``reconciler.apply.pr
 import datetime
 from typing import Final
 
+from reconciler.apply import ApprovalEvidence
 from reconciler.diff import objection
 from reconciler.manifest import Manifests
 from reconciler.model import DesiredState
@@ -17,14 +18,14 @@ from reconciler.workflow.reasons import RequestError, StaleError
 _CLOCKS_DIFFER: Final = datetime.timedelta(minutes=5)
 
 
-def check_signed(file: str, digest: str, rule: ApprovalRule | None, at: datetime.datetime) -> None:
-    """Raise :class:`NotApprovedError` where the rule asks for more signatures of a plan's file than there are."""
+def check_signed(file: str, digest: str, rule: ApprovalRule | None, at: datetime.datetime) -> ApprovalEvidence | None:
+    """Who signed a plan's file, if the rule asks for it; raises :class:`NotApprovedError` for too few signatures."""
     if rule is None:
-        return
+        return None
     # Few plans are signed, and cryptography takes 15 ms to import.
     from reconciler.workflow.approving import check_approvals  # noqa: PLC0415
 
-    check_approvals(file, digest, rule, at)
+    return check_approvals(file, digest, rule, at)
 
 
 def check_ids(plan: Plan, required: str | None, *digest: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from functools import partial
 from reconciler.adapters.clock import SystemClock
 from reconciler.apply import (
     ApplyEnvironment,
+    ApprovalEvidence,
     Identity,
     LeaseRequest,
     Preflight,
@@ -95,6 +96,7 @@ class _Performance:
     made_now: bool = False
     wanted: DesiredState | None = None
     digest: str | None = None
+    approvals: ApprovalEvidence | None = None
 
 
 def apply(
@@ -146,12 +148,12 @@ def apply_plan(
     Raises as :func:`apply`; :class:`StaleError` where the cluster is not what the plan was made for, the manifests do
     not want it any more, or it is too old; :class:`NotApprovedError` where too few people have signed the file.
     """
-    digest = None
+    digest = approvals = None
     if isinstance(plan, str):
         file = plan
         options = replace(options, records=options.records.next_to(file))
         plan, digest = saved_plan(file)
-        check_signed(file, digest, options.approvals, now())
+        approvals = check_signed(file, digest, options.approvals, now())
     elif options.approvals is not None:
         raise UnsavedPlanError("people approve the bytes of a plan file, and this plan is not in a file")
     if plan.options.break_glass is not None and options.require_id is None and options.approvals is None:
@@ -171,11 +173,8 @@ def apply_plan(
             # Who owns which file judges the edit, and not what is given at once.
             judged = wanted if plan.options.break_glass is None else DesiredState()
             checks = checks_of(Planned(plan, live, target.declaration, judged, manifests, seen), as_of)
-        result = _perform(
-            _Performance(
-                plan, live, target, checks, connection, options, attendant, named, wanted=wanted, digest=digest
-            )
-        )
+        given = _Performance(plan, live, target, checks, connection, options, attendant, named, wanted=wanted)
+        result = _perform(replace(given, digest=digest, approvals=approvals))
         return settled(result, plan, live, target.cluster, wanted)
 
 
@@ -240,7 +239,7 @@ def _perform(given: _Performance) -> Result:
             SystemClock(),
             progress,
             interrupted,
-            identity=Identity(new_run(), records.who(), given.digest, given.ids),
+            identity=Identity(new_run(), records.who(), given.digest, given.ids, given.approvals),
             journal=journal,
             audit=audit,
             barrier=barrier,

@@ -6,6 +6,7 @@ do not prove that the plan is good, nor, without ``not_author``, that nobody app
 
 import datetime
 import glob
+import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -22,6 +23,7 @@ from reconciler.adapters.openssh import (
     sign,
     verify,
 )
+from reconciler.apply import ApprovalEvidence, Approver
 from reconciler.dataclass import dataclass
 from reconciler.plan import Plan, file_digest
 from reconciler.workflow.options import ApprovalRule
@@ -81,9 +83,9 @@ def approve(plan_file: str, key_file: str, out: str | None = None) -> SignedPlan
     return SignedPlan(plan, file, found)
 
 
-def check_approvals(plan_file: str, digest: str, rule: ApprovalRule, at: datetime.datetime) -> tuple[Approval, ...]:
-    """The valid signatures of the plan whose file has that digest; raises :class:`NotApprovedError` for too few."""
-    signers = _signers(rule.allowed_signers)
+def check_approvals(plan_file: str, digest: str, rule: ApprovalRule, at: datetime.datetime) -> ApprovalEvidence:
+    """Whose signatures the plan has whose file has that digest; raises :class:`NotApprovedError` for too few."""
+    signers, signers_digest = _signers(rule.allowed_signers)
     authors = _authors(rule, signers)
     message = _bytes_of(plan_file, digest)
     found: dict[frozenset[str], Approval] = {}
@@ -99,7 +101,9 @@ def check_approvals(plan_file: str, digest: str, rule: ApprovalRule, at: datetim
             without.append(f"{file}: {error}")
     if len(found) < rule.required:
         raise NotApprovedError(rule.required, tuple(map(str, found.values())), tuple(without))
-    return tuple(found.values())
+    verified = at.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    approvers = tuple(Approver(min(one.person), one.key, verified) for one in found.values())
+    return ApprovalEvidence(rule.required, signers_digest, approvers, tuple(sorted(authors)), tuple(without))
 
 
 def _approval(file: str, message: bytes, signers: AllowedSigners, at: datetime.datetime) -> Approval:
@@ -133,9 +137,11 @@ def _authors(rule: ApprovalRule, signers: AllowedSigners) -> frozenset[str]:
     return found
 
 
-def _signers(file: str) -> AllowedSigners:
+def _signers(file: str) -> tuple[AllowedSigners, str]:
+    """The signers, and the digest of their file."""
     try:
-        return parse_allowed_signers(Path(file).read_bytes().decode("utf-8"))
+        content = Path(file).read_bytes()
+        return parse_allowed_signers(content.decode("utf-8")), f"sha256:{hashlib.sha256(content).hexdigest()}"
     except SignersError as error:
         raise WorkflowError(f"the allowed signers in {file} cannot be used: {error}") from error
     except (OSError, UnicodeDecodeError) as error:

@@ -8,6 +8,7 @@ from reconciler.ports import ClusterError
 from reconciler.workflow.clusters import open_any
 from reconciler.workflow.options import ConnectionOptions
 from reconciler.workflow.reasons import NoAuditTopicError, RequestError, WorkflowError
+from reconciler.workflow.records import audit_place
 
 
 def verify_audit(
@@ -22,17 +23,22 @@ def verify_audit(
     """What is wrong with the log ``file``; with ``topic``, also compared with its copy on ``cluster``.
 
     ``path`` is the directory of manifests that declare the cluster. Raises a :class:`WorkflowError` for a log or a
-    topic that cannot be read: neither looks like an empty one.
+    topic that cannot be read: neither looks like an empty one. A log that is not there is a problem, not an error: the
+    topic may have its lines.
     """
     if (cluster is None) is not (topic is None):
         raise RequestError("the copy of an audit log is in a topic of a cluster: name both")
+    place = audit_place(file)
     try:
         # A run that goes on meanwhile waits: else the topic would have lines that the file had not when it was read.
         with read_locked(file) as lines:
             copy = None if cluster is None or topic is None else _copy(cluster, topic, path, connection)
+    except FileNotFoundError:
+        copy = None if cluster is None or topic is None else _copy(cluster, topic, path, connection)
+        return verify(Path(file).name, None, heads, copy, place)
     except OSError as error:
         raise WorkflowError(f"{file} cannot be read: {error.strerror}") from error
-    return verify(Path(file).name, lines, heads, copy)
+    return verify(Path(file).name, lines, heads, copy, place)
 
 
 def _copy(cluster: str, topic: str, path: str | None, connection: ConnectionOptions) -> TopicCopy:

@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import getpass
+import os
 import secrets
 import socket
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from reconciler.adapters.audit_log import AuditLog, LineSender
 from reconciler.adapters.journal_file import InUseError, RecordFile, read_records
 from reconciler.apply import JournalError, NoLedger, PastRun, past_runs
+from reconciler.apply.audit_chain import LogIdentity
 from reconciler.dataclass import dataclass
 from reconciler.ports import Ledger, RecordError
 from reconciler.workflow.clusters import Target
@@ -95,7 +97,7 @@ def ledgers(records: RecordOptions, topic: LineSender | None) -> Iterator[tuple[
             if records.journal is not None:
                 journal = files.enter_context(RecordFile(records.journal))
             if records.audit is not None or topic is not None:
-                audit = files.enter_context(AuditLog(records.audit, topic))
+                audit = files.enter_context(AuditLog(_log_identity(records.audit), topic))
         except InUseError as error:
             raise HeldError(f"somebody is applying this plan now: {error}") from error
         except RecordError as error:
@@ -103,6 +105,17 @@ def ledgers(records: RecordOptions, topic: LineSender | None) -> Iterator[tuple[
             message = f"nothing was sent, because it could not be written down: {error}"
             raise RecordsError(message, kept_as) from error
         yield journal, audit
+
+
+def _log_identity(path: str | None) -> LogIdentity:
+    """A new log's identity, at its place on this machine."""
+    place = audit_place(path) if path is not None else None
+    return LogIdentity(secrets.token_hex(16), socket.gethostname(), place[1] if place is not None else None)
+
+
+def audit_place(path: str) -> tuple[str, str]:
+    """The machine and the path by which an audit log's lines say where it is."""
+    return socket.gethostname(), os.path.realpath(path)
 
 
 def audit_head(audit: Ledger) -> str:

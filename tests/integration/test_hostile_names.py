@@ -13,6 +13,7 @@ from reconciler.adapters.audit_log import AuditLog
 from reconciler.adapters.journal_file import RecordFile
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Identity, Outcome, check, perform
+from reconciler.apply.audit_chain import LogIdentity
 from reconciler.cli.main import run
 from reconciler.cli.progress import ProgressLines
 from reconciler.ports import Answer, AnswerStatus
@@ -161,7 +162,7 @@ def test_what_a_broker_says(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     cluster = FaultyCluster(MemoryCluster(live), [Fault("CreateAcl", first.after, refusal)])
     with (
         RecordFile(str(tmp_path / "journal")) as journal,
-        AuditLog(str(tmp_path / "audit")) as audit,
+        AuditLog(LogIdentity("1", "host", str(tmp_path / "audit"))) as audit,
     ):
         world = ApplyEnvironment(
             cluster, StillClock(), ProgressLines(), identity=Identity("run", f"me{text}"), journal=journal, audit=audit

@@ -145,6 +145,7 @@ def test_spoilt_journals_are_refused_or_read(tmp_path: Path) -> None:
         "planId": "p",
         "changeId": "x",
         "fileDigest": None,
+        "approvals": None,
         "toolVersion": "0",
         "steps": 2,
         "cluster": {"id": "c", "name": "n"},

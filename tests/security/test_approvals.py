@@ -3,6 +3,7 @@
 import base64
 import datetime
 import hashlib
+import json
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -22,10 +23,13 @@ from reconciler.adapters.openssh import (
     sign,
     verify,
 )
+from reconciler.adapters.snapshot import snapshot_text
+from reconciler.cli.main import run
 from reconciler.plan import file_digest, plan_text
 from reconciler.workflow.approving import NAMESPACE, approve, check_approvals
 from reconciler.workflow.options import ApprovalRule
 from reconciler.workflow.reasons import NotApprovedError, RequestError, StaleError, WorkflowError
+from tests.security.test_audit import MANIFESTS
 from tests.unit.apply.test_perform import EMPTY, acl, planned
 
 OPENSSH = Path(__file__).parent / "openssh"
@@ -60,7 +64,7 @@ class Place:
         self.signers.write_text("\n".join(self.lines) + "\n", encoding="utf-8")
         rule = ApprovalRule(required, str(self.signers), not_author)
         digest = file_digest(self.plan.read_text(encoding="utf-8"))
-        return [min(one.person) for one in check_approvals(str(self.plan), digest, rule, at)]
+        return [one.name for one in check_approvals(str(self.plan), digest, rule, at).approvers]
 
     def approve(self, *keys: Path) -> None:
         """Sign as each of them."""
@@ -288,6 +292,40 @@ def test_a_key_of_two_people_is_refused() -> None:
     with pytest.raises(SignersError, match="several people"):
         parse_allowed_signers(f"alice@example.com {key}bob@example.com {key}")
     assert parse_allowed_signers(f"alice@example.com,al {key}al {key}").who("AL") is not None
+
+
+def test_records_say_who_approved_and_whose_signature_was_left_out(
+    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The auditor has the audit log and no signature file: it names people, keys, and the author who signed."""
+    monkeypatch.chdir(place.plan.parent)
+    monkeypatch.delenv("CI", raising=False)
+    Path("m").mkdir()
+    Path("m/all.yaml").write_text(MANIFESTS, encoding="utf-8")
+    Path("live.json").write_text(snapshot_text(EMPTY), encoding="utf-8")
+    where = ["--cluster", "snapshot:live.json"]
+    assert run(["plan", "m", *where, "--out", "plan.json"]) == 0
+    place.approve(*map(place.person, ("alice", "bob", "eve")))
+    place.count(2, "eve@example.com")
+    rule = ["--require-approvals", "2", "--allowed-signers", str(place.signers), "--not-author", "Eve@example.com"]
+    assert run(["apply", "plan.json", "m", *where, "--yes", "--audit", "audit.jsonl", *rule]) == 0
+    for file in ("audit.jsonl", "plan.json.journal"):
+        first = json.loads(Path(file).read_text(encoding="utf-8").splitlines()[0])
+        found = first["approvals"]
+        assert (first["record"], found["required"], found["authors"]) == ("run", 2, ["eve@example.com"])
+        assert found["allowedSigners"] == f"sha256:{hashlib.sha256(place.signers.read_bytes()).hexdigest()}"
+        assert {one["name"] for one in found["approvers"]} == {"alice@example.com", "bob@example.com"}
+        keys = {line.split()[0]: fingerprint(base64.b64decode(line.split()[-1])) for line in place.lines}
+        assert all(one["key"] == keys[one["name"]] and one["verified"] for one in found["approvers"])
+        assert ["eve@example.com" in one and "is an author" in one for one in found["leftOut"]] == [True]
+    Path("m/all.yaml").write_text(MANIFESTS.replace("topics: [x]", "topics: [x, y]"), encoding="utf-8")
+    assert run(["plan", "m", *where, "--out", "other.json"]) == 0
+    assert run(["apply", "other.json", "m", *where, "--yes", "--audit", "other.jsonl", "--journal", "j"]) == 0
+    assert all(
+        json.loads(line)["approvals"] is None
+        for line in Path("other.jsonl").read_text(encoding="utf-8").splitlines()
+        if json.loads(line)["record"] == "run"
+    )
 
 
 def test_a_weak_key_does_not_sign(place: Place) -> None:

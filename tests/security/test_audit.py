@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,13 +13,21 @@ from hypothesis import strategies as st
 from reconciler.adapters.audit_log import AuditLog
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.adapters.snapshot import snapshot_text
-from reconciler.apply.audit_chain import GENESIS, TopicCopy, chained, line_digest, verify
+from reconciler.apply.audit_chain import GENESIS, LogIdentity, TopicCopy, chained, line_digest, verify
 from reconciler.apply.audit_records import AUDIT
 from reconciler.cli.main import run
 from reconciler.model import ClusterState
 from reconciler.ports import RecordError
 from tests.cases.test_cases import binding
 from tests.integration.main_job import Job, job
+
+LOG = LogIdentity("1" * 32, "host", "/a")
+
+
+def log_at(path: Path | str) -> LogIdentity:
+    """A new log's identity."""
+    return LogIdentity(secrets.token_hex(16), "host", str(path))
+
 
 MANIFESTS = """\
 apiVersion: reconciler/v1
@@ -82,7 +91,11 @@ EDITS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "the first line dropped": lambda lines: lines[1:],
     "two lines swapped": lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
     "a line doubled": lambda lines: [*lines[:2], *lines[1:]],
-    "a line added": lambda lines: [*lines[:3], *chained([{"record": "step"}], line_digest(lines[2]))[0], *lines[3:]],
+    "a line added": lambda lines: [
+        *lines[:3],
+        *chained([{"record": "step"}], line_digest(lines[2]), LOG)[0],
+        *lines[3:],
+    ],
     "the end cut off": lambda lines: lines[:-1],
     "a whole run cut off": lambda lines: lines[: len(lines) // 2],
     "the last line changed": lambda lines: [*lines[:-1], lines[-1].replace(b"true", b"false")],
@@ -90,6 +103,7 @@ EDITS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "written again from the first line": lambda lines: chained(
         [{key: item for key, item in json.loads(line).items() if key != "previous"} | {"time": "x"} for line in lines],
         GENESIS,
+        LOG,
     )[0],
 }
 
@@ -108,7 +122,7 @@ def test_an_edit_is_found(log: tuple[Path, str], edit: str, capsys: pytest.Captu
 
 
 def _chain(texts: Sequence[str]) -> list[bytes]:
-    return chained([{"record": "step", "text": text} for text in texts], GENESIS)[0]
+    return chained([{"record": "step", "text": text} for text in texts], GENESIS, LOG)[0]
 
 
 chains = st.lists(st.text(max_size=5), min_size=2, max_size=8).map(_chain)
@@ -151,21 +165,72 @@ def test_a_log_that_was_written_again_is_found_by_its_copy(lines: list[bytes], d
     kept, after = lines[:place], lines[place + 1 :]
     previous = line_digest(kept[-1]) if kept else GENESIS
     texts = [json.loads(line)["text"] for line in (after if data.draw(st.booleans()) else lines[place:])]
-    forged = kept + chained([{"record": "step", "text": f"{text}!"} for text in texts], previous)[0]
+    forged = kept + chained([{"record": "step", "text": f"{text}!"} for text in texts], previous, LOG)[0]
     assert verify("a", forged, []).intact
     assert not verify("a", forged, [], TopicCopy((tuple(lines),))).intact
     assert verify("a", lines, [], TopicCopy((tuple(lines[::2]), tuple(lines[1::2])))).intact
     assert not verify("a", lines, [], TopicCopy((tuple(reversed(lines)),))).intact
 
 
+PLACE = ("host", "/a")
+
+
+@given(chains, st.integers(0, 9), st.booleans(), st.data())
+def test_a_log_that_is_gone_is_found_by_its_copy(
+    lines: list[bytes], after: int, same: bool, data: st.DataObject
+) -> None:
+    """Somebody deletes the log, empties it, or lets runs begin another one in its place: the topic has the old one."""
+    elsewhere = chained([{"record": "run"}] * 2, GENESIS, LogIdentity("3" * 32, "other", "/a"))[0]
+    begun = chained([{"record": "run"}] * after, GENESIS, LOG if same else LogIdentity("2" * 32, *PLACE))[0]
+    every = data.draw(st.permutations([lines, begun, elsewhere])) if after else [lines, elsewhere]
+    copy = TopicCopy((tuple(line for log in every for line in log),))
+    for now in (begun, begun or None):
+        found = verify("a", now, [], copy, PLACE)
+        assert not found.intact
+        assert any("this log" in text or "earlier log at this place" in text for text in found.problems)
+    assert not verify("a", None, [], copy, ("other", "/b")).intact
+    # The control: who put the old one away has written down its head.
+    head = line_digest(lines[-1])
+    assert verify("a", begun, [head], copy, PLACE).intact is (not same or not after)
+    assert not verify("a", begun, [line_digest(lines[-2])], copy, PLACE).intact
+    assert verify("a", lines, [], TopicCopy(((*lines, *elsewhere),)), PLACE).notes == (
+        "the topic has 2 lines of other logs",
+    )
+
+
+def test_a_line_of_another_log_is_none_of_this_one() -> None:
+    """Somebody goes on with a chain in another file: each line says which log it is of."""
+    first, head = chained([{"record": "run"}], GENESIS, LOG)
+    rest, last = chained([{"record": "end"}], head, LogIdentity("2" * 32, *PLACE))
+    assert verify("a", [*first, *rest], [last]).problems == ("line 2 is of another log",)
+
+
+def test_a_log_keeps_its_id_whoever_goes_on_with_it(tmp_path: Path) -> None:
+    """Each run would name a new log otherwise: the file's own lines say which one it is."""
+    path = tmp_path / "a"
+    ids = set()
+    for torn in (b'{"record":"st', b"", b'{"record":"st', b""):
+        with path.open("ab") as file:
+            file.write(torn)
+        with AuditLog(log_at(path)) as audit:
+            audit.write({"record": "run"})
+        ids |= {json.loads(line)["log"]["id"] for line in _lines(path) if line.endswith(b"}")}
+    assert len(ids) == 1
+
+
+def test_a_deleted_log_is_a_problem_not_an_empty_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "verify", str(tmp_path / "gone")]) == 4
+    assert "there is no such file" in capsys.readouterr().out
+
+
 def test_a_torn_line_stays_in_its_place(tmp_path: Path) -> None:
     """A crash leaves half a line: the next run continues behind it, and nobody can take it away unseen."""
     path = tmp_path / "a"
-    with AuditLog(str(path)) as audit:
+    with AuditLog(log_at(path)) as audit:
         audit.write({"record": "run"})
     with path.open("ab") as file:
         file.write(b'{"record":"st')
-    with AuditLog(str(path)) as audit:
+    with AuditLog(log_at(path)) as audit:
         audit.write({"record": "run"}, {"record": "end"})
         head = audit.head
     lines = _lines(path)
@@ -180,12 +245,12 @@ def test_a_file_that_is_no_log_is_left_alone(tmp_path: Path, text: str) -> None:
     """The operator mistypes the file: nothing is appended to something else."""
     (tmp_path / "a").write_text(text)
     with pytest.raises(RecordError, match="it is not an audit log"):
-        AuditLog(str(tmp_path / "a"))
+        AuditLog(log_at(tmp_path / "a"))
     assert (tmp_path / "a").read_text() == text
 
 
 def _append(path: str, name: str) -> None:
-    with AuditLog(path) as audit:
+    with AuditLog(log_at(path)) as audit:
         for number in range(50):
             audit.write({"record": "step", "by": name, "number": number})
 
@@ -244,11 +309,16 @@ def test_the_copy_in_a_topic_of_a_broker(team: Job, tmp_path: Path) -> None:
     assert "note" not in good.err
     contents = [{key: item for key, item in json.loads(line).items() if key != "previous"} for line in lines]
     for forged in (contents[:-1], [*contents[:2], *contents[3:]], [{**contents[0], "operator": "x"}, *contents[1:]]):
-        file.write_bytes(b"".join(line + b"\n" for line in chained(forged, GENESIS)[0]))
+        file.write_bytes(b"".join(line + b"\n" for line in chained(forged, GENESIS, LOG)[0]))
         assert team.bare("audit", "verify", str(file)).status == 0, "the chain alone holds"
         found = team.bare(*compare, *reach)
         assert found.status == 4, found.out
         assert "in the topic" in found.out or "the topic has" in found.out
+    for gone in (lambda: file.write_bytes(b""), file.unlink):
+        gone()
+        found = team.bare(*compare, *reach)
+        assert found.status == 4, found.out
+        assert "earlier log at this place" in found.out
     missing = team.bare(*compare[:-1], f"{topic}-missing", *reach)
     assert missing.status == 1
     assert "cannot be read" in missing.err

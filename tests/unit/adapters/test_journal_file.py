@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reconciler.adapters.audit_log import AuditLog, read_locked
 from reconciler.adapters.journal_file import InUseError, RecordFile, read_records
 from reconciler.apply import JournalError, past_runs
-from reconciler.apply.audit_chain import verify
+from reconciler.apply.audit_chain import LogIdentity, verify
 from reconciler.ports import RecordError
 
 RUN = {
@@ -25,6 +25,7 @@ RUN = {
     "planId": "p",
     "changeId": "x",
     "fileDigest": None,
+    "approvals": None,
     "toolVersion": "0",
     "steps": 3,
     "cluster": {"id": "c", "name": "n"},
@@ -84,7 +85,7 @@ def test_a_record_that_the_disk_cuts_short_is_not_in_the_journal(tmp_path: Path,
 @pytest.mark.parametrize("taken", [0, 1, 9, 40, 400])
 def test_lines_that_the_disk_cuts_short_are_not_in_the_audit_log(tmp_path: Path, taken: int) -> None:
     path = str(tmp_path / "audit.jsonl")
-    with AuditLog(path) as log:
+    with AuditLog(LogIdentity("1", "host", path)) as log:
         log.write(RUN)
         whole, head = Path(path).stat().st_size, log.head
         with full_after(whole + taken), pytest.raises(RecordError, match="too large"):

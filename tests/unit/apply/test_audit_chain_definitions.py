@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from reconciler.apply.audit_chain import GENESIS, TopicCopy, chained, previous_of, verify
+from reconciler.apply.audit_chain import GENESIS, LogIdentity, TopicCopy, chained, previous_of, verify
 
 
 def _digest(line: bytes) -> str:
@@ -20,8 +20,19 @@ def _previous(line: bytes) -> str | None:
     return found if isinstance(found, str) else None
 
 
+def _id(line: bytes) -> str | None:
+    try:
+        return str(json.loads(line)["log"]["id"])
+    except (ValueError, KeyError):
+        return None
+
+
 def _log(length: int, mark: str) -> list[bytes]:
-    return chained([{"record": "step", "mark": mark, "number": number} for number in range(length)], GENESIS)[0]
+    return chained(
+        [{"record": "step", "mark": mark, "number": number} for number in range(length)],
+        GENESIS,
+        LogIdentity(mark, mark, f"/{mark}"),
+    )[0]
 
 
 def _edited(random: Random, lines: list[bytes]) -> list[bytes]:
@@ -83,7 +94,10 @@ def _of_copy(place: Mapping[str, int], lines: Sequence[bytes], copy: TopicCopy) 
             if number < furthest:
                 problems.append(f"line {number + 1} comes after line {furthest + 1} in the topic")
     strange = {digest: line for digest, line in there.items() if digest not in place}
-    lost = _linked_with(set(place), strange)
+    # Whatever its link, a line that carries the log's id is one of it.
+    ids = {_id(line) for line in lines} - {None}
+    ours = {digest for digest, line in strange.items() if _id(line) in ids}
+    lost = ours | _linked_with(set(place) | ours, strange)
     if lost:
         problems.append(f"the topic has {len(lost)} lines of this log that the file has not")
     # Of lines that are equal, the last one counts as the one that is there.

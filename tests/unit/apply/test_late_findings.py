@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply import ApplyEnvironment, Outcome, Result, Silent, StalePlanError, check, perform
-from reconciler.apply.audit_chain import GENESIS, TopicCopy, chained, line_digest, verify
+from reconciler.apply.audit_chain import GENESIS, LogIdentity, TopicCopy, chained, line_digest, verify
 from reconciler.model import AclBinding, AclPermissionType, Change, ClusterState, Expiry
 from reconciler.plan import created_bindings
 from reconciler.ports import Answer, AnswerStatus
@@ -94,8 +94,8 @@ def test_access_that_somebody_else_denied_before_the_first_step_is_named_though_
 
 
 def log(length: int, mark: str = "") -> list[bytes]:
-    lines, _ = chained(({"record": "step", "number": number, "mark": mark} for number in range(length)), GENESIS)
-    return lines
+    records = ({"record": "step", "number": number, "mark": mark} for number in range(length))
+    return chained(records, GENESIS, LogIdentity(f"log {mark}", "host", None))[0]
 
 
 def test_every_line_that_is_changed_dropped_added_or_moved_shows_at_the_next_one() -> None:
