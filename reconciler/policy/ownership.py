@@ -144,6 +144,10 @@ class Ownership:
         }
         return tuple(sorted(found, key=lambda consent: consent.origin))
 
+    def may_deny(self, file: str) -> bool:
+        """Whether a file is one of a team that may deny whatever there is."""
+        return not self._denying.isdisjoint(self._teams(file))
+
     def _teams(self, file: str) -> frozenset[str]:
         return self._files.get(file, frozenset())
 
@@ -166,7 +170,7 @@ class Ownership:
         free: dict[tuple[str, ResourcePattern, AclPermissionType], bool] = {}
         for binding, place, end in self._judged(desired):
             pattern, entry = binding
-            if entry.permission_type is AclPermissionType.DENY and self._may_deny(place.file):
+            if entry.permission_type is AclPermissionType.DENY and self.may_deny(place.file):
                 continue
             # One rule expands to many bindings with the same pattern.
             key = (place.file, pattern, entry.permission_type)
@@ -203,10 +207,6 @@ class Ownership:
                 return not takes or not self._teams(file)
             case Unowned.NO_TEAM:
                 return not self._teams(file)
-
-    def _may_deny(self, file: str) -> bool:
-        """Whether a file is one of a team that may deny whatever there is."""
-        return not self._denying.isdisjoint(self._teams(file))
 
     def _consents_for(self, file: str, binding: AclBinding, end: Expiry | None) -> Iterator[OwnerConsent]:
         """The consents by which ``file`` may name what its teams do not own; ``end``: when the binding expired."""
@@ -273,7 +273,7 @@ class Ownership:
     def _only_disables(self, law: Law, wish: DesiredItem[Any]) -> bool:
         """Whether an item does no more than a DENY would, in a file that may deny whatever there is."""
         disables = law.goes is Goes.ABSENT_OR_DISABLED and wish.item.is_disabled and not wish.goes
-        return disables and self._may_deny(wish.declaration.origin.file)
+        return disables and self.may_deny(wish.declaration.origin.file)
 
     def _of_name(
         self, law: Law, origin: Origin, pattern: ResourcePattern, subject: str, *, takes: bool

@@ -28,16 +28,26 @@ from reconciler.manifest import (
     ConsentDeclaration,
     Manifests,
     OwnerDeclaration,
+    Waiver,
     access_tests,
     declared_cluster,
+    desired_state,
     guardrail_files,
     guardrail_ownership,
     owned_topics,
     ownership,
 )
-from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, DesiredState
+from reconciler.model import (
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    DesiredState,
+    Expiry,
+    Origin,
+)
 from reconciler.policy import Breach, Owner, OwnerConsent, Ownership, breach_order
-from reconciler.report.claim_results import ClaimResult, standing_of
+from reconciler.report.claim_results import ClaimResult, ClaimStatus, standing_of
 from reconciler.workflow.manifests import sound
 from reconciler.workflow.terms import claimed_super_users
 
@@ -52,7 +62,8 @@ def decide_tests(
 
     The state is asked for only where there is a claim. Super users that only the manifests state may be none: a grant
     to them is held against every claim. What demands access of one is met by its being a super user only on a state
-    that is not ``live``, which is about declarations.
+    that is not ``live``, which is about declarations. What demands access of somebody whom a file with ``denyAny`` cuts
+    off is waived while that file says so: an incident is not held up by what has to hold otherwise.
 
     Raises :class:`InvalidManifestsError` where the manifests cannot be used for this cluster.
     """
@@ -65,7 +76,38 @@ def decide_tests(
     authorizer = state().doubting(claimed)
     checker = Checker(authorizer, claimed_super_users=claimed, met_by_claim=not live)
     results = [_result(test, authorizer, checker, as_of) for test in tests]
+    if any(one.stops and one.test.claim is Claim.MUST for one in results):
+        cut_off = _cut_off(manifests, cluster, as_of)
+        without = authorizer.with_changes((), cut_off.keys() & authorizer.bindings)
+        otherwise = Checker(without, claimed_super_users=claimed, met_by_claim=not live)
+        again = {one.test: _result(one.test, without, otherwise, as_of) for one in results if cut_off and one.stops}
+        results = [_excused(one, again.get(one.test), min(cut_off.values(), default=None), as_of) for one in results]
     return tuple(_with_mendings(results, authorizer))
+
+
+def _cut_off(manifests: Manifests, cluster: str, as_of: datetime.date) -> dict[AclBinding, Origin]:
+    """The DENYs that files declare which may deny whatever there is, by all rules: where each is declared."""
+    rules = ownerships_of(manifests, cluster, as_of)
+    with sound():
+        wanted = desired_state(manifests, cluster, as_of)
+    return {
+        binding: said.origin
+        for binding, said in wanted.bindings.items()
+        if binding.entry.permission_type is AclPermissionType.DENY
+        and all(one.may_deny(said.origin.file) for one in rules)
+    }
+
+
+def _excused(found: ClaimResult, otherwise: ClaimResult | None, by: Origin | None, as_of: datetime.date) -> ClaimResult:
+    """A demand for access that fails by what somebody is cut off with, and by nothing else, is accepted that day."""
+    excused = otherwise is not None and otherwise.standing is ClaimStatus.PASSED and found.test.claim is Claim.MUST
+    if not excused or by is None:
+        return found
+    day = as_of.date() if isinstance(as_of, datetime.datetime) else as_of
+    accepted = Waiver(f"cut off by {by}", Expiry(day), by)
+    return dataclasses.replace(
+        found, standing=ClaimStatus.WAIVED, test=dataclasses.replace(found.test, waiver=accepted)
+    )
 
 
 def undecided_tests(manifests: Manifests, cluster: str, why: str, as_of: datetime.date) -> tuple[ClaimResult, ...]:

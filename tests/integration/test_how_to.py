@@ -107,7 +107,7 @@ def test_a_recipe_does_what_it_shows(recipe: str, world: Path, capsys: pytest.Ca
 _CUT_OFF = "Cut off a compromised principal, now and at the next merge"
 
 
-@pytest.mark.parametrize(("manifests", "cluster"), [("started/manifests", "my-cluster")])
+@pytest.mark.parametrize(("manifests", "cluster"), [("started/manifests", "my-cluster"), ("access", "bank")])
 def test_a_principal_is_cut_off_where_teams_own_it(
     manifests: str, cluster: str, world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 Told by ``validate``, as in CI.
 """
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -321,3 +322,50 @@ def test_an_expired_rule_is_covered_by_a_consent_that_lasted_as_long(
     central = _CENTRAL.replace("{to: pay,", f"{{to: pay, expires: {consented},")
     rule = f"{{allow: READ, topics: [ledger.v2], expires: {ended}}}"
     assert validate({_PAY: _acls("User:svc-pay", rule)}, central)[0] == status
+
+
+_MUST = """\
+apiVersion: reconciler/v1
+kind: AccessTests
+metadata: {name: t}
+spec: {tests: [{name: pay reads, principals: [User:pay], must: READ, topics: [pay]}]}
+"""
+_ALLOW, _DENY = (_acls("User:pay", f"{{{verb}, topics: [pay]}}", verb[:4]) for verb in ("allow: READ", "deny: ALL"))
+
+
+@pytest.mark.parametrize(
+    ("files", "status"),
+    [
+        ({"teams/pay/a.yaml": _ALLOW, "teams/incidents/x.yaml": _DENY}, Exit.OK),
+        ({"teams/pay/a.yaml": _ALLOW, "teams/pay/x.yaml": _DENY}, Exit.FAILED_CHECK),
+        ({"teams/incidents/x.yaml": _DENY}, Exit.FAILED_CHECK),
+        (
+            {"teams/pay/a.yaml": _ALLOW.replace("allow: READ", "allow: WRITE"), "teams/incidents/x.yaml": _DENY},
+            Exit.FAILED_CHECK,
+        ),
+    ],
+)
+def test_only_a_file_against_incidents_excuses_a_demand_for_access(
+    owning: _Owning, files: dict[str, str], status: Exit
+) -> None:
+    """What fails by its DENY alone is waived, and it is said by which file; another failure stays one."""
+    found, shown = owning({"tests.yaml": _MUST, **files})
+    assert found == status
+    assert ("cut off by teams/incidents/x.yaml" in shown) is (status is Exit.OK)
+
+
+def test_a_proposal_cannot_excuse_itself_from_the_tests_of_the_base(
+    owning: _Owning, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``denyAny`` counts only where the guardrails say it too."""
+    assert owning({"tests.yaml": _MUST, "teams/pay/a.yaml": _ALLOW})[0] == Exit.OK
+    for base, more, status in (("same", ", denyAny: true", Exit.OK), ("other", "", Exit.FAILED_CHECK)):
+        guardrails = tmp_path.with_name(f"{tmp_path.name}-{base}")
+        shutil.copytree(tmp_path, guardrails)
+        rules = guardrails / "cluster.yaml"
+        rules.write_text(rules.read_text(encoding="utf-8").replace(", denyAny: true", more), encoding="utf-8")
+        (tmp_path / "teams" / "incidents").mkdir(exist_ok=True)
+        (tmp_path / "teams" / "incidents" / "x.yaml").write_text(_DENY, encoding="utf-8")
+        assert run(["validate", str(tmp_path), "--guardrails", str(guardrails)]) == status
+        capsys.readouterr()
+        (tmp_path / "teams" / "incidents" / "x.yaml").unlink()
