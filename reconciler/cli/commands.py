@@ -3,27 +3,49 @@
 A table of commands imports a command's module when the command is asked for, so that ``--help`` starts fast.
 """
 
+import functools
 import importlib
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import click
 
+from reconciler.cli.console import info, progress, settings
 from reconciler.cli.program_options import program_options
 from reconciler.cli.recipes import all_recipes, recipes_of
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-#: Every option can be given as a variable: RECONCILER_CLUSTER for --cluster.
-PREFIX: Final = "RECONCILER"
-#: Options that mean different things in different commands: a variable of theirs names the command.
-_OF_ONE_COMMAND: Final = frozenset(
-    {"all", "also", "fail-on", "fleet", "from", "keep", "layout", "logs", "name", "out", "run", "since"}
-)
+#: Options that a variable may set, as RECONCILER_CLUSTER sets --cluster: where things are, and how results are printed.
+#: A variable stays in a shell for a day, so none says what is meant.
+_SETTABLE: Final = """
+    allow-env cluster color connections expand master no-pager output path quiet secrets-dir store verbose
+"""
+#: All other options: each widens, deletes, confirms, approves, writes, judges, or selects what a command is about.
+_TYPED: Final = """
+    accept act all allow-cleartext-login allow-deletes allowed-signers also any any-age as-is as-of at at-once
+    attempts audit audit-topic base baseline batch-bytes batch-partitions blast-radius bootstrap-servers branch
+    break-lease by-label canary client-id config declared default-allow defaults detailed-exitcode exclude explain
+    fail-on finish fix fleet format from furthest git-ref git-remote guardrails head host html implied interval into
+    ip journal kafka-version keep key known-principals layout lease length limit listen logs manifests marker matrix
+    max-age max-hosts max-names max-silent-days max-stale-days max-unread mechanism metrics min-days
+    min-principal-days min-quarter-ends min-unseen-days minimise mode name no-roles nodes not-author not-before
+    notify-ca notify-secret notify-webhook notify-when now offline once only operator out outliers overwrite plan
+    plans port prefix principal rare reason reference repeats replay require-approvals require-id run
+    security-protocol show signature since snapshot snapshots source-cluster spark-ui sql stage stdout team
+    team-principal throttle ticket timeout tls to topic trust-manifest-connection type undeclared until
+    validate-with-broker wait who-can write yes
+"""
+#: A command with an option that is in neither set cannot be loaded.
+FROM_VARIABLES: Final = frozenset(_SETTABLE.split())
+TYPED_ONLY: Final = frozenset(_TYPED.split())
+_PREFIX: Final = "RECONCILER"
 _EPILOGUE: Final = """\
 Environment variables set options: {variables} for --{option}. More options: reconciler --help.
 """
+_EPILOGUE_WITHOUT: Final = "More options: reconciler --help.\n"
 
 
 class CommandTable(click.Group):
@@ -102,16 +124,21 @@ def prepared(command: click.Command, words: tuple[str, ...]) -> click.Command:
     if not words:
         command.params += program_options()
         command.epilog = all_recipes()
-    options = [one for one in command.params if isinstance(one, click.Option) and one.name != "version"]
+    options = _options(command)
     for option in options:
-        option.envvar = option.envvar or _variables(words, _long(option))
+        if _settable(option):
+            option.envvar = option.envvar or _variables(words, _long(option))
     if options and words:
-        best = next((one for one in options if len(variables(one)) > 1), options[0])
-        command.epilog = recipes_of(words) + _EPILOGUE.format(
-            option=_long(best), variables=" or ".join(reversed(variables(best)))
+        best = next((one for one in options if variables(one)), None)
+        names = () if best is None else variables(best)
+        ours = _EPILOGUE_WITHOUT if best is None else _EPILOGUE
+        command.epilog = recipes_of(words) + ours.format(
+            option="" if best is None else _long(best), variables=" or ".join(reversed(names))
         )
     if words and not isinstance(command, click.Group):
         command.params += program_options(hidden=True)
+        if command.callback is not None:
+            command.callback = _telling(command.callback, words)
     return command
 
 
@@ -121,10 +148,64 @@ def variables(option: click.Option) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
+def _options(command: click.Command) -> list[click.Option]:
+    return [one for one in command.params if isinstance(one, click.Option) and one.name not in ("version", "help")]
+
+
+def _settable(option: click.Option) -> bool:
+    name = _long(option)
+    if name not in FROM_VARIABLES and name not in TYPED_ONLY:
+        raise LookupError(f"nobody has decided whether a variable may set --{name}")
+    return name in FROM_VARIABLES
+
+
+def _telling(callback: Callable[..., Any], words: tuple[str, ...]) -> Callable[..., Any]:
+    """A command that first says which variables set its options, and which do not although they are called so."""
+
+    @functools.wraps(callback)
+    def told(*arguments: Any, **more: Any) -> Any:
+        context = click.get_current_context()
+        ignored = dict(_ignored(context, words))
+        for variable, option in ignored.items():
+            info(f"warning: {variable} is ignored: --{option} counts on the command line only")
+        sets = dict(_sets(context))
+        if sets and not settings.verbose:  # which has said so of each
+            progress("from the environment: " + ", ".join(f"{name} sets --{option}" for name, option in sets.items()))
+        return callback(*arguments, **more)
+
+    return told
+
+
+def _ignored(context: click.Context, words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Variables that are set for options that they cannot set."""
+    for option in _options(context.command):
+        if not _settable(option):
+            for name in _variables(words, _long(option)):
+                if os.environ.get(name):
+                    yield name, _long(option)
+
+
+def _sets(context: click.Context | None) -> Iterator[tuple[str, str]]:
+    """Variables from which options of the command, or of the program, have their value."""
+    given: set[str] = set()
+    while context is not None:
+        sources = {one: context.get_parameter_source(str(one.name)) for one in context.command.params}
+        given |= {_called(one) for one, source in sources.items() if source is click.ParameterSource.COMMANDLINE}
+        for option in _options(context.command):
+            if sources[option] is click.ParameterSource.ENVIRONMENT and _long(option) not in given:
+                yield next(name for name in variables(option) if os.environ.get(name)), _long(option)
+        context = context.parent
+
+
+def _called(parameter: click.Parameter) -> str:
+    """An option by its long name; ``path`` is also PATH as a word."""
+    return _long(parameter) if isinstance(parameter, click.Option) else str(parameter.name)
+
+
 def _variables(words: tuple[str, ...], option: str) -> list[str]:
     """The command's own variable, which counts first, and that of all commands with this option."""
-    own, shared = ("_".join([PREFIX, *names, option]).replace("-", "_").upper() for names in (words, ()))
-    return [own] if option in _OF_ONE_COMMAND else list(dict.fromkeys([own, shared]))
+    own, shared = ("_".join([_PREFIX, *names, option]).replace("-", "_").upper() for names in (words, ()))
+    return list(dict.fromkeys([own, shared]))
 
 
 def _long(option: click.Option) -> str:

@@ -134,7 +134,7 @@ def _report_operators(root: MappingNode, findings: Findings) -> None:
         key = root.keys.get(to_camel(option.replace("-", "_"))) or root.keys.get(option)
         if key is not None:
             message = f"a project file cannot set --{option}: whoever proposes a change can edit it"
-            advice = f"pass --{option}, or set RECONCILER_{option.replace('-', '_').upper()} where the program runs"
+            advice = f"pass --{option} where the program runs"
             findings.add(Trouble(Code.UNKNOWN_FIELD, message, advice), key)
 
 

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from reconciler.adapters.snapshot import snapshot_text
-from reconciler.cli.commands import variables
+from reconciler.cli.commands import FROM_VARIABLES, TYPED_ONLY, prepared, variables
 from reconciler.cli.exits import Exit
 from reconciler.cli.export import LISTS
 from reconciler.cli.main import ELSEWHERE, program, run
@@ -53,11 +53,24 @@ def _long(option: click.Option) -> str:
     return max(option.opts, key=len)
 
 
-def test_every_option_of_every_command_has_a_variable_that_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_option_is_classified() -> None:
+    """A variable may set it, or nobody but the command line: no option is in neither list, or in both."""
     assert len(_OPTIONS) > 200
+    words = {_long(option).removeprefix("--") for _, _, option in _OPTIONS}
+    assert words == FROM_VARIABLES | TYPED_ONLY
+    assert not FROM_VARIABLES & TYPED_ONLY
+    unknown = click.Command("new", params=[click.Option(["--brand-new"])])
+    with pytest.raises(LookupError, match="--brand-new"):
+        prepared(unknown, ("new",))
+
+
+def test_an_option_that_a_variable_may_set_has_one_that_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     for words, command, option in _OPTIONS:
         flag = _long(option).removeprefix("--").replace("-", "_").upper()
         own = "_".join(["RECONCILER", *words, flag]).replace("-", "_").upper()
+        if _long(option).removeprefix("--") in TYPED_ONLY:
+            assert variables(option) == ()
+            continue
         assert variables(option)[0] == own
         assert set(variables(option)) <= {own, f"RECONCILER_{flag}"}
         for variable in variables(option):
@@ -66,6 +79,42 @@ def test_every_option_of_every_command_has_a_variable_that_is_called_as_it_is(mo
                 value, source = option.consume_value(click.Context(command, info_name="x"), {})
             assert source is click.ParameterSource.ENVIRONMENT, variable
             assert value in ("1", ["1"], True)
+
+
+@pytest.mark.parametrize("word", sorted(TYPED_ONLY))
+def test_no_variable_says_what_is_meant(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable left in a shell, of the command or of all, sets nothing that widens, deletes, confirms or selects."""
+    name = word.replace("-", "_").upper()
+    for words, command, option in _OPTIONS:
+        if _long(option) == f"--{word}":
+            with monkeypatch.context() as patched:
+                patched.setenv(f"RECONCILER_{name}", "1")
+                patched.setenv("_".join(["RECONCILER", *words, name]).replace("-", "_").upper(), "1")
+                _, source = option.consume_value(click.Context(command, info_name="x"), {})
+            assert source is not click.ParameterSource.ENVIRONMENT
+
+
+def test_a_variable_that_sets_an_option_is_told_and_one_that_does_not_too(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RECONCILER_CLUSTER", "snapshot:live.json")
+    monkeypatch.setenv("RECONCILER_COLOR", "never")
+    monkeypatch.setenv("RECONCILER_ALLOW_DELETES", "1")
+    monkeypatch.setenv("RECONCILER_PLAN_FAIL_ON", "new-access")
+    monkeypatch.setenv("RECONCILER_PREFIX", "1")
+    assert run(["plan", "manifests"]) == Exit.OK
+    told = capsys.readouterr().err.splitlines()
+    assert "from the environment: RECONCILER_CLUSTER sets --cluster, RECONCILER_COLOR sets --color" in told
+    assert [line for line in told if "ignored" in line] == [
+        "warning: RECONCILER_ALLOW_DELETES is ignored: --allow-deletes counts on the command line only",
+        "warning: RECONCILER_PLAN_FAIL_ON is ignored: --fail-on counts on the command line only",
+    ], "the plan has no --prefix"
+    assert run(["plan", "manifests", "--cluster", "snapshot:live.json", "--color", "never"]) == Exit.OK
+    assert "from the environment" not in capsys.readouterr().err
+    assert run(["grant", "User:a", "READ", "topic", "orders", "--path", "manifests"]) == Exit.OK
+    shown = capsys.readouterr()
+    assert "RECONCILER_PREFIX is ignored" in shown.err
+    assert "prefix" not in shown.out
 
 
 def test_a_variable_of_several_commands_means_the_same_in_each() -> None:
@@ -110,9 +159,11 @@ def test_every_command_that_reads_manifests_takes_path_as_an_option() -> None:
 
 def test_help_says_which_variable_sets_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     for words, command in _COMMANDS.items():
-        if words and any(isinstance(one, click.Option) and not one.hidden for one in command.params):
+        own = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
+        if words and own:
             assert run([*words, "--help"]) == Exit.OK
-            assert "Environment variables set options: RECONCILER_" in capsys.readouterr().out
+            settable = any(variables(one) for one in own)
+            assert ("Environment variables set options: RECONCILER_" in capsys.readouterr().out) is settable
 
 
 @pytest.fixture
