@@ -54,7 +54,12 @@ def rules(document: dict[str, list[dict[str, list[dict[str, str]]]]], field: str
 
 def test_every_rule_is_found_by_the_command(here: Place, tmp_path: Path) -> None:
     here.write("dated.yaml", DATED)
-    here.live(*EVERYTHING, "TOPIC:L:pay.b User:dated@* ALLOW READ", topics=("pay.orders", "payroll"))
+    here.live(
+        *EVERYTHING,
+        "TOPIC:L:pay.b User:dated@* ALLOW READ",
+        "GROUP:L:* User:b@10.0.0.7 ALLOW READ",
+        topics=("pay.orders", "payroll"),
+    )
     known = tmp_path / "known.txt"
     known.write_text("User:a\nUser:b\n", encoding="utf-8")
     arguments = (str(here.directory), *here.cluster, "--known-principals", str(known), "--as-of", "2026-03-10")

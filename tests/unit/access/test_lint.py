@@ -42,6 +42,9 @@ DAY = datetime.date(2026, 3, 1)
         ("unsupported-operation", "GROUP:L:a User:a@* ALLOW CREATE", []),
         ("everybody", "TOPIC:L:a User:*@* ALLOW READ", []),
         ("wildcard-write", "TOPIC:L:* User:a@* ALLOW WRITE", []),
+        ("wildcard-read", "TOPIC:L:* User:a@* ALLOW READ", ["GROUP:L:* User:a@* ALLOW READ"]),
+        ("wildcard-read", "GROUP:L:* User:a@10.0.0.1 ALLOW READ", []),
+        ("wildcard-read", "TOPIC:L:* User:a@* ALLOW ALL", []),
         ("cluster-alter", "CLUSTER:L:kafka-cluster User:a@* ALLOW ALL", []),
         ("cluster-alter", "CLUSTER:L:kafka-cluster User:a@* ALLOW ALTER_CONFIGS", []),
         ("open-prefix", "TOPIC:P:pay User:a@* ALLOW READ", []),
@@ -146,6 +149,7 @@ def test_codes_and_names_are_stable() -> None:
         ("KA019", "evaded-deny"),
         ("KA020", "confusable"),
         ("KA021", "mixed-scripts"),
+        ("KA022", "wildcard-read"),
     ]
     errors = {rule.code for rule in RULES if rule.severity == "error"}
     assert errors == {"KA004", "KA006", "KA007", "KA019"}

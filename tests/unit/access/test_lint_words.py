@@ -118,6 +118,21 @@ def test_changing_every_resource_and_everybody() -> None:
     assert [one[1:] for one in everybody] == [(text, "name the principals who need it")]
 
 
+def test_reading_every_topic_and_joining_every_group() -> None:
+    for operation in (one for one in AclOperation if one >= _O.ALL):
+        reading = operation in (_O.ALL, _O.READ)
+        for kind, noun in (("TOPIC", "topics"), ("GROUP", "groups")):
+            found = told(f"{kind}:L:* User:a@* ALLOW {operation.name}", rule="wildcard-read")
+            assert len(found) == reading
+            assert all(f"{operation.name} on every {kind}: " in one[1] and noun in one[2] for one in found)
+            for other in ("P:* User:a@* ALLOW", "L:a User:a@* ALLOW", "L:* User:a@* DENY"):
+                assert not told(f"{kind}:{other} {operation.name}", rule="wildcard-read")
+        assert not told(f"CLUSTER:L:* User:a@* ALLOW {operation.name}", rule="wildcard-read")
+    whole = bindings("TOPIC:L:* User:root@* ALLOW READ", "TOPIC:L:* User:a@* ALLOW READ")
+    found_by = [one for one in lint(Authorizer(whole, ["User:root"])) if one.rule.name == "wildcard-read"]
+    assert [one.binding.entry.principal for one in found_by] == ["User:a"]
+
+
 def test_prefixes_that_end_inside_a_word() -> None:
     topics = frozenset(
         {"pay", "pay.x", "payroll", "pay2", "pay-x", "pax", "paz", "payé"} | {f"payx{n}" for n in range(12)}

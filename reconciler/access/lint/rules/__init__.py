@@ -22,6 +22,7 @@ GROUPS: Final[dict[str, tuple[LintRule, ...]]] = {
     "Risky": (
         risky.everybody,
         risky.wildcard_write,
+        risky.wildcard_read,
         risky.cluster_alter,
         risky.open_prefix,
         confusable.confusable,

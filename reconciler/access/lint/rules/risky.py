@@ -10,6 +10,7 @@ from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, PatternType, Reso
 
 _O = AclOperation
 _CHANGING: Final = frozenset({_O.ALL, _O.WRITE, _O.DELETE, _O.ALTER, _O.ALTER_CONFIGS})
+_READING: Final = frozenset({_O.ALL, _O.READ})
 _DELIMITERS: Final = "._-:/"
 _SHOWN: Final = 10
 
@@ -45,6 +46,33 @@ def wildcard_write(state: LintState) -> Iterator[LintFinding]:
         if binding.pattern.is_wildcard and operation in _CHANGING:
             message = f"{operation.name} on every {binding.pattern.resource_type.name}, also on those not yet created"
             yield wildcard_write.found(binding, message, "name the resources, or a prefix")
+
+
+@lint_rule(
+    "KA022",
+    "warning",
+    "READ on every topic, or on every group: the records of all teams, also of topics that do not exist yet; and every "
+    "consumer group, whose partitions and offsets it may take over. ALL contains READ. Super users need no ACL for "
+    "it and are no findings.",
+    "Name the topics and groups, or a prefix. Waive it for a principal that is meant to copy or audit everything, with "
+    "a reason.",
+    on_facts=True,
+)
+def wildcard_read(state: LintState) -> Iterator[LintFinding]:
+    """ALLOWs to read every topic, or to join every group."""
+    supers = state.authorizer.super_users
+    for binding in state.allows:
+        kind, entry = binding.pattern.resource_type, binding.entry
+        if not binding.pattern.is_wildcard or entry.operation not in _READING or entry.principal in supers:
+            continue
+        what = {
+            ResourceType.TOPIC: "it reads the records of all teams, also on topics not yet created",
+            ResourceType.GROUP: "it may join every consumer group and move its offsets",
+        }.get(kind)
+        if what is not None:
+            message = f"{entry.operation.name} on every {kind.name}: {what}"
+            advice = f"name the {kind.noun}s, or a prefix; if it is meant, waive this with a reason"
+            yield wildcard_read.found(binding, message, advice)
 
 
 @lint_rule(
