@@ -132,6 +132,10 @@ class Ownership:
         )
         return tuple(sorted(found, key=breach_order))
 
+    def forbids(self, binding: AclBinding, declared: Declaration) -> bool:
+        """Whether what declared a binding that has expired may not speak for it."""
+        return bool(self._owners) and any(self._of_bindings(DesiredState(expired={binding: declared})))
+
     def used_consents(self, desired: DesiredState) -> tuple[OwnerConsent, ...]:
         """The consents without which something declared would be a breach, in the order of files and lines."""
         if not self._consents:

@@ -4,6 +4,7 @@ import itertools
 from dataclasses import replace
 from datetime import date
 
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
@@ -75,6 +76,32 @@ def test_the_only_grant_of_a_cluster_ends_too() -> None:
     request = Request(DAY, Options(allow_deletes=True))
     found = propose(DesiredState(expired={only: SAID}), live, terms(planned.declaration), request)
     assert Guard.EMPTY_DESIRED in [refusal.guard for refusal in found.refusals], "nobody declared an end of the other"
+
+
+_OWNERS = """\
+apiVersion: reconciler/v1
+kind: Ownership
+metadata: {name: teams}
+spec:
+  owners:
+    - {team: ledger, files: ledger.yaml, principals: [User:a], topics: [t]}
+    - {team: pay, files: pay.yaml, topics: [p]}
+"""
+
+
+@pytest.mark.parametrize(("file", "goes"), [("ledger.yaml", True), ("pay.yaml", False), ("x.yaml", False)])
+def test_a_file_ends_nothing_that_it_may_not_declare(file: str, *, goes: bool) -> None:
+    """Team pay merges ledger's grant with an end in the past: no person would be asked."""
+    one = AclBinding(ResourcePattern(ResourceType.TOPIC, "t"), _ALLOW_READ)
+    said = SAID._replace(origin=Origin(file, 1, 1))
+    wanted = DesiredState(expired={one: said})
+    planned = _compared(frozenset({one}), wanted, default=False, who=FactSource.OPERATOR)
+    sources = [Source("c.yaml", CLUSTER), Source("o.yaml", _OWNERS), Source("pay.yaml", ""), Source("ledger.yaml", "")]
+    planned = replace(planned, manifests=load(sources))
+    target = Target("c", MemoryCluster(planned.live), planned.declaration)
+    plan, staying = revocation(planned, target, PlanOptions(as_of=DAY), None)
+    assert (plan is not None) is goes
+    assert staying == ({} if goes else {"the file that ends it may not declare it (Ownership)": 1})
 
 
 @given(data=st.data(), default=st.sampled_from([True, False, None]))

@@ -26,6 +26,7 @@ from reconciler.model import (
     standing_bridges,
 )
 from reconciler.plan import AccessTrend, Guard, Plan, Refusal, propose
+from reconciler.workflow.access_checks import ownerships_of
 from reconciler.workflow.clusters import Target
 from reconciler.workflow.options import PlanOptions
 from reconciler.workflow.planning import Planned, request_on
@@ -39,6 +40,7 @@ _OF_ALL: Final = frozenset({Guard.LIMIT, Guard.EMPTY_LIVE})
 #: In another order each time: whoever names what has to stay must not decide that nothing else is reached.
 _MOST_TRIES: Final = 16
 _OPENS: Final = "it takes the last ACL from a pattern, which default-allow may open to everybody"
+_NOT_THEIRS: Final = "the file that ends it may not declare it (Ownership)"
 _UNTRIED: Final = "not judged in this round"
 
 _Make: TypeAlias = Callable[[frozenset[AclBinding]], Plan]
@@ -70,9 +72,29 @@ def expired_access(planned: Planned) -> frozenset[AclBinding]:
 def revocation(planned: Planned, target: Target, options: PlanOptions, commit: str | None) -> Revocation:
     """The plan that deletes as much of :func:`expired_access` as may go without a person, and nothing else.
 
-    ``planned`` is the whole comparison of the same reading.
+    ``planned`` is the whole comparison of the same reading. A file ends nothing that it may not declare.
     """
     over = expired_access(planned)
+    barred = _not_theirs(planned, over) if over else frozenset[AclBinding]()
+    found = _revocation(planned, target, options, commit, over - barred)
+    return found._replace(staying={**found.staying, _NOT_THEIRS: len(barred)}) if barred else found
+
+
+def _not_theirs(planned: Planned, over: frozenset[AclBinding]) -> frozenset[AclBinding]:
+    """Those that end by a file which Ownership does not let speak for them, and by no mark of a run."""
+    rules = ownerships_of(planned.manifests, planned.declaration.name, planned.plan.as_of)
+    marked, expired = break_glass_over(planned.live.bindings, planned.plan.as_of), planned.desired.expired
+    return frozenset(
+        binding
+        for binding in over - marked.keys()
+        if (said := expired.get(binding)) is not None and any(one.forbids(binding, said) for one in rules)
+    )
+
+
+def _revocation(
+    planned: Planned, target: Target, options: PlanOptions, commit: str | None, over: frozenset[AclBinding]
+) -> Revocation:
+    """The plan that deletes as much of ``over`` as may go without a person."""
     if not over:
         return Revocation()
 
