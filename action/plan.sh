@@ -20,7 +20,7 @@ fi
 # Manifests that cannot be read can be neither linted nor planned; claims that fail can.
 if [[ $status == 0 || $status == 3 ]]; then
   linted=0
-  reconciler lint "$MANIFESTS" --output json >"$OUT/lint.json" || linted=$?
+  reconciler lint "$MANIFESTS" "${rails[@]}" --output json >"$OUT/lint.json" || linted=$?
   if [[ $linted == 0 || $linted == 3 ]]; then
     results+=("$OUT/lint.json")
   else

@@ -12,7 +12,7 @@ shift
 : "${COLLECTOR:=/var/lib/node_exporter}" "${RESULTS:=/var/lib/reconciler}"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
-git -C "$checkout" pull --quiet --ff-only
+git -C "$checkout" pull --quiet --ff-only --no-recurse-submodules
 worst=0
 for cluster in "$@"; do
   status=0

@@ -39,6 +39,12 @@ _WARNING: Final = "warning"
     help="Lowest severity that exits with 3.",
 )
 @click.option(
+    "--guardrails",
+    metavar="DIR",
+    type=click.Path(exists=True),
+    help="Manifests that the proposal cannot edit: failOn of the project file there, or above, holds too.",
+)
+@click.option(
     "--known-principals",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
@@ -64,6 +70,7 @@ def command(
     offline: bool,
     smaller: bool,
     fail_on: str,
+    guardrails: str | None,
     known_principals: str | None,
     fix: bool,
     also: tuple[str, ...],
@@ -104,7 +111,7 @@ def command(
         out_json(lint_document(linted))
     else:
         out(lint_lines(linted, style_for(sys.stdout), expand=expand))
-    strict = _WARNING in also_fail_on((fail_on,), (_WARNING,))
+    strict = _WARNING in also_fail_on((fail_on,), (_WARNING,), guardrails)
     failed = any(one.has_errors or (strict and one.findings) for one in linted)
     return Exit.FAILED_CHECK if failed else Exit.OK
 

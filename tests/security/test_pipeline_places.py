@@ -277,6 +277,31 @@ def test_the_project_file_of_the_base_judges(scene: Scene, shape: str) -> None:
     assert "failOn" in scene.comment
 
 
+def test_the_word_of_the_base_holds_for_lint_too(scene: Scene) -> None:
+    """It takes the word away by which a warning of lint fails, in the change that brings the warning."""
+    scene.base = scene.push({PROJECT_FILE: "failOn: [warning]\n"}, below=".")
+    twice = _CALM.replace("topics: [orders]}", "topics: [orders]}, {allow: READ, topics: {prefix: ord}}")
+    scene.push({"calm.yaml": twice})
+    assert scene.run("plan").returncode == 3
+    scene.push({PROJECT_FILE: "failOn: []\n"}, below=".")
+    assert scene.run("plan").returncode == 3
+    assert scene.run("plan", GUARDRAILS="none").returncode == 0, "there is a warning, and nothing else"
+
+
+def test_manifests_at_the_top_are_judged_by_those_at_the_top(tmp_path: Path) -> None:
+    """Without a directory of their own: the whole commit is the base, its project file included."""
+    scene = Scene(tmp_path)
+    git(scene.checkout, "rm", "-r", "--quiet", "manifests")
+    top = {"cluster.yaml": _CLUSTER, "guard.yaml": _GUARD, PROJECT_FILE: "failOn: [new-access]\n", "calm.yaml": _CALM}
+    base = scene.push(top, below=".")
+    (scene.checkout / "guard.yaml").unlink()
+    scene.push({"attack.yaml": _ATTACK, PROJECT_FILE: ""}, below=".")
+    done = scene.run("plan", MANIFESTS=".", OUT="", BASE=base)
+    assert done.returncode == 3, done.stderr
+    comment = (scene.checkout / "reconciler-out" / "comment.md").read_text(encoding="utf-8")
+    assert "Guardrails changed: 2 looser" in comment.splitlines()[1]
+
+
 def test_a_project_file_that_is_new_is_told(scene: Scene) -> None:
     """The base has none, and that is known: what the new one chooses stands among the changes of the guardrails."""
     scene.push({PROJECT_FILE: "path: other\n"}, below=".")

@@ -340,6 +340,9 @@ def test_only_rules_that_are_older_than_the_logs_are_judged(desk: Desk) -> None:
         subprocess.run(["git", *login, *words], cwd=desk.place, check=True, env={**os.environ, **name})  # noqa: S607
 
     git("init", "-q")
+    # What a commit says of its files neither runs a filter nor leaves one out.
+    (desk.place / ".gitattributes").write_text("*.yaml filter=evil export-ignore\n", encoding="utf-8")
+    git("config", "filter.evil.smudge", "touch ran; echo nothing")
     git("add", ".")
     git("commit", "-qm", "first", day=FIRST - datetime.timedelta(days=1))
     desk.declare("{allow: READ, topics: [x, gone, new]}")
@@ -347,6 +350,7 @@ def test_only_rules_that_are_older_than_the_logs_are_judged(desk: Desk) -> None:
     found = desk.tighten(TightenOptions())
     assert [one.first.pattern.name for one in found.narrowings] == ["gone"]
     assert reasons(found) == {"new": HeldReason.YOUNG}
+    assert not [*desk.place.rglob("ran")]
 
 
 def test_a_stage_shows_what_it_would_refuse_and_proposes_on_its_day(desk: Desk, tmp_path: Path) -> None:
