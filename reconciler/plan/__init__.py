@@ -24,8 +24,15 @@ from reconciler.plan.file.document import (
 )
 from reconciler.plan.file.identity import file_digest
 from reconciler.plan.file.short_ids import whole_id
-from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement, Surroundings, refusals, unacknowledged
-from reconciler.plan.kinds import describe, kind_of
+from reconciler.plan.guards import (
+    DeleteLimits,
+    GuardAcknowledgement,
+    Surroundings,
+    login_refusals,
+    refusals,
+    unacknowledged,
+)
+from reconciler.plan.kinds import describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.acl import (
     created_bindings,
     deleted_bindings,
@@ -122,6 +129,8 @@ __all__ = [
     "is_acl_change",
     "kind_of",
     "lockout_protection",
+    "login_refusals",
+    "logins_at_risk",
     "losses",
     "meaning_refusals",
     "operations_words",

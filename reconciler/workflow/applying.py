@@ -275,7 +275,7 @@ def _admit(given: _Performance, present: Terms, preflight: Preflight) -> None:
     if given.wanted is not None and not plan.options.undo and plan.options.break_glass is None:
         # Also steps that are done by now: what is left of them would make half of something.
         check_wanted(plan, given.wanted, present)
-    refuse_obstacles(plan, present, given.target)
+    refuse_obstacles(plan, present, given.target, given.live)
     given.attendant.review(plan)
     for gain in preflight.defeated:
         given.attendant.tell(DefeatedGain(gain))

@@ -3,18 +3,37 @@
 from pathlib import Path
 
 from reconciler.apply import Preflight
-from reconciler.plan import Plan, StepState, Terms, conditions_of, describe, kind_of
+from reconciler.model import ClusterState
+from reconciler.plan import (
+    Plan,
+    StepState,
+    Terms,
+    conditions_of,
+    describe,
+    kind_of,
+    login_refusals,
+    logins_at_risk,
+    unacknowledged,
+)
 from reconciler.workflow.clusters import Target
 from reconciler.workflow.planning import declared_for
 from reconciler.workflow.reasons import PlanRefusedError, WorkflowError
 
 
-def refuse_obstacles(plan: Plan, terms: Terms, target: Target) -> None:
-    """Refuse a plan with a change that cannot be made by this login, or by what the operator permits now."""
+def refuse_obstacles(plan: Plan, terms: Terms, target: Target, live: ClusterState) -> None:
+    """Refuse a plan with a change that cannot be made by this login, or by what the operator permits now.
+
+    Also one that limits a login which has to work, unless the plan says that a person accepted it: this login may be
+    another one than that for which it was made.
+    """
     conditions = conditions_of(terms, target.login, declared_for(target).secret_permit)
     for step in plan.steps:
         if (why := kind_of(step.change).obstacle(step.change, conditions)) is not None:
             raise PlanRefusedError(f"cannot {describe(step.change)}: {why}: nothing was sent", "plan again")
+    risks = logins_at_risk([step.change for step in plan.steps], live, conditions.logins)
+    refused = unacknowledged(login_refusals(risks), plan.acknowledgements)
+    if refused:
+        raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=refused)
 
 
 def follow_references(plan: Plan, preflight: Preflight, target: Target) -> None:
