@@ -17,9 +17,10 @@ from reconciler.model.listing import Listing
 from reconciler.report.export import Export, ExportStyle, cluster_document, differences, export_manifests
 from reconciler.report.export.kinds.interface import Inexpressible
 from reconciler.report.export.layout import Layout, places
-from reconciler.report.export.ownership_draft import DRAFT_FILE, ownership_draft
+from reconciler.report.export.ownership_draft import DRAFT_FILE
 from reconciler.report.export.yaml_text import comment
 from reconciler.workflow.exporting import NO_BROKER, facts_to_add
+from reconciler.workflow.ownership_drafts import proven_draft
 from reconciler.workflow.reasons import RequestError, WorkflowError
 
 _MOST_NOTES: Final = 6
@@ -106,7 +107,7 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
     skipped = (*found.skipped, *(_left(item, found.origins) for item in export.left))
     manifests = {"cluster.yaml": stub, **export.files}
     if style.layout == "team" and where:
-        manifests[DRAFT_FILE] = ownership_draft(state, where)
+        manifests[DRAFT_FILE] = proven_draft(state, where, manifests)
     if skipped:
         lines = [heading, "The source says this, and no manifest here does:", *(f"  {item}" for item in skipped)]
         manifests[LEFT_FILE] = "".join(f"{comment(line)}\n" for line in lines)

@@ -15,10 +15,11 @@ from reconciler.ports import ReadRequest
 from reconciler.report.export import Export, ExportStyle, cluster_document, export_manifests
 from reconciler.report.export.file_names import document_name
 from reconciler.report.export.layout import Layout, places
-from reconciler.report.export.ownership_draft import DRAFT_FILE, ownership_draft
+from reconciler.report.export.ownership_draft import DRAFT_FILE
 from reconciler.report.output_forms import Made
 from reconciler.workflow.clusters import Target, open_any
 from reconciler.workflow.options import ConnectionOptions, Tell, ignore
+from reconciler.workflow.ownership_drafts import proven_draft
 
 #: Stands where brokers belong and nobody has said which; no such name is ever found.
 NO_BROKER: Final = "your-broker.example:9093"
@@ -52,7 +53,7 @@ class Exported:
         where = places(layout, self.state, {})
         export = export_manifests(self.state, cluster=self.target.name, style=ExportStyle(roles=roles, places=where))
         if layout == "team" and where:
-            export = replace(export, files={**export.files, DRAFT_FILE: ownership_draft(self.state, where)})
+            export = replace(export, files={**export.files, DRAFT_FILE: proven_draft(self.state, where, export.files)})
         if self.target.declaration is not None:
             return export
         # A snapshot's file may be called what no document can be, and says nothing of brokers.

@@ -64,10 +64,15 @@ def _by_team(state: ClusterState) -> dict[AclBinding | str, str]:
         binding: f"teams/{team_of[binding.entry.principal]}" for binding in state.bindings
     }
     for name in state.topics:
-        team = stem(_BREAK.split(name)[0]).lower()
+        team = first_word(name)
         if team in known:
             found[name] = f"teams/{team}"
     return found
+
+
+def first_word(name: str) -> str:
+    """The team that a name of a resource begins with, if there is one."""
+    return stem(_BREAK.split(name)[0]).lower()
 
 
 def teams(principals: Iterable[str]) -> dict[str, str]:
