@@ -1,5 +1,6 @@
 """The editor: the manifests declare exactly what is wanted, and a person's file is still that person's file."""
 
+import re
 from collections.abc import Iterable, Mapping
 from random import Random
 
@@ -95,7 +96,7 @@ def check_intact(texts: Mapping[str, str], after: Mapping[str, str], wishes: Map
         elif page.start == 0 or not first:
             kept = [line for line in kept if line != "---"]
         # Between brackets something new stands on the line of the last item.
-        whole = page.key not in going and is_part("".join(kept).replace("[]", ""), "".join(lines))
+        whole = page.key not in going and is_part(re.sub(r"\[ *\]", "", "".join(kept)), "".join(lines))
         assert is_part(kept, lines) or whole, (page.key, page.path)
 
 
