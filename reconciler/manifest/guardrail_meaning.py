@@ -338,7 +338,7 @@ _TOPIC_WAIVERS: Final = Records(
 )
 
 
-def _consents(end: Value, removed: Meaning, **more: FieldMeaning) -> Records:
+def _consents(removed: Meaning, **more: FieldMeaning) -> Records:
     """Consents permit; whatever narrows one refuses more."""
     return Records(
         Fields(
@@ -350,7 +350,7 @@ def _consents(end: Value, removed: Meaning, **more: FieldMeaning) -> Records:
                 # Without it, those that the other team owns, which may be more or fewer.
                 "principals": Names(_U, _U, _L, _T, principals=True),
                 "reason": _WORDS,
-                "expires": end,
+                "expires": _ceiling(_end),
                 **more,
             },
             _L,
@@ -526,7 +526,7 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
                         # A file of no team may do what a team's may not: DENY on what nobody owns, declare owners.
                         "files": Texts(_L, _U, _L, _U, globs=True),
                         "principals": Names(_L, _U, _L, _U, principals=True),
-                        "consents": _consents(_ceiling(_end), _T),
+                        "consents": _consents(_T),
                     },
                     _U,
                     _U,
@@ -534,7 +534,7 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
                 ("team",),
             ),
             # One that is in no file of its team is a breach, which ends with it.
-            "consents": _consents(Value(_U, _L, _end, _L, _U), _U, team=_IDENTITY),
+            "consents": _consents(_U, team=_IDENTITY),
         },
         _U,
         _L,
