@@ -6,8 +6,8 @@ file's lock from reading its end until its own lines are kept: otherwise two run
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol, Self
 
 from reconciler.adapters.journal_file import append_whole, open_private, reason, sync_directory
 from reconciler.apply.audit_chain import GENESIS, LogIdentity, chained, line_digest, log_of, previous_of
+from reconciler.codec import load
 from reconciler.ports import RecordError
 
 _CHUNK: Final = 65_536
@@ -142,3 +143,30 @@ def read_locked(path: str) -> Iterator[list[bytes]]:
         fcntl.flock(file, fcntl.LOCK_SH)
         text = file.read()
         yield text.removesuffix(b"\n").split(b"\n") if text else []
+
+
+class LogTail:
+    """What is new in a log since it was looked at last: a server reads each line once."""
+
+    def __init__(self, path: str) -> None:
+        """Nothing is opened yet."""
+        self._path, self._offset, self._file = path, 0, 0
+
+    def records(self, kinds: Collection[str]) -> Iterator[dict[str, Any]]:
+        """The whole records of these kinds; none where there is no file, or where a line is none."""
+        begins = tuple(b'{"record":"%s"' % kind.encode() for kind in kinds)
+        try:
+            with Path(self._path).open("rb") as file:
+                found = os.fstat(file.fileno())
+                if found.st_ino != self._file or found.st_size < self._offset:
+                    self._file, self._offset = found.st_ino, 0  # another file by now
+                file.seek(self._offset)
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        break
+                    self._offset += len(line)
+                    if line.startswith(begins):
+                        with suppress(ValueError):
+                            yield load(line.decode("utf-8", "surrogatepass"))
+        except OSError:
+            return

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from reconciler.apply.audit_chain import LOG_IDENTITY, LogIdentity
-from reconciler.apply.command_records import COMMAND_RECORDS, CancellationRecord, CleanupRecord
+from reconciler.apply.command_records import COMMAND_RECORDS, BreakGlassRecord, CancellationRecord, CleanupRecord
 from reconciler.apply.outcome import Outcome, StepOutcome
 from reconciler.apply.records import (
     ABOUT_FIELDS,
@@ -42,7 +42,10 @@ class AuditLine:
 
     previous: str
     log: LogIdentity
-    content: "RunRecord | AuditedStep | BridgesRecord | ThrottleRecord | EndRecord | CancellationRecord | CleanupRecord"
+    content: (
+        "RunRecord | AuditedStep | BridgesRecord | ThrottleRecord | EndRecord"
+        " | CancellationRecord | CleanupRecord | BreakGlassRecord"
+    )
 
 
 _STEP_RECORD: Final = "step"

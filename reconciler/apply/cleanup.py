@@ -1,13 +1,15 @@
 """Removing what a run that was cut off left on the cluster: bindings on reserved names, and the bridges they mark.
 
 A bridge is removed only if its marker exists, and before it; one that another run marks too stays for that run.
+A mark of break-glass access stays while that access is there or may still arrive, whoever asks.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from reconciler.apply.kinds.acl import delete_batch
+from reconciler.apply.lease_markers import time_of
 from reconciler.apply.leftovers import Leftover, marked_bridges
-from reconciler.model import AclBinding, Delete, markers
+from reconciler.model import AclBinding, Delete, markers, marks_that_stay
 from reconciler.ports import Clock, Cluster, ClusterError, ReadRequest
 from reconciler.retry import attempts
 
@@ -30,6 +32,8 @@ def clean_up(
 
     for _ in attempts(clock):
         live = _read(cluster)
+        # Looked at again: the access may have come since its mark was taken for a leftover.
+        asked -= marks_that_stay(live, time_of(clock))
         marks = asked & live
         if not marks:
             return ()
@@ -40,6 +44,7 @@ def clean_up(
             marks -= {mark for mark, marker in markers(marks).items() if marker.bridge in standing}
         _delete(cluster, sorted(marks), len(live))
     live = _read(cluster)
+    asked -= marks_that_stay(live, time_of(clock))
     return tuple(sorted((asked & live) | bridges(asked & live, live)))
 
 

@@ -1,17 +1,20 @@
-"""What the audit log says of writes that no plan names: reassignments that are cancelled, leftovers that are removed.
+"""What the audit log says beside the steps of plans: moves that are cancelled, leftovers, break-glass access.
 
-There is a line before anything is sent, and one with what a reading shows after. No journal has them: to go on, run the
-same command again, which reads what is left to do.
+Of cancellations and leftovers there is a line before anything is sent, and one with what a reading shows after. Of
+break-glass access there is one before its marks are sent, and one where a server sees it. No journal has them: to go
+on, run the same command again, which reads what is left to do.
 """
 
+import datetime
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.apply.environment import Identity
-from reconciler.codec import ANY_TEXT, COUNT, TEXT, TEXTS, Record, array, field, flat, group, integer, record
+from reconciler.codec import ANY_TEXT, COUNT, TEXT, TEXTS, Record, array, by_value, field, flat, group, integer, record
 from reconciler.codec.values import BINDING
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding
+from reconciler.model import AclBinding, moment_text
 
 if TYPE_CHECKING:
     from reconciler.apply.reassignments import PartitionEnd, TopicMove
@@ -66,6 +69,29 @@ class CleanupRecord:
     time: str
 
 
+class Sight(StrEnum):
+    """What is said of break-glass access.
+
+    ``GIVE``: a run is about to send its marks, and then the access. ``SEEN``: a server saw it before its end.
+    ``DOUBTED``: a server saw a mark come to access that had been there without one.
+    """
+
+    GIVE = "give"
+    SEEN = "seen"
+    DOUBTED = "doubted"
+
+
+@dataclass(frozen=True, slots=True)
+class BreakGlassRecord:
+    """Break-glass access and its end: whoever ends it has to know that it was given so."""
+
+    about: AboutCommand
+    action: Sight
+    end: str
+    bindings: tuple[AclBinding, ...]
+    time: str
+
+
 _ABOUT: Final = flat(
     record(
         AboutCommand,
@@ -108,10 +134,24 @@ CLEANUP: Final[Record[CleanupRecord]] = record(
     field("bindings", array(BINDING), "The bindings."),
     _TIME,
 )
+BREAK_GLASS: Final[Record[BreakGlassRecord]] = record(
+    BreakGlassRecord,
+    _ABOUT,
+    field(
+        "action",
+        by_value(Sight),
+        "give: about to be sent; seen: a server saw it before its end; doubted: its mark came later than the access.",
+        "give",
+    ),
+    field("end", TEXT, "When the access ends, in UTC.", "2026-11-21T06:17:00Z"),
+    field("bindings", array(BINDING), "The access."),
+    _TIME,
+)
 #: The records that no run of a plan writes, by their name.
 COMMAND_RECORDS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
     CancellationRecord: ("cancellation", CANCELLATION),
     CleanupRecord: ("cleanup", CLEANUP),
+    BreakGlassRecord: ("break-glass", BREAK_GLASS),
 }
 
 
@@ -147,6 +187,17 @@ def cleaning(about: AboutCommand, action: str, bindings: Sequence[AclBinding], t
     """``remove``: what is about to be removed; ``left``: what is still there, which is a line also where nothing is."""
     parts = _parts(bindings, _BINDINGS_A_LINE)
     return [{"record": "cleanup", **CLEANUP.write(CleanupRecord(about, action, part, time))} for part in parts]
+
+
+def break_glass_lines(
+    about: AboutCommand, action: Sight, bindings: Sequence[AclBinding], end: datetime.datetime, time: str
+) -> list[dict[str, Any]]:
+    """What is said of this access, which ends at ``end``."""
+    parts = _parts(bindings, _BINDINGS_A_LINE)
+    return [
+        {"record": "break-glass", **BREAK_GLASS.write(BreakGlassRecord(about, action, moment_text(end), part, time))}
+        for part in parts
+    ]
 
 
 def _cancellations(

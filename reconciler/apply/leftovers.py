@@ -12,7 +12,15 @@ from typing import Final
 from reconciler.apply.barriers.sentinels import FLAG_PREFIX, PREFIX
 from reconciler.apply.lease_markers import GRACE, LEASE_PREFIX, lease_claims
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding, ClusterState, break_glass_marks, is_reserved, markers, standing_bridges
+from reconciler.model import (
+    AclBinding,
+    ClusterState,
+    break_glass_marks,
+    is_reserved,
+    markers,
+    marks_that_stay,
+    standing_bridges,
+)
 
 #: Seconds after its beginning for which a run without a lease is taken to be going on: few last longer.
 YOUNG: Final = 600.0
@@ -70,6 +78,15 @@ def leftovers(live: ClusterState, now: datetime.datetime | None = None) -> tuple
     return tuple(
         Leftover(run, tuple(bindings), tuple(sorted(bridges.get(run, ())))) for run, bindings in sorted(runs.items())
     )
+
+
+def removable(found: Iterable[Leftover], live: ClusterState, now: datetime.datetime) -> tuple[Leftover, ...]:
+    """The same without marks whose access is there or may still arrive: a mark that does not count is not removed."""
+    stays = marks_that_stay(live.bindings, now)
+    trimmed = (
+        replace(one, bindings=tuple(binding for binding in one.bindings if binding not in stays)) for one in found
+    )
+    return tuple(one for one in trimmed if one.bindings)
 
 
 def going_on(live: ClusterState, now: datetime.datetime) -> tuple[Leftover, ...]:

@@ -11,6 +11,7 @@ from reconciler.apply import records
 from reconciler.apply.barriers.fixed_wait import FixedWait
 from reconciler.apply.barriers.interface import Barrier, DefaultAllow
 from reconciler.apply.batches import batches
+from reconciler.apply.break_glass import BreakGlassGuard
 from reconciler.apply.bridges import BridgeLifecycle
 from reconciler.apply.default_allow import compare
 from reconciler.apply.environment import ApplyEnvironment
@@ -45,11 +46,16 @@ def perform(
     barrier = (environment.barrier or FixedWait)(run)
     lease = None if environment.lease_request is None else Lease(run, environment.lease_request)
     bridges = BridgeLifecycle(run, preflight.bridges)
+    end = plan.options.break_glass
+    given = None if end is None else BreakGlassGuard(run, end)
     try:
         run.open()
         _take(run, lease)
+        if given is not None:
+            given.place()
+            run.send_guards.append(given)
         barrier.start()
-        exact = lease is not None or barrier.verifies
+        exact = lease is not None or given is not None or barrier.verifies
         if exact:
             preflight = _check_exactly(run, barrier, bridges, preflight, recheck)
         run.defeated = bool(preflight.defeated)
@@ -61,16 +67,20 @@ def perform(
     except Exception as error:
         if not run.batches and not bridges.live:  # nothing of the plan was sent; the caller reports why
             barrier.end()
+            run.stop(error)
+            if given is not None:
+                given.settle()
             if lease is not None:
                 lease.release()
             stopped = environment.redact(str(error))
             _close(run, Result(plan, run.all_outcomes(), verified=False, stopped=stopped))
             raise
         run.stop(error)
+    kept = () if given is None else given.settle()
     # The lease goes last: until then no cleanup takes our bridges and sentinels for leftovers.
     still_open = bridges.end()
     left = barrier.end()
-    result = replace(_end(run, left, still_open), notes=bridges.interruptions())
+    result = replace(_end(run, left, (*still_open, *kept)), notes=bridges.interruptions())
     if lease is not None:
         lease.release()
     return _close(run, result)
@@ -89,7 +99,10 @@ def _check_exactly(
     run: Run, barrier: Barrier, bridges: BridgeLifecycle, preflight: Preflight, recheck: Recheck | None
 ) -> Preflight:
     """Check the plan again on a reading that cannot be old, once the brokers are known to be as declared."""
-    live = exact_read(run, [*barrier.placed, *run.lease_guard.placed], preflight.request)
+    placed = [mark for guard in run.send_guards for mark in guard.placed]
+    live = exact_read(run, [*barrier.placed, *run.lease_guard.placed, *placed], preflight.request)
+    for guard in run.send_guards:
+        guard.admit(live)
     run.start = without_bridges(live, run.default_allow)
     barrier.check(run.start)
     found = recheck(live) if recheck else preflight

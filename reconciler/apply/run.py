@@ -43,6 +43,23 @@ class NoLeaseGuard:
         """Nothing."""
 
 
+class SendGuard(Protocol):
+    """Looks at what has to hold before each request of the plan; ``placed`` is what it put on the cluster for that."""
+
+    @property
+    def placed(self) -> Sequence[AclBinding]:
+        """Bindings that a listing has to show."""
+        ...
+
+    def admit(self, live: ClusterState) -> None:
+        """Raise :class:`StoppedError` where the exact reading before the first request forbids the plan."""
+        ...
+
+    def check(self) -> None:
+        """Raise :class:`StoppedError` where a request must not be sent; called right before each."""
+        ...
+
+
 @dataclass(slots=True)
 class Run:
     """A plan being performed on a cluster that was read as ``start``; ``batches`` counts the requests of steps."""
@@ -61,6 +78,7 @@ class Run:
     lease_guard: LeaseGuard = field(default_factory=NoLeaseGuard)
     #: What is still to be sent of steps that an earlier run was cut off in.
     rests: dict[Step, Change] = field(default_factory=dict)
+    send_guards: list[SendGuard] = field(default_factory=list)
     #: What stays throttled, in words, by topic.
     still_throttled: dict[str, str] = field(default_factory=dict)
     about: records.About = field(init=False)
@@ -103,7 +121,7 @@ class Run:
         """Record that the run begins."""
         record = records.opened(self.plan, self.about, self.environment.identity, self.environment.clock.now())
         self._write_journal(record)
-        self._write_audit(record)
+        self.write_audit(record)
 
     def record_done_before(self, preflight: Preflight) -> None:
         """Record the steps that had been performed before this run."""
@@ -129,19 +147,19 @@ class Run:
             self._write_journal(records.outcomes(self.environment.identity.run, batch, found, now))
         # A plan may have 100,000 steps: do not build records that nobody keeps.
         if not isinstance(self.environment.audit, NoLedger):
-            self._write_audit(*(audited(self.about, item, now) for item in found))
+            self.write_audit(*(audited(self.about, item, now) for item in found))
 
     def bridged(self, action: str, bridges: Sequence[AclBinding], why: str = "") -> None:
         """Record what happens to bridges."""
         record = records.bridged(self.about, action, bridges, why, self.environment.clock.now())
         self._write_journal(record)
-        self._write_audit(record)
+        self.write_audit(record)
 
     def throttled(self, action: str, subject: str, brokers: Collection[int], rate: int | None) -> None:
         """Record what happens to a throttle: it is a config of brokers, in no step of the plan."""
         record = records.throttled(self.about, action, subject, brokers, rate, self.environment.clock.now())
         self._write_journal(record)
-        self._write_audit(record)
+        self.write_audit(record)
 
     def _write_journal(self, record: Mapping[str, Any]) -> None:
         try:
@@ -149,7 +167,8 @@ class Run:
         except RecordError as error:
             raise StoppedError(f"the journal cannot be kept: {error}") from error
 
-    def _write_audit(self, *lines: Mapping[str, Any]) -> None:
+    def write_audit(self, *lines: Mapping[str, Any]) -> None:
+        """Write lines of the audit log; raises :class:`StoppedError`."""
         try:
             self.environment.audit.write(*lines)
         except RecordError as error:

@@ -105,6 +105,8 @@ def _raised(error: Exception) -> NoReturn:
 def _announced(run: Run, phase: Phase, batch: Sequence[Step]) -> tuple[int, float]:
     # Before the intent: a run that has lost its lease must not even announce a request.
     run.lease_guard.renew()
+    for guard in run.send_guards:
+        guard.check()
     return run.record_intent(phase, batch), run.environment.clock.monotonic()
 
 

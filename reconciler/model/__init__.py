@@ -22,6 +22,8 @@ from reconciler.model.break_glass import (
     break_glass_mark,
     break_glass_marks,
     break_glass_over,
+    marks_for,
+    marks_that_stay,
     read_break_glass,
     running_break_glass,
 )
@@ -231,6 +233,8 @@ __all__ = [
     "listed_kinds",
     "marker_of",
     "markers",
+    "marks_for",
+    "marks_that_stay",
     "mixed_names",
     "moment_text",
     "name_glob",

@@ -5,7 +5,9 @@ report sees it, and nobody writes it who could not write the access. A manifest 
 
 Whoever may alter ACLs can write a mark. So one counts only if it is exactly what this tool writes, for an ALLOW, and
 ends within the longest time that there is: a forged one holds back what a plan would delete for that time, and never
-unseen, for every plan and report lists it.
+unseen, for every plan and report lists it. What a mark may end is for a server to say, which has seen it or a record.
+
+Not to believe a mark is not to remove it. It outlives the access, and every request that may still give it.
 """
 
 import datetime
@@ -22,8 +24,12 @@ from reconciler.model.scope import is_reserved
 
 #: The longest time from now at which break-glass access may end.
 LONGEST: Final = datetime.timedelta(hours=24)
+#: How long a mark stays after its end: longer than a request may be on its way, or a run stand still before it sends.
+#: What arrives by then has an end, which is over.
+KEPT: Final = LONGEST
 #: By so much the clocks of two machines may differ.
 _GRACE: Final = datetime.timedelta(minutes=1)
+_EARLIEST: Final = datetime.datetime.min.replace(tzinfo=datetime.UTC) + KEPT
 _MARK: Final = AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW)
 _STAMP: Final = "%Y%m%dT%H%M%SZ"
 _NAME: Final = re.compile(r"__kr\.break-glass\.([0-9]{8}T[0-9]{6}Z)((?:\.[^.]+){6})", re.ASCII)
@@ -86,12 +92,26 @@ def break_glass_over(bindings: Collection[AclBinding], as_of: datetime.date) -> 
 def break_glass_marks(bindings: Collection[AclBinding], as_of: datetime.date | None) -> frozenset[AclBinding]:
     """The marks that are still needed: of access that is there, and of access that may yet come.
 
-    Without a time nothing is over.
+    Those that do not count are not among them, so that reports list them. Without a time nothing is over.
     """
     if as_of is None:
         return frozenset(one.mark for one in map(read_break_glass, bindings) if one is not None)
-    now = instant_of(as_of)
-    return frozenset(one.mark for one in _marks(bindings, as_of) if one.end > now or one.binding in bindings)
+    now = max(instant_of(as_of), _EARLIEST)
+    return frozenset(one.mark for one in _marks(bindings, as_of) if one.end > now - KEPT or one.binding in bindings)
+
+
+def marks_that_stay(bindings: Collection[AclBinding], now: datetime.datetime) -> frozenset[AclBinding]:
+    """The marks that nobody may remove, whether they count or not: their access is there, or may yet arrive.
+
+    A clock that is ahead by no more than the longest time writes marks that do not count yet.
+    """
+    found = [one for one in map(read_break_glass, bindings) if one is not None]
+    return frozenset(one.mark for one in found if one.binding in bindings or -KEPT < one.end - now <= 2 * LONGEST)
+
+
+def marks_for(access: Collection[AclBinding], bindings: Iterable[AclBinding]) -> list[AclBinding]:
+    """Every mark of this access among ``bindings``, whether it counts or not, in order."""
+    return sorted(one.mark for one in map(read_break_glass, bindings) if one is not None and one.binding in access)
 
 
 def _marks(bindings: Iterable[AclBinding], as_of: datetime.date) -> Iterator[BreakGlass]:

@@ -26,8 +26,9 @@ from reconciler.workflow.access_doubts import authorizer_doubts
 from reconciler.workflow.admission import check_age, check_guardrails, check_ids, check_signed, check_wanted
 from reconciler.workflow.apply_reasons import reasons
 from reconciler.workflow.attendant import Attendant, Unattended
-from reconciler.workflow.break_glass_marks import check_break_glass, marked, settled
+from reconciler.workflow.break_glass_marks import check_break_glass, settled
 from reconciler.workflow.checks import checks_of
+from reconciler.workflow.clock_doubt import check_clock
 from reconciler.workflow.clusters import Target, open_declared, refuse_another_time
 from reconciler.workflow.flavors import refuse_unstated
 from reconciler.workflow.logins import check_logins
@@ -232,7 +233,6 @@ def _perform(given: _Performance) -> Result:
         attendant.interruptions() as interrupted,
         attendant.progress() as progress,
         reasons(),
-        marked(plan, live, target.cluster),
     ):
         environment = ApplyEnvironment(
             target.cluster,
@@ -272,6 +272,8 @@ def _admit(given: _Performance, present: Terms, preflight: Preflight) -> None:
     """Raise what stops the plan before anybody is asked; the plan is shown before its failed checks are raised."""
     plan = given.plan
     check_break_glass(plan, given.live, now())
+    if plan.options.break_glass is not None:
+        check_clock(given.target)
     if given.wanted is not None and not plan.options.undo and plan.options.break_glass is None:
         # Also steps that are done by now: what is left of them would make half of something.
         check_wanted(plan, given.wanted, present)

@@ -19,16 +19,17 @@ from reconciler.model import (
     Origin,
     instant_of,
     is_reserved,
+    marks_for,
     moment_text,
-    running_break_glass,
+    read_break_glass,
     standing_bridges,
 )
 from reconciler.plan import Options, Plan, propose
 from reconciler.workflow.applying import ApplyOptions, perform_now
 from reconciler.workflow.attendant import Attendant, Unattended
-from reconciler.workflow.break_glass_marks import check_end, check_free, drop_marks, known_ends, live_marks
+from reconciler.workflow.break_glass_marks import check_end, check_free, end_marks, known_ends
 from reconciler.workflow.checks import checks_of
-from reconciler.workflow.clock_doubt import clock_doubt_of
+from reconciler.workflow.clock_doubt import check_clock
 from reconciler.workflow.clusters import Target, open_declared
 from reconciler.workflow.granting import AskedAccess, GrantTerms, checked_terms
 from reconciler.workflow.manifests import desired
@@ -104,6 +105,8 @@ def _proposed(
     with open_declared(path, cluster, connection, tell, guardrails) as (manifests, target):
         declaration = declared_for(target)
         wanted = desired(manifests, declaration.name, as_of)
+        # Its end is by our clock; a server ends it by its own.
+        check_clock(target)
         live = target.read(read_request(declaration, wanted))
         check_free(asked.bindings(), end.end, live, instant_of(as_of))
         said = Declaration(_HERE, MARKED + given.reason, given.ticket, given.expires)
@@ -114,9 +117,6 @@ def _proposed(
         plan = _plan(more, {}, before, target, PlanOptions(as_of, guardrails=guardrails), options)
         there = known_ends(asked.bindings(), live, instant_of(as_of))
         told = tuple(f"{one} is there already, until {moment_text(until)}: its end moves" for one, until in there)
-        # Its end is by our clock; a server ends it by its own.
-        doubt = clock_doubt_of(target)
-        told += () if doubt is None else (f"{doubt}: the access may end sooner or later than you mean",)
         plan = replace(plan, warnings=(*plan.warnings, *told))
         yield Planned(plan, live, declaration, DesiredState(), manifests, servers=target.bootstrap_servers), target
 
@@ -131,7 +131,7 @@ def end_break_glass(
     *,
     attendant: Attendant = Unattended(),
 ) -> Result:
-    """Delete break-glass access before its end, and then its marks. Raises as :func:`break_glass`.
+    """Delete break-glass access, over or not; a mark that is over stays. Raises as :func:`break_glass`.
 
     Any other access is refused: what manifests declare is revoked by an edit of them.
     """
@@ -139,17 +139,18 @@ def end_break_glass(
     with open_declared(path, cluster, connection, attendant.tell, options.guardrails) as (manifests, target):
         declaration = declared_for(target)
         live = target.read(read_request(declaration, desired(manifests, declaration.name, as_of)))
-        going = {one for one in running_break_glass(live.bindings, as_of) if asked.means(one)}
+        marks = filter(None, map(read_break_glass, live.bindings))
+        going = {one.binding for one in marks if one.binding in live.bindings and asked.means(one.binding)}
         if not going:
             raise ManifestAccessError(f"{asked.principal} has no such break-glass access on this cluster")
         said = Declaration(_HERE, MARKED + (reason or "ended early"))
         planning = PlanOptions(as_of, allow_deletes=True, guardrails=options.guardrails)
         # Without its marks it is a binding like any other, which a plan may delete.
-        known = replace(live, bindings=live.bindings.difference(live_marks(live, going)))
+        known = replace(live, bindings=live.bindings.difference(marks_for(going, live.bindings)))
         plan = _plan({}, dict.fromkeys(going, said), known, target, planning, Options(allow_deletes=True))
         result = perform_now(plan, live, target, connection, options, attendant)
         if result.succeeded:
-            drop_marks(target.cluster, live_marks(live, going))
+            end_marks(target.cluster, going, live)
         return result
 
 

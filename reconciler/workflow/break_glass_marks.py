@@ -1,15 +1,16 @@
-"""The marks of break-glass access around a run that gives or prolongs it: there before the access, gone after it.
+"""Break-glass access around a run that gives, prolongs or ends it: what is refused, and what becomes of earlier marks.
 
 Access that is there already may be prolonged: its new mark is on the cluster before the old one goes, so that at no
-moment it has no end.
+moment it has no end. What ends early keeps a mark that is over: a request that gave it may arrive once more.
 """
 
 import datetime
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 
 from reconciler.adapters.clock import SystemClock
 from reconciler.apply import Result
+from reconciler.apply.break_glass import marks_of
 from reconciler.model import (
     AclBinding,
     AclPermissionType,
@@ -20,9 +21,9 @@ from reconciler.model import (
     break_glass,
     break_glass_mark,
     is_reserved,
+    marks_for,
     moment_text,
     read_break_glass,
-    running_break_glass,
 )
 from reconciler.model.break_glass import LONGEST
 from reconciler.plan import Plan, created_bindings
@@ -82,30 +83,6 @@ def known_ends(
     yield from ((one, known[one].end) for one in bindings if one in known)
 
 
-@contextmanager
-def marked(plan: Plan, live: ClusterState, cluster: Cluster) -> Iterator[None]:
-    """Write the ends of a break-glass plan down before anything else; raises :class:`WorkflowError` where that fails.
-
-    Where the body raises, no step was sent, and the new marks go again.
-    """
-    new = [mark for mark in marks_of(plan) if mark not in live.bindings]
-    if new:
-        _send_marks(cluster, new)
-    try:
-        yield
-    except Exception:  # whatever else happens, a mark stays with what it marks
-        drop_marks(cluster, new)
-        raise
-
-
-def marks_of(plan: Plan) -> list[AclBinding]:
-    """The marks of what a break-glass plan gives; of any other none."""
-    given = plan.options.break_glass
-    if given is None:
-        return []
-    return [break_glass_mark(one, given.end) for one in created_bindings(step.change for step in plan.steps)]
-
-
 def settled(result: Result, plan: Plan, live: ClusterState, cluster: Cluster, wanted: DesiredState | None) -> Result:
     """After a run: the earlier marks of what it prolonged go, or those of what it declares for longer."""
     if not result.succeeded:
@@ -113,7 +90,7 @@ def settled(result: Result, plan: Plan, live: ClusterState, cluster: Cluster, wa
     if plan.options.break_glass is not None:
         new = set(marks_of(plan))
         bindings = set(created_bindings(step.change for step in plan.steps))
-        drop_marks(cluster, [one for one in live_marks(live, bindings) if one not in new])
+        drop_marks(cluster, [one for one in marks_for(bindings, live.bindings) if one not in new])
     elif wanted is not None:
         drop_marks(cluster, _taken_over(live, wanted))
     return result
@@ -122,25 +99,32 @@ def settled(result: Result, plan: Plan, live: ClusterState, cluster: Cluster, wa
 def _taken_over(live: ClusterState, wanted: DesiredState) -> list[AclBinding]:
     """Break-glass access that applied manifests declare for longer is access like any other: its marks go.
 
-    Only a run that succeeded says so, with whatever review and approval it takes here. A mark that stays ends the
-    access at its time, and the next apply gives it again.
+    Only a run that succeeded says so, with whatever review and approval it takes here.
     """
     found = set()
-    for binding, one in running_break_glass(live.bindings, now()).items():
+    for binding, one in break_glass(live.bindings, now()).items():
         said = wanted.bindings.get(binding)
         if said is not None and (said.expires is None or said.expires.end > one.end):
             found.add(binding)
-    return live_marks(live, found)
+    return marks_for(found, live.bindings)
 
 
-def live_marks(live: ClusterState, bindings: "set[AclBinding]") -> list[AclBinding]:
-    """Every mark of these bindings that is there, in order."""
-    return sorted(
-        mark for mark in live.bindings if (one := read_break_glass(mark)) is not None and one.binding in bindings
-    )
+def end_marks(cluster: Cluster, access: Collection[AclBinding], live: ClusterState) -> None:
+    """After access ended early: one mark of it that is over stays, and those that are not over go.
+
+    Where that one cannot be written, the others stay: what arrives late has an end at any rate.
+    """
+    at = now().replace(microsecond=0)
+    ends = [one for one in map(read_break_glass, live.bindings) if one is not None and one.binding in access]
+    over = {one.binding for one in ends if one.end <= at}
+    with suppress(WorkflowError):
+        _send_marks(cluster, [break_glass_mark(one, at) for one in sorted(set(access) - over)])
+        drop_marks(cluster, sorted(one.mark for one in ends if one.end > at))
 
 
 def _send_marks(cluster: Cluster, marks: Sequence[AclBinding]) -> None:
+    if not marks:
+        return
     why = ""
     for _ in attempts(SystemClock()):
         try:
@@ -152,11 +136,11 @@ def _send_marks(cluster: Cluster, marks: Sequence[AclBinding]) -> None:
         if failed is None:
             return
         why = f"{failed.code}: {failed.message}"
-    raise WorkflowError(f"when the access ends could not be written down, so none was given: {why}")
+    raise WorkflowError(f"that the access ends could not be written down, so nothing was changed: {why}")
 
 
 def drop_marks(cluster: Cluster, marks: Sequence[AclBinding]) -> None:
-    """Remove marks; one that stays marks nothing, or ends what it marks, and goes when its time is over."""
+    """Remove marks of access that others mark, or that manifests declare; one that stays ends what it marks."""
     if marks:
         with suppress(ClusterError):
             cluster.send([Delete(mark) for mark in marks])

@@ -10,11 +10,12 @@ from reconciler.apply import Identity, LeaseClaim
 from reconciler.apply.cleanup import clean_up
 from reconciler.apply.command_records import about_command, cleaning
 from reconciler.apply.lease_markers import active_claims, time_of
-from reconciler.apply.leftovers import Leftover, leftovers
+from reconciler.apply.leftovers import Leftover, leftovers, removable
 from reconciler.dataclass import dataclass
 from reconciler.manifest import Manifests
-from reconciler.model import AclBinding, markers
+from reconciler.model import AclBinding, markers, marks_that_stay
 from reconciler.ports import ClusterError, ReadRequest
+from reconciler.workflow.clock_doubt import check_clock
 from reconciler.workflow.clusters import Target, open_any
 from reconciler.workflow.command_ledger import command_ledger
 from reconciler.workflow.manifests import desired
@@ -24,12 +25,13 @@ from reconciler.workflow.records import RecordOptions, new_run
 
 _UNKNOWN: Final = "no manifests were read, so whether one of them declares it is not known: give PATH"
 _OUTSIDE: Final = "it lies outside the scope of these manifests: whoever manages it decides"
+_MARKS: Final = "it marks break-glass access that is there or may still arrive: revoke that first"
 _DECLARED: Final = "the manifests declare it: only its marker goes"
 
 
 @dataclass(frozen=True, slots=True)
 class KeptBridge:
-    """A binding that a marker calls a bridge, and that is not removed; ``known`` is false where that is undecided."""
+    """A bridge, as a marker calls it, or a mark that is not removed; ``known`` is false where that is undecided."""
 
     binding: AclBinding
     reason: str
@@ -55,6 +57,7 @@ class Cleanup:
     """What runs left on an open cluster, but for those that hold the lease, whose claims are ``held``.
 
     ``kept`` are bindings that stay although a marker calls them bridges: anybody who may alter ACLs can write a marker.
+    So are marks of break-glass access that is there or may still arrive.
     """
 
     target: Target
@@ -113,15 +116,16 @@ def cleanup(
     :class:`WorkflowError`.
     """
     with open_any(path, cluster, connection) as (manifests, target):
+        # What is over is so by this machine's clock.
+        check_clock(target)
         live = target.read_whole(ReadRequest(all_topics=False))
-        held = () if run else active_claims(live, time_of(SystemClock()))
+        at = time_of(SystemClock())
+        held = () if run else active_claims(live, at)
         holding = {claim.run for claim in held}
-        wanted = [
-            item
-            for item in leftovers(live, time_of(SystemClock()))
-            if run in (None, item.run) and item.run not in holding
-        ]
-        kept = _kept(wanted, manifests, target)
+        found = [item for item in leftovers(live, at) if run in (None, item.run) and item.run not in holding]
+        wanted = removable(found, live, at)
+        marks = {one for item in found for one in item.bindings} & marks_that_stay(live.bindings, at)
+        kept = (*_kept(wanted, manifests, target), *(KeptBridge(mark, _MARKS) for mark in sorted(marks)))
         stays = {one.binding for one in kept if one.reason != _DECLARED}
         trimmed = (_without(item, stays) for item in wanted)
         yield Cleanup(target, tuple(item for item in trimmed if item.bindings), held, kept, live.cluster_id)

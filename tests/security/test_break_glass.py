@@ -24,6 +24,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
     break_glass_mark,
+    read_break_glass,
 )
 from reconciler.plan import Plan
 from reconciler.ports import Answer, ReadRequest
@@ -44,6 +45,7 @@ from reconciler.workflow.reasons import (
     RequestError,
     StaleError,
     UnvouchedPlanError,
+    WorkflowError,
 )
 from reconciler.workflow.records import RecordOptions
 from reconciler.workflow.saved_plans import save_plan
@@ -77,6 +79,7 @@ spec:
 """
 STAYS = binding("User:svc ALLOW READ on TOPIC team.orders")
 GIVEN = binding("User:ops ALLOW READ on TOPIC team.orders")
+MARK = break_glass_mark(GIVEN, NOW + HOUR)
 ASKED = AskedAccess("User:ops", (AclOperation.READ,), ResourcePattern(ResourceType.TOPIC, "team.orders"))
 DECLARED = ACLS + "---\n" + ACLS.replace("{name: a}", "{name: b}").replace("User:svc", "User:ops")
 
@@ -88,6 +91,8 @@ class Stage:
         self.manifests, self.snapshot = root / "manifests", root / "prod.json"
         self.audit = root / "audit.jsonl"
         self.manifests.mkdir()
+        #: One server, which remembers what it saw.
+        self.server = ServeOptions(self.cluster, act=True, apply=ApplyOptions(lease=LeaseRequest("me")))
         self.declare(ACLS)
         self.snapshot.write_text(snapshot_text(ClusterState("abc", frozenset({STAYS}), {})), encoding="utf-8")
 
@@ -125,9 +130,22 @@ class Stage:
     def drift(self, at: datetime.datetime = NOW) -> Plan:
         return drift(str(self.manifests), self.cluster, as_of=at).plan
 
-    def round(self) -> Round:
-        options = ServeOptions(self.cluster, act=True, apply=ApplyOptions(lease=LeaseRequest("me")))
-        return run_round(DirectorySource(str(self.manifests)), options, ConnectionOptions(), Unattended())
+    def round(self, server: ServeOptions | None = None) -> Round:
+        source = DirectorySource(str(self.manifests))
+        return run_round(source, server or self.server, ConnectionOptions(), Unattended())
+
+    def another(self, audit: Path | None = None) -> ServeOptions:
+        """A server that was started just now."""
+        records = RecordOptions(audit=None if audit is None else str(audit), operator="serve:two")
+        return ServeOptions(self.cluster, act=True, apply=ApplyOptions(lease=LeaseRequest("me"), records=records))
+
+    def write(self, *bindings: AclBinding) -> None:
+        """Somebody else writes ACLs."""
+        SnapshotCluster(self.snapshot).send([Create(one) for one in bindings])
+
+    def delete(self, *bindings: AclBinding) -> None:
+        """Somebody else deletes ACLs."""
+        SnapshotCluster(self.snapshot).send([Delete(one) for one in bindings])
 
 
 @pytest.fixture
@@ -142,6 +160,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime.datetime], None]:
     def set_time(when: datetime.datetime) -> None:
         monkeypatch.setattr("reconciler.workflow.serve.rounds.now", lambda: when)
         monkeypatch.setattr("reconciler.workflow.serve.rounds.time_of", lambda _: when)
+        monkeypatch.setattr("reconciler.apply.cleanup.time_of", lambda _: when)
 
     return set_time
 
@@ -150,7 +169,9 @@ def test_it_is_there_at_once_and_the_audit_says_why(stage: Stage) -> None:
     stage.give()
     assert stage.live() >= {STAYS, GIVEN}
     records = [json.loads(line) for line in stage.audit.read_text(encoding="utf-8").splitlines()]
-    (step,) = [one for one in records if "User:ops" in json.dumps(one)]
+    first, step = [one for one in records if "User:ops" in json.dumps(one)]
+    assert (first["record"], first["action"]) == ("break-glass", "give"), "before it is sent"
+    assert [one["record"] for one in records].index("step") > records.index(first)
     text = json.dumps(step)
     assert "break-glass: outage" in text
     assert "INC-7" in text
@@ -170,26 +191,39 @@ def test_drift_lists_it_and_no_plan_takes_it_before_its_time(stage: Stage) -> No
     assert step.change.before == GIVEN, "afterwards it is a difference like any other"
 
 
-def test_a_server_ends_it_at_its_instant_and_takes_the_mark_away(
+def test_a_server_ends_it_at_its_instant_and_takes_the_mark_away_a_day_later(
     stage: Stage, at: Callable[[datetime.datetime], None]
 ) -> None:
+    """The mark stays for what may still arrive."""
     stage.give()
     at(NOW + HOUR - datetime.timedelta(seconds=1))
     early = stage.round()
     assert (early.revoked, early.removed, early.next_end) == (0, 0, NOW + HOUR)
     at(NOW + HOUR)
     assert stage.round().revoked == 1
+    assert stage.live() == {STAYS, MARK}
+    assert not stage.drift(NOW + HOUR).skipped
+    stage.write(GIVEN)
+    at(NOW + 3 * HOUR)
+    assert stage.round().revoked == 1, "a request that arrives late"
+    at(NOW + 25 * HOUR + datetime.timedelta(seconds=1))
+    assert stage.round().removed == 1
     assert stage.live() == {STAYS}
 
 
-def test_a_manifest_that_nobody_applied_does_not_prolong_it(
-    stage: Stage, at: Callable[[datetime.datetime], None]
-) -> None:
+def test_no_mark_ends_what_manifests_declare(stage: Stage, at: Callable[[datetime.datetime], None]) -> None:
+    """Merged, it has had the review of any other grant. That nobody applied it is said, until somebody does."""
     stage.give()
+    stage.round()
     stage.declare(DECLARED)
     at(NOW + HOUR)
-    assert stage.round().revoked == 1
-    assert GIVEN not in stage.live()
+    found = stage.round()
+    assert (found.revoked, len(found.held_back)) == (0, 1)
+    assert "the manifests declare it" in found.held_back[0]
+    assert GIVEN in stage.live()
+    apply(str(stage.manifests), stage.cluster)
+    assert stage.live() == {STAYS, GIVEN}
+    assert stage.round().held_back == ()
 
 
 def test_a_grant_that_is_applied_takes_over(stage: Stage, at: Callable[[datetime.datetime], None]) -> None:
@@ -256,7 +290,11 @@ def test_it_is_ended_early_and_nothing_else_is(stage: Stage) -> None:
     with pytest.raises(RequestError, match="no such break-glass access"):
         stage.end(replace(everything, principal="User:svc"))
     assert stage.end(everything).succeeded
-    assert stage.live() == {STAYS}
+    assert stage.live() - set(stage.marks()) == {STAYS}
+    (over,) = stage.marks()
+    found = read_break_glass(over)
+    assert found is not None
+    assert found.end < NOW + HOUR, "what arrives late is over"
     records = stage.audit.read_text(encoding="utf-8")
     assert "break-glass: ended early" in records
 
@@ -281,10 +319,27 @@ class _Signed:
         return apply_plan(str(self.signers.plan), str(stage.manifests), stage.cluster, options=options)
 
 
-def test_a_clock_that_is_wrong_is_said_before_anybody_agrees(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SnapshotCluster, "controller_time", lambda _: NOW - HOUR)
-    found = plan_break_glass(str(stage.manifests), stage.cluster, ASKED, GrantTerms(Expiry(NOW + HOUR), "outage"))
-    assert any("ahead of the controller's" in warning for warning in found.plan.warnings)
+@pytest.mark.parametrize(("apart", "way"), [(-HOUR, "ahead of"), (HOUR, "behind")])
+def test_by_a_clock_that_may_be_wrong_nothing_is_given_and_no_mark_removed(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, apart: datetime.timedelta, way: str
+) -> None:
+    signed = _Signed(stage, tmp_path)
+    told = {"time": NOW + apart}
+    monkeypatch.setattr(SnapshotCluster, "controller_time", lambda _: told["time"])
+    with pytest.raises(WorkflowError, match=f"{way} the controller's"):
+        plan_break_glass(str(stage.manifests), stage.cluster, ASKED, GrantTerms(Expiry(NOW + HOUR), "outage"))
+    with pytest.raises(WorkflowError, match=f"{way} the controller's"):
+        stage.give()
+    with pytest.raises(WorkflowError, match=f"{way} the controller's"):
+        signed.apply(rule=False, require_id=signed.digest)
+    with pytest.raises(WorkflowError, match=f"{way} the controller's"), cleanup(str(stage.manifests), stage.cluster):
+        pass
+    assert stage.live() == {STAYS}
+    told["time"] = datetime.datetime.now(datetime.UTC)
+    stage.give()
+    told["time"] = NOW + apart
+    assert stage.end(ASKED).succeeded, "taking access away waits for no clock"
+    assert GIVEN not in stage.live()
 
 
 def _now(stage: Stage, *options: str) -> list[str]:
@@ -312,7 +367,7 @@ def test_what_was_done_and_the_edit_are_one_document(stage: Stage, capsys: pytes
     where = ["--path", str(stage.manifests), "--cluster", stage.cluster, "--output", "json"]
     assert run(["revoke", "User:ops", "--now", "--yes", *where]) == 0
     assert json.loads(capsys.readouterr().out)["applied"]["cluster"]["name"] == "prod"
-    assert stage.live() == {STAYS}
+    assert stage.live() - set(stage.marks()) == {STAYS}
 
 
 def test_ending_it_edits_no_grant_that_somebody_reviewed(stage: Stage) -> None:
@@ -323,7 +378,7 @@ def test_ending_it_edits_no_grant_that_somebody_reviewed(stage: Stage) -> None:
     assert (stage.manifests / "all.yaml").read_text(encoding="utf-8") != before
     assert run(["revoke", "User:svc", "--now", *where]) == 0
     assert (stage.manifests / "all.yaml").read_text(encoding="utf-8") == before
-    assert stage.live() == {STAYS}
+    assert stage.live() - set(stage.marks()) == {STAYS}
 
 
 def test_it_is_not_adopted_for_good(stage: Stage) -> None:
@@ -348,9 +403,10 @@ def test_people_sign_its_plan_and_any_machine_performs_it(
     assert "break-glass: outage" in stage.audit.read_text(encoding="utf-8")
     assert signed.apply().succeeded, "a second time there is nothing left to do"
     assert len(stage.live()) == 3
+    stage.round()
     at(NOW + HOUR)
     assert stage.round().revoked == 1
-    assert stage.live() == {STAYS}
+    assert stage.live() == {STAYS, MARK}
 
 
 def test_a_server_performs_it_once_it_is_signed(stage: Stage, tmp_path: Path) -> None:

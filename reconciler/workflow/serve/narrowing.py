@@ -7,7 +7,7 @@ What may not go does not hold up the rest: else a merge of one expired rule woul
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from random import SystemRandom
 from typing import Final, NamedTuple, TypeAlias
@@ -53,40 +53,48 @@ class Revocation(NamedTuple):
     staying: Mapping[str, int] = FrozenMap()
 
 
-def expired_access(planned: Planned) -> frozenset[AclBinding]:
+def expired_access(planned: Planned, vouched: Collection[AclBinding] = frozenset()) -> frozenset[AclBinding]:
     """The ALLOWs in scope that are live although their time is over, as the manifests or a break-glass mark says.
 
-    A mark's end counts whatever manifests say: who writes a manifest does not prolong what an operator gave.
+    A mark's end counts for ``vouched`` access only, and for nothing that the manifests declare: merged, it has had the
+    review of any other grant.
 
     A DENY is never among them: its end gives access, and that is for a person to see.
     """
     scope, live = planned.declaration.scope, planned.live.bindings
     ended = planned.desired.expired.keys() & live - running_break_glass(live, planned.plan.as_of).keys()
+    over = break_glass_over(live, planned.plan.as_of).keys() - planned.desired.bindings.keys()
     return frozenset(
         binding
-        for binding in ended | break_glass_over(live, planned.plan.as_of).keys()
+        for binding in ended | over.intersection(vouched)
         if binding.entry.permission_type is AclPermissionType.ALLOW and scope.owns(binding)
     )
 
 
-def revocation(planned: Planned, target: Target, options: PlanOptions, commit: str | None) -> Revocation:
+def revocation(
+    planned: Planned,
+    target: Target,
+    options: PlanOptions,
+    commit: str | None,
+    vouched: Collection[AclBinding] = frozenset(),
+) -> Revocation:
     """The plan that deletes as much of :func:`expired_access` as may go without a person, and nothing else.
 
     ``planned`` is the whole comparison of the same reading. A file ends nothing that it may not declare.
     """
-    over = expired_access(planned)
-    barred = _not_theirs(planned, over) if over else frozenset[AclBinding]()
+    over = expired_access(planned, vouched)
+    barred = _not_theirs(planned, over.difference(vouched)) if over else frozenset[AclBinding]()
     found = _revocation(planned, target, options, commit, over - barred)
     return found._replace(staying={**found.staying, _NOT_THEIRS: len(barred)}) if barred else found
 
 
 def _not_theirs(planned: Planned, over: frozenset[AclBinding]) -> frozenset[AclBinding]:
-    """Those that end by a file which Ownership does not let speak for them, and by no mark of a run."""
+    """Those that end by a file which Ownership does not let speak for them, and by no mark that is vouched for."""
     rules = ownerships_of(planned.manifests, planned.declaration.name, planned.plan.as_of)
-    marked, expired = break_glass_over(planned.live.bindings, planned.plan.as_of), planned.desired.expired
+    expired = planned.desired.expired
     return frozenset(
         binding
-        for binding in over - marked.keys()
+        for binding in over
         if (said := expired.get(binding)) is not None and any(one.forbids(binding, said) for one in rules)
     )
 

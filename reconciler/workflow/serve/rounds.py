@@ -1,29 +1,32 @@
 """One round: read manifests and a cluster, compare, and do what a server may do by itself."""
 
 import datetime
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field, replace
 from typing import Final
 
 from reconciler.adapters.clock import SystemClock
-from reconciler.apply import Outcome
+from reconciler.apply import Identity, Outcome
+from reconciler.apply.command_records import about_command, break_glass_lines
 from reconciler.apply.lease_markers import time_of
-from reconciler.apply.leftovers import leftovers
+from reconciler.apply.leftovers import leftovers, removable
 from reconciler.dataclass import dataclass
-from reconciler.model import Delete, break_glass_over, instant_of, running_break_glass
+from reconciler.model import AclBinding, break_glass_over, instant_of, running_break_glass
 from reconciler.plan.guardrail_review import NO_GUARDRAILS
-from reconciler.ports import ClusterError
 from reconciler.report.rounds import ApprovedOutcome, Round
 from reconciler.workflow.applying import ApplyOptions, perform_now
 from reconciler.workflow.attendant import Attendant, Unattended
 from reconciler.workflow.clock_doubt import clock_doubt_of
 from reconciler.workflow.clusters import Target, open_declared, split_cluster
+from reconciler.workflow.command_ledger import command_ledger
 from reconciler.workflow.leftovers import remove_written_down
 from reconciler.workflow.options import ConnectionOptions, PlanOptions, now
 from reconciler.workflow.planning import Planned, plan_on
 from reconciler.workflow.reasons import WorkflowError
+from reconciler.workflow.records import new_run
 from reconciler.workflow.serve.approved import ApplySetting, ApprovedPlans
+from reconciler.workflow.serve.evidence import SeenMarks, unended
 from reconciler.workflow.serve.narrowing import expired_access, revocation
 from reconciler.workflow.serve.source import Checkout, ManifestSource
 
@@ -44,6 +47,8 @@ class ServeOptions:
     apply: ApplyOptions = ApplyOptions()
     guardrails: str | None = None
     approved: ApprovedPlans | None = None
+    #: Remembered from round to round.
+    witness: SeenMarks = field(default_factory=SeenMarks)
 
     @property
     def name(self) -> str:
@@ -127,18 +132,52 @@ class _Deeds:
                     self.approved = (*self.approved, one)
             planning = PlanOptions(began.replace(microsecond=0), allow_deletes=True, guardrails=options.guardrails)
             planned = plan_on(target, manifests, checkout.path, planning)
-            self.waiting = len(expired_access(planned))
+            vouched = self._witness(planned, target, acting=acting) if doubt is None else frozenset()
+            self.waiting = len(expired_access(planned, vouched))
             if acting:
-                self._narrow(planned, target, planning, checkout.commit)
+                self._narrow(planned, target, planning, checkout.commit, vouched)
                 self._remove_dead(planned, target)
             # A report refuses nothing: guards speak when something is to be changed.
             drift = replace(planned.plan, refusals=(), guardrails=NO_GUARDRAILS, source_commit=checkout.commit)
             end = next_end(planned, planned.plan.as_of)
             return Round(options.name, began, drift=drift, servers=planned.servers, next_end=end)
 
-    def _narrow(self, planned: Planned, target: Target, planning: PlanOptions, commit: str | None) -> None:
-        """Delete the access whose time is over, as far as that is all that a plan of it does."""
-        plan, staying = revocation(planned, target, planning, commit)
+    def _witness(self, planned: Planned, target: Target, *, acting: bool) -> frozenset[AclBinding]:
+        """Take in what this reading shows of break-glass access; what a server may end of it."""
+        live, at, records = planned.live, instant_of(planned.plan.as_of), self.options.apply.records
+        seen = self.options.witness.look(live, at, records.audit)
+        vouched = self.options.witness.vouched(live, at)
+        over = [one for one in break_glass_over(live.bindings, at) if planned.declaration.scope.owns(one)]
+        if acting:
+            staying = unended(over, vouched, planned.desired.bindings)
+            self.held_back += [_stay(number, why) for why, number in staying.items()]
+        if seen and acting:
+            identity = Identity(new_run(), records.who())
+            about = about_command(identity, live.cluster_id, target.name)
+            written = SystemClock().now()
+            lines = [
+                line
+                for one in seen
+                for line in break_glass_lines(about, one.sight, [one.access.binding], one.access.end, written)
+            ]
+            with command_ledger(target, records) as ledger:
+                if why := ledger.conclude(lines):
+                    self.held_back.append(f"what was seen of break-glass access could not be written down: {why}")
+        return vouched
+
+    def _narrow(
+        self,
+        planned: Planned,
+        target: Target,
+        planning: PlanOptions,
+        commit: str | None,
+        vouched: Collection[AclBinding],
+    ) -> None:
+        """Delete the access whose time is over, as far as that is all that a plan of it does.
+
+        Marks stay for a while: a request that gave what they mark may arrive once more.
+        """
+        plan, staying = revocation(planned, target, planning, commit, vouched)
         self.held_back += [_stay(number, why) for why, number in staying.items()]
         if plan is None:
             return
@@ -149,13 +188,6 @@ class _Deeds:
             return
         self.revoked = result.count(Outcome.DONE) + result.count(Outcome.ALREADY)
         self.waiting = max(0, self.waiting - self.revoked)
-        ended = break_glass_over(planned.live.bindings, planned.plan.as_of)
-        gone = {step.change.before for step in plan.steps}
-        marks = [ended[binding].mark for binding in ended.keys() & gone]
-        if result.succeeded and marks:
-            # What they marked is gone. One that stays goes with what dead runs left.
-            with suppress(ClusterError):
-                target.cluster.send([Delete(mark) for mark in sorted(marks)])
         if not result.succeeded:
             self.held_back.append(result.stopped or "not every expired binding could be deleted")
 
@@ -175,7 +207,7 @@ class _Deeds:
         A bridge keeps somebody's access until its plan is performed: what becomes of it is for a person to say.
         """
         now_there = time_of(SystemClock())
-        found = leftovers(planned.live, now_there)
+        found = removable(leftovers(planned.live, now_there), planned.live, now_there)
         dead = [one for one in found if not one.bridges and not one.going_on(now_there)]
         if not dead:
             return

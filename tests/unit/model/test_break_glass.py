@@ -2,11 +2,12 @@
 
 import datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.model import AclBinding, break_glass_mark, break_glass_marks, break_glass_over, running_break_glass
-from reconciler.model.break_glass import LONGEST, read_break_glass
+from reconciler.model.break_glass import KEPT, LONGEST, marks_that_stay, read_break_glass
 from tests.cases.test_cases import binding
 from tests.property.strategies import topic_bindings
 
@@ -35,11 +36,19 @@ def test_it_runs_until_the_instant_and_is_over_at_it() -> None:
     assert break_glass_over(live, NOW + HOUR).keys() == {ACCESS}
 
 
-def test_a_mark_is_needed_until_its_access_is_gone_and_over() -> None:
+def test_a_mark_is_needed_until_its_access_is_gone_and_cannot_arrive_any_more() -> None:
     mark = break_glass_mark(ACCESS, NOW + HOUR)
     assert break_glass_marks({mark}, NOW) == {mark}, "the access may yet come"
     assert break_glass_marks({mark, ACCESS}, NOW + 2 * HOUR) == {mark}
-    assert break_glass_marks({mark}, NOW + HOUR) == frozenset()
+    assert break_glass_marks({mark}, NOW + HOUR) == {mark}
+    assert break_glass_marks({mark}, NOW + HOUR + KEPT) == frozenset()
+
+
+@pytest.mark.parametrize("hours", [-1_000, -25, -1, 0, 1, 24, 25, 48, 49, 10_000_000])
+def test_a_mark_is_not_removed_while_its_access_is_there_whatever_its_end(hours: int) -> None:
+    mark = break_glass_mark(ACCESS, NOW + hours * HOUR)
+    assert marks_that_stay({mark, ACCESS}, NOW) == {mark}
+    assert marks_that_stay({mark}, NOW) == ({mark} if -24 < hours <= 48 else set())
 
 
 def test_a_mark_that_ends_later_than_any_may_is_none() -> None:

@@ -1,0 +1,114 @@
+"""The marks of break-glass access around the run that gives it: there before the access, and longer than it.
+
+A run may stand still between any two of its requests, and a request may arrive late. So the end and the marks are
+looked at again right before the access is sent, and after it: access that was given too late, or beside a mark that is
+gone, is taken away again. A mark goes only where nothing of this run can arrive any more.
+"""
+
+from dataclasses import field
+
+from reconciler.apply.command_records import Sight, about_command, break_glass_lines
+from reconciler.apply.lease_markers import time_of
+from reconciler.apply.outcome import GOOD, Outcome
+from reconciler.apply.own_bindings import create, remove
+from reconciler.apply.run import Run, StoppedError
+from reconciler.apply.verification import exact_read
+from reconciler.dataclass import dataclass
+from reconciler.model import (
+    AclBinding,
+    ClusterState,
+    Expiry,
+    break_glass_mark,
+    marks_for,
+    running_break_glass,
+)
+from reconciler.plan import Plan, created_bindings
+
+
+def marks_of(plan: Plan) -> tuple[AclBinding, ...]:
+    """The marks of what a break-glass plan gives; of any other none."""
+    end = plan.options.break_glass
+    if end is None:
+        return ()
+    return tuple(break_glass_mark(one, end.end) for one in created_bindings(step.change for step in plan.steps))
+
+
+@dataclass(slots=True)
+class BreakGlassGuard:
+    """The marks of one run; implements ``reconciler.apply.run.SendGuard``."""
+
+    run: Run
+    end: Expiry
+    placed: tuple[AclBinding, ...] = ()
+    _new: tuple[AclBinding, ...] = field(default=())
+
+    def place(self) -> None:
+        """Write the access and its end down, and then mark it; raises ``StoppedError``."""
+        self._check_end()
+        run, marks = self.run, marks_of(self.run.plan)
+        about = about_command(run.environment.identity, run.plan.cluster_id, run.plan.terms.cluster)
+        access = self._access()
+        run.write_audit(*break_glass_lines(about, Sight.GIVE, access, self.end.end, run.environment.clock.now()))
+        self._new = tuple(mark for mark in marks if mark not in run.start.bindings)
+        create(run, self._new, "the mark that says when the access ends")
+        self.placed = marks
+
+    def admit(self, live: ClusterState) -> None:
+        """Refuse what came meanwhile and has no end; ``live`` is an exact reading."""
+        there = live.bindings.intersection(self._access())
+        for one in sorted(there):
+            if not set(marks_for({one}, live.bindings)) - set(self._new):
+                raise StoppedError(f"{one} is there by now, without an end: nothing was changed")
+
+    def check(self) -> None:
+        """Right before a request: the marks are there, and the end is to come; raises ``StoppedError``."""
+        self._check_end()
+        exact_read(self.run, self.placed)
+        self._check_end()
+
+    def settle(self) -> tuple[str, ...]:
+        """Take away what must not stay; returns what could not be, in sentences."""
+        run = self.run
+        sent = [
+            (binding, item.outcome)
+            for item in run.all_outcomes()
+            if item.outcome in (Outcome.DONE, Outcome.UNKNOWN)
+            for binding in created_bindings([item.step.change])
+        ]
+        if not run.batches:
+            if run.stopped or any(item.outcome not in GOOD for item in run.all_outcomes()):
+                remove(run, self._new)
+            return ()
+        why = self._why_not()
+        gone = [binding for binding, outcome in sent if why or outcome is Outcome.UNKNOWN]
+        if not gone:
+            return ()
+        run.stop(StoppedError(why or "no answer came, so the access was taken away again"))
+        left = remove(run, self._not_given_by_others(gone))
+        return tuple(f"{one}: could not be taken away again; its end is {self.end}" for one in left)
+
+    def _why_not(self) -> str:
+        """Why nothing that was sent may stay; empty where it may."""
+        try:
+            self.check()
+        except StoppedError as error:
+            return f"{error}; it was taken away again"
+        return ""
+
+    def _not_given_by_others(self, bindings: list[AclBinding]) -> list[AclBinding]:
+        """Those that no later mark of somebody else keeps."""
+        run = self.run
+        try:
+            live = run.environment.cluster.read(run.request()).bindings
+        except Exception:  # what cannot be read is taken away
+            return bindings
+        others = live.difference(self.placed)
+        kept = running_break_glass(others, time_of(run.environment.clock))
+        return [one for one in bindings if one not in kept]
+
+    def _access(self) -> tuple[AclBinding, ...]:
+        return tuple(created_bindings(step.change for step in self.run.plan.steps))
+
+    def _check_end(self) -> None:
+        if self.end.end <= time_of(self.run.environment.clock):
+            raise StoppedError(f"the access ended at {self.end}")
