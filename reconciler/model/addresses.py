@@ -10,7 +10,13 @@ from reconciler.model.acl import WILDCARD
 RANGES_SINCE: Final = (4, 4)
 _IPV4 = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})", re.ASCII)
 _LENGTH_4 = re.compile(r"\d{1,2}", re.ASCII)
-_LENGTH_6 = re.compile(r"[+-]?\d{1,9}", re.ASCII)
+#: ``Integer.parseInt``: digits of any script that has them, in Unicode's first plane, and zeros without number.
+_LENGTH_6 = re.compile(r"[+-]?\d+")
+_LEADING_ZEROS = re.compile(r"(?<![0-9a-fA-F])0+(?=[0-9a-fA-F])")
+#: The longest IPv4 address that Java reads, also at the end of an IPv6 address, and its largest number of a scope.
+_LONGEST_4: Final = 15
+_LARGEST_SCOPE: Final = 2**31 - 1
+_MOST_DIGITS: Final = 10
 
 
 class IpAddress(NamedTuple):
@@ -123,15 +129,40 @@ def _range_4(host: str, length: str) -> IpRange | None:
 
 
 def _range_6(host: str, length: str) -> IpRange | None:
-    if _LENGTH_6.fullmatch(length) is None or not 0 <= int(length) <= 128:
+    if _LENGTH_6.fullmatch(length) is None or max(length) > "\uffff":
+        return None
+    bits = _int(length)
+    if not 0 <= bits <= 128:
         return None
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
+    number = _java_ipv6(host)
+    return None if number is None else IpRange(128, number >> 128 - bits, bits)
+
+
+def _java_ipv6(text: str) -> int | None:
+    """The IPv6 address that ``InetAddress.getByName`` reads (``IPAddressUtil.textToNumericFormatV6``); no IPv4 one.
+
+    Groups and octets may have leading zeros. A scope is an int; one that is a name is looked up among the broker's own
+    interfaces, which nobody else knows.
+    """
+    text, percent, scope = text.partition("%")
+    if percent and not (scope.isascii() and scope.isdecimal() and 0 <= _int(scope) <= _LARGEST_SCOPE):
+        return None
+    tail = text.rpartition(":")[2]
+    if "." in tail and len(tail) > _LONGEST_4:
+        return None
     try:
-        parsed = ipaddress.IPv6Address(host)
+        parsed = ipaddress.IPv6Address(_LEADING_ZEROS.sub("", text))
     except ValueError:
         return None
-    # A scope that is a name is looked up among the broker's own interfaces, which nobody else knows.
-    if parsed.ipv4_mapped is not None or not (parsed.scope_id or "0").isdecimal():
-        return None
-    return IpRange(128, int(parsed) >> 128 - int(length), int(length))
+    return None if parsed.ipv4_mapped is not None else int(parsed)
+
+
+def _int(text: str) -> int:
+    """The number that digits mean, whatever their script and however many zeros they begin with; -1 for a long one."""
+    sign, digits = text[: len(text) - len(text.lstrip("+-"))], text.lstrip("+-")
+    short = digits[-_MOST_DIGITS:]
+    if any(int(digit) for digit in digits[:-_MOST_DIGITS]):
+        return -1
+    return -int(short) if sign == "-" else int(short)

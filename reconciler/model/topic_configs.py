@@ -4,6 +4,8 @@ Source: ``org.apache.kafka.storage.internals.log.LogConfig`` and ``TopicConfig``
 settings; an unknown one is compared as text.
 """
 
+import math
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
@@ -84,6 +86,17 @@ THROTTLE_CONFIGS: Final = frozenset(
 #: Limits of what is kept, in which -1 is no limit; of the local ones -2 is what the others say.
 UNLIMITED_CONFIGS: Final = frozenset({"local.retention.bytes", "local.retention.ms", "retention.bytes", "retention.ms"})
 
+#: What ``String.trim`` takes away.
+_TRIMMED: Final = "".join(map(chr, range(33)))
+_COMMA: Final = re.compile(r"\s*,\s*", re.ASCII)
+#: ``Integer.parseInt``: digits of any script that are one ``char``; and ``Double.valueOf``.
+_INTEGER: Final = re.compile(r"[+-]?\d+")
+_LAST_CHAR: Final = "\uffff"
+_DOUBLE: Final = re.compile(
+    r"[+-]?(?:NaN|Infinity|(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+    r"|0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?)",
+    re.ASCII,
+)
 _NUMBERS = {ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES}
 _UNLIMITED: Final = -1
 #: Of ``local.retention.…``: as ``retention.…`` says.
@@ -140,24 +153,31 @@ KEEPING_CONFIGS: Final = frozenset({*_SHRINKING, *_SWITCHES, "cleanup.policy"})
 def normal_form(name: str, value: str) -> str:
     """``value`` as ``ConfigDef`` would print it, so that equal settings are equal texts.
 
-    A text that is no value of the setting's type comes back as it is: the broker is the one to refuse it.
+    Read as ``ConfigDef.parseType`` reads it. A text that is no value of the setting's type comes back as it is: the
+    broker is the one to refuse it.
     """
     config_type = TOPIC_CONFIGS.get(name)
-    text = value.strip()
-    try:
-        if config_type in _NUMBERS:
-            return str(int(text))
-        if config_type is ConfigType.DOUBLE:
-            return repr(float(text))
-    except ValueError:
-        return value
+    text = value.strip(_TRIMMED)
+    if config_type in _NUMBERS:
+        return str(int(text)) if _INTEGER.fullmatch(text) and max(text) <= _LAST_CHAR else value
+    if config_type is ConfigType.DOUBLE:
+        return repr(_double(text)) if _DOUBLE.fullmatch(text) else value
     if config_type is ConfigType.BOOLEAN:
-        return text.lower()
+        return text.lower() if text.lower() in ("true", "false") else value
     if config_type is ConfigType.LIST:
-        items = [item.strip() for item in text.split(",") if item.strip()]
+        items = _COMMA.split(text)
         # Only for cleanup.policy does the order mean nothing, and brokers keep one of two that are the same.
         return ",".join(sorted(set(items)) if name == "cleanup.policy" else items)
-    return value
+    return text if config_type is ConfigType.STRING else value
+
+
+def _double(text: str) -> float:
+    """``Double.parseDouble``: with a suffix of a type, and in hexadecimal."""
+    plain = text.lower()
+    try:
+        return float.fromhex(plain.rstrip("fd")) if "0x" in plain else float(plain.removesuffix("f").removesuffix("d"))
+    except OverflowError:
+        return math.copysign(math.inf, -1 if text.startswith("-") else 1)
 
 
 def readable(name: str, text: str) -> str:

@@ -23,6 +23,7 @@ from reconciler.model import (
     PatternType,
     ResourcePattern,
     ResourceType,
+    normal_form,
 )
 from reconciler.model.addresses import RANGES_SINCE, IpAddress, address, address_text, ip_range
 from reconciler.model.kafka_release import KafkaVersion
@@ -47,7 +48,7 @@ _HOSTS = (
     *("0:0:0:0:0:0:0:1", "::1", "fe80:0:0:0:0:0:0:1%1", "fe80:0:0:0:0:0:0:1", "*/8", "10.0.0.0/8/8", " 10.0.0.0/8"),
 )
 
-Judge = Callable[[str, Sequence[str]], list[str]]
+Judge = Callable[[str, Sequence[str], str], list[str]]
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +59,11 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
     def classes_of(version: str) -> Path:
         return compiled(Path(__file__).parent / "judges", tmp_path_factory.mktemp("judge"), version)
 
-    def answers(version: str, lines: Sequence[str]) -> list[str]:
+    def answers(version: str, lines: Sequence[str], judge: str) -> list[str]:
         java, classes = find_java(), classes_of(version)
         jars = broker_jars(exact_version(version), java, lambda _: None)
         flags = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        command = [str(java.executable), *flags, "-cp", f"{classes}:{jars}/*", "AuthorizerJudge"]
+        command = [str(java.executable), *flags, "-cp", f"{classes}:{jars}/*", judge]
         text = "".join(f"{line}\n" for line in lines)
         run = subprocess.run(command, input=text, capture_output=True, text=True, timeout=_SECONDS, check=False)
         assert run.returncode == 0, run.stderr[-2_000:]
@@ -112,7 +113,7 @@ def test_every_decision_is_that_of_kafkas_authorizer(version: str, judge: Judge)
             asked.append((model, request))
             who, host, operation, kind, name = request
             lines.append("\t".join(("ASK", who, host, operation.name, kind.name, name)))
-    answers = judge(version, lines)
+    answers = judge(version, lines, "AuthorizerJudge")
     assert {"ALLOWED", "DENIED"} == set(answers)
     decided = [model.authorize(*request) for model, request in asked]
     wrong = [
@@ -144,7 +145,7 @@ def test_texts_are_ranges_where_cidr_utils_takes_them_for_ranges(judge: Judge) -
     rng = random.Random(22_501)
     texts = sorted({_text(rng) for _ in range(1_200)} | {host for host in _HOSTS if "/" in host})
     pairs = [(host, text) for text in texts for host in rng.sample(_FROM, 6)]
-    answers = judge("4.4", [f"RANGE\t{host}\t{text}" for host, text in pairs])
+    answers = judge("4.4", [f"RANGE\t{host}\t{text}" for host, text in pairs], "AuthorizerJudge")
     wrong = []
     for (host, text), answer in zip(pairs, answers, strict=True):
         found, number = ip_range(text), address(host)
@@ -154,3 +155,121 @@ def test_texts_are_ranges_where_cidr_utils_takes_them_for_ranges(judge: Judge) -
             wrong.append(f"{host} in {text}: Kafka {answer}, model {said}")
     assert wrong == []
     assert {"INVALID", "true", "false"} == set(answers)
+
+
+_ZONES = (
+    *("", "%", "%0", "%1", "%01", "%2147483647", "%2147483648", "%4294967296", "%99999999999", "%00000000000000000001"),
+    *("%%1", "%1]", "%+1", "%-1", "%\u0663", "%\uff11", "%1%2", "%nosuch", "% 1", "%1a", "%1_0", "%\u00b2"),
+)
+_ADDRESSES = (
+    *("fe80::", "fe80::1", "FE80:0::", "fe80::00001", "0fe80::", "fe80::1.2.3.4", "fe80::01.2.3.4", "fe80::1.2.3.04"),
+    *("fe80::001.002.003.004", "fe80::1.2.3.0000004", "fe80::1.2.3", "fe80::1.2.3.256", "fe80:::", "1:2:3:4:5:6:7::"),
+    *(
+        "::1:2:3:4:5:6:7",
+        "1::2:3:4:5:6:7:8",
+        "\uff46e80::",
+        "fe80::\uff11",
+        "fe80",
+        "1.2.3.4",
+        "01.2.3.4",
+        "0001.2.3.4",
+    ),
+    *("1.2.3", "1.2.3.4.5", "\uff11.2.3.4", "1.2.3.256", "::ffff:1.2.3.4", "::", "[fe80::", "fe80::]", "[[fe80::]]"),
+)
+_LENGTHS = (
+    *("0", "8", "10", "010", "0000000010", "00000000010", "+10", "-0", "-1", "128", "129", "32", "33", "08", " 10"),
+    *(
+        "10 ",
+        "",
+        "1_0",
+        "\uff11\uff10",
+        "\u0661\u0660",
+        "\U0001d7cf\U0001d7ce",
+        "99999999999",
+        "4294967306",
+        "0x8",
+        "1e1",
+    ),
+)
+
+
+def test_every_host_is_a_range_where_it_is_one_for_java(judge: Judge) -> None:
+    rng = random.Random(4_632)
+    hosts = {f"{one}{zone}/10" for one in ("fe80::", "fe80::1") for zone in _ZONES}
+    hosts |= {f"[{one}]/{length}" for one in ("fe80::", "fe80::%1") for length in _LENGTHS}
+    hosts |= {f"{one}/{length}" for one in _ADDRESSES for length in ("0", "8")}
+    for _ in range(1_500):
+        text = rng.choice(_ADDRESSES) + (rng.choice(_ZONES) if rng.random() < 0.4 else "")
+        hosts.add(f"[{text}]/{rng.choice(_LENGTHS)}" if rng.random() < 0.2 else f"{text}/{rng.choice(_LENGTHS)}")
+    clients = ("fe80:0:0:0:0:0:0:1", "1.2.3.4", "1:2:3:4:5:6:7:0", "0:1:2:3:4:5:6:7")
+    asked = [(host, client) for host in sorted(hosts) for client in clients]
+    lines: list[str] = []
+    for host, client in asked:
+        lines.append("STATE\tfalse\tUser:root")
+        lines.append(f"ACL\tTOPIC\ta\tLITERAL\tUser:a\t{host}\tREAD\tALLOW")
+        lines.append(f"ASK\tUser:a\t{client}\tREAD\tTOPIC\ta")
+    answers = judge("4.4", lines, "AuthorizerJudge")
+    wrong = []
+    for (host, client), answer in zip(asked, answers, strict=True):
+        found, number = ip_range(host), address(client)
+        ours = found is not None and number is not None and found.contains(number)
+        if ours is not (answer == "ALLOWED"):
+            wrong.append(f"{host!a} from {client}: Kafka {answer}")
+    assert not wrong, wrong[:20]
+    assert {"ALLOWED", "DENIED"} == set(answers)
+
+
+_VALUES: Final[dict[str, tuple[str, ...]]] = {
+    "min.cleanable.dirty.ratio": (
+        *("0.5", ".5", "0.50", "5e-1", "0.5f", "0.5F", "0.5d", "0.5D", "1d", "1", "1.", "1e0f", "0x1p-1", "0x.8p0d"),
+        *("+0.5", "-0.0", "0.0", "0", "NaN", "nan", "Infinity", "inf", "infinity", "1e999", "0.5 ", "\u00a00.5", "0_5"),
+        *("0.5fd", "", "f", "\uff11", "0x1", "1e", "0.5\x00", "0x1.8p0", "0x1.p0", "0x.p0"),
+    ),
+    "retention.ms": (
+        *(
+            "1",
+            "+1",
+            "01",
+            " 1",
+            "1 ",
+            "-1",
+            "-01",
+            "1_0",
+            "10",
+            "\uff11",
+            "\u0661",
+            "1.0",
+            "",
+            "\u00a01",
+            "1\x1f",
+            "0x1",
+        ),
+        *("\U0001d7cf", "--1", "+", "9223372036854775807", "0009223372036854775807"),
+    ),
+    "preallocate": ("true", "TRUE", "True", " true", "false", "FALSE", "yes", "", "1", "truе", "true\u00a0", "tru"),
+    "compression.type": ("lz4", " lz4", "LZ4", "", "lz4 "),
+    "follower.replication.throttled.replicas": (
+        *("", " ", ",", ",,", "*", "0:1", "0:1,1:2", "0:1 , 1:2", "1:2,0:1", "0:1,", ",0:1", "0:1,,1:2", " 0:1,1:2 "),
+        *("0:1\u00a0,1:2", "0:1\t,\n1:2", "0:1\x1f,1:2", "0:1,0:1"),
+    ),
+}
+
+
+def test_two_texts_are_one_value_where_they_are_one_for_kafka(judge: Judge) -> None:
+    asked = [(name, one, other) for name, texts in _VALUES.items() for one in texts for other in texts]
+    lines = [
+        f"{name}\t{one.encode('utf-16-be').hex()}\t{other.encode('utf-16-be').hex()}" for name, one, other in asked
+    ]
+    answers = judge("4.4", lines, "ConfigJudge")
+    invalid = {
+        (name, one)
+        for (name, one, other), answer in zip(asked, answers, strict=True)
+        if answer == "INVALID" and one == other
+    }
+    wrong = [f"{name} {text!a} is no value" for name, text in sorted(invalid) if normal_form(name, text) != text]
+    for (name, one, other), answer in zip(asked, answers, strict=True):
+        ours = normal_form(name, one) == normal_form(name, other)
+        if not {(name, one), (name, other)} & invalid and ours is not (answer == "EQUAL"):
+            wrong.append(f"{name} {one!a} and {other!a}: Kafka {answer}")
+    assert not wrong, wrong[:20]
+    assert {"EQUAL", "DIFFERENT", "INVALID"} == set(answers)
