@@ -141,22 +141,6 @@ def _text(rng: random.Random) -> str:
     return host + rng.choice(["/", "/", "/", "/", "//"]) + rng.choice(_LENGTHS)
 
 
-def test_texts_are_ranges_where_cidr_utils_takes_them_for_ranges(judge: Judge) -> None:
-    rng = random.Random(22_501)
-    texts = sorted({_text(rng) for _ in range(1_200)} | {host for host in _HOSTS if "/" in host})
-    pairs = [(host, text) for text in texts for host in rng.sample(_FROM, 6)]
-    answers = judge("4.4", [f"RANGE\t{host}\t{text}" for host, text in pairs], "AuthorizerJudge")
-    wrong = []
-    for (host, text), answer in zip(pairs, answers, strict=True):
-        found, number = ip_range(text), address(host)
-        assert number is not None
-        said = "INVALID" if found is None else str(found.contains(number)).lower()
-        if said != answer:
-            wrong.append(f"{host} in {text}: Kafka {answer}, model {said}")
-    assert wrong == []
-    assert {"INVALID", "true", "false"} == set(answers)
-
-
 _ZONES = (
     *("", "%", "%0", "%1", "%01", "%2147483647", "%2147483648", "%4294967296", "%99999999999", "%00000000000000000001"),
     *("%%1", "%1]", "%+1", "%-1", "%\u0663", "%\uff11", "%1%2", "%nosuch", "% 1", "%1a", "%1_0", "%\u00b2"),
@@ -176,7 +160,7 @@ _ADDRESSES = (
     ),
     *("1.2.3", "1.2.3.4.5", "\uff11.2.3.4", "1.2.3.256", "::ffff:1.2.3.4", "::", "[fe80::", "fe80::]", "[[fe80::]]"),
 )
-_LENGTHS = (
+_ODD_LENGTHS = (
     *("0", "8", "10", "010", "0000000010", "00000000010", "+10", "-0", "-1", "128", "129", "32", "33", "08", " 10"),
     *(
         "10 ",
@@ -193,30 +177,33 @@ _LENGTHS = (
 )
 
 
-def test_every_host_is_a_range_where_it_is_one_for_java(judge: Judge) -> None:
-    rng = random.Random(4_632)
-    hosts = {f"{one}{zone}/10" for one in ("fe80::", "fe80::1") for zone in _ZONES}
-    hosts |= {f"[{one}]/{length}" for one in ("fe80::", "fe80::%1") for length in _LENGTHS}
-    hosts |= {f"{one}/{length}" for one in _ADDRESSES for length in ("0", "8")}
+def _odd_texts(rng: random.Random) -> set[str]:
+    """Scopes, zeros and digits that Java reads in a way of its own."""
+    found = {f"{one}{zone}/10" for one in ("fe80::", "fe80::1") for zone in _ZONES}
+    found |= {f"[{one}]/{length}" for one in ("fe80::", "fe80::%1") for length in _ODD_LENGTHS}
+    found |= {f"{one}/{length}" for one in _ADDRESSES for length in ("0", "8")}
     for _ in range(1_500):
         text = rng.choice(_ADDRESSES) + (rng.choice(_ZONES) if rng.random() < 0.4 else "")
-        hosts.add(f"[{text}]/{rng.choice(_LENGTHS)}" if rng.random() < 0.2 else f"{text}/{rng.choice(_LENGTHS)}")
-    clients = ("fe80:0:0:0:0:0:0:1", "1.2.3.4", "1:2:3:4:5:6:7:0", "0:1:2:3:4:5:6:7")
-    asked = [(host, client) for host in sorted(hosts) for client in clients]
-    lines: list[str] = []
-    for host, client in asked:
-        lines.append("STATE\tfalse\tUser:root")
-        lines.append(f"ACL\tTOPIC\ta\tLITERAL\tUser:a\t{host}\tREAD\tALLOW")
-        lines.append(f"ASK\tUser:a\t{client}\tREAD\tTOPIC\ta")
-    answers = judge("4.4", lines, "AuthorizerJudge")
+        found.add(
+            f"[{text}]/{rng.choice(_ODD_LENGTHS)}" if rng.random() < 0.2 else f"{text}/{rng.choice(_ODD_LENGTHS)}"
+        )
+    return found
+
+
+def test_texts_are_ranges_where_cidr_utils_takes_them_for_ranges(judge: Judge) -> None:
+    rng = random.Random(22_501)
+    texts = sorted({_text(rng) for _ in range(1_200)} | {host for host in _HOSTS if "/" in host} | _odd_texts(rng))
+    pairs = [(host, text) for text in texts for host in rng.sample(_FROM, 6)]
+    answers = judge("4.4", [f"RANGE\t{host}\t{text}" for host, text in pairs], "AuthorizerJudge")
     wrong = []
-    for (host, client), answer in zip(asked, answers, strict=True):
-        found, number = ip_range(host), address(client)
-        ours = found is not None and number is not None and found.contains(number)
-        if ours is not (answer == "ALLOWED"):
-            wrong.append(f"{host!a} from {client}: Kafka {answer}")
-    assert not wrong, wrong[:20]
-    assert {"ALLOWED", "DENIED"} == set(answers)
+    for (host, text), answer in zip(pairs, answers, strict=True):
+        found, number = ip_range(text), address(host)
+        assert number is not None
+        said = "INVALID" if found is None else str(found.contains(number)).lower()
+        if said != answer:
+            wrong.append(f"{host} in {text!a}: Kafka {answer}, model {said}")
+    assert wrong == []
+    assert {"INVALID", "true", "false"} == set(answers)
 
 
 _VALUES: Final[dict[str, tuple[str, ...]]] = {
