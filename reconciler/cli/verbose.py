@@ -2,14 +2,14 @@
 
 import logging
 
-from reconciler.cli.console import debug
+from reconciler.cli.console import debug, info
 from reconciler.report.style import safe
 
 
 class _ToConsole(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Say it; the console leaves it out once nobody wants it."""
-        debug(safe(record.getMessage()))
+        (info if record.levelno >= logging.WARNING else debug)(safe(record.getMessage()))
 
 
 def listen() -> None:

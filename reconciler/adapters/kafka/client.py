@@ -6,8 +6,9 @@ The client's objects stay inside this package; its log is only used in the text 
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
+from threading import Lock, Thread
 from typing import Any, Final, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
@@ -25,9 +26,17 @@ from reconciler.retry import attempts
 
 T = TypeVar("T")
 
+_LOG: Final = logging.getLogger(__name__)
+
 #: How often a waiting call polls for callbacks; an answered call returns at once.
 _POLL_SECONDS: Final = 0.05
 _READ_ATTEMPTS: Final = 4
+#: After so many seconds without an answer a reading is asked again by a new client: sooner where a broker is known to
+#: refuse connections. One that has died is named as the controller until ``broker.session.timeout.ms``, 9 s.
+_ASK_AGAIN_SECONDS, _LOST_SECONDS = 8.0, 2.0
+#: Seconds for which a new client is given a chance, and how many are kept whose answers may still be due.
+_YOUNG_SECONDS: Final = 1.0
+_MOST_RETIRED: Final = 8
 #: Added to the client's own timeout, so that its more specific error comes first.
 _GRACE_SECONDS: Final = 5.0
 #: How long to wait for brokers that all refuse the connection, if none has answered yet.
@@ -58,6 +67,15 @@ class AdminConnection:
         self._refused: KafkaError | None = None
         self._all_down = False
         self._heard = False
+        self._failed = False
+        self._told: set[str] = set()
+        self._retired: list[AdminClient] = []
+        self._renewing = Lock()
+        self._client, self._since = self._made(), time.monotonic()
+
+    def _made(self) -> AdminClient:
+        """A client that knows nothing of the brokers yet; raises :class:`ClusterError` if it refuses a setting."""
+        settings = self.settings
         logger = logging.Logger("kafka-client", logging.INFO)
         logger.addHandler(self._log)
         config: dict[str, Any] = {**settings.config, "log_level": client_log.LEVEL, "error_cb": self._on_error}
@@ -67,7 +85,7 @@ class AdminConnection:
             config["oauth_cb"] = lambda _: tuple(bearer.token())
         try:
             # Without a logger librdkafka writes its log to stderr.
-            self.admin = AdminClient(config, logger=logger)
+            return AdminClient(config, logger=logger)
         except KafkaException as error:
             refused = self.failure(error)
             problem = file_problem(refused.message, settings.config)
@@ -76,7 +94,36 @@ class AdminConnection:
     def close(self) -> None:
         """Close the connections to the brokers."""
         # AdminClient has no close(); leaving its context destroys the librdkafka handle.
-        self.admin.__exit__(None, None, None)
+        self._client.__exit__(None, None, None)
+
+    @property
+    def admin(self) -> AdminClient:
+        """The client for the next request: a new one where a broker was lost, or a request failed, since it was made.
+
+        librdkafka keeps a broker as the controller that has died, waits for it and asks nobody else.
+        """
+        young = time.monotonic() - self._since < _YOUNG_SECONDS
+        if self._heard and (self._failed or self._log.lost) and not young:
+            self._try_others()
+        return self._client
+
+    def _try_others(self) -> None:
+        """Go on with a new client, which asks any broker that answers who the controller is; the old one is closed."""
+        with self._renewing:
+            who = self._log.lost or "the cluster"
+            if who not in self._told:
+                self._told.add(who)
+                _LOG.warning("%s", self.settings.redact(f"{who} does not answer, trying others"))
+            self._log.lost, self._failed = "", False
+            self._retired.append(self._client)
+            self._client, self._since = self._made(), time.monotonic()
+            self._close_retired(_MOST_RETIRED)
+
+    def _close_retired(self, but: int) -> None:
+        """Close all but the last few that were replaced: answers to requests of those may still be due."""
+        while len(self._retired) > but:
+            # In a thread: a client that waits for a dead broker may take a while.
+            Thread(target=self._retired.pop(0).__exit__, args=(None, None, None), daemon=True).start()
 
     def _on_error(self, error: KafkaError) -> None:
         # Errors of connections only arrive here; futures just run into their timeout.
@@ -114,7 +161,7 @@ class AdminConnection:
     def _wait(self, future: "Future[Any]") -> None:
         started = time.monotonic()
         while not future.done():
-            self.admin.poll(0)
+            self._client.poll(0)
             waited = time.monotonic() - started
             if (error := self._hopeless(waited)) is not None:
                 raise KafkaException(error)
@@ -126,7 +173,8 @@ class AdminConnection:
         """The result of ``ask``, retried a few times if that may help; raises :class:`ClusterError`."""
         for turn in attempts(SystemClock(), _READ_ATTEMPTS):
             try:
-                return self.wait(ask())
+                (answered,) = self._asked(("",), lambda _: {"": ask()}).values()
+                return self.wait(answered)
             except KafkaException as error:
                 failed = self.failure(error)
                 # Before first contact _hopeless has waited long enough: another round would only delay the error.
@@ -141,13 +189,39 @@ class AdminConnection:
         outcomes: dict[str, T | ClientFailure] = {}
         pending = list(names)
         for _ in attempts(SystemClock(), _READ_ATTEMPTS):
-            for name, future in ask(pending).items():
+            for name, future in self._asked(pending, ask).items():
                 result: T | ClientFailure = self.outcome(future)
                 outcomes[name] = result
             pending = [name for name in pending if _worth_asking_again(outcomes[name])]
             if not pending:
                 break
         return outcomes
+
+    def _asked(
+        self, names: Sequence[str], ask: "Callable[[Sequence[str]], Mapping[str, Future[T]]]"
+    ) -> "dict[str, Future[T]]":
+        """A future for each name. What has no answer after a few seconds is asked again by a new client.
+
+        Only readings are: a write must not be performed twice. Before first contact nothing is asked again.
+        """
+        rounds, began = [dict(ask(names))], time.monotonic()
+        asked, kept = began, len(self._retired)
+        while self._heard and time.monotonic() - began < self.settings.request_timeout + _GRACE_SECONDS:
+            waiting = [name for name in names if not any(_answered(one.get(name)) for one in rounds)]
+            due = [one[name] for one in rounds for name in waiting if name in one and not one[name].done()]
+            if not due:
+                break
+            self._client.poll(0)
+            # A large answer may take long, and is asked for once more at the most; a broker that is lost never answers.
+            quiet = time.monotonic() - asked
+            if (quiet > _ASK_AGAIN_SECONDS and len(rounds) == 1) or (quiet > _LOST_SECONDS and self._log.lost):
+                self._try_others()
+                rounds.append(dict(ask(waiting)))
+                asked = time.monotonic()
+            else:
+                wait(due, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+        self._close_retired(kept)
+        return {name: _best([one[name] for one in rounds if name in one]) for name in names}
 
     def outcome(self, future: "Future[T]") -> "T | ClientFailure":
         """The future's result or failure."""
@@ -159,6 +233,7 @@ class AdminConnection:
     def failure(self, error: KafkaException) -> ClientFailure:
         """The failure, with Kafka's name for it and without secrets."""
         cause = error.args[0]
+        self._failed |= isinstance(cause, KafkaError) and cause.code() in (codes.TIMED_OUT, codes.TRANSPORT)
         # An error of the Python layer can carry a plain text instead of a KafkaError.
         if not isinstance(cause, KafkaError):
             return ClientFailure(codes.UNKNOWN_SERVER_ERROR, "UNKNOWN_SERVER_ERROR", self.settings.redact(str(cause)))
@@ -182,13 +257,27 @@ class AdminConnection:
 
     def _last_line(self, failed: ClientFailure) -> str:
         """The client's last log line, without secrets."""
-        if hasattr(self, "admin"):
-            self.admin.poll(0)
+        if hasattr(self, "_client"):
+            self._client.poll(0)
             in_flight = failed.code == codes.TIMED_OUT and not failed.never_sent
             end = time.monotonic() + (_LOG_SECONDS if in_flight else 0)
             while not self._log.timed_out and time.monotonic() < end:
-                self.admin.poll(_POLL_SECONDS)
+                self._client.poll(_POLL_SECONDS)
         return self.settings.redact(self._log.timed_out or self._log.last)
+
+
+def _best(futures: "Sequence[Future[T]]") -> "Future[T]":
+    """The first that has an answer, else the one that was asked last."""
+    return next((one for one in futures if _answered(one)), futures[-1])
+
+
+def _answered(future: "Future[Any] | None") -> bool:
+    """Whether it has a result, or an error of a broker's own: librdkafka's own errors are of one connection."""
+    if future is None or not future.done():
+        return False
+    error = future.exception()
+    cause = error.args[0] if isinstance(error, KafkaException) else None
+    return not isinstance(cause, KafkaError) or cause.code() not in (codes.TIMED_OUT, codes.TRANSPORT)
 
 
 def _worth_asking_again(outcome: object) -> bool:

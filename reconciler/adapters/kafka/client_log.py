@@ -12,6 +12,7 @@ from typing import Final
 #: syslog's level of information, at which librdkafka tells of connections that brokers close.
 LEVEL: Final = 6
 _CLOSED: Final = re.compile(r"FAIL .*: Disconnected: ")
+_UNREACHABLE: Final = re.compile(r"(?P<who>broker \d+ at \S+): Connect to ")
 _TIMEOUT: Final = "REQTMOUT"
 #: ``protocol://host:port/1: text``, or ``/bootstrap`` for an address that is no known broker's yet.
 _BROKER: Final = re.compile(r"^(?:\w+://)?(?P<address>\S+:\d+)/(?P<broker>\d+|bootstrap): ")
@@ -20,6 +21,7 @@ _BROKER: Final = re.compile(r"^(?:\w+://)?(?P<address>\S+:\d+)/(?P<broker>\d+|bo
 class ClientLog(logging.Handler):
     """Keeps the ``last`` line about a failure and the last about a request that ``timed_out``; empty without one.
 
+    ``lost`` is the last known broker to which no connection can be made, as people name it.
     ``closed`` is the last about a connection that a broker closed, which many do to connections that nobody uses: it
     explains something only where no broker ever answered.
     """
@@ -27,7 +29,7 @@ class ClientLog(logging.Handler):
     def __init__(self, tell: Callable[[str], None] = lambda _: None) -> None:
         """Keep none yet; ``tell`` is told of every line once."""
         super().__init__()
-        self.last = self.timed_out = self.closed = ""
+        self.last = self.timed_out = self.closed = self.lost = ""
         self._tell, self._told = tell, set[str]()
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -42,8 +44,15 @@ class ClientLog(logging.Handler):
             self.last = self.timed_out = line
         elif record.levelno >= logging.ERROR:
             self.last = line
+            self.lost = _lost(line) or self.lost
         elif _CLOSED.match(message):
             self.closed = line
+
+
+def _lost(line: str) -> str:
+    """``broker 2 at host:9092`` of a line that says that it cannot be reached; empty for every other line."""
+    found = _UNREACHABLE.match(line)
+    return found["who"] if found else ""
 
 
 def broker_words(line: str) -> str:

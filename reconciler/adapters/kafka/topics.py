@@ -54,7 +54,7 @@ class TopicReadResult:
 def visible_names(connection: AdminConnection) -> list[str]:
     """The names that a listing of all topics shows us; raises :class:`ClusterError`."""
     timeout = connection.settings.request_timeout
-    with ThreadPoolExecutor(1) as pool:  # the only call that blocks, while the client's callbacks need polling
+    with ThreadPoolExecutor(3) as pool:  # the only call that blocks, while the client's callbacks need polling
         return sorted(connection.read(lambda: pool.submit(connection.admin.list_topics, timeout=timeout)).topics)
 
 
