@@ -107,6 +107,8 @@ class ListedKind:
         if values is None or gone == own:
             return with_entry(text, item, self.values_key, wanted)
         splices = without_entries(text, values, gone) if gone else []
+        if gone and values.flow:
+            return splices  # what comes would meet the last one that goes: it is looked at next
         for key, value in wanted.items():
             splices += with_entry(text, values, key, value)
         return splices

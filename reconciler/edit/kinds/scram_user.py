@@ -104,6 +104,8 @@ def _altered(text: str, item: TextSpan, before: _Wish, target: _Wish) -> list[Sp
     if gone == old.values.keys():
         return with_entry(text, item, "mechanisms", _mechanisms(new))
     splices = without_entries(text, mechanisms, gone) if gone else []
+    if gone and mechanisms.flow:
+        return splices  # what comes would meet the last one that goes: it is looked at next
     for name in new.values:
         if (old.values.get(name), old.sources.get(name)) != (new.values[name], new.sources.get(name)):
             splices += _credential(text, mechanisms, name, new)

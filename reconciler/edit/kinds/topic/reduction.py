@@ -120,6 +120,8 @@ def _with_configs(text: str, item: TextSpan, written: Mapping[str, str], gone: C
     if going == own:
         return with_entry(text, item, "configs", written)
     splices = without_entries(text, configs, going) if going else []
+    if going and configs.flow:
+        return splices  # what comes would meet the last one that goes: it is looked at next
     for name in sorted(written):
         splices += with_entry(text, configs, name, written[name])
     return splices
