@@ -221,7 +221,7 @@ def _check_meaning(plan: Plan, start: ClusterState, terms: Terms) -> tuple[str, 
     now = difference_review(found.difference)
     _check_grants(plan, now)
     # A gain that is none now may be there already: only what the state afterwards does not permit is defeated.
-    missing = next(unreviewed(plan.access, now), None) is not None
+    missing = next(unreviewed(plan.access.at_once, now), None) is not None
     if not missing:
         return ()
     after = replace(start, bindings=bindings_after(start.bindings, plan.steps))

@@ -49,7 +49,7 @@ from reconciler.model.change import (
     Update,
     resource_of,
 )
-from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, ends_of
 from reconciler.model.enums import (
     SUPPORTED_OPERATIONS,
     AclOperation,
@@ -225,6 +225,7 @@ __all__ = [
     "cut_off",
     "data_loss",
     "effective",
+    "ends_of",
     "flavor_contradiction",
     "instant_of",
     "is_harmless",

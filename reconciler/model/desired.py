@@ -1,8 +1,8 @@
 """What the manifests want of one cluster, each wish with the place that declares it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import Any, Generic, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, runtime_checkable
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
@@ -27,6 +27,22 @@ class Declaration(NamedTuple):
     expires: Expiry | None = None
     role: Origin | None = None
     keep: str | None = None
+
+
+@runtime_checkable
+class KnowsEnds(Protocol):
+    """Declared bindings that find those with an end without making a declaration for each of millions."""
+
+    def ending(self) -> Iterator[tuple[AclBinding, Expiry]]:
+        """Each binding that is declared with an end, and the end."""
+
+
+def ends_of(bindings: Mapping[AclBinding, Declaration]) -> Iterator[tuple[AclBinding, Expiry]]:
+    """Each binding that is declared with an end, and the end."""
+    if isinstance(bindings, KnowsEnds):
+        yield from bindings.ending()
+        return
+    yield from ((binding, said.expires) for binding, said in bindings.items() if said.expires is not None)
 
 
 @dataclass(frozen=True, slots=True)

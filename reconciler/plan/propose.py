@@ -38,8 +38,9 @@ from reconciler.plan.kinds.interface import Conditions
 from reconciler.plan.leftovers import bridge_callouts, left_behind, not_yet
 from reconciler.plan.order import ordered
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, each_binding_after
-from reconciler.plan.review.access_review import AccessReview, review
+from reconciler.plan.review.access_review import AccessReview, review, with_later
 from reconciler.plan.review.callouts import LOGIN, Callout
+from reconciler.plan.review.ends import later
 from reconciler.plan.review.meaning import meaning_refusals
 from reconciler.plan.review.plan_warnings import login_warnings, plan_warnings
 from reconciler.plan.review.proof import prove
@@ -126,6 +127,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     interrupted = (
         prove(found.stated, steps, default_allow=terms.default_allow, work=found.work) if found is not None else ()
     )
+    ends = later(found, live, desired, terms.facts, default_allow=terms.default_allow, as_of=request.as_of)
     return Plan(
         cluster_id=live.cluster_id,
         terms=terms,
@@ -145,10 +147,11 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         counts=_counts(desired, live, compared),
         refusals=(
             *refusals(steps, _surroundings(desired, live, terms, request, compared.owned, coverage), used),
-            *unacknowledged((*login_refusals(risks), *meaning_refusals(found, terms.facts)), used),
+            *unacknowledged((*login_refusals(risks), *meaning_refusals(found, terms.facts), *ends.refusals), used),
         ),
         access=_calling_out(
-            review(found, steps, live, desired, terms.facts, interrupted), (*open_to_all, *_logins(steps, live))
+            with_later(review(found, steps, live, desired, terms.facts, interrupted), ends.rows, desired, terms.facts),
+            (*open_to_all, *_logins(steps, live)),
         ),
         bridges=bridges(live, steps, terms),
         topics=review_topics(steps, live.broker_defaults),

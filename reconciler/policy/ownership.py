@@ -13,7 +13,7 @@ what everybody who uses it declares.
 
 import datetime
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -151,6 +151,22 @@ class Ownership:
     def may_deny(self, file: str) -> bool:
         """Whether a file is one of a team that may deny whatever there is."""
         return not self._denying.isdisjoint(self._teams(file))
+
+    def outlasting(self, desired: DesiredState) -> Mapping[OwnerConsent, tuple[Origin, ...]]:
+        """The places that rely on a consent and go on when it ends, the last one that covers them; each is sorted."""
+        found: dict[OwnerConsent, set[Origin]] = defaultdict(set)
+        if not any(consent.expires for consent in self._consents):
+            return {}
+        for binding, declared in desired.bindings.items():
+            for place in _places(declared):
+                covering = list(self._consents_for(place.file, binding, None))
+                ends = {consent: consent.expires for consent in covering if consent.expires is not None}
+                last = max(ends, key=lambda one: ends[one].end, default=None)
+                if last is None or len(ends) < len(covering):
+                    continue
+                if declared.expires is None or declared.expires.end > ends[last].end:
+                    found[last].add(place.origin)
+        return {consent: tuple(sorted(places)) for consent, places in found.items()}
 
     def _teams(self, file: str) -> frozenset[str]:
         return self._files.get(file, frozenset())

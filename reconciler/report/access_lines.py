@@ -11,6 +11,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model import ANONYMOUS, INTERNAL_TOPICS, AclOperation, ResourceType
 from reconciler.model.naming import as_name, ticked
 from reconciler.plan import EVERYBODY_ELSE, AccessChange, operations_words
+from reconciler.plan.review.access_change import ending_words
 from reconciler.plan.review.callouts import while_super_user
 from reconciler.report.style import counted
 
@@ -35,8 +36,8 @@ class AccessLine:
 
     ``name`` is ``who`` as it stands in a sentence. ``hosts`` is empty where it is from any. ``topics`` says which
     topics that exist are among the names. It is not ``certain`` where what nobody established about the cluster
-    decides. ``note`` is what a super user's gain is worth. The line is about ``rows`` rows; ``unnamed`` of them are not
-    named.
+    decides. ``note`` says when, if it is later, and what a super user's gain is worth. The line is about ``rows`` rows;
+    ``unnamed`` of them are not named.
     """
 
     sign: str
@@ -152,7 +153,7 @@ def _certain(sides: Iterable[tuple[AccessChange, str]]) -> list[tuple[AccessChan
     """The sides of rows, one of both readings once: rows differ as a whole where only their other sides do."""
     found: dict[tuple[object, ...], tuple[AccessChange, str]] = {}
     for row, sign in sides:
-        key = (row.principal, row.hosts, row.region, _operations(row, sign), sign, row.reading == "perhaps")
+        key = (row.principal, row.hosts, row.region, _operations(row, sign), sign, row.reading == "perhaps", row.since)
         other = found.get(key)
         either_way = other is not None and {other[0].reading, row.reading} == {"least", "most"}
         found[key] = (replace(row, reading=None) if either_way else row, sign)
@@ -164,7 +165,7 @@ def _order(item: tuple[AccessChange, str]) -> tuple[object, ...]:
     kind = row.region.resource_type
     operations = operations_words(_operations(row, sign), kind)
     who = (row.principal is not None, row.principal or "")
-    return (*who, sign, kind, not row.region.names.literal, row.hosts, operations, row.reading or "")
+    return (*who, sign, kind, not row.region.names.literal, row.hosts, operations, row.reading or "", row.since or ())
 
 
 def _line(rows: Sequence[AccessChange], sign: str, most_names: int | None) -> AccessLine:
@@ -178,10 +179,17 @@ def _line(rows: Sequence[AccessChange], sign: str, most_names: int | None) -> Ac
         "" if first.hosts == str(ANY_HOST) else first.hosts,
         "" if first.region.names.literal else _topics(first),
         first.reading is None,
-        while_super_user(first.super_user) if first.super_user and sign == "+" else "",
+        "; ".join(_notes(first, sign)),
         len(rows),
         _unnamed(rows, most_names),
     )
+
+
+def _notes(row: AccessChange, sign: str) -> Iterator[str]:
+    if row.since is not None:
+        yield ending_words(row.since)
+    if row.super_user and sign == "+":
+        yield while_super_user(row.super_user)
 
 
 def _unnamed(rows: Sequence[AccessChange], most: int | None) -> int:

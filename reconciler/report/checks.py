@@ -1,6 +1,7 @@
 """What the manifests demand of a state: access tests, ownership and topic policies, decided and said."""
 
 from collections.abc import Iterator
+from dataclasses import field
 from typing import Any
 
 from reconciler.dataclass import dataclass
@@ -11,7 +12,13 @@ from reconciler.report.claims_text import claim_entry, claims_lines
 from reconciler.report.cluster_test_results import ClusterTestResult, any_stops
 from reconciler.report.cluster_tests_text import cluster_test_lines
 from reconciler.report.cluster_tests_text import entry as cluster_test_entry
-from reconciler.report.ownership_text import breach_entry, breach_lines, consent_entry, consent_lines
+from reconciler.report.ownership_text import (
+    Lapsing,
+    breach_entry,
+    breach_lines,
+    consent_entry,
+    consent_lines,
+)
 from reconciler.report.policy_text import policies_entry, policy_lines
 from reconciler.report.results.codecs import CHECKS
 from reconciler.report.results.documents import ChecksEntry
@@ -20,7 +27,10 @@ from reconciler.report.style import Style
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """What came of every claim, what files name without owning it, what topics do not keep, the consents in use."""
+    """What came of every claim, what files name without owning it, what topics do not keep, the consents in use.
+
+    ``lapsing`` are the rules that go on when a consent ends on which they rely: each is a breach from then on.
+    """
 
     claims: tuple[ClaimResult, ...] = ()
     breaches: tuple[Breach, ...] = ()
@@ -28,6 +38,7 @@ class Checks:
     consents: tuple[OwnerConsent, ...] = ()
     guardrails: GuardrailReview = NO_GUARDRAILS
     cluster_tests: tuple[ClusterTestResult, ...] = ()
+    lapsing: Lapsing = field(default_factory=dict)
 
     @property
     def stops(self) -> bool:
@@ -43,7 +54,7 @@ def checks_lines(found: Checks, style: Style) -> Iterator[str]:
         yield from claims_lines(found.claims, style)
     yield from cluster_test_lines(found.cluster_tests, style)
     yield from breach_lines(found.breaches, style)
-    yield from consent_lines(found.consents, style)
+    yield from consent_lines(found.consents, style, found.lapsing)
     if found.policies is not None:
         yield from policy_lines(found.policies, style)
 
@@ -54,7 +65,7 @@ def checks_entry(found: Checks) -> ChecksEntry:
         tuple(map(claim_entry, found.claims)),
         tuple(map(breach_entry, found.breaches)),
         None if found.policies is None else policies_entry(found.policies),
-        tuple(map(consent_entry, found.consents)),
+        tuple(consent_entry(one, found.lapsing.get(one, ())) for one in found.consents),
         found.guardrails,
         tuple(map(cluster_test_entry, found.cluster_tests)),
     )

@@ -8,6 +8,7 @@ from reconciler.access import AssertionResult
 from reconciler.access.remediation import Remediation
 from reconciler.dataclass import dataclass
 from reconciler.manifest import AccessTest, ClusterTest
+from reconciler.plan.review.access_change import DeclaredEnd
 
 
 class ClaimStatus(StrEnum):
@@ -25,6 +26,7 @@ class ClaimResult:
     """A claim and what came of it. ``verdict`` is the first that did not pass, ``None`` where all did.
 
     ``nobody`` are patterns of principals that match nobody known: a ``must`` about nobody holds for no reason.
+    ``since``: it holds now, and not from that end on.
     """
 
     test: AccessTest
@@ -32,6 +34,7 @@ class ClaimResult:
     verdict: AssertionResult | None = None
     mending: Remediation | None = None
     nobody: tuple[str, ...] = ()
+    since: DeclaredEnd | None = None
 
     @property
     def stops(self) -> bool:

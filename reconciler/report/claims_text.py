@@ -10,6 +10,7 @@ from reconciler.access.remediation import Remediation
 from reconciler.manifest import AccessTest, Claim
 from reconciler.model.naming import as_name, binding_name, ticked
 from reconciler.plan.guardrail_review import GuardrailReview
+from reconciler.plan.review.access_change import ending_words
 from reconciler.ports import NO_AUTHORIZER
 from reconciler.report.access_view import AccessView
 from reconciler.report.claim_results import ClaimResult, ClaimStatus
@@ -69,6 +70,8 @@ def result_lines(result: ClaimResult, style: Style = plain) -> Iterator[str]:
     if result.standing is ClaimStatus.PASSED:
         return
     yield f"    claimed: {safe(claim_words(test))}"
+    if result.since is not None:
+        yield f"    it holds now, and no longer {ending_words(result.since)}:"
     for glob in result.nobody:
         yield f"    no known principal matches {safe(as_name(glob))}, so the claim covers nobody"
     if result.verdict is not None:
@@ -147,7 +150,8 @@ def claim_entry(result: ClaimResult) -> ClaimEntry:
         severity=Level(test.severity),
         standing=result.standing.value,
         stops=result.stops,
-        words=claim_words(test),
+        words=claim_words(test)
+        + ("" if result.since is None else f"; it holds now, and no longer {ending_words(result.since)}"),
         about_nobody=tuple(result.nobody),
         witness=None if verdict is None or verdict.witness is None else _witness(verdict, verdict.witness),
         reason=None if verdict is None else verdict.reason,

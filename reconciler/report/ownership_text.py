@@ -1,14 +1,18 @@
 """Breaches of ownership as text: the place, whose it is, and what to write where."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from reconciler.manifest import FIELD_OF
-from reconciler.model import AclPermissionType, PatternType, ResourcePattern, ResourceType
+from reconciler.model import AclPermissionType, Origin, PatternType, ResourcePattern, ResourceType
 from reconciler.model.naming import as_name, ticked
 from reconciler.policy import Breach, BreachKind, OwnerConsent
 from reconciler.report.results.documents import BreachEntry, ConsentEntry
 from reconciler.report.style import Style, plain, safe
 from reconciler.report.words import names_words
+
+#: The rules that go on when a consent ends on which they rely.
+Lapsing: TypeAlias = Mapping[OwnerConsent, Sequence[Origin]]
 
 
 def breach_lines(breaches: Iterable[Breach], style: Style = plain) -> Iterator[str]:
@@ -21,9 +25,11 @@ def breach_lines(breaches: Iterable[Breach], style: Style = plain) -> Iterator[s
         yield f"{len(breaches):,} breach{'' if len(breaches) == 1 else 'es'} of ownership"
 
 
-def consent_lines(consents: Iterable[OwnerConsent], style: Style = plain) -> Iterator[str]:
-    """A line for each consent that something declared relies on."""
-    for entry in map(consent_entry, consents):
+def consent_lines(
+    consents: Iterable[OwnerConsent], style: Style = plain, lapsing: Lapsing | None = None
+) -> Iterator[str]:
+    """A line for each consent that something declared relies on; ``lapsing``: what goes on when it ends."""
+    for entry in (consent_entry(consent, (lapsing or {}).get(consent, ())) for consent in consents):
         yield style("dim", "consent") + f"  {safe(str(entry.place))}: {safe(entry.message)}"
 
 
@@ -102,15 +108,18 @@ def breach_entry(breach: Breach) -> BreachEntry:
     )
 
 
-def consent_entry(consent: OwnerConsent) -> ConsentEntry:
-    """One consent in use, as commands print it for programs."""
+def consent_entry(consent: OwnerConsent, outlasting: Sequence[Origin] = ()) -> ConsentEntry:
+    """One consent in use, as commands print it for programs; ``outlasting``: the rules that go on when it ends."""
     operations = ", ".join(sorted(operation.name for operation in consent.operations))
     names = ", ".join(map(names_words, consent.patterns))
     words = f"{as_name(consent.team)} lets files of {as_name(consent.to)} declare {operations} on {names}"
     reason = consent.reason or ""
-    return ConsentEntry(
-        consent.origin, f"{words}: {ticked(reason)}" if reason else words, consent.team, consent.to, reason
-    )
+    words += f": {ticked(reason)}" if reason else ""
+    if outlasting:
+        first, more = as_name(str(outlasting[0])), len(outlasting) - 1
+        rules = f"the rule at {first}" + (f" and {more:,} more" if more else "")
+        words += f"; it ends {consent.expires}, and then {rules} {'are breaches' if more else 'is a breach'}"
+    return ConsentEntry(consent.origin, words, consent.team, consent.to, reason)
 
 
 def _teams(names: Iterable[str]) -> str:

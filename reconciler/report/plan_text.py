@@ -33,12 +33,12 @@ def plan_lines(plan: Plan, style: Style = plain, *, expand: bool = False, drift:
     With ``drift`` it is a report on what a plan would do, and nobody's proposal.
     """
     steps, skipped = list(step_lines(plan, expand=expand)), list(skipped_groups(plan, expand=expand))
-    access = access_lines_of(plan.access, expand=expand) if plan.steps else []
+    access = access_lines_of(plan.access, expand=expand) if plan.steps or plan.access.access_changes else []
     if cut := _cut_words(plan, steps, skipped, access, expand=expand):
         yield style("warn", f"{cut}, the gravest first; --expand shows the others")
     yield from guardrail_lines(plan.guardrails, style)
     yield from _head(plan, "Drift of" if drift else "Plan for", style)
-    if plan.steps:
+    if plan.steps or access:
         yield ""
         yield from review_lines(plan.access, style, expand=expand, lines=access)
     yield from opening_lines(plan, style, expand=expand)
@@ -77,6 +77,8 @@ def headline(plan: Plan, style: Style = plain) -> Iterator[str]:
     """What a plan does to access and how many steps it has, in three lines; and what a guard refuses now."""
     yield from _head(plan, "Plan for", style)[:1]
     if not plan.steps:
+        if plan.access.access_changes:
+            yield f"Access: {access_title(plan.access)}"
         yield from _summary(plan, style)
         return
     yield f"Access: {access_title(plan.access)}"
@@ -141,7 +143,7 @@ def _cut_words(
     left = sum(group.total for group in skipped)
     named = left - sum(group.unnamed for group in skipped)
     callouts = len(plan.access.callouts)
-    parts = [cut_words(plan.access, expand=expand, lines=access) if plan.steps else ""]
+    parts = [cut_words(plan.access, expand=expand, lines=access) if access else ""]
     guards = Counter(refusal.guard for refusal in plan.refusals)
     refusals = sum(lines_shown(count, expand=expand) for count in guards.values())
     for some, whole, what in (

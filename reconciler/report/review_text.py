@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from reconciler.plan import EVERYBODY_ELSE, AccessReview, Effect, EffectKind
+from reconciler.plan.review.access_change import ending_words
 from reconciler.plan.review.callouts import LOGIN
 from reconciler.report.access_lines import LINES_SHOWN, NAMES_SHOWN, AccessLine, ordered_lines, rows_shown
 from reconciler.report.style import Style, counted, plain, safe
@@ -81,10 +82,13 @@ def line_words(line: AccessLine) -> str:
 
 def access_title(access: AccessReview) -> str:
     """``2 principals gain, 1 principal loses``."""
-    gaining = {row.principal for row in access.access_changes if row.gained}
-    losing = {row.principal for row in access.access_changes if row.lost}
-    verbs = ((gaining, "gain"), (losing, "lose"))
-    said = [f"{_who(found)} {verb}{'' if len(found) > 1 else 's'}" for found, verb in verbs if found]
+    now, rows = access.at_once.access_changes, access.access_changes
+    gaining, losing = ({row.principal for row in now if row.gained}, {row.principal for row in now if row.lost})
+    first = min((row.since for row in rows if row.since is not None), default=None)
+    later = {row.principal for row in rows if row.since is not None}
+    when = "" if first is None else f" {ending_words(first)}"
+    verbs = ((gaining, "gain", ""), (losing, "lose", ""), (later, "gain", when))
+    said = [f"{_who(found)} {verb}{'' if len(found) > 1 else 's'}{more}" for found, verb, more in verbs if found]
     if said:
         return ", ".join(said)
     logins = any(one.rule == LOGIN for one in access.callouts)

@@ -5,7 +5,8 @@ Nothing here asks a cluster.
 
 import dataclasses
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -45,7 +46,10 @@ from reconciler.model import (
     DesiredState,
     Expiry,
     Origin,
+    ends_of,
 )
+from reconciler.model.glob import name_glob
+from reconciler.plan.review.access_change import DeclaredEnd
 from reconciler.policy import Breach, Owner, OwnerConsent, Ownership, breach_order
 from reconciler.report.claim_results import ClaimResult, ClaimStatus, standing_of
 from reconciler.workflow.manifests import sound
@@ -53,10 +57,17 @@ from reconciler.workflow.terms import claimed_super_users
 
 #: So many failures are shown with what would mend them.
 _MENDED: Final = 10
+NOTHING_DECLARED: Final = DesiredState()
 
 
 def decide_tests(
-    manifests: Manifests, cluster: str, state: Callable[[], Authorizer], as_of: datetime.date, *, live: bool
+    manifests: Manifests,
+    cluster: str,
+    state: Callable[[], Authorizer],
+    as_of: datetime.date,
+    *,
+    live: bool,
+    wanted: DesiredState = NOTHING_DECLARED,
 ) -> tuple[ClaimResult, ...]:
     """Every claim of the AccessTests for a declared cluster, decided on a state; those that do not hold explained.
 
@@ -64,6 +75,9 @@ def decide_tests(
     to them is held against every claim. What demands access of one is met by its being a super user only on a state
     that is not ``live``, which is about declarations. What demands access of somebody whom a file with ``denyAny`` cuts
     off is waived while that file says so: an incident is not held up by what has to hold otherwise.
+
+    A claim that holds now and not after an end of what is ``wanted`` fails, and its result names the end. A waiver
+    counts then as now: that it ends is said, and somebody has to have time to mend what it accepts.
 
     Raises :class:`InvalidManifestsError` where the manifests cannot be used for this cluster.
     """
@@ -82,7 +96,61 @@ def decide_tests(
         otherwise = Checker(without, claimed_super_users=claimed, met_by_claim=not live)
         again = {one.test: _result(one.test, without, otherwise, as_of) for one in results if cut_off and one.stops}
         results = [_excused(one, again.get(one.test), min(cut_off.values(), default=None), as_of) for one in results]
-    return tuple(_with_mendings(results, authorizer))
+    states = [authorizer] * len(tests)
+    for ending, ended, concerned in _moments(tests, authorizer, wanted, as_of):
+        then = authorizer.with_changes((), ended)
+        checker = Checker(then, claimed_super_users=claimed, met_by_claim=not live)
+        for number, test in enumerate(tests):
+            if concerned(test) and results[number].standing is ClaimStatus.PASSED:
+                found = _result(test, then, checker, as_of)
+                if found.standing is not ClaimStatus.PASSED:
+                    results[number], states[number] = dataclasses.replace(found, since=ending), then
+    return tuple(_with_mendings(zip(results, states, strict=True)))
+
+
+def _moments(
+    tests: Collection[AccessTest], authorizer: Authorizer, wanted: DesiredState, as_of: datetime.date
+) -> Iterator[tuple[DeclaredEnd, frozenset[AclBinding], Callable[[AccessTest], bool]]]:
+    """Each end at which a claim may come to be broken, all that has ended by then, and which claims are concerned.
+
+    What is forbidden can come to be permitted where a DENY ends, or the last binding on a pattern while default-allow
+    may be on. What is demanded can come to be refused where an ALLOW ends of a principal of whom it is demanded. So
+    few of many ends have to be looked at.
+    """
+    there = authorizer.bindings
+    by_instant: dict[datetime.datetime, list[AclBinding]] = {}
+    for binding, expiry in ends_of(wanted.bindings):
+        if not expiry.over(as_of) and binding in there:
+            by_instant.setdefault(expiry.end, []).append(binding)
+    opens = by_instant and authorizer.interpretations.most.default_allow
+    left = Counter(one.pattern for one in there) if opens else None
+    demanded = _selected(test.principals for test in tests if test.claim is Claim.MUST)
+    ended: frozenset[AclBinding] = frozenset()
+    for instant, some in sorted(by_instant.items()):
+        ended |= frozenset(some)
+        if left is not None:
+            left.subtract(one.pattern for one in some)
+        denies = any(one.entry.permission_type is AclPermissionType.DENY for one in some)
+        widens = denies or (left is not None and any(not left[one.pattern] for one in some))
+        narrows = any(
+            one.entry.permission_type is AclPermissionType.ALLOW and demanded(one.entry.principal) for one in some
+        )
+        if widens or narrows:
+            ending = DeclaredEnd(instant, AclPermissionType.DENY if denies else AclPermissionType.ALLOW)
+            yield ending, ended, partial(_is_concerned, widens=widens, narrows=narrows)
+
+
+def _is_concerned(test: AccessTest, *, widens: bool, narrows: bool) -> bool:
+    return narrows if test.claim is Claim.MUST else widens
+
+
+def _selected(principals: Iterable[Iterable[str]]) -> Callable[[str], bool]:
+    """Whether an entry of this principal is one of somebody whom one of these texts names."""
+    texts = {text for some in principals for text in some}
+    globs = [name_glob(text) for text in texts if {"*", "?"} & set(text)]
+    return lambda name: (
+        bool(texts) and (name == WILDCARD_PRINCIPAL or name in texts or any(matches(name) for matches in globs))
+    )
 
 
 def _cut_off(manifests: Manifests, cluster: str, as_of: datetime.date) -> dict[AclBinding, Origin]:
@@ -194,10 +262,10 @@ def _result(
     return ClaimResult(test, standing, broken, None, nobody)
 
 
-def _with_mendings(results: Iterable[ClaimResult], authorizer: Authorizer) -> Iterator[ClaimResult]:
-    """The results, the first failures with what would mend them: to prove a mending costs a check of its own."""
+def _with_mendings(results: Iterable[tuple[ClaimResult, Authorizer]]) -> Iterator[ClaimResult]:
+    """The results, each given with its state; the first failures with what would mend them, which costs a check."""
     left = _MENDED
-    for result in results:
+    for result, authorizer in results:
         if result.verdict is None or not left:
             yield result
         else:

@@ -9,7 +9,7 @@ from reconciler.plan.guardrail_review import GuardrailReview, guardrail_review
 from reconciler.report.access_view import AccessView
 from reconciler.report.claim_results import ClaimResult
 from reconciler.report.cluster_test_results import ClusterTestResult
-from reconciler.workflow.access_checks import decide_tests, undecided_tests
+from reconciler.workflow.access_checks import NOTHING_DECLARED, decide_tests, undecided_tests
 from reconciler.workflow.cluster_tests import declared_tests
 from reconciler.workflow.guardrails import guardrails_changed
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
@@ -55,7 +55,8 @@ def run_tests(
         if found.gap:
             claims = undecided_tests(found.manifests, name, found.gap, request.at)
         else:
-            claims = decide_tests(found.manifests, name, state, request.at, live=request.live)
+            wanted = found.desired or NOTHING_DECLARED
+            claims = decide_tests(found.manifests, name, state, request.at, live=request.live, wanted=wanted)
         review = guardrail_review(found.manifests, found.declaration.name, changes)
         unasked = 0 if request.live else len(declared_tests(found.manifests, found.declaration.name))
         decided.append(TestedAccess(view, claims, review, found.cluster_tests, unasked))

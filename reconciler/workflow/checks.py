@@ -36,10 +36,11 @@ def checks(
     """
     owned = ownerships_of(manifests, cluster, as_of)
     return Checks(
-        decide_tests(manifests, cluster, state, as_of, live=live),
+        decide_tests(manifests, cluster, state, as_of, live=live, wanted=wanted),
         breaches_of(owned, wanted),
         decide_policies(manifests, cluster, wanted, as_of, seen),
         owned[0].used_consents(wanted),
+        lapsing=owned[0].outlasting(wanted),
     )
 
 

@@ -92,6 +92,14 @@ class DeclaredBindings(Mapping[AclBinding, Declaration]):
         """The bindings, each with its declaration."""
         return _Items(self)
 
+    def ending(self) -> Iterator[tuple[AclBinding, Expiry]]:
+        """Each binding that is declared with an end, and the end."""
+        for pattern, said in self._on.items():
+            if not isinstance(said, RuleDeclaration):
+                yield from ((AclBinding(pattern, entry), one.expires) for entry, one in said.items() if one.expires)
+            elif said.expires is not None:
+                yield from ((AclBinding(pattern, entry), said.expires) for entry in entries_of(said))
+
     def __repr__(self) -> str:
         """Shows them."""
         return repr(dict(self.items()))

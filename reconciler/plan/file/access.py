@@ -24,9 +24,9 @@ from reconciler.codec import (
     single,
     word,
 )
-from reconciler.codec.values import BINDING, ORIGIN, RESOURCE_TYPE
+from reconciler.codec.values import BINDING, MOMENT, ORIGIN, PERMISSION, RESOURCE_TYPE
 from reconciler.model import WILDCARD, AclOperation, FactSource
-from reconciler.plan.review.access_change import AccessChange, ExemptPrincipal
+from reconciler.plan.review.access_change import AccessChange, DeclaredEnd, ExemptPrincipal
 from reconciler.plan.review.callouts import Callout
 from reconciler.plan.review.effects import Effect, EffectKind
 
@@ -72,6 +72,11 @@ _WITNESS: Final[Record[Witness]] = record(
     field("name", TEXT, "The name of the resource.", "orders", attr="resource_name"),
 )
 _OPERATIONS: Final = array(by_name(item for item in AclOperation if item > AclOperation.ALL))
+_ENDING: Final[Record[DeclaredEnd]] = record(
+    DeclaredEnd,
+    field("instant", MOMENT, "The first instant at which it is over.", "2027-02-23T00:00:00Z"),
+    field("permissionType", PERMISSION, "DENY: one ends.", "DENY", attr="permission"),
+)
 #: A row of the access review.
 CONSEQUENCE: Final[Record[AccessChange]] = record(
     AccessChange,
@@ -98,6 +103,13 @@ CONSEQUENCE: Final[Record[AccessChange]] = record(
         nullable(by_value(FactSource)),
         "Who states that the principal is a super user, so that no ACL limits it; null: nobody.",
         "manifests",
+    ),
+    field(
+        "since",
+        nullable(_ENDING),
+        "The end that is declared and before which nothing changes; left out: the plan changes it.",
+        default=None,
+        omit=True,
     ),
 )
 #: A principal whose own bindings keep a row about everybody else from it.

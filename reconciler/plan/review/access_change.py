@@ -3,6 +3,7 @@
 The rows are exact over all names, principals and hosts there could be (``reconciler.access``).
 """
 
+import datetime
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
@@ -11,7 +12,7 @@ from typing import Final, NamedTuple
 from reconciler.access import AccessDifference, DifferenceRow, NameSet, Region, Witness, supported
 from reconciler.access.operations import IMPLICATIONS
 from reconciler.dataclass import dataclass
-from reconciler.model import AclOperation, AclPermissionType, FactSource, ResourceType
+from reconciler.model import AclOperation, AclPermissionType, FactSource, ResourceType, moment_text
 
 #: Principals outside the change that are followed one by one; the rest are counted.
 MAX_REACHED: Final = 200
@@ -23,6 +24,20 @@ _NEWEST: Final = (4, 4)
 _MANY: Final = 4
 
 
+class DeclaredEnd(NamedTuple):
+    """The first instant at which something is over that manifests declare with an end; whether a DENY is among it."""
+
+    instant: datetime.datetime
+    permission: AclPermissionType
+
+
+def ending_words(ending: DeclaredEnd) -> str:
+    """``on 2027-02-23, when a DENY ends``."""
+    midnight = ending.instant.time() == datetime.time()
+    when = f"on {ending.instant.date()}" if midnight else f"at {moment_text(ending.instant)}"
+    return f"{when}, when {'a' if ending.permission is AclPermissionType.DENY else 'an'} {ending.permission.name} ends"
+
+
 @dataclass(frozen=True, slots=True)
 class AccessChange:
     """One row: on these names, from these hosts, this principal (``None``: everybody else) gains and loses this.
@@ -31,7 +46,7 @@ class AccessChange:
     ``reading`` is ``None`` where the row is certain; ``least`` or ``most`` where it holds only if default-allow, which
     is not established, is off, or on; ``perhaps`` where entries that cannot be named, or hosts in doubt, decide.
     ``super_user`` says who states that the principal is a super user, whom no ACL limits: the row counts for the day on
-    which the brokers' ``super.users`` no longer holds it.
+    which the brokers' ``super.users`` no longer holds it. ``since``: nothing changes before that end.
     """
 
     principal: str | None
@@ -44,6 +59,7 @@ class AccessChange:
     topic_count: int = 0
     reading: str | None = None
     super_user: FactSource | None = None
+    since: DeclaredEnd | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -47,6 +47,12 @@ class AccessReview:
     denials: str = ""
 
     @property
+    def at_once(self) -> "AccessReview":
+        """Without what changes only at a later end."""
+        rows = tuple(row for row in self.access_changes if row.since is None)
+        return self if len(rows) == len(self.access_changes) else replace(self, access_changes=rows)
+
+    @property
     def trend(self) -> AccessTrend:
         """Widening if anything is gained, narrowing if anything is lost, mixed if both."""
         gains = any(row.gained for row in self.access_changes)
@@ -80,10 +86,7 @@ def review(
     """The review of ``steps``, which make of ``live`` what ``found`` says; ``moments`` is what their proof told."""
     if found is None:
         return AccessReview(effects=(None,) * len(steps))
-    topics = (
-        {name for name, topic in desired.topics.items() if not topic.absent} | live.topics.keys() | live.topic_names
-    )
-    plain = difference_review(found.difference, sorted(topics))
+    plain = difference_review(found.difference, known_topics(live, desired))
     rows = tuple(_of_super_users(plain.access_changes, facts))
     return replace(
         plain,
@@ -91,6 +94,26 @@ def review(
         effects=effects(steps, found, desired),
         callouts=callouts(rows, desired, (*interruptions(moments), *renames(rows), *confusable(live, desired))),
     )
+
+
+def with_later(
+    reviewed: AccessReview, later: Sequence[AccessChange], desired: DesiredState, facts: Facts
+) -> AccessReview:
+    """The review with what changes only at ends after the plan."""
+    if not later:
+        return reviewed
+    rows = tuple(_of_super_users(later, facts))
+    return replace(
+        reviewed,
+        access_changes=(*reviewed.access_changes, *rows),
+        callouts=(*reviewed.callouts, *callouts(rows, desired)),
+    )
+
+
+def known_topics(live: ClusterState, desired: DesiredState) -> list[str]:
+    """The names of the topics that exist, or are declared, sorted."""
+    declared = {name for name, topic in desired.topics.items() if not topic.absent}
+    return sorted(declared | live.topics.keys() | live.topic_names)
 
 
 def _of_super_users(rows: Iterable[AccessChange], facts: Facts) -> Iterator[AccessChange]:

@@ -9,7 +9,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model import ANONYMOUS, INTERNAL_TOPICS, AclOperation, DesiredState, FactSource, ResourceType
 from reconciler.model.naming import as_name
 from reconciler.plan.phase import TITLES
-from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, operations_words
+from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, ending_words, operations_words
 from reconciler.plan.review.proof import Violation
 
 #: The rule of :func:`interruptions`.
@@ -62,7 +62,9 @@ def callouts(
     for row in rows:
         if row.gained:
             mild = row.principal is not None and _MILD.issuperset(row.gained)
-            for found in (*_of_row(row), *_labelled(row, labelled), *_of_super_user(row)):
+            when = "" if row.since is None else f", {ending_words(row.since)}"
+            for one in (*_of_row(row), *_labelled(row, labelled), *_of_super_user(row)):
+                found = replace(one, text=f"{one.text}{when}") if when else one
                 said = found.text.removeprefix(f"{as_name(found.principal)} gains ")
                 alike.setdefault((mild, _GRAVITY.index(found.rule), found.rule, said), {})[found.principal] = found
     grave, light = (

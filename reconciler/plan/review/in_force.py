@@ -30,7 +30,7 @@ def gains_not_in_force(
     state = authorizer_of(live, facts.established_default_allow(default_allow) or False)
     rows: dict[str | None, list[AccessChange]] = {}
     for row in reviewed.access_changes:
-        if row.gained and row.reading in (None, "least"):
+        if row.gained and row.reading in (None, "least") and row.since is None:
             rows.setdefault(row.principal, []).append(row)
     return tuple(text for principal, found in rows.items() for text in _sentences(principal, found, state))
 

@@ -30,6 +30,14 @@ def unreviewed(now: AccessReview, reviewed: AccessReview) -> Iterator[AccessChan
         yield from (row for row in gained if not _reviewed(row, known))
 
 
+def news(now: AccessReview, reviewed: AccessReview) -> Iterator[AccessChange]:
+    """The same rows, with no operation that is reviewed on all of their names."""
+    for row in unreviewed(now, reviewed):
+        alone = (replace(row, gained=(operation,)) for operation in row.gained)
+        new = [one.gained for one in alone if any(unreviewed(AccessReview((one,)), reviewed))]
+        yield replace(row, gained=tuple(operation for gained in new for operation in gained))
+
+
 class _GainedRows:
     """What is gained, by principal; ``None`` is everybody else."""
 
@@ -72,7 +80,12 @@ def _reviewed(row: AccessChange, rows: Sequence[AccessChange]) -> bool:
 
 
 def _stands_for(reviewed: AccessChange, row: AccessChange) -> bool:
-    """Whether a reviewed row includes another: a gain that somebody reviewed as possible is no certain one."""
+    """Whether a reviewed row includes another: a gain that somebody reviewed as possible is no certain one.
+
+    Neither is one that was reviewed for a later time one of now.
+    """
+    if reviewed.since is not None and (row.since is None or row.since.instant < reviewed.since.instant):
+        return False
     return reviewed.reading not in _POSSIBLE or row.reading in _POSSIBLE
 
 

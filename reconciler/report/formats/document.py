@@ -46,6 +46,7 @@ def access_summary(row: AccessChange) -> dict[str, Any]:
         "lost": operations_words(row.lost, kind),
         "certain": row.reading is None,
         "superUser": None if row.super_user is None else str(row.super_user),
+        **({} if row.since is None else {"since": moment_text(row.since.instant)}),
     }
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from reconciler.dataclass import dataclass
 from reconciler.plan import AccessTrend, Plan, plan_id
+from reconciler.plan.review.access_change import ending_words
 from reconciler.report.plan_text import summary
 from reconciler.report.results.finding import LEVELS, CheckStatus, Level
 from reconciler.report.results.fleet import FleetReport
@@ -81,6 +82,9 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
         return Verdict(Tone.CAUTION, f"The cluster differs from what is declared: {counted(count, 'difference')}")
     if plan.refusals:
         return Verdict(Tone.STOP, f"Refused: {counted(len(plan.refusals), 'object')} that a guard protects")
+    widening = _later(plan)
+    if not plan.steps and widening:
+        return Verdict(Tone.CAUTION, f"Nothing to do now, and access {widening}")
     if not plan.steps:
         if plan.skipped:
             return Verdict(
@@ -92,10 +96,18 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
         return Verdict(Tone.CALM, "Nothing to do")
     change = plan.access.trend
     narrow = change in (AccessTrend.NONE, AccessTrend.NARROWING) and not any(step.destructive for step in plan.steps)
-    words = _ACCESS[change]
+    words = _ACCESS[plan.access.at_once.trend]
+    if widening:
+        words = f"Access {widening}" if words == _ACCESS[AccessTrend.NONE] else f"{words}, and {widening}"
     if any(row.reading for row in plan.access.access_changes):
         words += ", in part depending on cluster settings that are not known"
     return Verdict(Tone.CALM if narrow else Tone.CAUTION, words)
+
+
+def _later(plan: Plan) -> str:
+    """``widens on 2027-02-23, when a DENY ends``; nothing where no end gives access."""
+    first = min((row.since for row in plan.access.access_changes if row.since is not None), default=None)
+    return "" if first is None else f"widens {ending_words(first)}"
 
 
 def quiet_line(plan: Plan, *, drift: bool = False, stopped: bool = False) -> str:

@@ -1,0 +1,129 @@
+"""What a plan gives later: who gains when something ends that manifests declare with an end, a DENY above all.
+
+An end takes no step of this plan and no further review: the plan of that day only carries it out. So each end is
+judged here, by the state that this plan leaves less all that has ended by then.
+"""
+
+import datetime
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from reconciler.access import DifferenceRow, compare_access
+from reconciler.access.work import work_for
+from reconciler.model import AclBinding, AclPermissionType, ClusterState, DesiredState, ResourcePattern, ends_of
+from reconciler.plan.facts import Facts
+from reconciler.plan.refusal import Refusal
+from reconciler.plan.review.access_change import AccessChange, DeclaredEnd, ending_words
+from reconciler.plan.review.access_review import AccessReview, difference_review, known_topics
+from reconciler.plan.review.meaning import meaning_refusals
+from reconciler.plan.review.transition import Transition, standing
+from reconciler.plan.review.unreviewed import news
+
+
+class Later(NamedTuple):
+    """What ends bring: rows of access, each with its end, and what guards refuse for it."""
+
+    rows: tuple[AccessChange, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+
+
+class _AtEnd(NamedTuple):
+    """An end that may give somebody access, and everything that has ended by then."""
+
+    ending: DeclaredEnd
+    ended: frozenset[AclBinding]
+
+
+def later(
+    found: Transition | None,
+    live: ClusterState,
+    desired: DesiredState,
+    facts: Facts,
+    *,
+    default_allow: bool | None,
+    as_of: datetime.date,
+) -> Later:
+    """What is gained after ``as_of`` that is not gained by the plan itself; ``found`` is ``None`` without ACL steps.
+
+    The work is that of one comparison of what ends for each instant at which a DENY ends, or the last binding on a
+    pattern where default-allow is not established to be off; and of one comparison of the plan where that gives
+    something.
+    """
+    moments = list(_moments(found, live, desired, facts.established_default_allow(default_allow), as_of))
+    if not moments:
+        return Later()
+    transition = found or standing(live, facts, default_allow=default_allow)
+    topics = known_topics(live, desired)
+    told = difference_review(transition.difference, topics) if found else AccessReview()
+    refused = {(one.guard, one.object) for one in meaning_refusals(found, facts)}
+    rows: list[AccessChange] = []
+    refusals: list[Refusal] = []
+    was = transition
+    for ending, ended in moments:
+        then = transition.after_ends(ended)
+        reveals, was = any(row.gained for row in _revealed(was, then)), then
+        if not reveals:
+            continue
+        new = [replace(row, lost=(), since=ending) for row in news(difference_review(then.difference, topics), told)]
+        rows += new
+        told = replace(told, access_changes=(*told.access_changes, *(replace(row, since=None) for row in new)))
+        for one in meaning_refusals(transition.from_ends(ended) if found else None, facts):
+            if (one.guard, one.object) not in refused:
+                refused.add((one.guard, one.object))
+                refusals.append(replace(one, message=f"{one.message}, {ending_words(ending)}"))
+    return Later(tuple(rows), tuple(refusals))
+
+
+def _revealed(was: Transition, then: Transition) -> Sequence[DifferenceRow]:
+    """What changes from one end to the next, which is little however much the plan does."""
+    difference = compare_access(was.after, then.after, work=work_for(len(then.deleted)))
+    return (*difference.rows, *difference.reached())
+
+
+def _moments(
+    found: Transition | None,
+    live: ClusterState,
+    desired: DesiredState,
+    default_allow: bool | None,
+    as_of: datetime.date,
+) -> Iterator[_AtEnd]:
+    """The ends at which access may be gained, in their order; what ends otherwise is in ``ended`` of the next."""
+    there = _Remaining(found, live)
+    by_instant: dict[datetime.datetime, list[AclBinding]] = {}
+    for binding, expiry in ends_of(desired.bindings):
+        if not expiry.over(as_of) and there.has(binding):
+            by_instant.setdefault(expiry.end, []).append(binding)
+    deny = AclPermissionType.DENY
+    if default_allow is False and not any(
+        one.entry.permission_type is deny for some in by_instant.values() for one in some
+    ):
+        return
+    left = {} if default_allow is False else there.counted(one.pattern for some in by_instant.values() for one in some)
+    ended: frozenset[AclBinding] = frozenset()
+    for instant, some in sorted(by_instant.items()):
+        ended |= frozenset(some)
+        denies = any(one.entry.permission_type is deny for one in some)
+        for one in some if left else ():
+            left[one.pattern] -= 1
+        if denies or any(left.get(one.pattern) == 0 for one in some):
+            yield _AtEnd(DeclaredEnd(instant, deny if denies else AclPermissionType.ALLOW), ended)
+
+
+class _Remaining:
+    """The bindings that are there once the plan is through."""
+
+    def __init__(self, found: Transition | None, live: ClusterState) -> None:
+        self._live = live.bindings
+        self._created = frozenset(found.created) if found else frozenset[AclBinding]()
+        self._deleted = frozenset(found.deleted) if found else frozenset[AclBinding]()
+
+    def has(self, binding: AclBinding) -> bool:
+        return binding in self._created or (binding in self._live and binding not in self._deleted)
+
+    def counted(self, patterns: Iterable[ResourcePattern]) -> dict[ResourcePattern, int]:
+        """How many there are on each of the patterns."""
+        asked = frozenset(patterns)
+        both = (one for some in (self._live - self._deleted, self._created - self._live) for one in some)
+        return Counter(one.pattern for one in both if one.pattern in asked)

@@ -1,0 +1,191 @@
+"""What ends later: every gain on any later day is told in the plan; the judge looks at each day and request."""
+
+import datetime
+from collections.abc import Iterator
+from itertools import product
+from random import Random
+from typing import Final
+
+import pytest
+
+from reconciler.access import Authorizer
+from reconciler.access.hosts import ANY_HOST
+from reconciler.manifest import load as load_sources
+from reconciler.manifest.reader.source import Source
+from reconciler.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ClusterState,
+    Declaration,
+    DesiredState,
+    Expiry,
+    Origin,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.plan import AccessTrend, Options, Plan, Request, Terms, parse_plan, plan_text, propose
+from reconciler.report.claim_results import ClaimResult, ClaimStatus
+from reconciler.workflow.access_checks import decide_tests
+from tests.property.naive import Ask, permitted
+
+TODAY: Final = datetime.date(2026, 11, 26)
+DAYS: Final = [TODAY + datetime.timedelta(days=days) for days in range(8)]
+PATTERNS: Final = [
+    ResourcePattern(ResourceType.TOPIC, "*"),
+    ResourcePattern(ResourceType.TOPIC, "x", PatternType.PREFIXED),
+    ResourcePattern(ResourceType.TOPIC, "xa"),
+]
+EVERY: Final = [
+    AclBinding(pattern, AccessControlEntry(who, host, operation, permission))
+    for pattern, who, host, operation, permission in product(
+        PATTERNS,
+        ("User:a", "User:b", "User:*"),
+        ("*", "*", "10.0.0.1"),
+        (AclOperation.ALL, AclOperation.READ, AclOperation.WRITE),
+        (AclPermissionType.ALLOW, AclPermissionType.DENY),
+    )
+]
+ASKS: Final = [
+    Ask(who, host, operation, ResourceType.TOPIC, name)
+    for who, host, operation, name in product(
+        ("User:a", "User:b", "User:z"),
+        ("10.0.0.1", "10.0.0.2"),
+        (AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE),
+        ("xa", "xb", "y"),
+    )
+]
+
+
+def drawn(random: Random) -> tuple[DesiredState, ClusterState]:
+    """A declared state with ends and a live one that share some bindings."""
+    both = set(random.sample(EVERY, random.randint(0, 4)))
+    wanted = both | set(random.sample(EVERY, random.randint(0, 3)))
+    declared = {
+        one: Declaration(
+            Origin("a.yaml", 1, 1), expires=Expiry(random.choice(DAYS[:6])) if random.random() < 0.6 else None
+        )
+        for one in sorted(wanted)
+    }
+    live = frozenset(both | set(random.sample(EVERY, random.randint(0, 2))))
+    return DesiredState(declared), ClusterState("c", live)
+
+
+def states(desired: DesiredState, plan: Plan, live: ClusterState) -> Iterator[tuple[datetime.date, set[AclBinding]]]:
+    """What is there on each day, if each plan of that day is carried out."""
+    created = {step.change.after for step in plan.steps if step.change.before is None}
+    deleted = {step.change.before for step in plan.steps if step.change.after is None}
+    after = {one for one in live.bindings | created if one not in deleted and isinstance(one, AclBinding)}
+    for day in DAYS:
+        over = {one for one, said in desired.bindings.items() if said.expires and said.expires.until < day}
+        yield day, after - over
+
+
+def told(plan: Plan, ask: Ask, day: datetime.date) -> bool:
+    """Whether a row says that this request is permitted on that day and was not before."""
+    own = [row for row in plan.access.access_changes if row.principal == ask.principal]
+    exempt = any(one.principal == ask.principal and one.region.contains(ask.name) for one in plan.access.exceptions)
+    others = [] if exempt else [row for row in plan.access.access_changes if row.principal is None]
+    return any(
+        ask.operation in row.gained
+        and row.region.contains(ask.name)
+        and (row.hosts == str(ANY_HOST) or ask.host in row.hosts or row.hosts.startswith("any"))
+        and (row.since is None or row.since.instant.date() <= day)
+        for row in (*own, *others)
+    )
+
+
+@pytest.mark.parametrize("default_allow", [False, True])
+@pytest.mark.parametrize("seed", range(2))
+def test_nobody_gains_on_a_later_day_without_being_told(seed: int, *, default_allow: bool) -> None:
+    random = Random(seed * 2 + default_allow)
+    later = 0
+    for _ in range(100):
+        desired, live = drawn(random)
+        terms = Terms("c", default_allow=default_allow)
+        plan = propose(desired, live, terms, Request(TODAY, Options(allow_deletes=random.random() < 0.7)))
+        assert parse_plan(plan_text(plan)).access == plan.access
+        gained = False
+        for day, there in states(desired, plan, live):
+            for ask in ASKS:
+                before = permitted(live.bindings, ask, default_allow=default_allow)
+                if permitted(there, ask, default_allow=default_allow) and not before:
+                    gained = True
+                    assert told(plan, ask, day), (desired, live, ask, day, plan.access.access_changes)
+        assert gained <= (plan.access.trend in (AccessTrend.WIDENING, AccessTrend.MIXED))
+        for row in plan.access.access_changes:
+            later += row.since is not None
+            if row.since is not None and row.region.resource_type is ResourceType.TOPIC:
+                witness = Ask(
+                    row.principal or row.witness.principal,
+                    row.witness.host,
+                    row.gained[0],
+                    ResourceType.TOPIC,
+                    row.witness.resource_name,
+                )
+                then = next(found for day, found in states(desired, plan, live) if day == row.since.instant.date())
+                assert not permitted(live.bindings, witness, default_allow=default_allow)
+                assert permitted(then, witness, default_allow=default_allow)
+    assert later > 10
+
+
+def test_ids_of_steps_do_not_depend_on_the_day() -> None:
+    random = Random(1)
+    for _ in range(50):
+        desired, live = drawn(random)
+        ids = {
+            tuple(step.id for step in propose(desired, live, Terms("c", default_allow=False), Request(day)).steps)
+            for day in DAYS[:3]
+        }
+        assert len(ids) == 1
+
+
+CLAIMS: Final = """
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: c}
+spec: {allowEveryoneIfNoAclFound: %s}
+---
+apiVersion: reconciler/v1
+kind: AccessTests
+metadata: {name: t}
+spec:
+  tests:
+    - {name: 1, principals: ["User:*"], except: [User:a], mustNot: READ, topics: {prefix: x}}
+    - {name: 2, principals: [User:a], must: READ, topics: xa}
+    - {name: 3, principals: ["User:?"], must: WRITE, topics: {prefix: x}}
+    - {name: 4, onlyReaders: User:b, topics: {any: true}}
+    - {name: 5, principals: [User:b], mustNot: [READ, WRITE], topics: y}
+    - {name: 6, onlyAdmins: [User:a, User:b], topics: xa}
+"""
+
+
+@pytest.mark.parametrize("default_allow", [False, True])
+def test_a_claim_passes_only_if_it_passes_on_every_day_and_its_first_failure_is_named(*, default_allow: bool) -> None:
+    """Few ends are looked at; looking at every day gives the same."""
+    random, later = Random(int(default_allow)), 0
+    manifests = load_sources([Source("c.yaml", CLAIMS % str(default_allow).lower())])
+    for _ in range(150):
+        desired, live = drawn(random)
+        there = frozenset(desired.bindings) | live.bindings
+
+        def decided(day: datetime.date, wanted: DesiredState, there: frozenset[AclBinding]) -> tuple[ClaimResult, ...]:
+            return decide_tests(
+                manifests, "c", lambda: Authorizer(there, (), default_allow), day, live=True, wanted=wanted
+            )
+
+        over = {
+            day: {one for one, said in desired.bindings.items() if said.expires and said.expires.until < day}
+            for day in DAYS
+        }
+        found = decided(TODAY, desired, there - over[TODAY])
+        each = {day: decided(day, DesiredState(), there - over[day]) for day in DAYS}
+        for number, result in enumerate(found):
+            failing = [day for day in DAYS if each[day][number].standing is not ClaimStatus.PASSED]
+            assert (result.standing is ClaimStatus.PASSED) is not bool(failing)
+            if failing:
+                later += failing[0] != TODAY
+                assert failing[0] == (TODAY if result.since is None else result.since.instant.date())
+    assert later > 5
