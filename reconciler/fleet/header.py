@@ -78,6 +78,7 @@ class Reading:
     listings: Mapping[str, Listing[Any]] = dataclasses.field(default_factory=FrozenMap)
     kafka_version: tuple[int, int] | None = None
     kafka_version_gap: str | None = None
+    metadata_version: int | None = None
     wanted: Mapping[str, Mapping[Any, DesiredItem[Any]]] = dataclasses.field(default_factory=dict)
     leftovers: tuple[AclBinding, ...] = ()
     notes: tuple[str, ...] = ()
@@ -162,6 +163,7 @@ READING: Final[Record[Reading]] = record(
         default=None,
         omit=True,
     ),
+    field("metadata_version", COUNT, "The finalized level of metadata.version.", 32, default=None, omit=True),
     field("wanted", DECLARED, "What is declared of the listed kinds.", default={}, omit=True),
     field("leftovers", array(BINDING), "What runs have there for their own use.", default=(), omit=True),
     field("notes", array(TEXT), "How it was read otherwise than usual.", default=(), omit=True),

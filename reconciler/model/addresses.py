@@ -8,6 +8,9 @@ from reconciler.model.acl import WILDCARD
 
 #: The first release that takes a host with a slash as a range (KIP-1276).
 RANGES_SINCE: Final = (4, 4)
+#: The first level of ``metadata.version`` at which a controller creates an ACL with a range, 4.4-IV1 (KIP-1276);
+#: brokers of 4.4 judge ranges at any level.
+RANGES_LEVEL: Final = 32
 _IPV4 = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})", re.ASCII)
 _LENGTH_4 = re.compile(r"\d{1,2}", re.ASCII)
 #: ``Integer.parseInt``: digits of any script that has them, in Unicode's first plane, and zeros without number.

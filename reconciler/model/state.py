@@ -32,6 +32,7 @@ class ClusterState:
     ``notes`` say how it was read otherwise than usual, for whoever hears of it from a store only.
     ``under_replicated`` are topics with replicas out of sync, where brokers told.
     ``layout`` is where replicas are, ``None`` where nobody asked, or why it could not be read is in ``layout_gap``.
+    ``metadata_version`` is the finalized level of that feature, which decides what may be created; ``None``: not told.
     ``kafka_version_gap`` says why what the cluster told leaves it open: then nobody else's word settles it.
     """
 
@@ -56,6 +57,7 @@ class ClusterState:
     under_replicated: frozenset[str] = field(default=frozenset(), compare=False)
     layout: Layout | None = field(default=None, compare=False)
     layout_gap: str | None = field(default=None, compare=False)
+    metadata_version: int | None = None
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps them sorted and read-only."""

@@ -18,7 +18,7 @@ from reconciler.model import (
     running_break_glass,
     without_own,
 )
-from reconciler.model.addresses import RANGES_SINCE
+from reconciler.model.addresses import RANGES_LEVEL, RANGES_SINCE
 from reconciler.model.kafka_release import release_text
 from reconciler.model.secret_permit import NOTHING_PERMITTED, SecretPermit
 from reconciler.plan.coverage import (
@@ -238,11 +238,20 @@ def _alias(binding: AclBinding, flavor: Flavor) -> str | None:
 
 
 def _no_range(binding: AclBinding, live: ClusterState) -> str | None:
-    """Brokers before 4.4 store a range as a text that no address equals: a DENY on it would deny nobody."""
-    if "/" not in binding.entry.host or (live.kafka_version is not None and live.kafka_version >= RANGES_SINCE):
+    """Brokers before 4.4 store a range as a text that no address equals: a DENY on it would deny nobody.
+
+    Controllers of 4.4 refuse it below the level of ``metadata.version`` that has ranges.
+    """
+    if "/" not in binding.entry.host:
         return None
-    if live.kafka_version is not None:
-        known = f"the cluster runs {release_text(live.kafka_version)}"
+    version, level = live.kafka_version, live.metadata_version
+    if version is not None and version >= RANGES_SINCE:
+        if level is None or level >= RANGES_LEVEL:
+            return None
+        known = f"metadata.version {RANGES_LEVEL} (4.4-IV1), and the cluster's is {level}: finalize it first"
+        return f"the host {binding.entry.host} is a range, which needs {known}"
+    if version is not None:
+        known = f"the cluster runs {release_text(version)}"
     else:
         known = live.kafka_version_gap or "the cluster does not say that it runs it"
     return f"the host {binding.entry.host} is a range, which needs Kafka 4.4, and {known}"

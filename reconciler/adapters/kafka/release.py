@@ -13,11 +13,12 @@ _LAST_LEVEL: Final = 33
 class ReleaseRules(NamedTuple):
     """The release whose rules apply; where the cluster leaves that open, ``version`` is ``None`` and ``gap`` says why.
 
-    Both are ``None`` for a cluster that tells nothing.
+    Both are ``None`` for a cluster that tells nothing. ``level`` is the finalized level of ``metadata.version``.
     """
 
     version: tuple[int, int] | None
     gap: str | None = None
+    level: int | None = None
 
 
 #: Of a cluster that tells no levels.
@@ -38,7 +39,9 @@ def rules_of(finalized: int, supported: int) -> ReleaseRules:
     """
     if supported > _LAST_LEVEL:
         newest = release_text(NEWEST_RELEASE)
-        return ReleaseRules(None, f"metadata.version {supported} is of a Kafka newer than {newest}, the newest known")
+        return ReleaseRules(
+            None, f"metadata.version {supported} is of a Kafka newer than {newest}, the newest known", finalized
+        )
     least, most = release_of(finalized), release_of(supported)
     if least is None or most is None:
         return NOTHING_TOLD
@@ -46,5 +49,6 @@ def rules_of(finalized: int, supported: int) -> ReleaseRules:
         return ReleaseRules(
             None,
             f"brokers run {release_text(most)} and metadata.version is {release_text(least)}'s: perhaps not all do",
+            finalized,
         )
-    return ReleaseRules(max(least, most))
+    return ReleaseRules(max(least, most), level=finalized)

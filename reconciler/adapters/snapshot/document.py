@@ -138,6 +138,15 @@ def _codec(*, closed: bool) -> Record[Snapshot]:
             omit=True,
         ),
         field(
+            "metadataVersion",
+            nullable(COUNT),
+            "The finalized level of the feature metadata.version; absent where it is not known.",
+            32,
+            attr="state.metadata_version",
+            default=None,
+            omit=True,
+        ),
+        field(
             "aclGap",
             nullable(TEXT),
             "Why the ACLs may be incomplete; null where they are known to be complete.",

@@ -103,6 +103,7 @@ def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> R
         listings=_as_read(state.listings),
         kafka_version=state.kafka_version,
         kafka_version_gap=state.kafka_version_gap,
+        metadata_version=state.metadata_version,
         leftovers=tuple(sorted(leftovers)),
         notes=state.notes,
     )
@@ -164,6 +165,7 @@ def read_live(files: StoreFiles, reading: Reading) -> ClusterState:
         listings=reading.listings,
         kafka_version=reading.kafka_version,
         kafka_version_gap=reading.kafka_version_gap,
+        metadata_version=reading.metadata_version,
     )
 
 

@@ -1,5 +1,7 @@
 """Hosts as ranges: what a snapshot says of Kafka's version reaches every command that judges access (KIP-1276)."""
 
+import datetime
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +11,13 @@ from typing import Any
 import pytest
 
 from reconciler.adapters.kafka.release import release_of, rules_of
-from reconciler.adapters.snapshot import parse_snapshot, snapshot_text
+from reconciler.adapters.snapshot import parse_snapshot, read_document, snapshot_text
+from reconciler.adapters.snapshot.kinds.acl import send
 from reconciler.cli.main import run
 from reconciler.fleet.header import Reading, parse_reading, reading_text
 from reconciler.manifest import ClusterDeclaration
-from reconciler.model import ClusterState, FactSource, FactSources, Origin
+from reconciler.model import ClusterState, Create, Declaration, DesiredState, FactSource, FactSources, Origin
+from reconciler.plan import Request, Terms, propose
 from reconciler.workflow.fleet import access as fleet_access
 from reconciler.workflow.fleet import logs as fleet_logs
 from reconciler.workflow.reasons import WorkflowError
@@ -114,9 +118,14 @@ def test_a_converter_takes_a_range_from_its_source(capsys: pytest.CaptureFixture
 def test_a_snapshot_and_a_stored_reading_keep_the_version() -> None:
     state = ClusterState("id", kafka_version=(4, 4))
     assert '"kafkaVersion": "4.4"' in snapshot_text(state)
-    for one in (state, ClusterState("id"), ClusterState("id", kafka_version_gap=GAP)):
+    for one in (
+        state,
+        ClusterState("id"),
+        ClusterState("id", kafka_version_gap=GAP),
+        replace(state, metadata_version=31),
+    ):
         assert parse_snapshot(snapshot_text(one)) == one
-    for known in ({"kafka_version": (4, 4)}, {"kafka_version_gap": GAP}):
+    for known in ({"kafka_version": (4, 4)}, {"kafka_version_gap": GAP}, {"metadata_version": 31}):
         assert parse_reading(reading_text(_reading(**known))) == _reading(**known)
 
 
@@ -290,3 +299,21 @@ def test_levels_of_metadata_version() -> None:
     assert {pair: rules.version for pair, rules in found.items()} == pairs
     assert {pair for pair, rules in found.items() if rules.gap} == {(30, 33), (33, 34)}
     assert "newer than 4.4" in str(found[33, 34].gap)
+
+
+@pytest.mark.parametrize(
+    ("version", "level", "creates"),
+    [((4, 4), 31, False), ((4, 4), 32, True), ((4, 4), 33, True), ((4, 4), None, True), ((4, 3), 30, False)],
+)
+def test_a_range_is_created_where_the_level_has_it_and_not_by_the_release_alone(
+    version: tuple[int, int], level: int | None, *, creates: bool
+) -> None:
+    """Kafka 4.4.0 at level 31: UNSUPPORTED_VERSION, "CIDR notation ... requires metadata version 4.4-IV1 or higher"."""
+    wanted = DesiredState({RANGE: Declaration(Origin("a.yaml", 1, 1))})
+    live = ClusterState("id", kafka_version=version, metadata_version=level)
+    plan = propose(wanted, live, Terms("c", default_allow=False), Request(datetime.date(2026, 11, 26)))
+    assert bool(plan.steps) is creates
+    if version == (4, 4) and not creates:
+        assert "needs metadata.version 32 (4.4-IV1), and the cluster's is 31" in plan.skipped[0].detail
+    _, [answer] = send(read_document(io.StringIO(snapshot_text(live))), [Create(RANGE)])
+    assert (answer.code == "UNSUPPORTED_VERSION") is (level == 31)

@@ -43,6 +43,7 @@ def read(session: ReadSession, state: ClusterState) -> ClusterState:
         acl_gap=found.gap,
         kafka_version=found.rules.version,
         kafka_version_gap=found.rules.gap,
+        metadata_version=found.rules.level,
     )
 
 

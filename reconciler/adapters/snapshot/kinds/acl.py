@@ -7,7 +7,7 @@ from typing import Final
 from reconciler.adapters.snapshot.answers import DONE, failed
 from reconciler.adapters.snapshot.broker import MAX_RECORDS, Snapshot
 from reconciler.model import CLUSTER_NAME, AclBinding, Change, ClusterState, Create, ResourceType, resource_of
-from reconciler.model.addresses import RANGES_SINCE, ip_range
+from reconciler.model.addresses import RANGES_LEVEL, RANGES_SINCE, ip_range
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
 
 TYPES: Final = (AclBinding,)
@@ -40,7 +40,7 @@ def _create(state: ClusterState, wanted: Sequence[AclBinding]) -> tuple[frozense
     refused as a whole.
     """
     live = state.bindings
-    answers = [_refusal(binding, state.kafka_version) or DONE for binding in wanted]
+    answers = [_refusal(binding, state) or DONE for binding in wanted]
     valid = {binding for binding, answer in zip(wanted, answers, strict=True) if answer.status is AnswerStatus.DONE}
     if len(valid - live) > MAX_RECORDS:
         refusal = failed("POLICY_VIOLATION", "Unable to perform excessively large batch operation.")
@@ -48,7 +48,7 @@ def _create(state: ClusterState, wanted: Sequence[AclBinding]) -> tuple[frozense
     return live | valid, answers
 
 
-def _refusal(binding: AclBinding, version: tuple[int, int] | None) -> Answer | None:
+def _refusal(binding: AclBinding, state: ClusterState) -> Answer | None:
     pattern, principal, host = binding.pattern, binding.entry.principal, binding.entry.host
     if pattern.resource_type is ResourceType.CLUSTER and pattern.name != CLUSTER_NAME:
         return failed("INVALID_REQUEST", f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
@@ -56,11 +56,13 @@ def _refusal(binding: AclBinding, version: tuple[int, int] | None) -> Answer | N
         # KAFKA-18051, from 4.0; up to 3.9 such an entry is accepted and breaks every request that meets it.
         return failed("INVALID_REQUEST", f"Could not parse principal from `{principal}` (no colon is present)")
     # KIP-1276: up to 4.3 any host is accepted, and one that is no address never matches.
-    if version is not None and version >= RANGES_SINCE:
+    if state.kafka_version is not None and state.kafka_version >= RANGES_SINCE:
         if not host:
             return failed("INVALID_REQUEST", "Host pattern cannot be null or empty")
         if "/" in host and ip_range(host) is None:
             return failed("INVALID_REQUEST", f"Invalid CIDR notation '{host}'")
+        if "/" in host and state.metadata_version is not None and state.metadata_version < RANGES_LEVEL:
+            return failed("UNSUPPORTED_VERSION", "CIDR notation in ACLs requires metadata version 4.4-IV1 or higher")
     return None
 
 
