@@ -61,7 +61,7 @@ def desired_state(manifests: Manifests, cluster_name: str, as_of: datetime.date)
     problems = findings.problems()
     if any(problem.severity == "error" for problem in problems):
         raise ManifestError(problems)
-    return DesiredState(present, builder.topics, expired, builder.listed)
+    return DesiredState(present, builder.topics, expired, builder.listed, tuple(bindings.repeated))
 
 
 def declared_cluster(manifests: Manifests, name: str) -> ClusterDeclaration:

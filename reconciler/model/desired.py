@@ -86,6 +86,9 @@ class DesiredItem(Generic[Item]):
 class DesiredState:
     """What is declared for one cluster at one time; ``expired`` bindings are wanted no longer.
 
+    ``repeated`` are declarations by other files of bindings that are in one of the two already, from roles: they change
+    nothing while the other stands, and their files speak for the binding all the same.
+
     ``listed`` are the declared resources of listed kinds by ``KIND`` and key; a kind of which none is declared is not
     there. :meth:`of` gives those of one kind with their type.
     """
@@ -94,6 +97,7 @@ class DesiredState:
     topics: Mapping[str, DesiredTopic] = field(default_factory=dict)
     expired: Mapping[AclBinding, Declaration] = field(default_factory=dict)
     listed: Mapping[str, Mapping[Any, DesiredItem[Any]]] = field(default_factory=dict)
+    repeated: tuple[tuple[AclBinding, Declaration], ...] = field(default=(), compare=False)
 
     def of(self, kind: type[Item]) -> Mapping[Any, DesiredItem[Item]]:
         """What is declared of one listed kind, by key, expired or not."""

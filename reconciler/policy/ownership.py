@@ -179,10 +179,15 @@ class Ownership:
         over = desired.expired.items() if ACL.ends is Ends.JUDGED else ()
         ended = ((binding, declared, declared.expires) for binding, declared in over)
         standing = ((binding, declared, None) for binding, declared in desired.bindings.items())
-        for binding, declared, end in chain(standing, ended):
+        repeated = ((binding, declared, self._ended(declared)) for binding, declared in desired.repeated)
+        for binding, declared, end in chain(standing, ended, repeated):
             for place in _places(declared):
                 if place.role is None or self._teams(place.file):
                     yield binding, place, end
+
+    def _ended(self, declared: Declaration) -> Expiry | None:
+        """Its end if that is over."""
+        return declared.expires if declared.expires is not None and declared.expires.over(self._as_of) else None
 
     def _of_bindings(self, desired: DesiredState) -> Iterator[Breach]:
         uses: dict[_Use, list[AclBinding]] = defaultdict(list)

@@ -108,6 +108,19 @@ def test_a_role_of_the_team_itself_or_of_no_team_is_no_breach(validate: _Validat
     assert validate(files)[0] == Exit.OK
 
 
+@pytest.mark.parametrize("end", ["", ", expires: 2020-01-01", ", expires: 2999-01-01"])
+def test_what_a_file_repeats_of_another_team_is_judged_too(validate: _Validate, end: str) -> None:
+    """A role may bring what ledger declares: pay's repetition would wait until ledger takes its own away."""
+    use = "{{role: consumer, topics: [ledger.secret], groups: [g]{}}}"
+    files = {
+        _LEDGER: _acls("User:svc-ledger", use.format("")),
+        _PAY: _acls("User:svc-ledger", use.format(end), "b"),
+    }
+    status, shown = validate(files)
+    assert status == Exit.FAILED_CHECK
+    assert "teams/pay/acls.yaml" in shown
+
+
 def test_a_consent_is_for_the_team_that_it_is_given_to(validate: _Validate) -> None:
     """What the consent is for: team pay's own principal, ALLOW."""
     assert validate({_PAY: _acls("User:svc-pay", "{allow: READ, topics: [ledger.v2]}")})[0] == Exit.OK

@@ -60,6 +60,8 @@ class BindingTable:
         self._on: dict[ResourcePattern, OnPattern] = {}
         #: Of ``_on`` what several rules name: no other pattern shares these dictionaries.
         self._several: dict[ResourcePattern, dict[AccessControlEntry, Said]] = {}
+        #: What other files declare of bindings that are there, and that outlasts them not.
+        self.repeated: list[tuple[AclBinding, Declaration]] = []
         self._ends = False
         self._room = MAX_BINDINGS
 
@@ -131,6 +133,9 @@ class BindingTable:
             self._findings_of(places[1].file).add_at(trouble, places[1], related=places[:1])
             return first
         longest = min(earlier, later, key=_rank)
+        shorter = later if longest is earlier else earlier
+        if _files(shorter) != _files(longest):
+            self.repeated.append((binding, shorter))
         # Whoever of the two says that it stays is heard.
         keep = longest.keep or earlier.keep or later.keep
         return Placed(longest if keep == longest.keep else longest._replace(keep=keep), any(written))
@@ -172,6 +177,11 @@ def _is_over(said: Said, as_of: datetime.date) -> bool:
 
 def _selects(binding: AclBinding) -> Callable[[Selector], bool]:
     return lambda item: item.selects(binding)
+
+
+def _files(declaration: Declaration) -> tuple[str, str | None]:
+    """The files that have a say in it."""
+    return declaration.origin.file, declaration.role and declaration.role.file
 
 
 def _rank(declaration: Declaration) -> tuple[float, Declaration]:
