@@ -42,7 +42,7 @@ def perform(
     raised: whatever goes wrong stops the run.
     """
     default_allow = plan.terms.default_allow
-    run = Run(plan, environment, without_bridges(start, default_allow), default_allow)
+    run = Run(plan, environment, start, default_allow)
     barrier = (environment.barrier or FixedWait)(run)
     lease = None if environment.lease_request is None else Lease(run, environment.lease_request)
     bridges = BridgeLifecycle(run, preflight.bridges)
@@ -103,7 +103,7 @@ def _check_exactly(
     live = exact_read(run, [*barrier.placed, *run.lease_guard.placed, *placed], preflight.request)
     for guard in run.send_guards:
         guard.admit(live)
-    run.start = without_bridges(live, run.default_allow)
+    run.start = without_bridges(live, run.default_allow, run.touched)
     barrier.check(run.start)
     found = recheck(live) if recheck else preflight
     bridges.planned = found.bridges

@@ -33,6 +33,7 @@ from reconciler.plan import (
     ordered,
     perhaps_in_use,
     refusals,
+    touched_bindings,
     transition,
     unacknowledged,
     unreviewed,
@@ -115,8 +116,10 @@ def check(
     # The worst first: on the wrong cluster every other finding would mislead.
     if live.cluster_id != plan.cluster_id:
         raise StalePlanError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
-    # Bridges and sentinels are of runs, this one too: they are no part of what the plan was made for.
-    live = without_own(live, terms.default_allow)
+    # Bridges and sentinels are of runs, this one too: they are no part of what the plan was made for. What it touches
+    # itself is no bridge, whoever has marked it.
+    own = touched_bindings(step.change for step in plan.steps) if terms.default_allow is True else ()
+    live = without_own(live, terms.default_allow, own)
     findings = tuple(step.observed(live) for step in plan.steps)
     stale = tuple(finding for finding in findings if finding.state in (StepState.STALE, StepState.UNREADABLE))
     if stale:

@@ -12,8 +12,8 @@ from reconciler.apply.kinds import request_for
 from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.preflight import Preflight
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding, Change, ClusterState
-from reconciler.plan import Blockers, Phase, Plan, Step, StepState
+from reconciler.model import AclBinding, Change, ClusterState, without_bridges
+from reconciler.plan import Blockers, Phase, Plan, Step, StepState, touched_bindings
 from reconciler.ports import ClusterError, ReadRequest, RecordError
 
 
@@ -62,7 +62,11 @@ class SendGuard(Protocol):
 
 @dataclass(slots=True)
 class Run:
-    """A plan being performed on a cluster that was read as ``start``; ``batches`` counts the requests of steps."""
+    """A plan being performed on a cluster that was read as ``start``; ``batches`` counts the requests of steps.
+
+    Bridges are no part of ``start``. ``touched`` are the bindings of steps, where markers count: a marker on one
+    of them must not hide from the run what it creates or deletes.
+    """
 
     plan: Plan
     environment: ApplyEnvironment
@@ -81,11 +85,15 @@ class Run:
     send_guards: list[SendGuard] = field(default_factory=list)
     #: What stays throttled, in words, by topic.
     still_throttled: dict[str, str] = field(default_factory=dict)
+    touched: frozenset[AclBinding] = frozenset()
     about: records.About = field(init=False)
 
     def __post_init__(self) -> None:
-        """Compute what all audit records have in common."""
+        """Compute what all audit records have in common, and take bridges out of the start."""
         self.about = records.about_run(self.plan, self.environment.identity)
+        if self.default_allow is True:
+            self.touched = frozenset(touched_bindings(step.change for step in self.plan.steps))
+        self.start = without_bridges(self.start, self.default_allow, self.touched)
 
     def stop(self, error: Exception) -> None:
         """Note why the run ends early; the first reason counts."""

@@ -41,7 +41,7 @@ class Discrepancies:
 def read(run: Run) -> ClusterState:
     """The cluster as it is but for bridges; raises :class:`StoppedError`."""
     # Bridges come and go during a run, in no step: to a comparison they would be foreign changes.
-    return without_bridges(_read(run, run.request()), run.default_allow)
+    return without_bridges(_read(run, run.request()), run.default_allow, run.touched)
 
 
 def _read(run: Run, request: ReadRequest) -> ClusterState:

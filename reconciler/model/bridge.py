@@ -76,19 +76,23 @@ def standing_bridges(bindings: Collection[AclBinding]) -> frozenset[AclBinding]:
     return frozenset(marker.bridge for marker in markers(bindings).values()) & frozenset(bindings)
 
 
-def without_bridges(state: ClusterState, default_allow: bool | None) -> ClusterState:
-    """The state without bridges, which are nobody's wish.
+def without_bridges(
+    state: ClusterState, default_allow: bool | None, but: Collection[AclBinding] = frozenset()
+) -> ClusterState:
+    """The state without bridges, which are nobody's wish; ``but`` are bindings that are no bridges, marked or not.
 
     Runs put bridges up only where default-allow is declared on. Elsewhere a marker makes nothing of a binding: it would
     hide a public grant.
     """
-    bridges = standing_bridges(state.bindings) if default_allow is True else frozenset()
+    bridges = standing_bridges(state.bindings).difference(but) if default_allow is True else frozenset()
     return replace(state, bindings=state.bindings - bridges) if bridges else state
 
 
-def without_own(state: ClusterState, default_allow: bool | None) -> ClusterState:
+def without_own(
+    state: ClusterState, default_allow: bool | None, but: Collection[AclBinding] = frozenset()
+) -> ClusterState:
     """The state without bridges, as :func:`without_bridges` has it, and without anything on reserved names."""
-    less = without_bridges(state, default_allow)
+    less = without_bridges(state, default_allow, but)
     own = [binding for binding in less.bindings if is_reserved(binding.pattern.name)]
     return replace(less, bindings=less.bindings.difference(own)) if own else less
 

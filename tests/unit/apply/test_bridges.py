@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply import Silent
+from reconciler.apply import Outcome, Silent
 from reconciler.diff import SkipReason
 from reconciler.model import (
     AclBinding,
@@ -23,6 +23,7 @@ from tests.contract.faults import Fault
 from tests.faults.scenario import acl
 from tests.property.naive import Ask, permitted
 from tests.unit.apply.bridge_stage import CLOSED, DENY, OPEN, TERMS, Stage, asks
+from tests.verbs import creations
 
 
 @pytest.mark.parametrize(("live", "wanted"), [(OPEN, CLOSED), (CLOSED, OPEN)])
@@ -182,3 +183,21 @@ def test_on_the_cluster_what_we_and_brokers_need_comes_first_and_goes_last(closi
         ask = Ask(principal, "10.0.0.1", operation, ResourceType.CLUSTER, "kafka-cluster")
         whole = [state for state in stage.cluster.history if len(state & ours) in (0, 2)]
         assert all(permitted(state, ask, default_allow=True) for state in whole)
+
+
+def test_a_marker_hides_nothing_that_the_plan_creates_or_deletes() -> None:
+    """A marker for a declared public grant may be forged, or left by a dead run: what is there is not unknown."""
+    public = bridge_on(acl("pub", "").pattern)
+    mark = marker_of("20260101T000000Z-0", public.pattern)
+    stage = Stage(OPEN | {public, mark}, OPEN | {public}, topics=["pub"])
+    result = stage.apply()
+    assert result.succeeded, (result.stopped, result.differences, result.outcomes)
+    assert stage.bindings == OPEN | {public}
+
+    stage = Stage(OPEN | {public}, OPEN, topics=["pub"])
+    plan = stage.plan()
+    assert [step.change.before for step in plan.steps] == [public]
+    stage.cluster.send(creations([mark]))
+    result = stage.apply(plan)
+    assert [one.outcome for one in result.outcomes] == [Outcome.DONE]
+    assert public not in stage.bindings
