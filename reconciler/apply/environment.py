@@ -17,6 +17,19 @@ class LeaseRequest:
 
     holder: str
     breaks: tuple[str, ...] = ()
+    #: How long it lasts without renewal, on top of twice the time that a barrier may take.
+    seconds: float = 150.0
+
+
+@dataclass(frozen=True, slots=True)
+class LeasePatience:
+    """What a run does where somebody else holds the lease: it waits so many seconds, and then gives up or goes on.
+
+    What only takes away in an emergency goes on: a run whose plan it touches sees that and stops.
+    """
+
+    seconds: float = 0.0
+    goes_on: bool = False
 
 
 class NoLedger:
@@ -89,6 +102,7 @@ class ApplyEnvironment:
     max_batch: int | None = None
     barrier: BarrierFactory | None = None
     lease_request: LeaseRequest | None = None
+    lease_patience: LeasePatience = LeasePatience()
     redact: Callable[[str], str] = str
     throttle: int | None = None
     rates: ReplicationRates | None = None

@@ -23,8 +23,6 @@ from reconciler.model import (
 from reconciler.plan import Terms
 from reconciler.retry import attempts
 
-#: Seconds that a lease lasts on top of twice the time that a barrier may take: it is renewed half-way.
-SECONDS: Final = 150.0
 #: Seconds that a run waits for one that began later and is about to give way.
 _PATIENCE: Final = 10.0
 
@@ -39,9 +37,10 @@ class LeaseHeldError(Exception):
         self.claims = claims
 
 
-def lasting(terms: Terms) -> float:
+def lasting(terms: Terms, seconds: float) -> float:
     """Seconds until a lease expires without renewal: a run does not renew it while it waits at a barrier."""
-    return min(SECONDS + 2 * max(terms.barrier_wait, terms.barrier_seconds), LONGEST)
+    barrier = terms.barrier_wait if terms.probe is None else max(terms.barrier_wait, terms.barrier_seconds)
+    return min(seconds + 2 * barrier, LONGEST)
 
 
 @dataclass(slots=True)
@@ -52,6 +51,7 @@ class Lease:
     lease_request: LeaseRequest
     own: LeaseClaim | None = None
     renew_at: float = field(default=0.0)
+    _began: datetime.datetime = field(default=datetime.datetime.min)
 
     def take(self) -> None:
         """Take the lease; raises :class:`LeaseHeldError` or ``StoppedError``, and leaves no marker then."""
@@ -68,7 +68,10 @@ class Lease:
         """See ``LeaseGuard``: renew in time, and stop once a listing shows that another run broke the lease."""
         if live is not None:
             self._check(live, self._own)
-        if self.run.environment.clock.monotonic() >= self.renew_at:
+        clock = self.run.environment.clock
+        # A machine that was suspended has a monotonic clock that stood still, and a lease that did not.
+        half = (self._own.until - self._began) / 2
+        if clock.monotonic() >= self.renew_at or time_of(clock) >= self._own.until - half:
             old = self._own
             self._place()
             self._check(exact_read(self.run, [self._own.binding]), old)
@@ -105,8 +108,9 @@ class Lease:
 
     def _place(self) -> None:
         environment = self.run.environment
-        seconds = lasting(self.run.plan.terms)
-        until = (time_of(environment.clock) + datetime.timedelta(seconds=seconds)).replace(microsecond=0)
+        seconds = lasting(self.run.plan.terms, self.lease_request.seconds)
+        self._began = time_of(environment.clock)
+        until = (self._began + datetime.timedelta(seconds=seconds)).replace(microsecond=0)
         binding = marker(self.lease_request.holder, environment.identity.run, until)
         self.renew_at = environment.clock.monotonic() + seconds / 2
         self.own = LeaseClaim(self.lease_request.holder, environment.identity.run, until, binding)

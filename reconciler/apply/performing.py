@@ -5,7 +5,7 @@ Nothing here decides what to do: the plan does. A step that failed or is unknown
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from reconciler.apply import records
 from reconciler.apply.barriers.fixed_wait import FixedWait
@@ -24,10 +24,12 @@ from reconciler.apply.recreated_topics import recreated_topics
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.sending import send
 from reconciler.apply.throttle import settle
-from reconciler.apply.verification import await_visible, exact_read, reread, unmet_gains
+from reconciler.apply.verification import await_visible, exact_read, read, reread, unmet_gains
 from reconciler.model import AclBinding, ClusterState, without_bridges
 from reconciler.plan import Phase, Plan, Step, StepState, barriers, describe
 
+#: Seconds between two looks at a lease that somebody else holds.
+_NEXT_LOOK: Final = 0.5
 #: Looks at the cluster again, as :func:`check` does.
 Recheck: TypeAlias = Callable[[ClusterState], Preflight]
 
@@ -87,12 +89,26 @@ def perform(
 
 
 def _take(run: Run, lease: Lease | None) -> None:
-    """Take the lease if one was asked for; without, refuse to run while another run holds it."""
-    if lease is not None:
-        lease.take()
-        run.lease_guard = lease
-    elif claims := active_claims(run.start, time_of(run.environment.clock)):
-        raise LeaseHeldError(*claims)
+    """Take the lease if one was asked for; without, refuse to run while another run holds it. Waits if it may."""
+    clock, patience = run.environment.clock, run.environment.lease_patience
+    deadline = clock.monotonic() + patience.seconds
+    live = run.start
+    while True:
+        try:
+            if lease is not None:
+                lease.take()
+                run.lease_guard = lease
+            elif claims := active_claims(live, time_of(clock)):
+                raise LeaseHeldError(*claims)
+        except LeaseHeldError:
+            if clock.monotonic() >= deadline or run.environment.interrupted():
+                if patience.goes_on:
+                    return
+                raise
+            clock.sleep(_NEXT_LOOK)
+            live = read(run)
+        else:
+            return
 
 
 def _check_exactly(

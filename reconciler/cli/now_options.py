@@ -40,16 +40,20 @@ class AtOnce:
     audit_topic: str | None = None
     operator: str | None = None
     lease: bool = False
+    break_lease: tuple[str, ...] = ()
 
     @property
     def apply_options(self) -> "ApplyOptions":
         """How the run is written down and kept apart."""
         from reconciler import workflow
         from reconciler.apply import LeaseRequest
+        from reconciler.apply.environment import LeasePatience
 
         records = workflow.RecordOptions(self.journal, self.audit, self.audit_topic, self.operator)
-        lease = LeaseRequest(records.who()) if self.lease else None
-        return workflow.ApplyOptions(records=records, lease=lease, guardrails=self.guardrails)
+        wanted = self.lease or self.break_lease
+        lease = LeaseRequest(records.who(), self.break_lease) if wanted else None
+        patience = LeasePatience(_GIVING)
+        return workflow.ApplyOptions(records=records, lease=lease, guardrails=self.guardrails, patience=patience)
 
 
 #: An exit status, and what JSON has besides the edit.
@@ -60,8 +64,11 @@ _RECORDED: Final = (
     click.option("--audit", metavar="FILE", help="With --now: append a JSON audit record for each step."),
     click.option("--audit-topic", metavar="TOPIC", help="With --now: send the audit records to a topic."),
     click.option("--operator", metavar="NAME", help="With --now: operator name in the records.  [default: USER@HOST]"),
-    click.option("--lease", is_flag=True, help="With --now: hold the cluster's lease meanwhile."),
 )
+#: Seconds to wait for somebody else's lease: a server that revokes holds one for a second or two. What only takes away
+#: goes on then.
+_GIVING: Final = 15.0
+_ENDING: Final = 3.0
 
 
 #: ``--now`` and what belongs to it, handed over as ``at_once``.
@@ -87,6 +94,13 @@ now_options: Final = with_options(
             help="Refuse --now without --out: people approve saved plans.",
         ),
         *_RECORDED,
+        click.option("--lease", is_flag=True, help="With --now: hold the cluster's lease meanwhile."),
+        click.option(
+            "--break-lease",
+            metavar="HOLDER",
+            multiple=True,
+            help="With --now: take over the lease of HOLDER. Use it only if that run is known to be dead; repeatable.",
+        ),
     )
 )
 #: The same for access that ends at once.
@@ -139,11 +153,12 @@ def end_now(
     path: str, cluster: str | None, asked: "AskedAccess", connection: ConnectionOptions, at_once: AtOnce, *, output: str
 ) -> "tuple[Done, AskedAccess]":
     """End break-glass access on the cluster: the exit status, what JSON has of it, and the access that ended."""
+    from reconciler.apply.environment import LeasePatience
     from reconciler.plan import deleted_bindings
     from reconciler.workflow.break_glass import end_break_glass
 
     _check_consent(at_once)
-    options = at_once.apply_options
+    options = replace(at_once.apply_options, patience=LeasePatience(_ENDING, goes_on=True))
     result = end_break_glass(path, cluster, asked, None, connection, options, attendant=_terminal(at_once))
     document = _said(result, output)
     if not result.succeeded:

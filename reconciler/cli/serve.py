@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from reconciler.workflow.serve.rounds import ServeOptions
     from reconciler.workflow.serve.source import ManifestSource
 
+#: How the holder of a server's lease begins.
+_SERVER: Final = "serve:"
+#: Seconds that its lease lasts without renewal, beside what a barrier takes: a dead server must not hold up the next.
+_LEASE: Final = 15.0
 #: A reading may be so many intervals old before the server says that it is not ready.
 _MISSED: Final = 3
 
@@ -224,7 +228,7 @@ def _options(cluster: str, given: _Records, plans: str | None, rule: "ApprovalRu
 
     records = RecordOptions(audit=given.audit, operator=given.operator)
     # Not the name by which a person applies on this machine: a server breaks leases of its own name.
-    lease = LeaseRequest(f"serve:{records.who()}", ())
+    lease = LeaseRequest(f"{_SERVER}{records.who().removeprefix(_SERVER)}", seconds=_LEASE)
     apply = ApplyOptions(records=records, lease=lease, max_age=given.max_age)
     approved = ApprovedPlans(plans, rule) if plans is not None and rule is not None else None
     return ServeOptions(cluster, given.act, apply, given.guardrails, approved)

@@ -17,6 +17,7 @@ from reconciler.apply import (
     reading,
     request_for,
 )
+from reconciler.apply.environment import LeasePatience
 from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, DesiredState, MoveLimits
 from reconciler.plan import Plan, Terms
@@ -67,7 +68,7 @@ class ApplyOptions:
     ``records`` says what is written down, ``lease`` which lease to hold meanwhile, if any.
     ``guardrails`` is the directory of manifests that held a saved plan, and have to hold it now. Of a saved plan,
     ``max_age`` is how long ago it may have been made, and ``approvals`` who has to have signed it.
-    ``moves`` is how fast replicas move.
+    ``moves`` is how fast replicas move. ``patience`` is how long to wait for somebody else's lease.
     """
 
     require_id: str | None = None
@@ -77,6 +78,7 @@ class ApplyOptions:
     max_age: datetime.timedelta | None = None
     approvals: ApprovalRule | None = None
     moves: MoveOptions = MoveOptions()
+    patience: LeasePatience = LeasePatience()
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +246,7 @@ def _perform(given: _Performance) -> Result:
             audit=audit,
             barrier=barrier,
             lease_request=given.options.lease,
+            lease_patience=given.options.patience,
             redact=redact,
             throttle=given.options.moves.throttle,
             rates=target.cluster,

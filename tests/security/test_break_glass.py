@@ -10,7 +10,9 @@ import pytest
 
 from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
 from reconciler.apply import LeaseRequest, Result
+from reconciler.apply.lease_markers import marker
 from reconciler.cli.main import run
+from reconciler.cli.serve import _options, _Records
 from reconciler.diff import SkipReason
 from reconciler.model import (
     AclBinding,
@@ -476,3 +478,36 @@ def test_who_declines_leaves_nothing_behind(stage: Stage) -> None:
     with pytest.raises(DeclinedError):
         stage.give(attendant=_Declines())
     assert stage.live() == {STAYS}
+
+
+def _held(stage: Stage, holder: str) -> AclBinding:
+    held = marker(holder, "20260101T000000Z-0", datetime.datetime.now(datetime.UTC) + 2 * HOUR / 60)
+    stage.write(held)
+    return held
+
+
+def test_a_dead_run_holds_up_no_emergency_for_long(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What takes away goes on beside its lease; what gives waits a little, and can break it as the refusal says."""
+    monkeypatch.setattr("reconciler.cli.now_options._GIVING", 0.1)
+    monkeypatch.setattr("reconciler.cli.now_options._ENDING", 0.1)
+    held = _held(stage, "serve:dead")
+    assert run(_now(stage)) == 6
+    assert "--break-lease serve:dead" in capsys.readouterr().err
+    assert GIVEN not in stage.live()
+    assert run(_now(stage, "--break-lease", "serve:dead")) == 0
+    assert GIVEN in stage.live()
+    assert held not in stage.live()
+    _held(stage, "serve:dead")
+    where = ["--path", str(stage.manifests), "--cluster", stage.cluster]
+    assert run(["revoke", "User:ops", "--now", "--yes", *where]) == 0
+    assert GIVEN not in stage.live()
+
+
+@pytest.mark.parametrize(("operator", "holder"), [("two", "serve:two"), ("serve:two", "serve:two")])
+def test_a_servers_lease_has_the_name_that_its_operator_gave(operator: str, holder: str) -> None:
+    options = _options("prod", _Records(True, None, operator, HOUR, None), None, None)
+    assert options.apply.lease is not None
+    assert options.apply.lease.holder == holder
+    assert options.apply.lease.seconds < 60

@@ -1,10 +1,17 @@
-"""Saved plans that people have signed: performed by a server as ``apply`` would, each at most once to its end."""
+"""Saved plans that people have signed: performed by a server as ``apply`` would, the same bytes once to their end.
 
-from collections.abc import Iterable, Iterator
+Which bytes were performed is in the audit log and in the journals of the directory, also of a file with another name.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
+from typing import Any
 
-from reconciler.apply import GOOD, PastRun
+from reconciler.adapters.audit_log import LogTail
+from reconciler.adapters.journal_file import read_records
+from reconciler.apply import GOOD, JournalError, PastRun
 from reconciler.dataclass import dataclass
 from reconciler.plan import Plan, ids
 from reconciler.report.rounds import ApprovedOutcome, ApprovedStatus
@@ -39,10 +46,14 @@ class ApprovedPlans:
     directory: str
     rule: ApprovalRule
     _over: set[str] = field(default_factory=set)
+    _log: LogTail | None = None
+    #: Of runs that the audit log tells of: the digest of the plan's file.
+    _digests: dict[str, str] = field(default_factory=dict)
 
     def perform(self, setting: ApplySetting) -> Iterator[ApprovedOutcome]:
         """Perform the plans for one cluster that are approved and not over, in the order of their names."""
         name, _ = split_cluster(setting.cluster)
+        self._read_records(setting.options.records.audit)
         for file in sorted(Path(self.directory).glob("*.json")):
             try:
                 plan, digest = saved_plan(str(file))
@@ -54,6 +65,24 @@ class ApprovedPlans:
             found = self._performed(str(file), plan, digest, setting)
             if found is not None:
                 yield found
+
+    def _read_records(self, audit: str | None) -> None:
+        """Which bytes were performed, whatever the file's name: by the audit log and all journals of the directory."""
+        if audit is not None:
+            self._log = self._log or LogTail(audit)
+            self._take(self._log.records({"run", "end"}))
+        for journal in sorted(Path(self.directory).glob("*.journal")):
+            # What cannot be read is said where its own plan is about to be performed.
+            with suppress(JournalError, OSError):
+                self._take(read_records(str(journal)))
+
+    def _take(self, records: Iterable[Mapping[str, Any]]) -> None:
+        for record in records:
+            run, digest = str(record.get("run")), record.get("fileDigest")
+            if record.get("record") == "run" and isinstance(digest, str):
+                self._digests[run] = digest
+            elif record.get("record") == "end" and record.get("succeeded") is True and run in self._digests:
+                self._over.add(self._digests[run])
 
     def _performed(self, file: str, plan: Plan, digest: str, setting: ApplySetting) -> ApprovedOutcome | None:
         name = Path(file).name

@@ -126,7 +126,7 @@ class _Deeds:
             if options.act and doubt is not None:
                 self.held_back.append(doubt)
             if acting and options.approved is not None:
-                apply = replace(options.apply, guardrails=options.guardrails)
+                apply = replace(self._own_again(), guardrails=options.guardrails)
                 setting = ApplySetting(checkout.path, options.cluster, self.connection, apply, attendant)
                 for one in options.approved.perform(setting):
                     self.approved = (*self.approved, one)
@@ -192,9 +192,10 @@ class _Deeds:
             self.held_back.append(result.stopped or "not every expired binding could be deleted")
 
     def _own_again(self) -> ApplyOptions:
-        """How to apply a revocation: a lease of this server's own name is of a process before this one, which died.
+        """How a server applies: a lease of its own name is of a process before this one, which died.
 
-        Were it another that lives, its run would stop: both only want to delete the same. A person's lease holds.
+        Were it another that lives, its run would stop, and what it performs would be performed here; one that performs
+        plans of the same directory keeps the journal locked. A person's lease holds.
         """
         apply = self.options.apply
         if apply.lease is None:

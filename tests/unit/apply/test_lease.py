@@ -22,6 +22,7 @@ from reconciler.apply import (
     lease_claims,
     perform,
 )
+from reconciler.apply.environment import LeasePatience
 from reconciler.apply.lease import Lease, lasting
 from reconciler.apply.lease_markers import GRACE, marker
 from reconciler.apply.run import Run, StoppedError
@@ -61,7 +62,7 @@ def test_a_second_run_is_refused_and_told_by_whom() -> None:
     cluster = MemoryCluster(LIVE)
     first = _lease(cluster, "1", "dana@build.example")
     first.take()
-    with pytest.raises(LeaseHeldError, match=r"dana@build\.example holds the lease, by run 1, until 2026-01-01T00:03"):
+    with pytest.raises(LeaseHeldError, match=r"dana@build\.example holds the lease, by run 1, until 2026-01-01T00:02"):
         _lease(cluster, "2").take()
     assert [claim.run for claim in lease_claims(cluster.state.bindings)] == ["1"], "whoever is refused leaves nothing"
     first.release()
@@ -100,7 +101,7 @@ def test_a_lease_that_nobody_renews_expires_with_some_patience_for_clocks() -> N
     cluster, clock = MemoryCluster(LIVE), StillClock()
     dead = _lease(cluster, "1", clock=clock)
     dead.take()
-    clock.seconds += lasting(dead.run.plan.terms) + GRACE
+    clock.seconds += lasting(dead.run.plan.terms, LeaseRequest("x").seconds) + GRACE
     with pytest.raises(LeaseHeldError):
         _lease(cluster, "2", "erin", clock).take()
     clock.seconds += 1
@@ -351,3 +352,53 @@ def test_nobody_renews_what_nobody_holds() -> None:
     lease.release()
     with pytest.raises(StoppedError, match="does not hold the lease"):
         lease.renew(cluster.state)
+
+
+def test_a_machine_that_was_suspended_renews_although_its_monotonic_clock_stood_still() -> None:
+    cluster, clock = MemoryCluster(LIVE), _Suspended()
+    lease = _lease(cluster, "1", clock=clock)
+    lease.take()
+    (before,) = lease_claims(cluster.state.bindings)
+    clock.suspended = 100.0
+    lease.renew()
+    (after,) = lease_claims(cluster.state.bindings)
+    assert after.until == before.until + datetime.timedelta(seconds=100)
+
+
+class _Suspended(StillClock):
+    """A clock of a machine that was suspended for so many seconds."""
+
+    suspended = 0.0
+
+    def now(self) -> str:
+        at = datetime.datetime.fromisoformat(super().now()) + datetime.timedelta(seconds=self.suspended)
+        return at.isoformat()
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+@pytest.mark.parametrize("ends", [3.0, None])
+def test_a_run_that_is_patient_waits_for_another_and_then_gives_up_or_goes_on(
+    goes_on: bool, ends: float | None
+) -> None:
+    """A server that revokes holds its lease for seconds; what only takes away goes on at any rate."""
+    cluster, clock = MemoryCluster(before(2)), StillClock()
+    other = _lease(cluster, "1", clock=clock)
+    other.take()
+
+    class Patient(StillClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if ends is not None and self.monotonic() >= began + ends:
+                other.release()
+
+    patient = Patient()
+    began = patient.monotonic()
+    plan = _plan(cluster)
+    environment = ApplyEnvironment(cluster, patient, Silent(), lease_patience=LeasePatience(10.0, goes_on))
+    if ends is None and not goes_on:
+        with pytest.raises(LeaseHeldError):
+            _applied(cluster, plan, environment)
+        assert 10 <= patient.monotonic() - began < 12
+    else:
+        assert _applied(cluster, plan, environment).succeeded
+        assert patient.monotonic() - began >= (ends or 10)

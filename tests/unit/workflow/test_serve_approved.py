@@ -10,6 +10,7 @@ from reconciler.report.rounds import ApprovedStatus, Round
 from reconciler.workflow import PlanOptions, plan, save_plan
 from reconciler.workflow.attendant import Unattended
 from reconciler.workflow.options import ApprovalRule, ConnectionOptions
+from reconciler.workflow.records import RecordOptions
 from reconciler.workflow.serve.approved import ApprovedPlans
 from reconciler.workflow.serve.rounds import ServeOptions, run_round
 from reconciler.workflow.serve.source import DirectorySource
@@ -56,6 +57,32 @@ def test_a_plan_is_performed_once_people_have_signed_it(world: World, tmp_path: 
     assert STAYS not in world.bindings()
     again = ServeOptions(world.cluster, True, approved=ApprovedPlans(*_fields(options)))
     assert run_round(source, again, ConnectionOptions(), Unattended()).approved == (), "also for the next server"
+
+
+@pytest.mark.parametrize("known", ["journal", "audit"])
+def test_the_same_bytes_are_performed_once_whatever_the_file_is_called(
+    world: World, tmp_path: Path, known: str
+) -> None:
+    """By a journal in the directory, or by the audit log where the journal is lost or the directory is another one."""
+    directory, signers, options = _approved(world, tmp_path)
+    alice = signers.person("alice")
+    signers.signers.write_text("\n".join(signers.lines) + "\n", encoding="utf-8")
+    signers.approve(alice)
+    records = RecordOptions(audit=str(tmp_path / "audit.jsonl") if known == "audit" else None)
+    options = replace(options, apply=replace(options.apply, records=records))
+    source = DirectorySource(str(world.manifests))
+    performed = run_round(source, options, ConnectionOptions(), Unattended())
+    assert [one.status for one in performed.approved] == [ApprovedStatus.PERFORMED]
+    for file in list(directory.iterdir()):
+        if file.name.startswith(signers.plan.name):
+            if known == "audit" and file.name.endswith(".journal"):
+                file.unlink()
+            elif not file.name.endswith(".journal"):
+                file.rename(file.with_name(file.name.replace(signers.plan.name, "0.json", 1)))
+    world.live(LIVE - {STAYS, OVER})
+    again = replace(options, approved=ApprovedPlans(*_fields(options)))
+    assert run_round(source, again, ConnectionOptions(), Unattended()).approved == ()
+    assert STAYS not in world.bindings()
 
 
 def _fields(options: ServeOptions) -> tuple[str, ApprovalRule]:
