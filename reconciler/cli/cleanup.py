@@ -1,6 +1,7 @@
 """``reconciler cleanup``: remove what an apply that was cut off left on a cluster."""
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -57,15 +58,17 @@ def command(
     with cleanup(path, cluster, connection, run=only_run) as found:
         _info_held(found.held)
         _info_kept(found.kept)
+        stays = {one.binding for one in found.kept}
+        going = [replace(one, bridges=tuple(b for b in one.bridges if b not in stays)) for one in found.leftovers]
         if output == "text":
-            out(_lines(found.leftovers))
+            out(_lines(going))
         if found.leftovers:
-            _ask(found.leftovers, found.target.name, yes=yes)
+            _ask(going, found.target.name, yes=yes)
         removed = found.remove(records)
     if output == "json":
         out_json(
             {
-                "runs": [_document(leftover) for leftover in found.leftovers],
+                "runs": [_document(leftover) for leftover in going],
                 "left": [str(binding) for binding in removed.left],
                 "held": [{"run": claim.run, "holder": claim.holder} for claim in found.held],
                 "kept": [{"binding": str(one.binding), "reason": one.reason} for one in found.kept],

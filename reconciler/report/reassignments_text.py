@@ -21,7 +21,7 @@ def move_lines(moves: Iterable[TopicMove], style: Style = plain, *, expand: bool
             yield style("title", f"topic {safe(move.topic)}: {words}")
         shown = moving if expand else moving[:_SHOWN]
         for number, one in shown:
-            yield f"  partition {number}: to {_listed(one.target)}; cancelled, it is back on {_listed(one.reverted)}"
+            yield f"  partition {number}: to {_listed(one.target)}; cancelling returns it to {_listed(one.reverted)}"
         if len(moving) > len(shown):
             yield style("dim", f"  and {len(moving) - len(shown):,} more partitions: --expand shows them")
         if move.throttle:
