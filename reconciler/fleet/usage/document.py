@@ -7,7 +7,8 @@ describe one log event; elements of a list are log events of their own.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from reconciler.fleet.usage.clock import time_at, time_of
@@ -84,8 +85,9 @@ def _documents(text: str) -> Iterator[Any]:
     place = 0
     while place < len(text):
         document, end = decoder.raw_decode(text, place)
-        # Half of a surrogate pair is a lost character.
-        json.dumps(document, ensure_ascii=False).encode()
+        if "\\ud" in text or "\\uD" in text:
+            # Half of a surrogate pair is a lost character.
+            json.dumps(document, ensure_ascii=False).encode()
         yield document
         separators = _SEPARATORS.match(text, end)
         place = separators.end() if separators else end
@@ -186,8 +188,11 @@ def _of_object(document: Mapping[str, Any], around: Context) -> list[Found]:
     return _alternatives([*parts, *named])
 
 
-def _alternatives(parts: Iterable[Sequence[Found]]) -> list[Found]:
+def _alternatives(parts: Sequence[Sequence[Found]]) -> list[Found]:
     """What several fields say of one log event: the same decision in two of them is one."""
+    parts = [part for part in parts if part]
+    if len(parts) < 2:
+        return list(parts[0]) if parts else []
     found: list[Found] = []
     held: Counter[object] = Counter()
     for part in parts:
@@ -232,6 +237,7 @@ def _about(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                     yield _plain(inner), said
 
 
+@lru_cache(maxsize=4_096)
 def _plain(name: str) -> str:
     return _LETTERS.sub("", name.lower())
 

@@ -9,19 +9,8 @@ from reconciler.fleet.usage.message import OPENING
 from reconciler.fleet.usage.text import HALF, Found, as_text, decisions_of_text, is_sign
 
 OPENING_BYTES: Final = OPENING.encode()
-#: Fields of audit events; elsewhere than in a document they show that it was cut.
-_STRUCTURED: Final = (b'authorizationInfo"', b'"kafka rpc protocol')
-#: Without one of these there is no sign of a decision; the last one begins a character that JSON may escape.
-_HINTS: Final = (
-    b"Principal",
-    b"peration",
-    b"resourceRefCount",
-    b"based on rule",
-    b"Auth request ",
-    b"active since ",
-    *_STRUCTURED,
-    b"\\u00",
-)
+#: The beginning of a character that JSON may escape.
+_ESCAPED: Final = b"\\u00"
 _HALF_BYTES = re.compile(HALF.encode())
 
 
@@ -35,7 +24,7 @@ def decisions_in(line: bytes) -> tuple[Found, ...]:
         # Also what UTF-16 looks like.
         bare = line.replace(b"\0", b"")
         return (UnreadableReason.NOT_TEXT,) if _hinted(bare) and _signed(bare) else ()
-    if not _hinted(line):
+    if not _hinted(line) or not (_ESCAPED in line or _signed(line)):
         return ()
     found = decisions_of_document(line)
     if found is not None:
@@ -43,7 +32,7 @@ def decisions_in(line: bytes) -> tuple[Found, ...]:
     text = as_text(line)
     if text is None:
         return (UnreadableReason.NOT_TEXT,) if _signed(line) else ()
-    if any(word in line for word in _STRUCTURED):
+    if _is_structured(line):
         return (UnreadableReason.CUT,)
     return tuple(decisions_of_text(text))
 
@@ -54,8 +43,23 @@ def is_second_half(line: bytes) -> bool:
 
 
 def _hinted(line: bytes) -> bool:
-    return any(hint in line for hint in _HINTS)
+    """Whether there may be a sign of a decision: most lines have none, and are not looked at any further."""
+    return (
+        b"Principal" in line
+        or b"peration" in line
+        or b"resourceRefCount" in line
+        or b"based on rule" in line
+        or b"Auth request " in line
+        or b"active since " in line
+        or _ESCAPED in line
+        or _is_structured(line)
+    )
 
 
 def _signed(line: bytes) -> bool:
-    return is_sign(line.decode("utf-8", "replace")) or any(word in line for word in _STRUCTURED)
+    return is_sign(line.decode("latin-1")) or _is_structured(line)
+
+
+def _is_structured(line: bytes) -> bool:
+    """Whether a field of an audit event is in the line; elsewhere than in a document it shows that one was cut."""
+    return b'authorizationInfo"' in line or b'"kafka rpc protocol' in line
