@@ -5,7 +5,7 @@ from typing import Any
 
 from reconciler.dataclass import dataclass
 from reconciler.model import DesiredItem
-from reconciler.model.kinds.quota import QUOTA_KEYS, ClientQuota, QuotaEntity, levels, levels_of_ip, limits
+from reconciler.model.kinds.quota import QUOTA_KEYS, UNNAMED_ID, ClientQuota, QuotaEntity, levels, levels_of_ip, limits
 from reconciler.report.access_view import StateView, times
 from reconciler.report.kinds.quota import limit
 from reconciler.report.style import Style, plain, safe
@@ -46,6 +46,10 @@ class Client:
         if self.ip is not None:
             return tuple(levels_of_ip(self.ip))
         return tuple(levels((self.principal or "").partition(":")[2], self.client_id))
+
+    def with_id(self, client_id: str) -> "Client":
+        """The same with this client id."""
+        return Client(self.principal, client_id, self.ip)
 
     def __str__(self) -> str:
         """As a question names it."""
@@ -89,6 +93,9 @@ def _limit_lines(view: QuotaView, client: Client, indent: str) -> Iterator[str]:
             lead = f"{safe(key)} = {value}" if number == 0 else f"  overrides {value}"
             place = view.place(quota, key)
             yield f"{indent}{lead} by {safe(str(quota.entity))}{f'  {safe(place)}' if place else ''}"
+    for key, quota in _with_any_id(view, client).items():
+        value = limit(key, quota.values[key])
+        yield f"{indent}{safe(key)} = {value} by {safe(str(quota.entity))} holds for clients that have a client id"
 
 
 def quota_document(views: Sequence[QuotaView], client: Client) -> dict[str, Any]:
@@ -110,6 +117,14 @@ def _limits(view: QuotaView, client: Client) -> dict[str, list[ClientQuota]]:
     """Every key that Kafka has for such a client, then those that only a newer Kafka knows."""
     known = {key: list[ClientQuota]() for key, about in QUOTA_KEYS.items() if about.of_ip == (client.ip is not None)}
     return {**known, **limits(view.quotas, client.levels)}
+
+
+def _with_any_id(view: QuotaView, client: Client) -> dict[str, ClientQuota]:
+    """Where no client id is given: the limits of a client that has one without a quota of its own, if they differ."""
+    if client.ip is not None or client.client_id:
+        return {}
+    own, other = limits(view.quotas, client.levels), limits(view.quotas, client.with_id(UNNAMED_ID).levels)
+    return {key: found[0] for key, found in other.items() if found[:1] != own.get(key, [])[:1]}
 
 
 def _document(view: QuotaView, quota: ClientQuota, key: str) -> dict[str, Any]:

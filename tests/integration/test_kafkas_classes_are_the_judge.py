@@ -1,5 +1,6 @@
 """Random ACLs with hosts of every kind: what the classes of Kafka's authorizer decide, against ``Authorizer``."""
 
+import itertools
 import random
 import subprocess
 from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ from reconciler.model import (
 )
 from reconciler.model.addresses import RANGES_SINCE, IpAddress, address, address_text, ip_range
 from reconciler.model.kafka_release import KafkaVersion
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, limits
 from tests.integration.topics.java_classes import compiled
 
 _SECONDS: Final = 120
@@ -260,3 +262,30 @@ def test_two_texts_are_one_value_where_they_are_one_for_kafka(judge: Judge) -> N
             wrong.append(f"{name} {one!a} and {other!a}: Kafka {answer}")
     assert not wrong, wrong[:20]
     assert {"EQUAL", "DIFFERENT", "INVALID"} == set(answers)
+
+
+def test_every_client_quota_is_the_one_that_kafka_chooses(tmp_path: Path) -> None:
+    """Random sets of all eight levels, asked with client ids, with one that no quota names, and without any."""
+    rng, lines, expected = random.Random(55), list[str](), list[int]()
+    for _ in range(300):
+        lines.append("STATE")
+        parts = [
+            (user, client) for user in ("u", "*", "-") for client in ("c", "*", "-") if (user, client) != ("-", "-")
+        ]
+        quotas = []
+        for number, (user, client) in enumerate(rng.sample(parts, rng.randint(0, 4)), 1):
+            lines.append(f"QUOTA\t{user}\t{client}\t{number}")
+            names = [None if part == "-" else part.replace("*", "") for part in (user, client)]
+            quotas.append(ClientQuota(QuotaEntity.of(*names), {"producer_byte_rate": number}))
+        for user, client in itertools.product(("u", "other"), ("c", "another", "")):
+            lines.append(f"ASK\t{user}\t{client}")
+            found = limits(quotas, levels(user, client)).get("producer_byte_rate")
+            expected.append(2**63 - 1 if found is None else int(found[0].values["producer_byte_rate"]))
+    java = find_java()
+    jars = broker_jars(exact_version("4.4"), java, lambda _: None)
+    classes = compiled(Path(__file__).parent / "judges" / "quotas", tmp_path, "4.4")
+    command = [str(java.executable), "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jars}/*", "QuotaJudge"]
+    run = subprocess.run(
+        command, input="\n".join([*lines, ""]), capture_output=True, text=True, timeout=_SECONDS, check=True
+    )
+    assert list(map(int, run.stdout.split())) == expected

@@ -15,6 +15,8 @@ from reconciler.model.listing import Refusal
 
 #: Stands for "every one without an entity of its own". Kafka refuses an empty name; ``<default>`` is an ordinary name.
 DEFAULT_NAME: Final = ""
+#: Stands for a client id for which there is no quota of its own.
+UNNAMED_ID: Final = "\0"
 #: The types of which an entity consists, in the order in which people name them.
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 #: The largest number that Kafka's messages (float64) carry without rounding.
@@ -142,16 +144,17 @@ class ClientQuota:
 def levels(user: str, client_id: str) -> Iterator[QuotaEntity]:
     """The entities whose quota can hold for a client, the one that wins first (KIP-55).
 
-    ``user`` is the name of the principal, ``ANONYMOUS`` without authentication; ``client_id`` may be empty.
+    ``user`` is the name of the principal, ``ANONYMOUS`` without authentication. Without a client id no quota of client
+    ids holds, not even a default (``DefaultQuotaCallback.quotaLimit``); ``UNNAMED_ID`` is one that no quota names.
     """
     for name in (user, DEFAULT_NAME):
         if client_id:
             yield QuotaEntity.of(name, client_id)
-        yield QuotaEntity.of(name, DEFAULT_NAME)
+            yield QuotaEntity.of(name, DEFAULT_NAME)
         yield QuotaEntity.of(name)
     if client_id:
         yield QuotaEntity.of(client_id=client_id)
-    yield QuotaEntity.of(client_id=DEFAULT_NAME)
+        yield QuotaEntity.of(client_id=DEFAULT_NAME)
 
 
 def levels_of_ip(address: str) -> Iterator[QuotaEntity]:

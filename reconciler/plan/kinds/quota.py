@@ -10,6 +10,7 @@ from reconciler.model.kinds.quota import (
     CLIENT_ID,
     DEFAULT_NAME,
     IP,
+    UNNAMED_ID,
     USER,
     ClientQuota,
     QuotaEntity,
@@ -38,7 +39,7 @@ class _LimitingQuotas(ListedKind):
         clients = _client_ids((*before, *after))
         for principal, role in sorted(logins.items()):
             name = principal.partition(":")[2]
-            ways = (tuple(levels(name, client_id)) for client_id in sorted({"", *clients.get(name, ())}))
+            ways = (tuple(levels(name, client_id)) for client_id in sorted({"", UNNAMED_ID, *clients.get(name, ())}))
             if found := sorted({text for way in ways for text in _tighter(before, after, way)}):
                 yield LoginAtRisk(principal, f"{as_name(principal)}, which is {role}, is limited to {', '.join(found)}")
         touched = {resource_of(change).key for change in changes if isinstance(resource_of(change), ClientQuota)}

@@ -49,6 +49,18 @@ def test_the_level_that_wins_comes_first_with_its_place(path: str, capsys: pytes
     ]
 
 
+def test_a_limit_of_client_ids_holds_for_clients_that_have_one(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = MANIFESTS.replace("- {user: {default: true}, limits", "- {clientId: {default: true}, limits")
+    Path(path, "m.yaml").write_text(text.replace("- {user: alice,", "- {user: bo,"), encoding="utf-8")
+    assert run(["quota", "User:alice", "--path", path]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert "    producer_byte_rate: unlimited" in shown
+    line = "    producer_byte_rate = 1048576 (1MiB/s) by default client-id holds for clients that have a client id"
+    assert line in shown
+    assert run(["quota", "User:alice", "--client-id", "x", "--path", path]) == 0
+    assert "    producer_byte_rate = 1048576 (1MiB/s) by default client-id  m.yaml:11:" in capsys.readouterr().out
+
+
 def test_a_live_quota_has_a_place_only_where_it_is_as_declared(
     path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
