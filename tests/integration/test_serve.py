@@ -121,7 +121,7 @@ def test_on_a_broker_only_what_is_over_goes(team: Job, broker: Sandbox) -> None:
 
 
 @pytest.mark.broker
-def test_break_glass_on_a_broker_is_listed_and_ends(team: Job, broker: Sandbox) -> None:
+def test_break_glass_on_a_broker_is_listed_and_ends(team: Job, broker: Sandbox, tmp_path: Path) -> None:
     given = binding("User:ops ALLOW READ on TOPIC serve.orders")
     words = ("grant", "User:ops", "READ", "topic", "serve.orders", "--now", "--reason", "outage", "--yes")
     where = ("--path", str(team.directory), "--cluster", "it", "--connections", str(team.connections))
@@ -133,13 +133,19 @@ def test_break_glass_on_a_broker_is_listed_and_ends(team: Job, broker: Sandbox) 
     with connect(settings_of(broker.settings("admin"))) as admin:
         live = admin.read(ReadRequest(all_topics=False)).bindings
         assert given in live
-        # An hour later: its mark says so.
         (mark,) = (one for one in live if one.pattern.name.startswith("__kr.break-glass."))
+        server = ("serve", "--once", "--act", "--audit", str(tmp_path / "audit.jsonl"))
+        assert team.run(*server).status == 0
+        forged = break_glass_mark(given, datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))
+        admin.send(creations([forged]))
         admin.send([Delete(mark)])
-        admin.send(creations([break_glass_mark(given, datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))]))
-        acted = team.run("serve", "--once", "--act")
+        acted = team.run(*server)
+        assert acted.status == 1
+        assert "revoke --now" in acted.err
+        # An hour later: the mark that the server has seen says so.
+        over = datetime.datetime.now(datetime.UTC).replace(microsecond=0) - datetime.timedelta(seconds=5)
+        admin.send(creations([break_glass_mark(given, over)]))
+        acted = team.run(*server)
         assert "revoked 1 expired binding" in acted.err
-        team.run("serve", "--once", "--act")
         live = admin.read(ReadRequest(all_topics=False)).bindings
     assert given not in live
-    assert not any(one.pattern.name.startswith("__kr.break-glass.") for one in live)

@@ -46,7 +46,7 @@ def _live() -> dict[str, tuple[str, frozenset[Any]]]:
     return {
         "given": ("false", frozenset({*given, break_glass_mark(_OPS, now + datetime.timedelta(hours=1))})),
         "over": ("false", frozenset({*given, break_glass_mark(_OPS, now - datetime.timedelta(hours=1))})),
-        "forgotten": ("false", frozenset({_GRANT, break_glass_mark(_OPS, now - datetime.timedelta(hours=1))})),
+        "forgotten": ("false", frozenset({_GRANT, break_glass_mark(_OPS, now - datetime.timedelta(hours=25))})),
         "forever": ("false", frozenset({*given, break_glass_mark(_OPS, now + datetime.timedelta(days=9))})),
         "clean": ("true", frozenset({_GRANT})),
         "alive": ("true", frozenset({_GRANT, _BRIDGE, marker_of(young, _PAYROLL)})),
