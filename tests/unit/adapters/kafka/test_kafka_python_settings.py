@@ -43,7 +43,6 @@ def test_a_token_is_sent_as_text() -> None:
 @pytest.mark.parametrize(
     "client",
     [
-        {"security.protocol": "SSL", "ssl.keystore.location": "/c.p12", "ssl.keystore.type": "PKCS12"},
         {"security.protocol": "SSL", "ssl.cipher.suites": "ALL"},
         {"security.protocol": "SSL", "ssl.crl.location": "/crl"},
         {"broker.address.family": "v6"},

@@ -32,7 +32,7 @@ HANDLER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallback
 
 
 def settings(client: dict[str, str]) -> ClientSettings:
-    return client_settings("b-1.example:9092", client, SecretSource(), cleartext_login=True)
+    return client_settings("b-1.example:9092", client, SecretSource(), cleartext_login=True, read_stores=False)
 
 
 def refused(client: dict[str, str]) -> set[str]:
