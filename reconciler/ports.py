@@ -215,19 +215,19 @@ class Reassignments(Protocol):
 class Cluster(ClusterReader, ClusterWriter, Protocol):
     """A cluster that can be read and written."""
 
+    def controller_time(self) -> datetime.datetime | None:
+        """What the clock of the active controller shows now, in UTC (DescribeQuorum, KIP-836).
+
+        ``None`` where nobody tells: without KRaft, without DESCRIBE on the cluster, or in a snapshot. Never raises.
+        """
+        ...
+
 
 class InspectableCluster(Cluster, ChangeValidator, TopicInspector, ReplicationRates, Reassignments, Protocol):
     """A cluster that can also be asked what a plan's reviewer wants to know."""
 
     def brokers(self) -> frozenset[int]:
         """The ids of the brokers that the cluster names; raises :class:`ClusterError`."""
-        ...
-
-    def controller_time(self) -> datetime.datetime | None:
-        """What the clock of the active controller shows now, in UTC (DescribeQuorum, KIP-836).
-
-        ``None`` where nobody tells: without KRaft, without DESCRIBE on the cluster, or in a snapshot. Never raises.
-        """
         ...
 
 

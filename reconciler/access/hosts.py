@@ -122,6 +122,8 @@ def is_within(label: str, ranges: Iterable[str], version: KafkaVersion) -> bool:
 def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]:
     """One class for each set of hosts that these host texts distinguish; the hosts of no entry come first.
 
+    Ranges never cover every host: 0.0.0.0 is in none.
+
     An exact address is its own class. A range is the class of its addresses that are in no narrower range and are no
     exact text; a range without such addresses has no class, and neither has a text that no connection can have.
     """
@@ -154,7 +156,9 @@ def _narrower(inner: IpRange, outer: IpRange) -> bool:
 def _lowest(outer: IpRange, inner: Iterable[IpRange], taken: set[IpAddress]) -> IpAddress | None:
     """The lowest address of ``outer`` that is in no ``inner`` range and not taken."""
     number = outer.first
-    ends = sorted((r.first, r.last) for r in inner)
+    # Java shows an IPv4-mapped address as one of IPv4, so no connection comes from there.
+    unseen = [_MAPPED] if outer.holds(_MAPPED) else []
+    ends = sorted((r.first, r.last) for r in (*inner, *unseen))
     for first, last in ends:
         while number < first and IpAddress(outer.width, number) in taken:
             number += 1
@@ -163,14 +167,12 @@ def _lowest(outer: IpRange, inner: Iterable[IpRange], taken: set[IpAddress]) -> 
         number = max(number, last + 1)
     while IpAddress(outer.width, number) in taken:
         number += 1
-    return IpAddress(outer.width, number) if number <= outer.last and _is_printed(outer.width, number) else None
+    return IpAddress(outer.width, number) if number <= outer.last else None
 
 
-def _is_printed(width: int, number: int) -> bool:
-    """Whether Java would show this number as an address of its own width."""
-    return width == 32 or number >> 32 != 0xFFFF
-
-
+_MAPPED: Final = IpRange(128, 0xFFFF, 96)
+#: See ``IpRange.contains``.
+_IN_NO_RANGE: Final = IpAddress(32, 0)
 #: Documentation blocks come first (RFC 5737, RFC 3849): examples then never show somebody's real address.
 _EVERYWHERE = (
     IpRange(32, 0xC00002, 24),
@@ -183,11 +185,11 @@ _EVERYWHERE = (
 
 
 def _outside(ranges: set[IpRange], taken: set[IpAddress]) -> str | None:
-    """A host that no entry names, or ``None`` if the ranges cover every address."""
+    """A host that no entry names: 0.0.0.0 at the last, which is in no range; ``None`` where an entry names that too."""
     for block in _EVERYWHERE:
         if any(r == block or _narrower(block, r) for r in ranges):
             continue
         found = _lowest(block, [r for r in ranges if _narrower(r, block)], taken)
         if found is not None:
             return address_text(found)
-    return None
+    return None if _IN_NO_RANGE in taken else address_text(_IN_NO_RANGE)

@@ -2,7 +2,8 @@
 
 Kafka writes bindings into one log and lists them as of one offset in it, so a run that sees its own marker sees every
 marker that was written before. A run holds the lease once a listing shows its own marker and no other: of two runs the
-later one sees the earlier. Time decides only whether a marker that its run no longer renews may be removed.
+later one sees the earlier. Time decides only whether a marker that its run no longer renews may be removed, and that
+time is the controller's.
 """
 
 import datetime
@@ -11,7 +12,7 @@ from dataclasses import field
 from typing import Final
 
 from reconciler.apply.environment import LeaseRequest
-from reconciler.apply.lease_markers import LONGEST, LeaseClaim, lease_claims, marker, time_of
+from reconciler.apply.lease_markers import LONGEST, LeaseClaim, lease_claims, lease_time, marker, time_of
 from reconciler.apply.own_bindings import create, remove
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.verification import exact_read, read
@@ -51,7 +52,7 @@ class Lease:
     lease_request: LeaseRequest
     own: LeaseClaim | None = None
     renew_at: float = field(default=0.0)
-    _began: datetime.datetime = field(default=datetime.datetime.min)
+    _renew_by: datetime.datetime = field(default=datetime.datetime.min)
 
     def take(self) -> None:
         """Take the lease; raises :class:`LeaseHeldError` or ``StoppedError``, and leaves no marker then."""
@@ -70,8 +71,7 @@ class Lease:
             self._check(live, self._own)
         clock = self.run.environment.clock
         # A machine that was suspended has a monotonic clock that stood still, and a lease that did not.
-        half = (self._own.until - self._began) / 2
-        if clock.monotonic() >= self.renew_at or time_of(clock) >= self._own.until - half:
+        if clock.monotonic() >= self.renew_at or time_of(clock) >= self._renew_by:
             old = self._own
             self._place()
             self._check(exact_read(self.run, [self._own.binding]), old)
@@ -96,10 +96,13 @@ class Lease:
             raise StoppedError("this run does not hold the lease")
         return self.own
 
+    def _now(self) -> datetime.datetime:
+        return lease_time(self.run.environment.cluster, self.run.environment.clock)
+
     def _broken(self) -> frozenset[AclBinding]:
         """The markers that you have seen when you break the lease: one that appears later is respected."""
-        live, now = exact_read(self.run, ()), time_of(self.run.environment.clock)
-        found = lease_claims(live.bindings)
+        found = lease_claims(exact_read(self.run, ()).bindings)
+        now = self._now()
         broken = frozenset(claim.binding for claim in found if claim.holder in self.lease_request.breaks)
         # All of them at once: whoever breaks one should not have to learn of the next by a second refusal.
         if others := [claim for claim in found if claim.counts(now) and claim.binding not in broken]:
@@ -109,8 +112,8 @@ class Lease:
     def _place(self) -> None:
         environment = self.run.environment
         seconds = lasting(self.run.plan.terms, self.lease_request.seconds)
-        self._began = time_of(environment.clock)
-        until = (self._began + datetime.timedelta(seconds=seconds)).replace(microsecond=0)
+        self._renew_by = time_of(environment.clock) + datetime.timedelta(seconds=seconds / 2)
+        until = (self._now() + datetime.timedelta(seconds=seconds)).replace(microsecond=0)
         binding = marker(self.lease_request.holder, environment.identity.run, until)
         self.renew_at = environment.clock.monotonic() + seconds / 2
         self.own = LeaseClaim(self.lease_request.holder, environment.identity.run, until, binding)
@@ -123,7 +126,8 @@ class Lease:
         while others := [
             c for c in lease_claims(exact_read(self.run, [own.binding]).bindings) if c.binding != own.binding
         ]:
-            gone = [c.binding for c in others if c.binding in broken or not c.counts(time_of(clock))]
+            now = self._now()
+            gone = [c.binding for c in others if c.binding in broken or not c.counts(now)]
             for claim in others:
                 if claim.binding not in gone and (claim.run < own.run or clock.monotonic() > deadline):
                     raise LeaseHeldError(claim)

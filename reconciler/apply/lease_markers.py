@@ -22,7 +22,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.ports import Clock
+from reconciler.ports import Clock, Cluster
 
 LEASE_PREFIX: Final = f"{PREFIX}lease."
 #: The longest lease that a run writes, in seconds: a barrier of half an hour fits in. A longer one is forged.
@@ -74,6 +74,15 @@ def active_claims(live: ClusterState, now: datetime.datetime) -> tuple[LeaseClai
 def time_of(clock: Clock) -> datetime.datetime:
     """The time of day as the clock has it."""
     return datetime.datetime.fromisoformat(clock.now())
+
+
+def lease_time(cluster: Cluster, clock: Clock) -> datetime.datetime:
+    """The time by which leases are written and judged: the controller's, or this machine's where nobody tells.
+
+    All machines share the controller's clock. By a wrong clock of its own a machine would take the leases of others for
+    expired, and remove them.
+    """
+    return cluster.controller_time() or time_of(clock)
 
 
 def _claim(binding: AclBinding) -> LeaseClaim | None:

@@ -16,7 +16,7 @@ from reconciler.apply.bridges import BridgeLifecycle
 from reconciler.apply.default_allow import compare
 from reconciler.apply.environment import ApplyEnvironment
 from reconciler.apply.lease import Lease, LeaseHeldError
-from reconciler.apply.lease_markers import active_claims, time_of
+from reconciler.apply.lease_markers import active_claims, lease_time
 from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
 from reconciler.apply.own_bindings import doubts
 from reconciler.apply.preflight import Preflight
@@ -98,7 +98,7 @@ def _take(run: Run, lease: Lease | None) -> None:
             if lease is not None:
                 lease.take()
                 run.lease_guard = lease
-            elif claims := active_claims(live, time_of(clock)):
+            elif claims := active_claims(live, lease_time(run.environment.cluster, clock)):
                 raise LeaseHeldError(*claims)
         except LeaseHeldError:
             if clock.monotonic() >= deadline or run.environment.interrupted():

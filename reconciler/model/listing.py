@@ -20,18 +20,32 @@ class Refusal(NamedTuple):
     message: str
 
 
+class Level(NamedTuple):
+    """A level of ``metadata.version`` and its name in Kafka, ``3.5-IV2``, and what a controller says below it."""
+
+    number: int
+    name: str = ""
+    refusal: str = ""
+
+
+#: Older than KRaft: no controller asks for a level.
+EVERY_LEVEL: Final = Level(0)
+
+
 class ListedItem(Protocol):
     """One resource of a listed kind: a value that can be hashed and compared.
 
     ``WORDS`` is what people call all of them: ``client quotas``. ``CAN_VALIDATE``: whether Kafka's protocol can
     validate a change of one without performing it. ``ATOMIC``: whether Kafka takes all values of one in a single
     request, and writes them in one batch of records; otherwise each value is a request of its own (:func:`parts`).
+    ``LEVEL``: the first level of ``metadata.version`` at which controllers change one; below it they refuse to.
     """
 
     KIND: ClassVar[str]
     WORDS: ClassVar[str]
     CAN_VALIDATE: ClassVar[bool]
     ATOMIC: ClassVar[bool]
+    LEVEL: ClassVar[Level]
 
     @property
     def key(self) -> Any:

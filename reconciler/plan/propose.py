@@ -18,8 +18,6 @@ from reconciler.model import (
     running_break_glass,
     without_own,
 )
-from reconciler.model.addresses import RANGES_LEVEL, RANGES_SINCE
-from reconciler.model.kafka_release import release_text
 from reconciler.model.secret_permit import NOTHING_PERMITTED, SecretPermit
 from reconciler.plan.coverage import (
     CoverageChange,
@@ -218,13 +216,13 @@ def _filtered(
 
 
 def _unsupported(change: Change, request: Request, live: ClusterState, flavor: Flavor) -> str | None:
-    """Why a binding cannot be created or deleted: the client cannot carry it, or brokers would not take it as it is.
+    """Why a change cannot be made: the client cannot carry its binding, or brokers would not take it as it is.
 
-    One of an alias can be neither: it is listed under another name, which would look undeclared.
+    A binding of an alias can be neither created nor deleted: it is listed under another name, which would look
+    undeclared.
     """
     reasons = (_alias(one, flavor) or request.unsupported(one) for one in touched_bindings([change]))
-    ranges = (_no_range(new, live) for new in created_bindings([change]))
-    return next(filter(None, (*reasons, *ranges)), None)
+    return next(filter(None, reasons), None) or kind_of(change).unsupported(change, live)
 
 
 def _alias(binding: AclBinding, flavor: Flavor) -> str | None:
@@ -235,26 +233,6 @@ def _alias(binding: AclBinding, flavor: Flavor) -> str | None:
         f"{name} is a second name of an account of {flavor.title}, or one of a deleted account: what is done to it "
         "is done to both names; use the resource id (User:sa-…)"
     )
-
-
-def _no_range(binding: AclBinding, live: ClusterState) -> str | None:
-    """Brokers before 4.4 store a range as a text that no address equals: a DENY on it would deny nobody.
-
-    Controllers of 4.4 refuse it below the level of ``metadata.version`` that has ranges.
-    """
-    if "/" not in binding.entry.host:
-        return None
-    version, level = live.kafka_version, live.metadata_version
-    if version is not None and version >= RANGES_SINCE:
-        if level is None or level >= RANGES_LEVEL:
-            return None
-        known = f"metadata.version {RANGES_LEVEL} (4.4-IV1), and the cluster's is {level}: finalize it first"
-        return f"the host {binding.entry.host} is a range, which needs {known}"
-    if version is not None:
-        known = f"the cluster runs {release_text(version)}"
-    else:
-        known = live.kafka_version_gap or "the cluster does not say that it runs it"
-    return f"the host {binding.entry.host} is a range, which needs Kafka 4.4, and {known}"
 
 
 def _refuse_unsafe_selection(kept: Sequence[DeclaredChange], excluded: Sequence[Change], terms: Terms) -> None:

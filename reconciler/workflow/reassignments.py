@@ -8,7 +8,7 @@ from reconciler.adapters.clock import SystemClock
 from reconciler.apply import ApplyEnvironment, Identity, LeaseHeldError, LeaseRequest, Silent
 from reconciler.apply.command_records import about_command, cancelled, cancelling
 from reconciler.apply.lease_alone import holding
-from reconciler.apply.lease_markers import LeaseClaim, active_claims, time_of
+from reconciler.apply.lease_markers import LeaseClaim, active_claims, lease_time
 from reconciler.apply.reassignments import Ending, PartitionEnd, TopicMove, cancel, unthrottle
 from reconciler.apply.run import StoppedError
 from reconciler.dataclass import dataclass
@@ -155,7 +155,7 @@ def unfinished(
     """The same of a cluster that is open."""
     acls = None if breaks is None else _acls(target)
     if acls is not None:
-        _refuse_held(active_claims(acls, time_of(SystemClock())), breaks or ())
+        _refuse_held(active_claims(acls, lease_time(target.cluster, SystemClock())), breaks or ())
     try:
         found = _moves(target, target.cluster.reassignments())
         outside = _outside(found, manifests, target)

@@ -1,5 +1,6 @@
 """A cluster on which chosen items go wrong: a real implementation of the port around another one."""
 
+import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -59,6 +60,9 @@ class FaultyCluster:
         while self._later:
             self._later.pop(0)()
         return state
+
+    def controller_time(self) -> datetime.datetime | None:
+        return self.inner.controller_time()
 
     def send(self, changes: Sequence[Change]) -> list[Answer]:
         call = kind_of(changes[0]).action(changes[0])

@@ -1,5 +1,6 @@
 """Five places in the life of each batch at which a run can be cut off: wrappers around its journal and its cluster."""
 
+import datetime
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -51,6 +52,9 @@ class WatchedCluster:
 
     def read(self, request: ReadRequest) -> ClusterState:
         return self._inner.read(request)
+
+    def controller_time(self) -> datetime.datetime | None:
+        return self._inner.controller_time()
 
     def send(self, changes: Sequence[Change]) -> list[Answer]:
         self.sent.extend(changes)

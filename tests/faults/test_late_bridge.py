@@ -1,5 +1,6 @@
 """A bridge that a broken network delivers after the run: the run ends with 1 and says so, and drift tells of it."""
 
+import datetime
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -85,6 +86,9 @@ class _Late:
 
     def read(self, request: ReadRequest) -> ClusterState:
         return self._inner.read(request)
+
+    def controller_time(self) -> datetime.datetime | None:
+        return self._inner.controller_time()
 
     def send(self, changes: Sequence[Change]) -> list[Answer]:
         if self.held or _BRIDGE not in created_bindings(changes):

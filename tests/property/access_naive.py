@@ -68,7 +68,8 @@ def compare(a: AclBinding, b: AclBinding) -> int:
 def host_applies(text: str, host: str, version: tuple[int, ...]) -> bool:
     if text in ("*", host):
         return True
-    if version < (4, 4) or "/" not in text:
+    # commons-net's ``isInRange`` refuses the address 0 before it looks at the range.
+    if version < (4, 4) or "/" not in text or host == "0.0.0.0":  # noqa: S104 - nothing is bound
         return False
     try:
         return ipaddress.ip_address(host) in ipaddress.ip_network(text, strict=False)

@@ -20,7 +20,8 @@ PRINCIPALS = ("User:a", "User:b", "Group:a")
 #: Beside those who are named: one whom no binding knows.
 ASKERS = (*PRINCIPALS, "Other:x")
 HOSTS = (*["*"] * 12, "10.0.0.1", "10.0.0.2", "10.0.0.0/30", "10.0.0.2/31", "::/0", "0.0.0.0/0", "localhost", "::1")
-FROM = ("10.0.0.1", "10.0.0.3", "10.9.9.9", "0:0:0:0:0:0:0:1")
+#: The address 0 is in no range, even where ranges cover all others.
+FROM = ("10.0.0.1", "10.0.0.3", "10.9.9.9", "0:0:0:0:0:0:0:1", "0.0.0.0")  # noqa: S104 - nothing is bound
 TEXTS = ("a", "b", "aa", "ab", "aaa", "aab", "a.", ".", "*", "a*")
 NAMES = ["".join(letters) for size in (1, 2, 3) for letters in product("ab", repeat=size)]
 #: Names with a letter that no pattern has, with a dot, and legal for everything but topics.

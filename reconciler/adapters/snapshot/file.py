@@ -66,7 +66,7 @@ class SnapshotCluster:
         return MemoryCluster(ClusterState("")).broker_settings(configs, features=features)
 
     def controller_time(self) -> datetime.datetime | None:
-        """See :class:`reconciler.ports.InspectableCluster`; a snapshot has no clock."""
+        """See :class:`reconciler.ports.Cluster`; a snapshot has no clock."""
         return None
 
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:

@@ -64,7 +64,7 @@ class MemoryCluster:
         return BrokerSettings(gap="a snapshot holds no configs of brokers and no features")
 
     def controller_time(self) -> datetime.datetime | None:
-        """See :class:`reconciler.ports.InspectableCluster`; a snapshot has no clock."""
+        """See :class:`reconciler.ports.Cluster`; a snapshot has no clock."""
         return None
 
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:

@@ -20,6 +20,8 @@ from reconciler.model import (
     ResourceType,
     Selector,
 )
+from reconciler.model.addresses import RANGES_LEVEL, RANGES_SINCE
+from reconciler.model.kafka_release import release_text
 from reconciler.plan.kinds.interface import Conditions, LackingRight, LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed
 from reconciler.plan.phase import Phase
@@ -131,6 +133,27 @@ def lacking_right(live: ClusterState) -> LackingRight | None:
 def obstacle(change: Change, conditions: Conditions) -> str | None:
     """None."""
     return None
+
+
+def unsupported(change: Change, live: ClusterState) -> str | None:
+    """A range that is created: brokers before 4.4 store it as a text that no address equals.
+
+    A DENY on it would deny nobody. Controllers of 4.4 refuse it below the level of ``metadata.version`` that has them.
+    """
+    host = next((binding.entry.host for binding in created_bindings([change])), "")
+    if "/" not in host:
+        return None
+    version, level = live.kafka_version, live.metadata_version
+    if version is not None and version >= RANGES_SINCE:
+        if level is None or level >= RANGES_LEVEL:
+            return None
+        known = f"metadata.version {RANGES_LEVEL} (4.4-IV1), and the cluster's is {level}: finalize it first"
+        return f"the host {host} is a range, which needs {known}"
+    if version is not None:
+        known = f"the cluster runs {release_text(version)}"
+    else:
+        known = live.kafka_version_gap or "the cluster does not say that it runs it"
+    return f"the host {host} is a range, which needs Kafka 4.4, and {known}"
 
 
 def references(change: Change) -> tuple[str, ...]:

@@ -143,6 +143,10 @@ class Kind(Protocol):
         """Why a change cannot be made here, whatever a person acknowledges; ``None`` if it can."""
         ...
 
+    def unsupported(self, change: Change, live: ClusterState) -> str | None:
+        """Why brokers of this release, or controllers at this level of ``metadata.version``, refuse the change."""
+        ...
+
     def references(self, change: Change) -> tuple[str, ...]:
         """The references to secrets that performing a change follows."""
         ...

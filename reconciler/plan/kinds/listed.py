@@ -157,6 +157,17 @@ class ListedKind:
         """None: values are set and removed as they are."""
         return None
 
+    def unsupported(self, change: Change, live: ClusterState) -> str | None:
+        """Below the kind's first level of ``metadata.version``; a level that is not known refuses nothing."""
+        item: ListedItem = resource_of(change)
+        needed, level = item.LEVEL, live.metadata_version
+        if level is None or level >= needed.number:
+            return None
+        return (
+            f"{item.WORDS} need metadata.version {needed.number} ({needed.name}), and the cluster's is {level}: "
+            "finalize it first"
+        )
+
     def references(self, change: Change) -> tuple[str, ...]:
         """None: values are written out."""
         return ()

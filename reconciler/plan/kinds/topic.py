@@ -209,6 +209,11 @@ def obstacle(change: Change, conditions: Conditions) -> str | None:
     return None
 
 
+def unsupported(change: Change, live: ClusterState) -> str | None:
+    """None: topics are older than every level."""
+    return None
+
+
 def references(change: Change) -> tuple[str, ...]:
     """None."""
     return ()

@@ -158,9 +158,10 @@ def test_classes_of_hosts_are_the_sets_that_texts_tell_apart() -> None:
         "192.0.2.0",
         "0:0:0:0:0:0:0:1",
         "0:0:0:0:0:0:0:2",
+        "0.0.0.0",  # noqa: S104 - nothing is bound
     ]
     for size in range(4):
-        for texts in combinations(TEXTS, size):
+        for texts in combinations((*TEXTS, "::/0", "0.0.0.0"), size):  # noqa: S104
             for version in ((4, 3), (4, 4)):
                 classes = host_classes([*texts, *texts, "*"], version)
 
@@ -220,6 +221,18 @@ def test_an_address_is_no_example_where_an_entry_names_it() -> None:
     assert host_classes(["0.0.0.0/0", "2001:db8::/32"], VERSION)[0].sample == "0:0:0:0:0:0:0:0"
     halves = ["10.0.0.0/31", "10.0.0.0/32", "10.0.0.1/32"]
     assert {one.label for one in host_classes(halves, VERSION)} == {"*", *halves[1:]}
+    nowhere = "0.0.0.0"  # noqa: S104 - nothing is bound
+    for everywhere in (["0.0.0.0/0", "::/0"], ["0.0.0.0/1", "128.0.0.0/1", "::/0"], ["0.0.0.0/0", "::/1", "8000::/1"]):
+        assert host_classes(everywhere, VERSION)[0] == ("*", nowhere)
+        assert "*" not in {one.label for one in host_classes([*everywhere, nowhere], VERSION)}
+
+
+def test_addresses_that_java_shows_otherwise_are_no_example() -> None:
+    """Where ranges take all of ::/79 before ::ffff:0:0/96, which is shown as IPv4, the next host comes after that."""
+    below = [f"::{0x10000 - (1 << 16 - bits) * 2:x}:0:0/{80 + bits}" for bits in range(1, 17)]
+    found = {one.label: one.sample for one in host_classes([*below, "::/79", "::/80"], VERSION)}
+    assert found["::/79"] == "0:0:0:0:1:0:0:0"
+    assert "::/80" not in found
 
 
 def test_grants_of_an_operation_are_those_that_give_it_on_a_shared_name() -> None:

@@ -402,3 +402,47 @@ def test_a_run_that_is_patient_waits_for_another_and_then_gives_up_or_goes_on(
     else:
         assert _applied(cluster, plan, environment).succeeded
         assert patient.monotonic() - began >= (ends or 10)
+
+
+class _Timed(MemoryCluster):
+    """A cluster whose controller has the time of ``clock``."""
+
+    def __init__(self, state: ClusterState, clock: StillClock) -> None:
+        super().__init__(state)
+        self.clock = clock
+
+    def controller_time(self) -> datetime.datetime:
+        return datetime.datetime.fromisoformat(self.clock.now())
+
+
+@pytest.mark.parametrize("wrong", [-86_400, -3_700, -900, 900, 3_700, 86_400])
+def test_a_machine_with_a_wrong_clock_respects_the_lease_of_others_and_others_respect_its_own(wrong: int) -> None:
+    right, own = StillClock(), StillClock()
+    cluster, own.seconds = _Timed(LIVE, right), wrong
+    first = _lease(cluster, "1", clock=right)
+    first.take()
+    with pytest.raises(LeaseHeldError, match=r"dana holds the lease, by run 1, until 2026-01-01T00:02"):
+        _lease(cluster, "2", "erin", clock=own).take()
+    assert [claim.run for claim in lease_claims(cluster.state.bindings)] == ["1"]
+    first.release()
+    second = _lease(cluster, "2", "erin", clock=own)
+    second.take()
+    with pytest.raises(LeaseHeldError, match=r"erin holds the lease, by run 2, until 2026-01-01T00:02"):
+        first.take()
+    placed = second.placed
+    second.renew(cluster.state)
+    assert second.placed == placed, "a renewal is due by what has passed, whatever either clock shows"
+    own.seconds += 100
+    right.seconds += 100
+    second.renew(cluster.state)
+    assert second.placed != placed
+
+
+@pytest.mark.parametrize("ahead", [900, 86_400])
+def test_a_machine_with_a_wrong_clock_that_takes_no_lease_is_kept_away_too(ahead: int) -> None:
+    right, own = StillClock(), StillClock()
+    cluster, own.seconds = _Timed(before(2), right), ahead
+    plan = _plan(cluster)
+    _lease(cluster, "1", clock=right).take()
+    with pytest.raises(LeaseHeldError, match="dana holds the lease"):
+        _applied(cluster, plan, ApplyEnvironment(cluster, own, Silent()))

@@ -1,5 +1,6 @@
 """A throttle against all that it may meet: whose configs and rates are there, what brokers refuse, what moves."""
 
+import datetime
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import Final
@@ -72,6 +73,9 @@ class Brokers:
         )
         topics = {} if self.gone else {"t": Topic("t", 1, 1, self.configs, "id")}
         return ClusterState("c", topics=topics, layout=Layout({}, {"t": (part,)}))
+
+    def controller_time(self) -> datetime.datetime | None:
+        return None
 
     def send(self, changes: Sequence[Change]) -> list[Answer]:
         (change,) = changes

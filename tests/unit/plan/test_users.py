@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.codec import SchemaError
 from reconciler.codec.kinds.scram_user import KIND as JSON
 from reconciler.diff import SkipReason
@@ -20,6 +21,7 @@ from reconciler.model import (
     Delete,
     DesiredItem,
     DesiredState,
+    ListedItem,
     Listing,
     NameSelector,
     Origin,
@@ -30,6 +32,8 @@ from reconciler.model import (
     Selector,
     Update,
 )
+from reconciler.model.kinds.group_config import GroupConfig
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, PasswordSource, ScramUser
 from reconciler.model.secret_permit import SecretPermit
 from reconciler.plan import Facts, Options, Plan, Request, Terms, bindings_after, propose
@@ -231,3 +235,31 @@ def test_a_password_that_somebody_knows_is_new_access(
     plan = planned(live, wanted)
     assert len(plan.steps) == 1
     assert plan.gives_access is counted
+
+
+@pytest.mark.parametrize("level", [None, 7, 10, 11, 21])
+def test_logins_change_where_the_level_has_them_and_every_other_listed_kind_at_every_level(level: int | None) -> None:
+    """``MetadataVersion.isScramSupported`` is 3.5-IV2, level 11: brokers of 3.9 to 4.x may be below it."""
+    changes: list[tuple[set[ListedItem], ListedItem]] = [
+        ({user("old", SHA_256=4096)}, user("new", SHA_256=8192)),
+        ({user("a", "", SHA_256=4096)}, user("a", SHA_256=8192)),
+        (set(), ClientQuota(QuotaEntity.of("a"), {"producer_byte_rate": 1.0})),
+        (set(), GroupConfig("g", {"share.isolation.level": "read_committed"})),
+    ]
+    for there, item in changes:
+        kind = type(item)
+        state = ClusterState("c", listings={kind.KIND: Listing(frozenset(there))}, kafka_version=(4, 4))
+        state = replace(state, metadata_version=level)
+        wanted = DesiredState(listed={kind.KIND: {item.key: DesiredItem(item, Declaration(Origin("u.yaml", 1, 1)))}})
+        terms = Terms("c", default_allow=False, prune=frozenset({kind.KIND}))
+        plan = propose(wanted, state, terms, Request(DAY, Options(allow_deletes=True), permit=PERMIT))
+        refused = kind is ScramUser and level in (7, 10)
+        assert bool(plan.steps) is not refused
+        assert {one.reason for one in plan.skipped} == ({SkipReason.UNSUPPORTED} if refused else set())
+        for one in plan.skipped:
+            why = f"SCRAM users need metadata.version 11 (3.5-IV2), and the cluster's is {level}: finalize it first"
+            assert one.detail == why
+        # A cluster in a file answers as a controller would.
+        sent = [one.change for one in plan.steps] + [one.change for one in plan.skipped if one.change is not None]
+        answers = [answer for change in sent for answer in MemoryCluster(state).send([change])]
+        assert {one.code for one in answers} == {"UNSUPPORTED_VERSION" if refused else ""}

@@ -37,6 +37,8 @@ class ListedKind:
         if listing.items is None:
             reason = listing.gap or f"the snapshot holds no {self._resource.WORDS}"
             return before, [failed("CLUSTER_AUTHORIZATION_FAILED", reason)] * len(changes)
+        if state.metadata_version is not None and state.metadata_version < self._resource.LEVEL.number:
+            return before, [failed("UNSUPPORTED_VERSION", self._resource.LEVEL.refusal)] * len(changes)
         items: dict[Any, ListedItem] = dict(listing.by_key)
         answers = []
         for change in changes:
