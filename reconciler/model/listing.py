@@ -20,7 +20,7 @@ class Refusal(NamedTuple):
     message: str
 
 
-class Level(NamedTuple):
+class FeatureLevel(NamedTuple):
     """A level of ``metadata.version`` and its name in Kafka, ``3.5-IV2``, and what a controller says below it."""
 
     number: int
@@ -29,7 +29,7 @@ class Level(NamedTuple):
 
 
 #: Older than KRaft: no controller asks for a level.
-EVERY_LEVEL: Final = Level(0)
+EVERY_LEVEL: Final = FeatureLevel(0)
 
 
 class ListedItem(Protocol):
@@ -45,7 +45,7 @@ class ListedItem(Protocol):
     WORDS: ClassVar[str]
     CAN_VALIDATE: ClassVar[bool]
     ATOMIC: ClassVar[bool]
-    LEVEL: ClassVar[Level]
+    LEVEL: ClassVar[FeatureLevel]
 
     @property
     def key(self) -> Any:

@@ -14,7 +14,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern
 from reconciler.model.enums import ResourceType
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.listing import EVERY_LEVEL, Level, Refusal
+from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal
 from reconciler.model.topic_configs import ConfigType
 
 _4_1, _4_2, _4_3, _4_4 = (4, 1), (4, 2), (4, 3), (4, 4)
@@ -74,7 +74,7 @@ class GroupConfig:
     WORDS: ClassVar[str] = "group configs"
     CAN_VALIDATE: ClassVar[bool] = True  # IncrementalAlterConfigs has a field for it
     ATOMIC: ClassVar[bool] = True  # one batch of records (``ConfigurationControlManager.incrementalAlterConfigs``)
-    LEVEL: ClassVar[Level] = EVERY_LEVEL  # ``ConfigurationControlManager`` asks for none, nor for ``share.version``
+    LEVEL: ClassVar[FeatureLevel] = EVERY_LEVEL  # it asks for none, nor for ``share.version``
     group: str
     values: Mapping[str, str] = field(default_factory=FrozenMap)
 

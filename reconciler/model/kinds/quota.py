@@ -11,7 +11,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.listing import EVERY_LEVEL, Level, Refusal
+from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal
 
 #: Stands for "every one without an entity of its own". Kafka refuses an empty name; ``<default>`` is an ordinary name.
 DEFAULT_NAME: Final = ""
@@ -79,7 +79,7 @@ class ClientQuota:
     WORDS: ClassVar[str] = "client quotas"
     CAN_VALIDATE: ClassVar[bool] = True  # AlterClientQuotas has a field for it (KIP-546)
     ATOMIC: ClassVar[bool] = True  # one batch of records an entity (``ClientQuotaControlManager.alterClientQuotas``)
-    LEVEL: ClassVar[Level] = EVERY_LEVEL  # ``ClientQuotaControlManager`` asks for none
+    LEVEL: ClassVar[FeatureLevel] = EVERY_LEVEL  # ``ClientQuotaControlManager`` asks for none
     entity: QuotaEntity
     values: Mapping[str, float] = field(default_factory=FrozenMap)
 

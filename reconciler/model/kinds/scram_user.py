@@ -15,7 +15,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.listing import Level, Refusal
+from reconciler.model.listing import FeatureLevel, Refusal
 
 #: The hash of each mechanism, and its code in Kafka's messages (``ScramMechanism.type``).
 SCRAM_HASHES: Final[Mapping[str, str]] = MappingProxyType({"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"})
@@ -54,7 +54,7 @@ class ScramUser:
     CAN_VALIDATE: ClassVar[bool] = False  # AlterUserScramCredentials has no field for it
     ATOMIC: ClassVar[bool] = False  # one mechanism of a user a request (``ScramControlManager``)
     #: ``MetadataVersion.isScramSupported``, which ``ScramControlManager`` asks before it sets or deletes one.
-    LEVEL: ClassVar[Level] = Level(11, "3.5-IV2", "The current metadata.version does not support SCRAM")
+    LEVEL: ClassVar[FeatureLevel] = FeatureLevel(11, "3.5-IV2", "The current metadata.version does not support SCRAM")
     name: str
     values: Mapping[str, int] = field(default_factory=FrozenMap)
     sources: Mapping[str, PasswordSource] = field(default_factory=FrozenMap)

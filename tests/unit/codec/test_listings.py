@@ -23,7 +23,7 @@ from reconciler.model import (
     Selector,
 )
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.model.listing import EVERY_LEVEL, Level, Refusal
+from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal
 
 ALICE = ClientQuota(QuotaEntity.of("alice"), {"producer_byte_rate": 1})
 BOB = ClientQuota(QuotaEntity.of("bob"), {"producer_byte_rate": 2})
@@ -35,7 +35,7 @@ class _Thing:
     WORDS: ClassVar[str] = "odd things"
     CAN_VALIDATE: ClassVar[bool] = False
     ATOMIC: ClassVar[bool] = True
-    LEVEL: ClassVar[Level] = EVERY_LEVEL
+    LEVEL: ClassVar[FeatureLevel] = EVERY_LEVEL
     name: str
     principal: str | None = None
 
