@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from reconciler.adapters.converters.formats import AUTO, FORMATS, OF_CLUSTERS
 from reconciler.cli.console import info, out, out_json, progress
 from reconciler.cli.edit_options import Keeping, edit_options, keep
 from reconciler.cli.exits import CommandError, Exit
@@ -13,24 +14,25 @@ from reconciler.cli.options import output_option
 from reconciler.model.characters import is_visible
 
 if TYPE_CHECKING:
-    from reconciler.adapters.converters import Remark
+    from reconciler.adapters.converters import Remark, Sign
     from reconciler.report.export.layout import Layout
     from reconciler.workflow.converting import ConversionSource, ConversionStyle, Converted
 
-#: Kept beside ``FORMATS``, which is expensive to import; a test holds the two together.
-_FORMATS: Final = (
-    *("kafka-gitops", "julie", "jikkou", "strimzi", "terraform", "kafka-acls", "kafka-acls-script", "confluent"),
-    *("redpanda", "topicctl", "kdef"),
-)
-#: Kept here for the same reason.
+#: Kept here because its module is expensive to import; a test holds the two together.
 LAYOUTS: Final = ("principal", "source", "team", "single")
-#: Those whose files can be of several clusters.
-_OF_CLUSTERS: Final = ("strimzi", "terraform", "confluent", "topicctl")
+_CLUSTERS: Final = ", ".join(form.clusters for form in FORMATS.values() if form.clusters is not None)
 
 
 @click.command("convert", short_help="Convert another tool's files to manifests")
 @click.argument("path", default=".", metavar="[PATH]", type=click.Path(allow_dash=True))
-@click.option("--from", "source_format", required=True, type=click.Choice(_FORMATS), help="Source format.")
+@click.option(
+    "--from",
+    "source_format",
+    default=AUTO,
+    show_default=True,
+    type=click.Choice((AUTO, *FORMATS)),
+    help="Source format. With auto, whatever the files are recognised as.",
+)
 @click.option(
     "--out",
     "directory",
@@ -51,7 +53,7 @@ _OF_CLUSTERS: Final = ("strimzi", "terraform", "confluent", "topicctl")
 @click.option(
     "--source-cluster",
     metavar="CLUSTER",
-    help="Source cluster, if there are several: Strimzi label, Terraform provider, Confluent id, topicctl cluster.",
+    help=f"Source cluster, if there are several: {_CLUSTERS}.",
 )
 @click.option(
     "--config",
@@ -90,7 +92,8 @@ def command(
 ) -> int:
     """Write manifests that declare exactly the ACLs, topics and quotas that another tool would create from PATH.
 
-    PATH is a file, a directory, or - for stdin. No cluster is contacted. The manifests are read back and compared with
+    PATH is a file, a directory, or - for stdin. Without --from, each file is recognised by what it holds, and the
+    output says by what. No cluster is contacted. The manifests are read back and compared with
     the source before they are written. Exit 2 if something could not be converted; it is listed on stderr and in
     not-converted.yaml.
     """
@@ -113,13 +116,17 @@ def command(
     else:
         converted = convert_source(source, name, style)
         _hand_over(converted, directory, output)
+    for sign in converted.signs:
+        info(f"recognised as {_shown(sign)}")
+    if len(converted.signs) > 1:
+        info("taken together as one cluster: to convert only one of these, name it with --from")
     for remark in converted.unmanaged:
         info(f"not managed here: {_shown(remark)}")
     for remark in converted.skipped:
         info(f"not converted: {_shown(remark)}")
     counted = f"{converted.bindings:,} bindings, {converted.topics:,} topics"
     counted += "".join(f", {count:,} {PLURALS[kind]}" for kind, count in converted.listed.items() if count)
-    progress(f"read back from the manifests: {counted}, as {source_format} would create them")
+    progress(f"read back from the manifests: {counted}, as {_source(converted, source_format)} would create them")
     if converted.more_roles > 0:
         info(f"{converted.more_roles:,} more rules are roles with --implied, which adds DESCRIBE where it is granted")
     if converted.skipped:
@@ -148,14 +155,16 @@ def _into(
     found = convert_into(source, into, context.params["name"] if named else None, style)
     for what in found.kept:
         info(f"declared otherwise, and left so: {what if is_visible(what) else ascii(what)[1:-1]}")
-    status = keep(found.edit, keeping, message=f"Add what {source.format} creates", output=output)
+    status = keep(
+        found.edit, keeping, message=f"Add what {_source(found.converted, source.format)} creates", output=output
+    )
     return found.converted, Exit(status)
 
 
 def _refuse(source_format: str, source_cluster: str | None, config: str | None) -> None:
-    if config is not None and source_format != "julie":
+    if config is not None and source_format not in ("julie", AUTO):
         raise CommandError(f"--config is for julie, not for {source_format}", status=Exit.USAGE)
-    if source_cluster is not None and source_format not in _OF_CLUSTERS:
+    if source_cluster is not None and source_format not in (*OF_CLUSTERS, AUTO):
         raise CommandError(f"{source_format} speaks of one cluster: --source-cluster says nothing", status=Exit.USAGE)
 
 
@@ -169,6 +178,7 @@ def _stdin() -> str:
 def _document(converted: "Converted") -> dict[str, object]:
     return {
         "files": dict(converted.files),
+        "recognised": [sign._asdict() for sign in converted.signs],
         "bindings": converted.bindings,
         "topics": converted.topics,
         **converted.listed,
@@ -177,6 +187,12 @@ def _document(converted: "Converted") -> dict[str, object]:
     }
 
 
-def _shown(remark: "Remark") -> str:
-    text = str(remark)
+def _source(converted: "Converted", source_format: str) -> str:
+    return " and ".join(sign.format for sign in converted.signs) or (
+        "the source" if source_format == AUTO else source_format
+    )
+
+
+def _shown(said: "Remark | Sign") -> str:
+    text = str(said)
     return text if is_visible(text) else ascii(text)[1:-1]

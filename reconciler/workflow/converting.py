@@ -5,7 +5,9 @@ from dataclasses import field, replace
 from typing import Final
 
 from reconciler.adapters.converters import (
+    AUTO,
     Remark,
+    Sign,
     SourceError,
     convert,
     source_files,
@@ -37,7 +39,7 @@ class Converted:
 
     ``skipped`` is what the source creates and no manifest declares; it is also in the file ``LEFT_FILE``. ``unmanaged``
     is what the source has and this tool does not manage. ``more_roles`` counts rules that would be roles with
-    ``implied``.
+    ``implied``. ``signs`` say how formats were recognised, where none was named.
     """
 
     files: Mapping[str, str]
@@ -47,12 +49,14 @@ class Converted:
     unmanaged: tuple[Remark, ...]
     more_roles: int = 0
     listed: Mapping[str, int] = field(default_factory=FrozenMap)
+    signs: tuple[Sign, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ConversionSource:
     """What to convert: the ``format`` and the ``path`` of a file or directory, ``-`` for ``stdin``.
 
+    With the format ``auto``, each file is converted as what it is recognised as.
     ``cluster`` says which one is meant where a source has several, ``config`` is JulieOps' properties file.
     """
 
@@ -86,7 +90,8 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
         raise WorkflowError(str(error)) from error
     listings = {kind: Listing(items) for kind, items in found.listed.items()}
     state = ClusterState(name, found.bindings, found.topics, listings=listings)
-    heading = f"Converted from {source.format}."
+    formats = [sign.format for sign in found.signs] if source.format == AUTO else [source.format]
+    heading = f"Converted from {' and '.join(formats) or 'nothing'}."
     where = places(style.layout, state, found.origins)
     export = export_manifests(
         state,
@@ -115,7 +120,14 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
     topics = len({*state.topics.values()} - left)
     listed = {kind: len(items - left) for kind, items in found.listed.items()}
     return Converted(
-        manifests, len(state.bindings - left), topics, skipped, found.unmanaged, _more_roles(state, export), listed
+        manifests,
+        len(state.bindings - left),
+        topics,
+        skipped,
+        found.unmanaged,
+        _more_roles(state, export),
+        listed,
+        found.signs,
     )
 
 

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.converters import FORMATS
+from reconciler.adapters.converters import AUTO, FORMATS
 from reconciler.adapters.manifest_files import read_manifest_files
 from reconciler.cli.convert import command
 from reconciler.cli.main import run
 from reconciler.manifest import desired_state, load
 from reconciler.model import Topic
+from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota
 from reconciler.model.kinds.scram_user import ScramUser
 
@@ -29,15 +30,13 @@ def _format(source: Path) -> str:
     return "terraform" if source.name.startswith("terraform") else source.name
 
 
-def _arguments(source: Path, scratch: Path) -> list[str]:
-    """A directory holds ``expected.txt`` too, which is no text of these tools: then a copy without it is converted."""
-    if source.name not in ("kafka-acls", "kafka-acls-script", "redpanda"):
-        return ["convert", "--from", _format(source), str(source)]
+def _arguments(source: Path, scratch: Path, source_format: str | None = None) -> list[str]:
+    """A directory holds ``expected.txt`` too, which is no file of these tools: a copy without it is converted."""
     copy = Path(tempfile.mkdtemp(dir=scratch))
     for file in source.iterdir():
         if file.name != "expected.txt":
             (copy / file.name).write_bytes(file.read_bytes())
-    return ["convert", "--from", _format(source), str(copy)]
+    return ["convert", "--from", source_format or _format(source), str(copy)]
 
 
 def _topic(topic: Topic) -> str:
@@ -54,6 +53,10 @@ def _user(user: ScramUser) -> str:
     return " ".join([f"user {user.name}:", *(f"{key}={value}" for key, value in sorted(user.values.items()))])
 
 
+def _groups(config: GroupConfig) -> str:
+    return " ".join([f"configs of group {config.group}:", *(f"{key}={text}" for key, text in config.values.items())])
+
+
 def _declared(directory: Path, name: str = "my-cluster") -> set[str]:
     wanted = desired_state(load(read_manifest_files(directory)), name, datetime.date.max)
     topics = {f"absent {name}" if topic.absent else _topic(topic.topic) for name, topic in wanted.topics.items()}
@@ -61,22 +64,24 @@ def _declared(directory: Path, name: str = "my-cluster") -> set[str]:
     users = {
         f"absent user {item.item.name}" if item.absent else _user(item.item) for item in wanted.of(ScramUser).values()
     }
-    return {str(binding) for binding in wanted.bindings} | topics | quotas | users
+    groups = {_groups(item.item) for item in wanted.of(GroupConfig).values()}
+    return {str(binding) for binding in wanted.bindings} | topics | quotas | users | groups
 
 
+@pytest.mark.parametrize("source_format", [None, "auto"])
 @pytest.mark.parametrize("source", _SOURCES, ids=lambda path: path.name)
 def test_the_manifests_declare_what_the_source_would_create(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    source: Path, source_format: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = (source / "expected.txt").read_text(encoding="utf-8").splitlines()
     remarks = [line for line in lines if line.startswith(("skipped ", "unmanaged "))]
-    assert run([*_arguments(source, tmp_path), "--out", str(tmp_path / "out")]) == (
+    assert run([*_arguments(source, tmp_path, source_format), "--out", str(tmp_path / "out")]) == (
         2 if "skipped" in " ".join(remarks) else 0
     )
     assert _declared(tmp_path / "out") == set(lines) - set(remarks)
 
     capsys.readouterr()
-    run([*_arguments(source, tmp_path), "--output", "json"])
+    run([*_arguments(source, tmp_path, source_format), "--output", "json"])
     document = json.loads(capsys.readouterr().out)
     found = [
         f"{kind} {remark['where']} {remark['reason']}" for kind in ("skipped", "unmanaged") for remark in document[kind]
@@ -100,7 +105,7 @@ def test_what_is_left_is_named_where_people_look(
 
 def test_every_format_is_offered_and_tried() -> None:
     [option] = [parameter for parameter in command.params if parameter.name == "source_format"]
-    assert getattr(option.type, "choices", None) == tuple(FORMATS)
+    assert getattr(option.type, "choices", None) == (AUTO, *FORMATS)
     assert {_format(source) for source in _SOURCES} == set(FORMATS)
 
 

@@ -8,9 +8,10 @@ from importlib import import_module
 import pytest
 
 from reconciler import apply, workflow
+from reconciler.adapters import converters
 from reconciler.facade import on_demand
 
-FACADES = (apply, workflow)
+FACADES = (apply, workflow, converters)
 
 
 @pytest.mark.parametrize("package", FACADES, ids=lambda package: package.__name__)

@@ -1,7 +1,7 @@
 """The result of a conversion: bindings, topics, quotas, users, and a remark on everything else."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from reconciler.adapters.converters.tree import Tree
@@ -19,6 +19,7 @@ from reconciler.model import (
     Topic,
     collision_key,
 )
+from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, SCRAM_CODES, ScramUser
 from reconciler.model.listing import ListedItem
@@ -57,6 +58,18 @@ class Remark(NamedTuple):
         return f"{self.where}: {self.subject}: {self.reason}"
 
 
+class Sign(NamedTuple):
+    """How a format is recognised: what tells it, and the first place of that."""
+
+    format: str
+    words: str
+    where: str
+
+    def __str__(self) -> str:
+        """``strimzi: kafka.strimzi.io KafkaUser in users.yaml:1``."""
+        return f"{self.format}: {self.words} in {self.where}"
+
+
 _BOTH: Final = "the source declares it and wants it to be deleted"
 
 
@@ -76,7 +89,7 @@ class ConversionResult:
     topics that the source wants to be deleted, ``absent_users`` those of such SCRAM users. ``listed`` are the resources
     of listed kinds, by ``KIND``.
     ``skipped`` is what the source grants, denies or creates and these bindings and topics lack. ``unmanaged`` is what
-    the source has and this tool does not manage.
+    the source has and this tool does not manage. ``signs`` say how formats were recognised, if that was asked for.
     """
 
     bindings: frozenset[AclBinding]
@@ -87,6 +100,7 @@ class ConversionResult:
     listed: Mapping[str, frozenset[ListedItem]]
     absent: frozenset[str] = frozenset()
     absent_users: frozenset[str] = frozenset()
+    signs: tuple[Sign, ...] = ()
 
 
 def _where(place: str | Tree) -> str:
@@ -107,11 +121,17 @@ class Conversion:
         self._topics: dict[str, Topic] = {}
         self._quotas: dict[QuotaEntity, ClientQuota] = {}
         self._users: dict[str, ScramUser] = {}
+        self._groups: dict[str, GroupConfig] = {}
         self._absent: dict[str, str] = {}
         self._absent_users: dict[str, str] = {}
         self._skipped: dict[Remark, None] = {}
         self._unmanaged: dict[Remark, None] = {}
+        self._signs: tuple[Sign, ...] = ()
         self._recognised = False
+
+    def add_signs(self, signs: Iterable[Sign]) -> None:
+        """Note how formats were recognised."""
+        self._signs += tuple(signs)
 
     def recognise(self) -> None:
         """Note that something in the source has the expected format, even if it declares nothing."""
@@ -193,6 +213,11 @@ class Conversion:
             if self._quotas.setdefault(entity, quota) != quota:
                 self.skip(where, f"quota of {entity}", "it is already declared, with other limits")
 
+    def add_group_config(self, name: str, configs: Mapping[str, str], where: str) -> None:
+        """Add the configs of a group; without any it has none of its own."""
+        if configs and self._groups.setdefault(name, GroupConfig(name, configs)).values != configs:
+            self.skip(where, f"configs of group {name}", "they are already declared, with other values")
+
     def add_user(self, name: str, mechanism: str, iterations: str, where: str) -> None:
         """Add a mechanism of a SCRAM user, in any case. No password comes along: whoever reads manifests reads it."""
         named, subject = mechanism.upper(), f"SCRAM user {name}"
@@ -226,7 +251,7 @@ class Conversion:
         for where, name in tree.leftovers():
             self.skip(where, name, _UNREAD)
 
-    def name_nothing(self, source_format: str) -> None:
+    def name_nothing(self, expected: str) -> None:
         """Remark that nothing was recognised, if so: a wrong path or format must not look like an empty cluster."""
         found = (
             self._recognised,
@@ -234,12 +259,13 @@ class Conversion:
             self._topics,
             self._quotas,
             self._users,
+            self._groups,
             self._absent,
             self._absent_users,
             self._skipped,
         )
         if not any(found):
-            self.skip("the source", "no ACL, topic, quota or user", f"nothing here is recognised as {source_format}")
+            self.skip("the source", "no ACL, topic, quota or user", f"nothing here is recognised as {expected}")
 
     def result(self) -> ConversionResult:
         """The result, remarks in the order of the source."""
@@ -254,7 +280,12 @@ class Conversion:
             tuple(self._skipped),
             tuple(self._unmanaged),
             dict(self._origins),
-            {ClientQuota.KIND: frozenset(self._quotas.values()), ScramUser.KIND: frozenset(self._users.values())},
+            {
+                ClientQuota.KIND: frozenset(self._quotas.values()),
+                GroupConfig.KIND: frozenset(self._groups.values()),
+                ScramUser.KIND: frozenset(self._users.values()),
+            },
             frozenset(self._absent),
             frozenset(self._absent_users),
+            self._signs,
         )

@@ -34,7 +34,8 @@ _OTHER_TEMPLATE: Final = "this is a template: convert what it renders"
 class SourceFiles:
     """The files, by paths relative to ``root``, and the options of the command line.
 
-    ``settings`` are the tool's own; ``cluster`` selects one if the files are about several.
+    ``settings`` are the tool's own; ``cluster`` selects one if the files are about several. With ``chosen``, somebody
+    has looked into the files already: their endings and braces say nothing more.
     """
 
     root: Path
@@ -42,19 +43,23 @@ class SourceFiles:
     settings: Mapping[str, str] = field(default_factory=FrozenMap)
     cluster: str | None = None
     stdin: str = ""
+    chosen: bool = False
     _texts: dict[str, list[str]] = field(default_factory=dict, init=False, compare=False, repr=False)
     _tops: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict, init=False, compare=False, repr=False)
     _parsed: dict[str, list[Tree]] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _read: set[str] = field(default_factory=set, init=False, compare=False, repr=False)
 
     def ending(self, *suffixes: str) -> Sequence[str]:
         """The files with one of these endings; a single given file, with any ending. Raises :class:`SourceError`."""
-        found = self.names if len(self.names) == 1 else [name for name in self.names if name.lower().endswith(suffixes)]
+        whole = self.chosen or len(self.names) == 1
+        found = self.names if whole else [name for name in self.names if name.lower().endswith(suffixes)]
         if not found:
             raise SourceError(f"{self.root}: there is no file ending in {' or '.join(suffixes)}")
         return found
 
     def text(self, name: str) -> str:
         """The text of a file; raises :class:`SourceError` if it cannot be read or is outside the directory."""
+        self._read.add(normpath(name))
         if name == STDIN:
             return self.stdin
         path = self.root / name
@@ -82,11 +87,10 @@ class SourceFiles:
 
         A template is refused even if it happens to be YAML: a principal called ``{{ .Values.user }}`` is nobody.
         """
+        if self.chosen:
+            return self.trees(name)
         try:
-            template = _TEMPLATE.search(text := self.text(name))
-            if template is not None:
-                line = text.count("\n", 0, template.start()) + 1
-                raise SourceError(f"{name}:{line}: {_HELM if _HELM_WORDS.search(text) else _OTHER_TEMPLATE}")
+            self.refuse_template(name)
             return self.trees(name)
         except SourceError as error:
             if len(self.names) == 1:
@@ -94,6 +98,27 @@ class SourceFiles:
             where, _, reason = str(error).partition(": ")
             conversion.skip(where, "a file", reason)
             return []
+
+    def refuse_template(self, name: str) -> None:
+        """Raise :class:`SourceError` with the first place where a file is a template."""
+        template = _TEMPLATE.search(text := self.text(name))
+        if template is not None:
+            line = text.count("\n", 0, template.start()) + 1
+            raise SourceError(f"{name}:{line}: {_HELM if _HELM_WORDS.search(text) else _OTHER_TEMPLATE}")
+
+    def part(self, documents: Mapping[str, Sequence[Tree] | None]) -> "SourceFiles":
+        """Some of the files; of a file with documents these alone, whatever else it holds."""
+        part = SourceFiles(self.root, tuple(documents), self.settings, self.cluster, self.stdin, chosen=True)
+        part._parsed.update({name: list(trees) for name, trees in documents.items() if trees is not None})
+        return part
+
+    def read(self) -> frozenset[str]:
+        """The names of the files whose text somebody asked for, or whose documents were given."""
+        return frozenset(self._read | self._parsed.keys())
+
+    def unread(self) -> list[str]:
+        """The names of the files whose text nobody asked for."""
+        return [name for name in self.names if normpath(name) not in self._read]
 
     def comments_above(self, place: str) -> tuple[str, ...]:
         """The comment right above a ``file:line``, without its marks; nothing where there is none, as in JSON."""

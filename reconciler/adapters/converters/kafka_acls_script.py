@@ -11,10 +11,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
+from reconciler.adapters.converters.container_calls import calls_elsewhere, calls_tools, container_calls
 from reconciler.adapters.converters.conversion import Conversion, Resource
 from reconciler.adapters.converters.files import SourceFiles
+from reconciler.adapters.converters.foreign import add_foreign
 from reconciler.adapters.converters.shell import Command, Word, commands, script_in
-from reconciler.adapters.converters.tree import SourceError
+from reconciler.adapters.converters.tree import SourceError, Tree
 from reconciler.model import CLUSTER_NAME
 from reconciler.model.kinds.quota import DEFAULT_NAME, QUOTA_KEYS, QuotaEntity
 from reconciler.model.kinds.scram_user import SCRAM_CODES
@@ -81,6 +83,8 @@ _REMOVES: Final = "it takes ACLs away: convert what `kafka-acls --list` prints a
 _CONFIGS: Final = "it changes configs of topics: convert what `kafka-topics --describe` says, or use reconciler export"
 _RBAC: Final = "it gives a role of Confluent's RBAC, which grants access besides ACLs: no manifest can declare it"
 _HIDDEN: Final = "it seems to call kafka-acls in a way that only the shell can follow"
+_IN_YAML: Final = "no container of a Kubernetes workload runs it: whether anything does is not known here"
+_YAML: Final = (".yaml", ".yml")
 _CLUSTER: Final = Resource("cluster", CLUSTER_NAME)
 _Options = Mapping[str, Sequence[str]]
 
@@ -91,8 +95,13 @@ class _UnreadableError(Exception):
 
 def read_kafka_acls_script(files: SourceFiles, conversion: Conversion) -> None:
     """Every call of the tools, also after sudo, docker exec or kubectl exec and in the text of ``bash -c``."""
-    for name in files.ending(".sh", ".bash", ".ksh", ".cmd", ".txt"):
-        script = _Script(name, conversion)
+    for name in files.ending(".sh", ".bash", ".ksh", ".cmd", ".txt", *_YAML):
+        script = _Calls(name, conversion)
+        if name.lower().endswith(_YAML):
+            for tree in files.rendered(name, conversion):
+                _read_workload(tree, script, conversion)
+            script.finish()
+            continue
         try:
             found = list(commands(files.text(name)))
         except ValueError as error:
@@ -105,17 +114,32 @@ def read_kafka_acls_script(files: SourceFiles, conversion: Conversion) -> None:
         script.finish()
 
 
-class _Script:
+def _read_workload(tree: Tree, script: "_Calls", conversion: Conversion) -> None:
+    """What the containers of a Kubernetes workload call; a call that stands anywhere else is named."""
+    if not calls_tools(tree):
+        kind = (tree.text("kind") if tree.is_mapping() else None) or "a document"
+        add_foreign(conversion, tree, kind, kind, unmanaged="it calls none of Kafka's tools")
+        return
+    tree.ignore()
+    for resource in tree.items("items") if tree.is_mapping() and (tree.text("kind") or "").endswith("List") else [tree]:
+        for call in container_calls(resource) if resource.is_mapping() else ():
+            script.read(Command(0, call.words, call.doubt), call.where)
+        for where, text in calls_elsewhere(resource):
+            conversion.skip(where, " ".join(text.split())[:80], _IN_YAML)
+
+
+class _Calls:
     """The calls of one script, in order: those of kafka-configs for one entity add up."""
 
     def __init__(self, name: str, conversion: Conversion) -> None:
         self._name = name
         self._conversion = conversion
         self._quotas: dict[QuotaEntity, tuple[dict[str, str], str]] = {}
+        self._groups: dict[str, tuple[dict[str, str], str]] = {}
 
-    def read(self, command: Command) -> None:
-        """Convert one command, or name it if it may matter."""
-        where = f"{self._name}:{command.line}"
+    def read(self, command: Command, where: str | None = None) -> None:
+        """Convert one command, or name it if it may matter; it stands at ``where``, else on its line."""
+        where = where or f"{self._name}:{command.line}"
         handed = script_in(command)
         if handed is not None and handed.open is None:
             self._read_handed(handed.text, command, where)
@@ -139,6 +163,8 @@ class _Script:
         """Add what several calls declare together."""
         for entity, (limits, where) in self._quotas.items():
             self._conversion.add_quota(entity, limits, where)
+        for group, (configs, where) in self._groups.items():
+            self._conversion.add_group_config(group, configs, where)
 
     def _read_handed(self, text: str, command: Command, where: str) -> None:
         """The text that a shell runs by ``-c``, on the line of the command, and with its doubt."""
@@ -148,7 +174,7 @@ class _Script:
             self._conversion.skip(where, "a command", str(error))
             return
         for inner in found:
-            self.read(inner._replace(line=command.line, doubt=command.doubt or inner.doubt))
+            self.read(inner._replace(doubt=command.doubt or inner.doubt), where)
 
     def _call(self, tool: str, command: Command, start: int, where: str) -> None:
         words = command.words[start + 1 :]
@@ -196,10 +222,13 @@ class _Script:
             raise _UnreadableError(doubt)
         if "topics" in types:
             raise _UnreadableError(_CONFIGS)
-        if not types or len(types) != len(names) or set(types) - _QUOTA_PARTS.keys() or len(set(types)) < len(types):
-            raise _UnreadableError("of which entity it changes configs is not understood here")
         if options.keys() & {"delete-config", "add-config-file"}:
             raise _UnreadableError("it deletes configs or reads them from a file: use reconciler export")
+        if list(types) == ["groups"] and len(names) == 1 and names[0]:
+            self._groups.setdefault(names[0], ({}, where))[0].update(_added(options.get("add-config", ())))
+            return
+        if not types or len(types) != len(names) or set(types) - _QUOTA_PARTS.keys() or len(set(types)) < len(types):
+            raise _UnreadableError("of which entity it changes configs is not understood here")
         entity = {_QUOTA_PARTS[kind]: name for kind, name in zip(types, names, strict=True)}
         for key, value in _added(options.get("add-config", ())):
             self._config(key, value, entity, where)

@@ -32,7 +32,7 @@ _CLUSTER: Final = {"cluster": "the manifests are of one cluster", "kafkaApiSpec"
 def read_redpanda(files: SourceFiles, conversion: Conversion) -> None:
     """Every file: a table where a line has its headings, else YAML or JSON."""
     for name in files.ending(".txt", ".out", ".yaml", ".yml", ".json"):
-        if not name.lower().endswith((".yaml", ".yml", ".json")) or _heading(files.text(name)) is not None:
+        if not name.lower().endswith((".yaml", ".yml", ".json")) or table_columns(files.text(name)) is not None:
             _table(name, files.text(name), conversion)
             continue
         for tree in files.rendered(name, conversion):
@@ -47,7 +47,7 @@ def read_redpanda(files: SourceFiles, conversion: Conversion) -> None:
                     _match(item, conversion)
 
 
-def _heading(text: str) -> dict[str, int] | None:
+def table_columns(text: str) -> dict[str, int] | None:
     """The columns of the first line that names them all, with the place where each begins."""
     for line in text.splitlines():
         columns = {found.group(): found.start() for found in _COLUMN.finditer(line)}
@@ -61,7 +61,7 @@ def _table(name: str, text: str, conversion: Conversion) -> None:
     columns: dict[str, int] = {}
     for number, line in enumerate(re.split(r"\r?\n", text), 1):
         where = f"{name}:{number}"
-        if (found := _heading(line)) is not None:
+        if (found := table_columns(line)) is not None:
             columns = found
         elif not line.strip() or (set(line.strip()) == {"="}) or line.strip() in ("MATCHES", "FILTERS"):
             # Titles that rpk prints where filters are asked for; what a filter's rows say is no ACL.

@@ -3,7 +3,7 @@
 Sources: ``KafkaUserModel.getUserName``, ``QuotaUtils``, ``SimpleAclRule``, ``TopicOperatorUtil.configValueAsString``.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from reconciler.adapters.converters.conversion import Conversion, Resource
@@ -41,7 +41,7 @@ def read_strimzi(files: SourceFiles, conversion: Conversion) -> None:
     names = files.ending(".yaml", ".yml", ".json")
     found = [node for name in names for node in resources(files.rendered(name, conversion))]
     mine = [node for node in found if _is_ours(node)]
-    for node in _of_cluster(mine, files.cluster, conversion):
+    for node in of_one_cluster(mine, _label, files.cluster, conversion):
         conversion.recognise()
         if node.text("kind") == "KafkaUser":
             _user(node, conversion)
@@ -66,7 +66,8 @@ def resources(trees: Iterable[Tree]) -> Iterator[Tree]:
     for tree in trees:
         if not tree.is_mapping():
             continue
-        listed = (tree.text("kind") or "").endswith("List")
+        # Not every kind that ends so is a list: Crossplane's AccessControlList is one ACL.
+        listed = (tree.text("kind") or "").endswith("List") and "spec" not in tree.names()
         if listed:
             tree.ignore("apiVersion", "metadata")
         for node in tree.items("items") if listed else (tree,):
@@ -85,18 +86,20 @@ def add_other_kind(node: Tree, conversion: Conversion, unmanaged: str) -> None:
         add_foreign(conversion, node, full, f"{kind} {_name(node)}", unmanaged=unmanaged)
 
 
-def _of_cluster(nodes: list[Tree], wanted: str | None, conversion: Conversion) -> Iterator[Tree]:
+def of_one_cluster(
+    nodes: Sequence[Tree], cluster_of: Callable[[Tree], str | None], wanted: str | None, conversion: Conversion
+) -> Iterator[Tree]:
     """The resources of the wanted cluster, or all if there is one cluster; raises :class:`SourceError` if several."""
-    clusters = sorted({label for node in nodes if (label := _label(node)) is not None})
+    clusters = sorted({label for node in nodes if (label := cluster_of(node)) is not None})
     if wanted is None and len(clusters) > 1:
         raise SourceError(f"the resources belong to several clusters: choose one of {', '.join(clusters)}")
     if wanted is not None and wanted not in clusters:
         raise SourceError(f"no resource belongs to a cluster {wanted!r}; there are: {', '.join(clusters) or 'none'}")
     for node in nodes:
-        if wanted is None or _label(node) == wanted:
+        if wanted is None or cluster_of(node) == wanted:
             yield node
         else:
-            conversion.add_unmanaged(node, f"{node.text('kind')} {_name(node)}", f"it belongs to {_label(node)}")
+            conversion.add_unmanaged(node, f"{node.text('kind')} {_name(node)}", f"it belongs to {cluster_of(node)}")
 
 
 def _label(node: Tree) -> str | None:

@@ -9,6 +9,7 @@ import pytest
 
 from reconciler.adapters.converters import ConversionResult, SourceFiles, convert
 from reconciler.adapters.converters.files import STDIN
+from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota
 from reconciler.model.kinds.scram_user import ScramUser
 
@@ -185,7 +186,7 @@ kafka-configs --describe --entity-type users
         "--delete-config producer_byte_rate --user a",
         "--add-config-file quotas.properties --user a",
         "--add-config retention.ms=1 --entity-type topics --entity-name t",
-        "--add-config consumer.session.timeout.ms=45000 --group g",
+        "--add-config consumer.session.timeout.ms=45000 --entity-type groups",
         "--add-config producer_byte_rate=1 --entity-type users",
         "--add-config producer_byte_rate=1",
         "--add-config odd_rate=1 --user a",
@@ -195,3 +196,12 @@ def test_what_kafka_configs_changes_and_is_not_understood_is_named(words: str) -
     found = converted(f"kafka-configs --bootstrap-server x --alter {words}")
     assert not any(found.listed.values())
     assert [remark.where for remark in found.skipped][:1] == ["-:1"]
+
+
+def test_configs_of_a_group_add_up() -> None:
+    call = "kafka-configs --bootstrap-server x --alter --group g --add-config"
+    found = converted(f"{call} consumer.session.timeout.ms=45000\n{call} consumer.heartbeat.interval.ms=3000")
+    [config] = found.listed[GroupConfig.KIND]
+    values = {"consumer.session.timeout.ms": "45000", "consumer.heartbeat.interval.ms": "3000"}
+    assert config == GroupConfig("g", values)
+    assert found.skipped == ()
