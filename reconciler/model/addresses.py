@@ -94,6 +94,24 @@ def address_text(found: IpAddress) -> str:
     return ":".join(f"{found.number >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))
 
 
+def resolved(text: str) -> IpAddress | None:
+    """The address that ``InetAddress.getByName`` reads without asking a resolver; ``None`` for the name of a host.
+
+    An address of fewer than four parts has the rest in its last one, leading zeros are decimal, an IPv4-mapped address
+    is the IPv4 one, and two addresses that differ in their scope alone are equal (``Inet6Address.equals``).
+    """
+    if ":" not in text:
+        number = _java_ipv4(text)
+        return None if number is None else IpAddress(32, number)
+    bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    try:
+        parsed = ipaddress.IPv6Address(_LEADING_ZEROS.sub("", bare.partition("%")[0]))
+    except ValueError:
+        return None
+    mapped = parsed.ipv4_mapped
+    return IpAddress(128, int(parsed)) if mapped is None else IpAddress(32, int(mapped))
+
+
 def ip_range(text: str) -> IpRange | None:
     """The range that an entry's host means since Kafka 4.4, or ``None`` if the broker takes it as plain text.
 
@@ -141,6 +159,18 @@ def _range_6(host: str, length: str) -> IpRange | None:
         host = host[1:-1]
     number = _java_ipv6(host)
     return None if number is None else IpRange(128, number >> 128 - bits, bits)
+
+
+def _java_ipv4(text: str) -> int | None:
+    """The IPv4 address of one to four decimal numbers (``IPAddressUtil.textToNumericFormatV4``)."""
+    parts = text.split(".")
+    if len(text) > _LONGEST_4 or len(parts) > 4 or not all(part.isascii() and part.isdecimal() for part in parts):
+        return None
+    *first, last = map(int, parts)
+    room = 8 * (4 - len(first))
+    if any(part > 255 for part in first) or last >= 1 << room:
+        return None
+    return int.from_bytes(bytes(first)) << room | last
 
 
 def _java_ipv6(text: str) -> int | None:

@@ -53,6 +53,21 @@ class ListedItem(Protocol):
         ...
 
     @property
+    def enforced(self) -> Any:
+        """What brokers enforce it on, which is all that tells it from others in effect.
+
+        Mostly the key. Two resources with one ``enforced`` are kept apart by Kafka, and of the two only that which was
+        set last is in force; once either is deleted, neither is. ``None``: it may be that of any other one whose
+        ``enforced`` is not its key.
+        """
+        ...
+
+    @property
+    def again(self) -> "ListedItem | None":
+        """What stays and shares ``enforced`` with it: it is set again once this one is deleted, to be in force."""
+        ...
+
+    @property
     def subject(self) -> str:
         """What a person calls it: ``quota of user alice``."""
         ...
@@ -75,6 +90,10 @@ class ListedItem(Protocol):
     @property
     def is_disabled(self) -> bool:
         """Whether all that it does is to keep somebody from logging in, as a DENY would."""
+        ...
+
+    def with_again(self, again: Any) -> "ListedItem":
+        """The same resource with ``again``; never asked where ``enforced`` is the key."""
         ...
 
     def with_values(self, values: Mapping[str, Any]) -> "ListedItem":
@@ -139,8 +158,12 @@ def parts(change: Change) -> tuple[Change, ...]:
     """A change of a listed resource as it is sent: one change for each request, in order.
 
     Values are set before others are removed, so that a user can log in at any moment. A value that stays is in none.
+    What has to be set again goes first: had it stayed, nobody could see that a run ended before that.
     """
     item: ListedItem = resource_of(change)
+    if change.after is None and item.again is not None:
+        # Kafka writes no record for a value that is set already, and so brokers would not hear of it.
+        return Delete(item.again), Delete(item), Create(item.again)
     if item.ATOMIC:
         return (change,)
     before, after = values_of(change.before), values_of(change.after)

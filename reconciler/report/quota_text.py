@@ -1,6 +1,6 @@
 """Answers to ``quota`` and ``explain --client-id``: which quota limits a client, and which others it overrides."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reconciler.dataclass import dataclass
@@ -40,11 +40,10 @@ class Client:
     client_id: str = ""
     ip: str | None = None
 
-    @property
-    def levels(self) -> tuple[QuotaEntity, ...]:
-        """The entities whose quotas can limit it, the one that wins first."""
+    def levels(self, quotas: Iterable[ClientQuota]) -> tuple[QuotaEntity, ...]:
+        """The entities whose quotas can limit it, the one that wins first; ``quotas`` are those there are."""
         if self.ip is not None:
-            return tuple(levels_of_ip(self.ip))
+            return tuple(levels_of_ip(self.ip, quotas))
         return tuple(levels((self.principal or "").partition(":")[2], self.client_id))
 
     def with_id(self, client_id: str) -> "Client":
@@ -91,6 +90,8 @@ def _limit_lines(view: QuotaView, client: Client, indent: str) -> Iterator[str]:
         for number, quota in enumerate(quotas):
             value = limit(key, quota.values[key])
             lead = f"{safe(key)} = {value}" if number == 0 else f"  overrides {value}"
+            if number and quota.enforced == quotas[0].enforced:
+                lead = f"  or {value}, if that was set last,"
             place = view.place(quota, key)
             yield f"{indent}{lead} by {safe(str(quota.entity))}{f'  {safe(place)}' if place else ''}"
     for key, quota in _with_any_id(view, client).items():
@@ -116,14 +117,17 @@ def _limit_documents(view: QuotaView, client: Client) -> list[dict[str, Any]]:
 def _limits(view: QuotaView, client: Client) -> dict[str, list[ClientQuota]]:
     """Every key that Kafka has for such a client, then those that only a newer Kafka knows."""
     known = {key: list[ClientQuota]() for key, about in QUOTA_KEYS.items() if about.of_ip == (client.ip is not None)}
-    return {**known, **limits(view.quotas, client.levels)}
+    return {**known, **limits(view.quotas, client.levels(view.quotas))}
 
 
 def _with_any_id(view: QuotaView, client: Client) -> dict[str, ClientQuota]:
     """Where no client id is given: the limits of a client that has one without a quota of its own, if they differ."""
     if client.ip is not None or client.client_id:
         return {}
-    own, other = limits(view.quotas, client.levels), limits(view.quotas, client.with_id(UNNAMED_ID).levels)
+    own, other = (
+        limits(view.quotas, client.levels(view.quotas)),
+        limits(view.quotas, client.with_id(UNNAMED_ID).levels(view.quotas)),
+    )
     return {key: found[0] for key, found in other.items() if found[:1] != own.get(key, [])[:1]}
 
 

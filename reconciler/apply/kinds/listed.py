@@ -1,6 +1,7 @@
 """Listed kinds: how many go into a request, and how a change is reverted."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from reconciler.apply.kinds.interface import Moved, Right, UndoDraft
@@ -23,6 +24,8 @@ from reconciler.plan.kinds.listed import ListedKind as PlannedKind
 from reconciler.ports import ReadRequest
 
 _MAX_ITEMS: Final = 500
+#: Seconds after which brokers have read a change: they ask for metadata at least twice a second.
+_SETTLED_AFTER: Final = 1.0
 
 
 class ListedKind:
@@ -46,17 +49,22 @@ class ListedKind:
         return request.also(self._resource.KIND) if touched else request
 
     def batches(self, steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
-        """By number."""
-        for start in range(0, len(steps), _MAX_ITEMS):
-            yield steps[start : start + _MAX_ITEMS]
+        """By number; one that has another set again goes alone, for two may have the same one set."""
+        for alone, group in groupby(steps, key=lambda step: resource_of(step.change).again is not None):
+            found, size = list(group), 1 if alone else _MAX_ITEMS
+            yield from (found[start : start + size] for start in range(0, len(found), size))
 
     def in_flight(self, change: Change) -> int:
         """One."""
         return 1
 
     def pause_after(self, change: Change, seconds: float) -> float:
-        """None."""
-        return 0.0
+        """A moment where another resource is in force once this one is gone (``ListedItem.enforced``).
+
+        A broker that reads both changes at once takes them in any order (``ClientQuotasDelta``).
+        """
+        item: ListedItem = resource_of(change)
+        return _SETTLED_AFTER if isinstance(change, Delete) and item.enforced != item.key else 0.0
 
     def left(self, change: Change, live: ClusterState) -> None:
         """Nothing: what is accepted is done."""
@@ -108,6 +116,8 @@ class ListedKind:
             yield f"{item.subject} stays: {live.gap or f'the {item.WORDS} were not read'}"
         elif values_of(live.by_key.get(item.key)) != values_of(after):
             yield f"{item.subject} stays: somebody has changed it since"
+        elif item.again is not None:
+            yield f"{item.subject} stays away: it is of the same address as the {item.again.subject}"
         elif (lost := self._planned.irreversible(step.change)) is not None:
             yield f"{item.subject} stays: {lost}"
         else:

@@ -22,6 +22,10 @@ from reconciler.model import (
 )
 
 _UNDECLARED = "no manifest declares it: declare it, ignore it, or let the cluster's document prune it"
+_UNRESOLVED = (
+    "only the brokers' resolver knows its address, and what is declared for that address, perhaps the {}, would no "
+    "longer be enforced: delete both by hand, and apply again"
+)
 _UNKNOWN = "this version does not know the key, which stays as it is"
 
 
@@ -64,9 +68,14 @@ class ListedKind:
             if scope.owns_listed(there[key], declared=False):
                 nothing = there[key].with_values({})
                 changes += map(DeclaredChange, _change(nothing, _understood(nothing, there[key])[0], goes=True))
+        sharing = _Sharing(declared, there, changes)
+        doubts = list(sharing.doubts())
         if rules.report_topics and not prune:
-            skipped += self._undeclared(declared, there, scope)
-        return Comparison(tuple(changes), tuple(skipped))
+            doubtful = {resource_of(one.change).key for one in doubts if one.change is not None}
+            skipped += self._undeclared(
+                declared, {key: one for key, one in there.items() if key not in doubtful}, scope
+            )
+        return Comparison(tuple(sharing.changes()), (*skipped, *doubts))
 
     def _undeclared(self, declared: Mapping[Any, Any], there: Mapping[Any, Any], scope: Scope) -> Iterator[Skipped]:
         """As of topics: whoever declares none of a kind does not answer for it."""
@@ -89,9 +98,66 @@ class ListedKind:
         if isinstance(change, Delete):
             if wanted is not None and not wanted.goes:
                 return "not to be declared"
+            again = None if item.again is None else desired.of(self._resource).get(item.again.key)
+            if item.again is not None and (again is None or again.goes):
+                return f"{item.again.subject} to be declared, which is set again"
             gone = wanted is not None or self._resource.KIND in rules.prune
             return None if gone else "to be declared absent"
         return None if wanted is not None and not wanted.absent and wanted.item == item else "to be declared so"
+
+
+class _Sharing:
+    """Resources that Kafka keeps apart and enforces as one: see ``ListedItem.enforced``."""
+
+    def __init__(
+        self, declared: Mapping[Any, DesiredItem[Any]], there: Mapping[Any, ListedItem], changes: list[DeclaredChange]
+    ) -> None:
+        """``changes`` are those of each resource by itself."""
+        stay = {key: wanted.item for key, wanted in declared.items() if not wanted.goes}
+        self._changes = changes
+        moved = {resource_of(one.change).key for one in changes}
+        # What is altered is set by that, after what goes.
+        self._kept = {item.enforced: there[key] for key, item in stay.items() if key in there and key not in moved}
+        #: What the manifests or the plan decide, by what it is enforced on.
+        self._ours: dict[Any, ListedItem] = {
+            item.enforced: item for item in (*stay.values(), *(resource_of(one.change) for one in changes))
+        }
+        unnamed = there.keys() - declared.keys() - moved
+        self._left = [there[key] for key in sorted(unnamed)]
+
+    def changes(self) -> Iterator[DeclaredChange]:
+        """The changes, those that delete one with the declared one that is set again after it."""
+        for found in self._changes:
+            item = resource_of(found.change)
+            kept = None if item.enforced is None or found.change.after is not None else self._kept.get(item.enforced)
+            if kept is not None:
+                yield found._replace(change=Delete(item.with_again(kept)))
+            elif item.enforced is not None or _spelled(self._kept) is None:
+                yield found
+
+    def doubts(self) -> Iterator[Skipped]:
+        """What stays beside one of ours, and what cannot go."""
+        for item in self._left:
+            other = _spelled(self._ours) if item.enforced is None else self._ours.get(item.enforced)
+            if other is not None:
+                yield Skipped(SkipReason.UNDECLARED, item.subject, _same(item, other), Delete(item))
+        for found in self._changes:
+            item = resource_of(found.change)
+            if item.enforced is None and (other := _spelled(self._kept)) is not None:
+                yield Skipped(SkipReason.IMPOSSIBLE, item.subject, _UNRESOLVED.format(other.subject), found.change)
+
+
+def _spelled(items: Mapping[Any, ListedItem]) -> ListedItem | None:
+    """One of the items of which there may be another spelling."""
+    return next((item for item in items.values() if item.enforced not in (None, item.key)), None)
+
+
+def _same(item: ListedItem, other: ListedItem) -> str:
+    may = "may be" if item.enforced is None else "is"
+    return (
+        f"it {may} of the same address as the {other.subject}: brokers enforce only the one that was set last, and "
+        "which that is cannot be read; delete this one with absent: true, or let the cluster's document prune it"
+    )
 
 
 def _understood(wanted: ListedItem, live: ListedItem | None) -> tuple[ListedItem, list[str]]:

@@ -62,7 +62,7 @@ class GroupsKind(Kind):
         """Adds every group."""
         for document in builder.of(GroupsDeclaration):
             for wish in document.groups:
-                builder.want(wish, wish.item.group)
+                builder.want(wish)
 
 
 def _groups(node: MappingNode, item: "GroupItem | None", findings: Findings) -> Iterator[DesiredItem[GroupConfig]]:

@@ -92,15 +92,16 @@ class DesiredBuilder:
         """The documents of one kind."""
         return [item for item in self.documents if isinstance(item, declared)]
 
-    def want(self, wish: DesiredItem[Any], identity: Hashable) -> None:
+    def want(self, wish: DesiredItem[Any]) -> None:
         """Adds a resource of a listed kind; reports it if it is declared twice, or outside the cluster's scope.
 
-        ``identity`` is the same for two resources that Kafka takes for one, however each is written.
+        Twice is also what Kafka enforces as one. Of that, one can be declared, and the others absent.
         """
         item, origin, expires = wish.item, wish.declaration.origin, wish.declaration.expires
         findings = self.findings_of(origin.file)
-        earlier = self._first.setdefault((item.KIND, identity), wish)
-        if earlier is not wish:
+        identities = [("key", item.key), *(() if wish.absent else (("enforced", item.enforced),))]
+        found = [self._first.setdefault((item.KIND, identity), wish) for identity in identities]
+        if (earlier := next((one for one in found if one is not wish), None)) is not None:
             trouble = Trouble(Code.CONFLICTING_ITEM, f"the {item.subject} is declared twice", "keep one of them")
             findings.add_at(trouble, origin, related=[earlier.declaration.origin])
         elif not self.cluster.scope.owns_listed(item, declared=True):

@@ -62,16 +62,13 @@ class QuotasKind(Kind):
         """Adds every quota."""
         for document in builder.of(QuotasDeclaration):
             for wish in document.quotas:
-                builder.want(wish, _spelling(wish.item.entity))
-
-
-def _spelling(entity: QuotaEntity) -> tuple[tuple[str, str], ...]:
-    """The entity with one spelling for each address."""
-    return tuple((kind, (right_form(name) or name) if kind == IP else name) for kind, name in entity.parts)
+                builder.want(wish)
 
 
 def _quotas(node: MappingNode, item: "QuotaItem | None", findings: Findings) -> Iterator[DesiredItem[ClientQuota]]:
-    names = {kind: _names(kind, node.get(field), findings) for kind, field in _FIELDS.items()}
+    # Kafka takes any text that resolves, and one that is there already has to be named to go.
+    goes = node.text("absent") == "true"
+    names = {kind: _names(kind, node.get(field), findings, goes=goes) for kind, field in _FIELDS.items()}
     given = [field for field in _FIELDS.values() if field in node.values]
     if not given:
         findings.add(_NOBODY, node)
@@ -104,15 +101,15 @@ def _check_limits(node: MappingNode, findings: Findings, *, of_ip: bool) -> None
             findings.add(Trouble(Code.ITEM_FORM, message, f"it takes {fitting}"), place)
 
 
-def _names(kind: str, node: Node | None, findings: Findings) -> tuple[str, ...]:
+def _names(kind: str, node: Node | None, findings: Findings, *, goes: bool) -> tuple[str, ...]:
     if not isinstance(node, MappingNode):
-        return checked_texts(node, partial(_name_problem, kind), findings)
+        return checked_texts(node, partial(_name_problem, kind, goes=goes), findings)
     if node.text("default") == "false":
         findings.add(_TRUE, node.values["default"])
     return (DEFAULT_NAME,)
 
 
-def _name_problem(kind: str, text: str) -> Trouble | None:
+def _name_problem(kind: str, text: str, *, goes: bool = False) -> Trouble | None:
     """Why no client can have that name (``ClientQuotaControlManager.validateEntity``); ``None`` if one can."""
     if not text:
         return Trouble(Code.ITEM_FORM, f"Kafka takes no empty {kind}", "write a name, or {default: true}")
@@ -122,7 +119,7 @@ def _name_problem(kind: str, text: str) -> Trouble | None:
     if kind == USER and text.lower().startswith("user:"):
         message = f"{quoted(text)}: quotas name a user without the type of the principal"
         return Trouble(Code.ITEM_FORM, message, f"write {text[5:]}")
-    if kind == IP and right_form(text) is None:
+    if kind == IP and not goes and right_form(text) is None:
         return Trouble(Code.ITEM_FORM, f"{quoted(text)} is not an IP address", "write the address of one host")
     return None
 

@@ -88,7 +88,7 @@ class UsersKind(Kind):
         """Adds every user."""
         for document in builder.of(UsersDeclaration):
             for wish in document.users:
-                builder.want(wish, wish.item.name)
+                builder.want(wish)
 
 
 def _users(node: MappingNode, item: "UserItem | None", findings: Findings) -> Iterator[DesiredItem[ScramUser]]:

@@ -88,6 +88,19 @@ class GroupConfig:
         return self.group
 
     @property
+    def enforced(self) -> str:
+        """The group: brokers compare it letter by letter."""
+        return self.group
+
+    @property
+    def again(self) -> None:
+        """Nothing."""
+
+    def with_again(self, again: "GroupConfig") -> "GroupConfig":
+        """Never asked."""
+        return self
+
+    @property
     def subject(self) -> str:
         """``config of group payments``."""
         return f"config of group {self.group}"

@@ -4,14 +4,17 @@ Sources: KIP-13, KIP-55, KIP-124, KIP-546, KIP-599, KIP-612; ``QuotaConfig``, ``
 ``ClientQuotaManager.DefaultQuotaCallback`` (3.9 to 4.4).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import field
 from types import MappingProxyType
-from typing import ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal
+
+if TYPE_CHECKING:
+    from reconciler.model.addresses import IpAddress
 
 #: Stands for "every one without an entity of its own". Kafka refuses an empty name; ``<default>`` is an ordinary name.
 DEFAULT_NAME: Final = ""
@@ -64,6 +67,21 @@ class QuotaEntity:
         name = dict(self.parts).get(USER)
         return f"User:{name}" if name else None
 
+    @property
+    def ip(self) -> str | None:
+        """The text of an entity for an address alone; ``DEFAULT_NAME`` for every other address."""
+        ((kind, name), *more) = self.parts or (("", ""),)
+        return name if kind == IP and not more else None
+
+    @property
+    def address(self) -> "IpAddress | None":
+        """The address of an entity for one."""
+        if not self.ip:
+            return None
+        from reconciler.model.addresses import resolved  # noqa: PLC0415  (few clusters have such a quota)
+
+        return resolved(self.ip)
+
     def __str__(self) -> str:
         """``user alice, default client-id``."""
         named = dict(self.parts)
@@ -82,6 +100,8 @@ class ClientQuota:
     LEVEL: ClassVar[FeatureLevel] = EVERY_LEVEL  # ``ClientQuotaControlManager`` asks for none
     entity: QuotaEntity
     values: Mapping[str, float] = field(default_factory=FrozenMap)
+    #: The live quota of the same address in another spelling, which stays.
+    again: "ClientQuota | None" = None
 
     def __post_init__(self) -> None:
         """Takes any mapping and keeps a sorted, immutable copy."""
@@ -92,6 +112,14 @@ class ClientQuota:
     def key(self) -> QuotaEntity:
         """The entity: it has one quota."""
         return self.entity
+
+    @property
+    def enforced(self) -> Hashable:
+        """The entity; of an address the address, however it is written (``ConnectionQuotas`` keeps one an address).
+
+        ``None`` for the name of a host: only the brokers' resolver knows its addresses.
+        """
+        return self.entity.address if self.entity.ip else self.entity
 
     @property
     def subject(self) -> str:
@@ -111,6 +139,10 @@ class ClientQuota:
     def is_disabled(self) -> bool:
         """Never: it keeps nobody from logging in."""
         return False
+
+    def with_again(self, again: "ClientQuota") -> "ClientQuota":
+        """The quota, which goes, and after which ``again`` is set again."""
+        return ClientQuota(self.entity, self.values, ClientQuota(again.entity, again.values))
 
     def with_values(self, values: Mapping[str, float]) -> "ClientQuota":
         """Other limits for the same entity."""
@@ -158,9 +190,12 @@ def levels(user: str, client_id: str) -> Iterator[QuotaEntity]:
         yield QuotaEntity.of(client_id=DEFAULT_NAME)
 
 
-def levels_of_ip(address: str) -> Iterator[QuotaEntity]:
-    """The entities whose quota can hold for the connections from an address (KIP-612)."""
-    yield QuotaEntity.of(ip=address)
+def levels_of_ip(address: str, quotas: Iterable[ClientQuota] = ()) -> Iterator[QuotaEntity]:
+    """The entities whose quota can hold for the connections from an address (KIP-612), however ``quotas`` spell it."""
+    entity = QuotaEntity.of(ip=address)
+    yield entity
+    if entity.address is not None:
+        yield from sorted({one.entity for one in quotas if one.enforced == entity.address} - {entity})
     yield QuotaEntity.of(ip=DEFAULT_NAME)
 
 

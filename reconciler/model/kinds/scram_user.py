@@ -70,6 +70,19 @@ class ScramUser:
         return self.name
 
     @property
+    def enforced(self) -> str:
+        """The name: brokers compare it letter by letter."""
+        return self.name
+
+    @property
+    def again(self) -> None:
+        """Nothing."""
+
+    def with_again(self, again: "ScramUser") -> "ScramUser":
+        """Never asked."""
+        return self
+
+    @property
     def subject(self) -> str:
         """``SCRAM user alice``."""
         return f"SCRAM user {self.name}"

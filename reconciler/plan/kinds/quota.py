@@ -2,10 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from reconciler.codec.kinds import quota
-from reconciler.model import AclOperation, Change, ClusterState, resource_of
+from reconciler.model import AclOperation, Change, ClusterState, Create, Delete, resource_of
 from reconciler.model.kinds.quota import (
     CLIENT_ID,
     DEFAULT_NAME,
@@ -19,8 +19,9 @@ from reconciler.model.kinds.quota import (
     limits,
 )
 from reconciler.model.naming import as_name
-from reconciler.plan.kinds.interface import LoginAtRisk
+from reconciler.plan.kinds.interface import Halves, LoginAtRisk
 from reconciler.plan.kinds.listed import ListedKind, items_after
+from reconciler.plan.observed import Observed, StepState
 from reconciler.plan.phase import Phase
 
 #: Whose addresses nobody knows.
@@ -28,6 +29,42 @@ _OURS: Final = "of our login, the super users and the brokers"
 
 
 class _LimitingQuotas(ListedKind):
+    def key(self, change: Change) -> tuple[str, Any]:
+        """What goes is first: an address in another spelling takes its limit along (``ClientQuota.enforced``)."""
+        return self.noun.lower(), (not isinstance(change, Delete), resource_of(change).key)
+
+    def describe(self, change: Change) -> str:
+        """Also what is set again."""
+        again = resource_of(change).again
+        return super().describe(change) + (f" and set {again.subject} again" if again is not None else "")
+
+    def observe(self, change: Change, live: ClusterState) -> Observed:
+        """Done once it is gone and what had to be set again is there, whatever it limits by then."""
+        item: ClientQuota = resource_of(change)
+        found = super().observe(change, live)
+        if item.again is None or found.state in (StepState.UNREADABLE, StepState.STALE):
+            return found
+        there = live.listing(ClientQuota).by_key.get(item.again.key)
+        if found.state is StepState.DONE and there is not None:
+            return found
+        if there is None:
+            gone = "set" if found.state is StepState.PENDING else "not set"
+            text = f"{item.again.subject} not set, {item.subject} {gone}"
+            return Observed(StepState.PENDING, item.subject, f"{item.again.subject} set again", text)
+        if there.values == item.again.values:
+            return found
+        return Observed(StepState.STALE, item.again.subject, _limits(item.again), _limits(there))
+
+    def halves(self, change: Change, live: ClusterState) -> Halves | None:
+        """What has to be set again is gone, and whatever is left of the deletion."""
+        item: ClientQuota = resource_of(change)
+        quotas = live.listing(ClientQuota)
+        if item.again is None or quotas.items is None or item.again.key in quotas.by_key:
+            return None
+        gone = item.key not in quotas.by_key
+        # To delete once more what is gone changes nothing.
+        return Halves(Delete(item.again), Create(item.again) if gone else change)
+
     def risks(self, changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
         """Each login that gets a limit, or a lower one, by a quota of its own or by a default that it is under.
 
@@ -44,6 +81,10 @@ class _LimitingQuotas(ListedKind):
                 yield LoginAtRisk(principal, f"{as_name(principal)}, which is {role}, is limited to {', '.join(found)}")
         touched = {resource_of(change).key for change in changes if isinstance(resource_of(change), ClientQuota)}
         yield from _of_addresses(before, after, sorted(touched)) if logins else ()
+
+
+def _limits(quota: ClientQuota) -> str:
+    return ", ".join(f"{key}={value}" for key, value in quota.values.items())
 
 
 def _client_ids(entities: Iterable[QuotaEntity]) -> Mapping[str, set[str]]:
@@ -78,7 +119,7 @@ def _of_addresses(
         if address is None:
             continue
         # Gone, an address is under the default.
-        found = ", ".join(_tighter(before, after, tuple(levels_of_ip(address))))
+        found = ", ".join(_tighter(before, after, tuple(levels_of_ip(address, before.values()))))
         every = "every address without a quota of its own" if address == DEFAULT_NAME else as_name(address)
         if found:
             text = f"connections from {every} are limited to {found}: nobody knows the addresses {_OURS}"

@@ -1,11 +1,19 @@
 """Client quotas on a real broker, by the command line: plan, apply, drift, export, undo."""
 
 import re
+import socket
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from reconciler.adapters.kafka.cluster import connect
+from reconciler.adapters.kafka.secret_source import SecretSource
+from reconciler.adapters.kafka.settings import client_settings
 from reconciler.adapters.sandbox import Sandbox
+from reconciler.model import Change, Create, Delete
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from tests.integration.main_job import Job, job
 
 pytestmark = pytest.mark.broker
@@ -102,3 +110,77 @@ def test_a_grant_is_shown_with_the_quota_that_no_manifest_names(team: Job) -> No
     (team.directory / "acls.yaml").unlink()
     team.write("quotas.yaml", re.sub(r"limits: {.*}}", "absent: true}", BEFORE))
     assert team.run("apply", "--yes", "--allow-deletes").status == 0, "the broker is left as it was"
+
+
+EVERY_QUOTA = CLUSTER.replace('{prefix: "User:@"}', "{any: true}").replace("spec:\n", "spec:\n  pruneQuotas: true\n")
+SLOWED = """\
+apiVersion: reconciler/v1
+kind: Quotas
+metadata: {name: team}
+spec:
+  quotas:
+    - {ip: 127.0.0.9, limits: {connection_creation_rate: 1}}
+"""
+
+
+def let_in(broker: Sandbox) -> int:
+    """How many of 25 connections from 127.0.0.9 the broker takes up within a second and a half."""
+    host, port = broker.settings("admin")["bootstrap.servers"].rsplit(":", 1)
+    with ExitStack() as stack:
+        sockets = []
+        for _ in range(25):
+            one = stack.enter_context(socket.create_connection((host, int(port)), 5, ("127.0.0.9", 0)))
+            one.setblocking(False)
+            sockets.append(one)
+        time.sleep(1.5)
+        return sum(_is_open(one) for one in sockets)
+
+
+def _is_open(one: socket.socket) -> bool:
+    try:
+        return bool(one.recv(1))
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def altered(broker: Sandbox, change: Change) -> None:
+    settings = broker.settings("admin")
+    with connect(client_settings(settings.pop("bootstrap.servers"), settings, SecretSource())) as cluster:
+        assert cluster.send([change])[0].good
+
+
+def test_an_address_that_is_limited_in_another_spelling_is_limited_as_declared(team: Job, broker: Sandbox) -> None:
+    mapped, declared = (
+        ClientQuota(QuotaEntity.of(ip=text), {"connection_creation_rate": 1})
+        for text in ("::ffff:127.0.0.9", "127.0.0.9")
+    )
+    team.write("cluster.yaml", EVERY_QUOTA)
+    team.write("quotas.yaml", SLOWED)
+    for there in ((mapped,), (mapped, declared)):
+        for quota in there:
+            altered(broker, Create(quota))
+        planned = team.run("plan", "--allow-deletes")
+        assert "quota of ip ::ffff:127.0.0.9" in planned.out
+        assert team.run("apply", "--yes", "--allow-deletes").status == 0
+        assert team.run("drift").status == 0
+        time.sleep(1)
+        assert let_in(broker) <= 12
+        if there[-1] is not declared:
+            altered(broker, Delete(declared))
+
+    altered(broker, Create(mapped))
+    team.write("cluster.yaml", CLUSTER.replace('{prefix: "User:@"}', "{any: true}"))
+    for command in ("plan", "drift"):
+        found = team.run(command)
+        assert "of the same address as the quota of ip 127.0.0.9" in " ".join(found.out.split())
+        assert "Nothing to do" not in found.out
+    team.write("quotas.yaml", SLOWED + '    - {ip: "::ffff:127.0.0.9", absent: true}\n')
+    assert team.run("apply", "--yes", "--allow-deletes").status == 0
+    time.sleep(1)
+    assert let_in(broker) <= 12
+    team.write("quotas.yaml", SLOWED.replace("limits: {connection_creation_rate: 1}", "absent: true"))
+    assert team.run("apply", "--yes", "--allow-deletes").status == 0
+    time.sleep(1)
+    assert let_in(broker) == 25

@@ -58,6 +58,10 @@ def quota(**rates: float) -> ClientQuota:
     return ClientQuota(QuotaEntity.of("u"), rates)
 
 
+def of_address(text: str, again: ClientQuota | None = None) -> ClientQuota:
+    return ClientQuota(QuotaEntity.of(ip=text), {"connection_creation_rate": 1}, again)
+
+
 def group(**values: str) -> GroupConfig:
     return GroupConfig("g", {name.replace("_", "."): value for name, value in values.items()})
 
@@ -76,6 +80,7 @@ CHANGES: Final[dict[str, Change]] = {
     "a quota": Create(PAIR),
     "two rates": Update(PAIR, quota(producer_byte_rate=2, consumer_byte_rate=2)),
     "a quota that goes": Delete(PAIR),
+    "a quota of an address that stays": Delete(of_address("::ffff:127.0.0.9", of_address("127.0.0.9"))),
     "a group": Create(TIMES),
     "two times": Update(TIMES, group(consumer_session_timeout_ms="60000", consumer_heartbeat_interval_ms="6000")),
     "a group that goes": Delete(TIMES),
@@ -118,7 +123,8 @@ def plan_of(change: Change) -> Plan:
 
 def state_before(change: Change) -> ClusterState:
     item: ListedItem = resource_of(change)
-    there = () if change.before is None else (item.with_values(values_of(change.before)),)
+    there: tuple[ListedItem, ...] = () if change.before is None else (item.with_values(values_of(change.before)),)
+    there += () if item.again is None else (item.again,)
     state = ClusterState("cluster")
     return state.with_listing(type(item), Listing(frozenset(there)))
 
@@ -132,7 +138,9 @@ def applied(plan: Plan, cluster: Cluster) -> Result:
 def test_every_action_of_every_kind_is_tried_and_each_of_its_requests_is_counted() -> None:
     assert {kind_of(one).action(one) for one in CHANGES.values()} == {name for kind in KINDS for name in kind.CODECS}
     assert {cut[0] for cut in HALF} == {
-        name for name, one in CHANGES.items() if isinstance(resource_of(one), ScramUser)
+        name
+        for name, one in CHANGES.items()
+        if isinstance(resource_of(one), ScramUser) or getattr(resource_of(one), "again", None) is not None
     }
 
 
@@ -150,7 +158,9 @@ def test_the_same_plan_sends_what_is_left_and_nothing_else(name: str, requests: 
     assert second.succeeded, second
     assert [one.outcome for one in second.outcomes] == [Outcome.DONE]
     parts = kind_of(step.change).parts(step.change)
-    assert [part for one in cluster.sent for part in kind_of(one).parts(one)] == list(parts[requests:])
+    sent = [part for one in cluster.sent for part in kind_of(one).parts(one)]
+    # What an earlier run has deleted may be deleted once more: Kafka writes no record of it.
+    assert [part for part in sent if part.after is not None or part not in parts[:requests]] == list(parts[requests:])
     assert step.observed(cluster.state).state is StepState.DONE
 
 
@@ -163,7 +173,9 @@ def test_undo_names_it_and_takes_back_what_can_be(name: str, requests: int) -> N
     live = cluster.state
     run = PastRun("r", "p", "cluster", "", None, "", {step.id: None})
     (said,) = doubts(plan, [run], live)
-    assert "SCRAM user u` was cut off" in said
+    item: ListedItem = resource_of(step.change)
+    assert item.subject in said
+    assert "` was cut off" in said
     done = performed_steps(plan, [run], live)
     back = revert_steps(done, live, Scope(), DesiredState(), PLACE)
     halves = step.halves(live)
@@ -171,7 +183,11 @@ def test_undo_names_it_and_takes_back_what_can_be(name: str, requests: int) -> N
     assert [one.change for one in done] == [halves.done]
     if Step(step.phase, halves.done).reversible:
         assert back.kept == ()
-        wanted = back.desired.of(ScramUser)["u"]
+        undone = halves.done
+        wanted = back.desired.of(type(resource_of(undone)))[resource_of(undone).key]
+        if not isinstance(resource_of(undone), ScramUser):
+            assert wanted.item == undone.before
+            return
         assert wanted.absent == (step.change.before is None)
         assert wanted.absent or wanted.item == step.change.before
     else:

@@ -52,6 +52,17 @@ class _Thing:
         return self.name
 
     @property
+    def enforced(self) -> str:
+        return self.name
+
+    @property
+    def again(self) -> None:
+        return None
+
+    def with_again(self, again: object) -> "_Thing":
+        return self
+
+    @property
     def subject(self) -> str:
         return f"thing {self.name}"
 

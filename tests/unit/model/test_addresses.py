@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.model.addresses import address, hosts_meet, ip_range
+from reconciler.model.addresses import IpAddress, address, hosts_meet, ip_range, resolved
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,25 @@ def test_ranges_and_addresses_meet_as_the_library_of_python_says(
     if printed is not None and number:
         assert hosts_meet(text, str(one))
         assert hosts_meet(text, str(other)) is (one.version == other.version and host in other)
+
+
+def test_what_java_reads_as_an_address_without_a_resolver_as_a_broker_of_4_4_took_it() -> None:
+    nine = IpAddress(32, 0x7F000009)
+    for text in ("127.0.0.9", "127.9", "2130706441", "127.000.000.009", "::ffff:7f00:9", "::FFFF:127.0.0.9"):
+        assert resolved(text) == nine, text
+    for text in ("::1", "[::1]", "::1%0", "0:0:0:0:0:0:0:1", "0::0001"):
+        assert resolved(text) == IpAddress(128, 1), text
+    assert resolved("010.0.0.1") == IpAddress(32, 0x0A000001)
+    assert resolved("127.0.2313") == IpAddress(32, 0x7F000909)
+    for text in (
+        "",
+        "localhost",
+        "0x7f.0.0.9",
+        "0377.0.0.1",
+        "٣.0.0.1",
+        "127.0.0.9 ",
+        "1.2.3.4.5",
+        "1.",
+        "127.0.0.9%1",
+    ):
+        assert resolved(text) is None, text

@@ -8,7 +8,9 @@ from reconciler.model import (
 )
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.plan import TopicReview
+from reconciler.report.access_view import Basis
 from reconciler.report.kinds import kind_of
+from reconciler.report.quota_text import Client, QuotaView, quota_lines
 
 ALICE = QuotaEntity.of("alice")
 
@@ -37,3 +39,11 @@ def test_each_limit_is_shown_before_and_after() -> None:
         "quota of default ip",
         "remove: connection_creation_rate: 20 connections/s → not set",
     ]
+
+
+def test_a_limit_of_an_address_is_found_in_any_spelling_and_of_two_nobody_knows_which_holds() -> None:
+    one, other = (ClientQuota(QuotaEntity.of(ip=text), {"connection_creation_rate": 1}) for text in ("::1", "0::1"))
+    for quotas, more in (([other], []), ([one, other], ["or 1 connections/s, if that was set last, by ip 0::1"])):
+        view = QuotaView("c", Basis.LIVE, frozenset(quotas), {})
+        lines = [line.strip() for line in quota_lines([view], Client(ip="::1"))]
+        assert lines[1:-1] == [f"connection_creation_rate = 1 connections/s by {quotas[0].entity}", *more]

@@ -16,6 +16,7 @@ from reconciler.adapters.kafka.listing import ask, no_messages
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.dataclass import dataclass
 from reconciler.model import Change, ClusterState, ListedItem, Listing, resource_of
+from reconciler.model.listing import parts
 from reconciler.ports import Answer, AnswerStatus
 
 _DONE: Final = Answer(AnswerStatus.DONE)
@@ -84,7 +85,26 @@ class MessageKind:
     def send(
         self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False
     ) -> list[Answer]:
+        """One request for each part of a change (``parts``); those of the same number go together.
+
+        Once a part was done, nothing of a change is known not to be applied.
+        """
+        sent = [(change,) if only_validate else parts(change) for change in changes]
+        answers = [_DONE] * len(changes)
+        for number in range(max(map(len, sent))):
+            due = [n for n, found in enumerate(sent) if number < len(found) and answers[n].good]
+            told = self.requested(connection, [sent[n][number] for n in due], only_validate=only_validate)
+            for n, answer in zip(due, told, strict=True):
+                begun = number > 0 and not answer.good
+                answers[n] = replace(answer, status=AnswerStatus.UNKNOWN) if begun else answer
+        return answers
+
+    def requested(
+        self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False
+    ) -> list[Answer]:
         """One request, never retried: if the answer is lost, only reading shows what was done."""
+        if not changes:
+            return []
         settings = connection.settings
         alterations = [self.alteration(change, settings) for change in changes]
         match ask(settings, f"{self.name}.altered", alterations=alterations, only_validate=only_validate):

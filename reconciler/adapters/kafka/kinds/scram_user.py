@@ -5,7 +5,6 @@ import binascii
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.adapters.kafka.client import AdminConnection
@@ -76,33 +75,32 @@ class _ScramUsers(MessageKind):
     def send(
         self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False
     ) -> list[Answer]:
-        """As others, but mechanism by mechanism; a user whose secret cannot be used is not sent at all."""
+        """As others; a user whose secret cannot be used is not sent at all."""
         if only_validate:
             return [NOT_VALIDATED] * len(changes)
-        sent = [parts(change) for change in changes]
-        answers = [_unusable(found, connection.settings) or _DONE for found in sent]
-        for number in range(max(map(len, sent))):
-            due = [n for n, found in enumerate(sent) if number < len(found) and answers[n].good]
-            told = super().send(connection, [sent[n][number] for n in due]) if due else []
-            for n, answer in zip(due, told, strict=True):
-                answers[n] = _settled(sent[n][number], answer, begun=number > 0)
-        return answers
+        unusable = {n: found for n, one in enumerate(changes) if (found := _unusable(one, connection.settings))}
+        due = [change for n, change in enumerate(changes) if n not in unusable]
+        told = iter(super().send(connection, due) if due else ())
+        return [unusable[n] if n in unusable else next(told) for n in range(len(changes))]
+
+    def requested(
+        self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False
+    ) -> list[Answer]:
+        """As others; a mechanism that is gone already is deleted."""
+        told = super().requested(connection, changes, only_validate=only_validate)
+        return [
+            _DONE if answer.code == "RESOURCE_NOT_FOUND" and part.after is None else answer
+            for part, answer in zip(changes, told, strict=True)
+        ]
 
 
-def _unusable(sent: Sequence[Change], settings: ClientSettings) -> Answer | None:
+def _unusable(change: Change, settings: ClientSettings) -> Answer | None:
     try:
-        for part in sent:
+        for part in parts(change):
             _alteration(part, settings)
     except ValueError as error:
         return Answer(AnswerStatus.FAILED, "UNUSABLE_SECRET", str(error))
     return None
-
-
-def _settled(part: Change, answer: Answer, *, begun: bool) -> Answer:
-    """A mechanism that is gone already is deleted. Once another part was done, nothing is known not to be applied."""
-    if answer.code == "RESOURCE_NOT_FOUND" and part.after is None:
-        return _DONE
-    return replace(answer, status=AnswerStatus.UNKNOWN) if begun and not answer.good else answer
 
 
 KIND: Final[Kind] = _ScramUsers(
