@@ -103,6 +103,7 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
             notes=notes,
             origins=found.origins,
             tops=tops,
+            together=True,
             absent=found.absent,
             absent_listed={ScramUser.KIND: found.absent_users},
         ),

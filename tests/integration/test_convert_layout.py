@@ -200,3 +200,69 @@ spec:
         "mail": f"{head}21\n",
         "bill": f"{head}32\n# Bills.\n",
     }
+
+
+CSV = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
+
+
+def _of_csv(tmp_path: Path, lines: list[str], *options: str) -> dict[str, str]:
+    (tmp_path / "acls.csv").write_text(CSV + "".join(f"{line}\n" for line in lines), encoding="utf-8")
+    out = tmp_path / "out"
+    assert run(["convert", str(tmp_path / "acls.csv"), "--out", str(out), *options]) == 0
+    found = {path.relative_to(out).as_posix(): path.read_text("utf-8") for path in out.rglob("*.yaml")}
+    declared = {
+        f"{principal} {effect} {operation} on {kind} {form} {name}".upper().replace("LITERAL ", "")
+        for principal, kind, form, name, operation, effect, _ in (line.split(",") for line in lines)
+    }
+    assert {text.upper() for text in _declared(out)} == declared
+    return found
+
+
+def test_principals_with_equal_rules_share_a_document(tmp_path: Path) -> None:
+    lines = [f"User:{name},Topic,LITERAL,orders,Read,Allow,*" for name in ("mail", "shop", "bill")]
+    lines += ["User:mail2,Topic,LITERAL,orders,Write,Allow,*", "User:mail3,Topic,LITERAL,orders,Write,Allow,*"]
+    files = _of_csv(tmp_path, [*lines, "User:other,Topic,LITERAL,orders,Read,Deny,*"])
+    assert files.keys() == {
+        "cluster.yaml",
+        "acls/bill-and-2-more.yaml",
+        "acls/mail2-and-mail3.yaml",
+        "acls/other.yaml",
+    }
+    assert "  principals: [User:bill, User:mail, User:shop]\n" in files["acls/bill-and-2-more.yaml"]
+    assert "  principal: User:other\n" in files["acls/other.yaml"]
+
+
+def test_one_rule_names_topics_and_groups_where_it_allows_the_same(tmp_path: Path) -> None:
+    lines = [
+        "User:a,Topic,LITERAL,orders,Read,Allow,*",
+        "User:a,Group,PREFIXED,mail-,Read,Allow,*",
+        "User:a,Transactional_Id,LITERAL,x,Write,Allow,*",
+        "User:a,Group,LITERAL,secret,Read,Deny,*",
+    ]
+    text = _of_csv(tmp_path, lines)["acls/a.yaml"].partition("rules:\n")[2]
+    assert text == (
+        "    - allow: READ\n      topics: [orders]\n      groups: {prefix: mail-}\n"
+        "    - deny: READ\n      groups: [secret]\n"
+        "    - allow: WRITE\n      transactionalIds: [x]\n"
+    )
+
+
+def test_no_team_is_invented(tmp_path: Path) -> None:
+    lines = [
+        f"User:{name},Topic,LITERAL,{topic},Read,Allow,*"
+        for name, topic in (
+            ("kafka-ui", "orders.placed"),
+            ("schema-registry", "_schemas"),
+            ("svc-billing-mail", "orders.placed"),
+            ("orders-shop", "orders.placed"),
+            ("ada", "audit"),
+        )
+    ]
+    files = _of_csv(tmp_path, [*lines, "User:kafka-ui,Group,LITERAL,ui,Read,Allow,*"], "--layout", "team")
+    assert {name for name in files if name.startswith("teams/")} == {"teams/orders.yaml"}
+    assert {"acls/kafka-ui.yaml", "acls/schema-registry.yaml", "acls/ada.yaml"} <= files.keys()
+    draft = files["ownership-draft.yaml"]
+    assert "team: orders" in draft
+    assert "team: ui" not in draft
+    assert "team: schema" not in draft
+    assert "needs a decision of yours" not in draft

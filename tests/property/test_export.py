@@ -23,7 +23,7 @@ from reconciler.model import (
     Scope,
     Topic,
 )
-from reconciler.report.export import cluster_document, differences, export_manifests
+from reconciler.report.export import ExportStyle, cluster_document, differences, export_manifests
 from reconciler.report.export.expressible import binding_problem, text_problem
 from reconciler.report.export.kinds.acl import acls_document
 from tests.property.strategies import (
@@ -58,7 +58,12 @@ def test_whatever_its_names_hold(state: ClusterState) -> None:
 
 
 def check(state: ClusterState) -> None:
-    export = export_manifests(state, cluster="prod")
+    for style in (ExportStyle(), ExportStyle(together=True)):
+        check_style(state, style)
+
+
+def check_style(state: ClusterState, style: ExportStyle) -> None:
+    export = export_manifests(state, cluster="prod", style=style)
     wanted = desired(export.files)
     left = {item.item for item in export.left if isinstance(item.item, AclBinding)}
     assert wanted.bindings.keys() | left == state.bindings
@@ -80,7 +85,7 @@ ordinary = st.builds(AclBinding, patterns(wild_names), entries(principals))
 
 @given(st.one_of(bindings, ordinary, wild_bindings))
 def test_only_what_the_reader_refuses_is_left(binding: AclBinding) -> None:
-    text = "\n".join(acls_document("x", binding.entry.principal, [binding])) + "\n"
+    text = "\n".join(acls_document("x", [binding.entry.principal], [binding])) + "\n"
     try:
         read = set(desired({"acls/x.yaml": text}).bindings)
     except ManifestError:

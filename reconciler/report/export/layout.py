@@ -1,6 +1,7 @@
 """Which file each ACL and topic of a conversion goes to: by principal, source file or module, team, or all to one."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, get_args
 
@@ -12,6 +13,14 @@ Layout = Literal["principal", "source", "team", "single"]
 LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 #: What names a kind of account and no team.
 _KINDS_OF_ACCOUNT: Final = frozenset(("svc", "sa", "srv", "service", "app", "user", "usr", "client", "kafka"))
+#: Products around Kafka that people call principals by, and words for those who run it: no team is called so.
+NO_TEAMS: Final = frozenset(
+    (
+        *("admin", "akhq", "anonymous", "broker", "brokers", "burrow", "connect", "control", "cruise", "exporter"),
+        *("kafdrop", "kminion", "ksql", "ksqldb", "mirror", "mirrormaker", "mm2", "monitoring", "prometheus"),
+        *("registry", "replicator", "rest", "root", "schema", "schemas", "super", "ui", "zookeeper"),
+    )
+)
 _BREAK: Final = re.compile(r"[._-]")
 _MODULE: Final = re.compile(r"module\.([\w-]+)(?:\[[^\]]*\])?\.")
 #: Files that a conversion writes anyway.
@@ -59,15 +68,29 @@ def _of_origin(origin: str) -> str:
 def _by_team(state: ClusterState) -> dict[AclBinding | str, str]:
     principals = {binding.entry.principal for binding in state.bindings}
     team_of = teams(principals)
-    known = set(team_of.values())
+    known = _borne_out(state, team_of)
     found: dict[AclBinding | str, str] = {
-        binding: f"teams/{team_of[binding.entry.principal]}" for binding in state.bindings
+        binding: f"teams/{team_of[binding.entry.principal]}"
+        for binding in state.bindings
+        if team_of[binding.entry.principal] in known
     }
     for name in state.topics:
         team = first_word(name)
         if team in known:
             found[name] = f"teams/{team}"
     return found
+
+
+def _borne_out(state: ClusterState, team_of: Mapping[str, str]) -> set[str]:
+    """The teams that more than the word of one principal speaks for: another principal, or names of resources."""
+    principals = Counter(team_of[principal] for principal in team_of if principal != WILDCARD_PRINCIPAL)
+    named = {first_word(name) for name in state.topics}
+    named |= {
+        word
+        for pattern, entry in state.bindings
+        if not pattern.is_wildcard and (word := first_word(pattern.name)) == team_of[entry.principal]
+    }
+    return {team for team, count in principals.items() if team not in NO_TEAMS and (count > 1 or team in named)}
 
 
 def first_word(name: str) -> str:

@@ -22,7 +22,7 @@ from reconciler.model import (
     ResourceType,
 )
 from reconciler.report.export.expressible import binding_problem
-from reconciler.report.export.layout import first_word, teams
+from reconciler.report.export.layout import NO_TEAMS, first_word, teams
 from reconciler.report.export.yaml_text import comment, document_head, one_or_list, scalar
 
 DRAFT_FILE: Final = "ownership-draft.yaml"
@@ -102,7 +102,7 @@ def _teams(
     return {
         name: _Team(tuple(mine), frozenset(named[name]))
         for name, mine in principals.items()
-        if WILDCARD_PRINCIPAL not in mine and (named[name] or len(mine) > 1)
+        if WILDCARD_PRINCIPAL not in mine and name not in NO_TEAMS and (named[name] or len(mine) > 1)
     }
 
 

@@ -23,6 +23,8 @@ class ExportStyle:
     one file. What has none goes to the file of its principal, or to that of its topic's prefix. ``notes`` become
     comments above the rule or the topic, ``origins`` (``file:line`` or ``file:address``) one above the document,
     and ``tops``, the comments above the source's documents, too.
+    With ``together``, principals of one file with equal rules share a document, and a rule names topics, groups and
+    transactional ids at once where it allows the same on them.
     ``absent`` are names of topics that the manifests say must not exist, ``absent_listed`` those of resources of listed
     kinds, by ``KIND``.
     """
@@ -33,6 +35,7 @@ class ExportStyle:
     notes: Mapping[AclBinding | str, tuple[str, ...]] = field(default_factory=dict)
     origins: Mapping[AclBinding | str, str] = field(default_factory=dict)
     tops: Mapping[AclBinding | str, tuple[str, ...]] = field(default_factory=dict)
+    together: bool = False
     absent: frozenset[str] = frozenset()
     absent_listed: Mapping[str, frozenset[str]] = field(default_factory=dict)
 

@@ -5,7 +5,8 @@ type that allow the same. Rules are sorted by resource, so that a DENY stands be
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Final
 
 from reconciler.access.operations import IMPLICATIONS
@@ -30,6 +31,8 @@ from reconciler.report.export.roles import ExportedRole, ExportedRule, with_role
 from reconciler.report.export.style import DEFAULT_STYLE, ExportStyle
 from reconciler.report.export.yaml_text import comment, document_head, one_or_list, scalar
 
+#: What one rule can name at once: the cluster stands by itself, and so do tokens and users.
+_NAMED_TOGETHER: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 _BRIDGE: Final = (
     "a bridge that a run left, by its marker: “reconciler cleanup” removes it; declare it only if you mean it"
 )
@@ -48,13 +51,14 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
         else:
             left.append(Inexpressible(binding, str(binding), reason))
             left_of[binding.entry.principal].append(left[-1])
-    names = _document_names(expressible)
+    documents = _documents(expressible, together=style.together)
+    names = _document_names(documents)
     files: dict[str, list[str]] = {}
-    for (principal, place), bindings in sorted(expressible.items(), key=lambda item: (item[0][1], item[0][0])):
-        name = names[principal, place]
+    for (principals, place), bindings in sorted(documents.items(), key=lambda item: (item[0][1], item[0][0])):
+        name = names[principals, place]
         path = f"{place}.yaml" if place else f"acls/{name}.yaml"
-        lines = [comment(text) for text in _left_lines(left_of.pop(principal, ()))]
-        lines += acls_document(name, principal, bindings, style)
+        lines = [comment(text) for principal in principals for text in _left_lines(left_of.pop(principal, ()))]
+        lines += acls_document(name, principals, bindings, style)
         files[path] = [*files[path], "---", *lines] if path in files else lines
     comments = _left_lines([item for items in left_of.values() for item in items])
     comments += [f"An ACL of a kind that the client cannot name: {_opaque(entry)}" for entry in state.opaque]
@@ -62,16 +66,42 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
     return Part(files, tuple(left), tuple(comments))
 
 
-def _document_names(places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """The name of each document; a principal with documents in several files has the file in each name."""
+#: Who shares a document, and the file that it is in.
+_Place = tuple[tuple[str, ...], str]
+
+
+def _documents(found: Mapping[tuple[str, str], list[AclBinding]], *, together: bool) -> dict[_Place, list[AclBinding]]:
+    """The bindings of each document; if ``together``, principals of one file with equal rules have one."""
+    if not together:
+        return {((principal,), place): bindings for (principal, place), bindings in found.items()}
+    alike: dict[tuple[str, tuple[AclBinding, ...]], list[str]] = defaultdict(list)
+    for (principal, place), bindings in sorted(found.items()):
+        same = tuple(AclBinding(pattern, entry._replace(principal="")) for pattern, entry in bindings)
+        alike[place, same].append(principal)
+    return {
+        (tuple(principals), place): [binding for principal in principals for binding in found[principal, place]]
+        for (place, _), principals in alike.items()
+    }
+
+
+def _document_names(places: Iterable[_Place]) -> dict[_Place, str]:
+    """The name of each document; principals with documents in several files have the file in each name."""
     found = list(places)
-    shared = Counter(principal for principal, _ in found)
+    shared = Counter(principals for principals, _ in found)
     titles = {
-        (principal, place): principal if shared[principal] == 1 else f"{principal}-{place.replace('/', '-')}"
-        for principal, place in found
+        (principals, place): _title(principals) + (f"-{place.replace('/', '-')}" if shared[principals] > 1 else "")
+        for principals, place in found
     }
     stems = file_stems(titles.values())
     return {place: stems[title] for place, title in titles.items()}
+
+
+def _title(principals: Sequence[str]) -> str:
+    """A principal, two of them, or the first and how many follow."""
+    first, *more = principals
+    if len(more) > 1:
+        return f"{first}-and-{len(more)}-more"
+    return "-and-".join([first, *(principal.partition(":")[2] for principal in more)])
 
 
 def differences(
@@ -107,19 +137,44 @@ def _opaque(entry: OpaqueBinding) -> str:
 
 
 def acls_document(
-    name: str, principal: str, bindings: Iterable[AclBinding], style: ExportStyle = DEFAULT_STYLE
+    name: str, principals: Sequence[str], bindings: Iterable[AclBinding], style: ExportStyle = DEFAULT_STYLE
 ) -> list[str]:
-    """The lines of one ``Acls`` document. The texts are expressible and ``name`` is fit for a document."""
+    """The lines of one ``Acls`` document of principals with equal rules.
+
+    The texts are expressible and ``name`` is fit for a document.
+    """
     held = list(bindings)
-    lines = style.origin_lines(held)
-    lines += [*document_head("Acls", name), f"  principal: {scalar(principal)}", "  rules:"]
-    rules = folded(held)
+    lines = [*style.origin_lines(held), *document_head("Acls", name)]
+    lines += one_or_list("principal" if len(principals) == 1 else "principals", principals, 2)
+    lines.append("  rules:")
+    rules = folded(binding for binding in held if binding.entry.principal == principals[0])
     notes = _notes_by_pattern(held, style)
-    for item in with_roles(rules, implied=style.implied) if style.roles else rules:
+    items = with_roles(rules, implied=style.implied) if style.roles else rules
+    for item in _together(items) if style.together else items:
         said = item.rules if isinstance(item, ExportedRole) else (item,)
         lines += [f"    {comment(text)}" for text in _notes(said, notes)]
         lines.extend(_use_lines(item) if isinstance(item, ExportedRole) else _rule_lines(item))
     return lines
+
+
+def _together(items: Iterable[ExportedRule | ExportedRole]) -> list[ExportedRule | ExportedRole]:
+    """The same, where one rule names what several allow alike on names of unlike types."""
+    found: list[ExportedRule | ExportedRole] = []
+    alike: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for item in items:
+        kind = None if isinstance(item, ExportedRole) else item.patterns[0].resource_type
+        if isinstance(item, ExportedRole) or kind not in _NAMED_TOGETHER:
+            found.append(item)
+            continue
+        for place in alike[item[1:]]:
+            other = found[place]
+            if isinstance(other, ExportedRule) and all(pattern.resource_type != kind for pattern in other.patterns):
+                found[place] = other._replace(patterns=(*other.patterns, *item.patterns))
+                break
+        else:
+            alike[item[1:]].append(len(found))
+            found.append(item)
+    return found
 
 
 _Noted = dict[tuple[ResourcePattern, AclOperation], list[str]]
@@ -173,7 +228,9 @@ def _order(rule: ExportedRule) -> tuple[object, ...]:
 def _rule_lines(rule: ExportedRule) -> list[str]:
     head = one_or_list(rule.permission.name.lower(), [operation.name for operation in rule.operations], 6)
     head[0] = f"    - {head[0].lstrip()}"
-    return [*head, *_resource_lines(rule.patterns), *_host_lines(rule.hosts)]
+    by_type = groupby(rule.patterns, lambda pattern: pattern.resource_type)
+    resources = [line for _, patterns in by_type for line in _resource_lines(tuple(patterns))]
+    return [*head, *resources, *_host_lines(rule.hosts)]
 
 
 def _use_lines(use: ExportedRole) -> list[str]:
