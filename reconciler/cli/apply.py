@@ -106,7 +106,7 @@ def command(
     request = None if not break_lease and not lease else LeaseRequest(records.who(), break_lease)
     approvals = approval_rule(require_approvals, allowed_signers, not_author, signature)
     options = workflow.ApplyOptions(require_id, records, request, planning.guardrails, max_age, approvals, moves)
-    _check_consent(agreed=yes or require_id is not None)
+    _check_consent(agreed=yes or require_id is not None or approvals is not None)
     plan, manifests = _forms(first, second, _path_beside_words(first, second, path), on_cluster=cluster is not None)
     manifests = manifests or connection.default_path
     if moves.throttle is not None and plan is None:
@@ -114,7 +114,9 @@ def command(
         raise CommandError(message, "plan with --out FILE, then apply FILE", Exit.USAGE)
     if plan is not None:
         _check_saved_form(planning)
-    terminal = Terminal(yes, expand, plan or "")
+    # Without the signatures that it needs, no plan gets as far as the question.
+    signed = approvals is not None and not sys.stdin.isatty()
+    terminal = Terminal(yes or signed, expand, plan or "")
     try:
         if plan is None:
             result = workflow.apply(
@@ -184,7 +186,7 @@ def _check_consent(*, agreed: bool) -> None:
     if not agreed and not sys.stdin.isatty():
         raise CommandError(
             "no terminal to ask on",
-            "pass --yes, or --require-id with the reviewed id",
+            "pass --yes, --require-id with the reviewed id, or --require-approvals",
             Exit.USAGE,
         )
 

@@ -76,6 +76,8 @@ def command(
     check_new(Path(directory))
     if snapshots is None:
         refuse_proposed_secrets(path, connection)
+    members = MemberConnections(for_copies(path, connection), snapshots)
+    members.refuse_past(planning.as_of)
     with session_for(spark, connection=None if snapshots else connection) as session:
         given = wanted(path, fleet_name, planning.as_of, connection)
         guardrails = guardrail_sources(path, planning.guardrails)
@@ -86,7 +88,7 @@ def command(
             session(),
             given.sources,
             given.fleet,
-            MemberConnections(for_copies(path, connection), snapshots),
+            members,
             replace(planning, as_of=given.as_of),
             commit=source_commit(path),
             at_once=at_once,

@@ -126,7 +126,7 @@ def _cluster_lines(
             counts[PLURALS[kind]] = sum(not item.expired for item in items.values())
         told = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
         declared = declared_lines(wanted, style) if expand else ()
-        lines = (f"{told} declared{expired}", *declared, *checks_lines(one.checks, style))
+        lines = (f"{told} declared{expired}", *declared, *checks_lines(one.checks, style, expand=expand))
         if expand or len(clusters) <= _EACH:
             yield [one.name], list(lines)
         else:

@@ -48,13 +48,17 @@ class Checks:
         return against or bool(self.breaches) or stopping
 
 
-def checks_lines(found: Checks, style: Style) -> Iterator[str]:
-    """The claims that do not hold, breaches and consents, what topics do not keep; nothing without any demand."""
+def checks_lines(found: Checks, style: Style, *, expand: bool = False, agreed: bool = True) -> Iterator[str]:
+    """The claims that do not hold, breaches, what topics do not keep; nothing without any demand.
+
+    With ``agreed`` the consents in use too; a plan has them above its verdict.
+    """
     if found.claims:
         yield from claims_lines(found.claims, style)
     yield from cluster_test_lines(found.cluster_tests, style)
     yield from breach_lines(found.breaches, style)
-    yield from consent_lines(found.consents, style, found.lapsing)
+    if agreed:
+        yield from consent_lines(found.consents, style, found.lapsing, expand=expand)
     if found.policies is not None:
         yield from policy_lines(found.policies, style)
 

@@ -1,16 +1,19 @@
 """Breaches of ownership as text: the place, whose it is, and what to write where."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from reconciler.manifest import FIELD_OF
 from reconciler.model import AclPermissionType, Origin, PatternType, ResourcePattern, ResourceType
 from reconciler.model.naming import as_name, ticked
 from reconciler.policy import Breach, BreachKind, OwnerConsent
+from reconciler.report.folding import FEW, lines_shown
 from reconciler.report.results.documents import BreachEntry, ConsentEntry
 from reconciler.report.style import Style, plain, safe
 from reconciler.report.words import names_words
 
+#: Of consents that only say who agreed, so many are shown one by one.
+_FEW_CONSENTS: Final = 3
 #: The rules that go on when a consent ends on which they rely.
 Lapsing: TypeAlias = Mapping[OwnerConsent, Sequence[Origin]]
 
@@ -26,11 +29,21 @@ def breach_lines(breaches: Iterable[Breach], style: Style = plain) -> Iterator[s
 
 
 def consent_lines(
-    consents: Iterable[OwnerConsent], style: Style = plain, lapsing: Lapsing | None = None
+    consents: Iterable[OwnerConsent], style: Style = plain, lapsing: Lapsing | None = None, *, expand: bool = False
 ) -> Iterator[str]:
-    """A line for each consent that something declared relies on; ``lapsing``: what goes on when it ends."""
-    for entry in (consent_entry(consent, (lapsing or {}).get(consent, ())) for consent in consents):
+    """A line for each consent that something declared relies on; ``lapsing``: what goes on when it ends.
+
+    Those with a rule that goes on come first; of many others, the first few and how many there are.
+    """
+    ending = lapsing or {}
+    ordered = sorted(consents, key=lambda consent: not ending.get(consent))
+    grave = sum(bool(ending.get(consent)) for consent in ordered)
+    shown = lines_shown(len(ordered), expand=expand, most=min(grave, FEW) + _FEW_CONSENTS)
+    for entry in (consent_entry(consent, ending.get(consent, ())) for consent in ordered[:shown]):
         yield style("dim", "consent") + f"  {safe(str(entry.place))}: {safe(entry.message)}"
+    if shown < len(ordered):
+        more = f"and {len(ordered) - shown:,} more of {len(ordered):,} consents in use; --expand shows each"
+        yield style("dim", "consent") + f"  {more}"
 
 
 def message(breach: Breach) -> str:

@@ -1,7 +1,7 @@
 """A plan as text: what will be sent, in the order in which it will be sent, then what stays and why."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -27,10 +27,13 @@ from reconciler.report.words import accepted_words
 _STYLES: Final = {"+": "add", "-": "remove", "~": "change"}
 
 
-def plan_lines(plan: Plan, style: Style = plain, *, expand: bool = False, drift: bool = False) -> Iterator[str]:
+def plan_lines(
+    plan: Plan, style: Style = plain, *, expand: bool = False, drift: bool = False, agreed: Iterable[str] = ()
+) -> Iterator[str]:
     """Yield the lines; with ``expand`` every binding has its own, otherwise operations on one pattern share it.
 
-    With ``drift`` it is a report on what a plan would do, and nobody's proposal.
+    With ``drift`` it is a report on what a plan would do, and nobody's proposal. ``agreed`` are lines about what holds
+    beside the plan: they come before the verdict.
     """
     steps, skipped = list(step_lines(plan, expand=expand)), list(skipped_groups(plan, expand=expand))
     access = access_lines_of(plan.access, expand=expand) if plan.steps or plan.access.access_changes else []
@@ -69,6 +72,8 @@ def plan_lines(plan: Plan, style: Style = plain, *, expand: bool = False, drift:
     if expand:
         yield from facts_lines(plan.terms, style)
     yield from refusal_lines(plan.refusals, style, expand=expand)
+    told = list(agreed)
+    yield from ["", *told] if told else []
     yield ""
     yield from _summary(plan, style, drift=drift)
 

@@ -80,7 +80,7 @@ def _head(report: Report, marker: str) -> str:
         lines.append(f"- {counted(len(report.all_plans) - MOST_PLANS, 'plan')} more, which the full report has")
     if report.checks:
         counts = ", ".join(f"{report.standings[one]:,} {one}" for one in CheckStatus if report.standings[one])
-        lines.append(f"- {counted(len(report.checks), 'check')}: {counts}")
+        lines.append(f"- {counted(len(report.checks_once), 'check')}: {counts}")
     if report.findings:
         levels = [one.level for one in report.open_findings]
         counts = ", ".join(counted(levels.count(level), level) for level in Level if level in levels)

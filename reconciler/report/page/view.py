@@ -129,7 +129,7 @@ def page_view(report: Report) -> PageView:
         tuple(finding_groups(told)),
         report.waived_findings,
         tuple(check for check in report.broken_checks if not check.told_elsewhere),
-        tuple(one for one in report.checks if one.standing is CheckStatus.PASSED and one.group != "Fleet"),
+        tuple(one for one in report.checks_once if one.standing is CheckStatus.PASSED and one.group != "Fleet"),
         tuple((str(one), report.standings[one]) for one in CheckStatus if report.standings[one]),
         tuple(levels.items()),
         tuple(_fleet_view(number, fleet) for number, fleet in enumerate(report.fleets, 1)),

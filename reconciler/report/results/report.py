@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
@@ -73,16 +74,31 @@ class Report:
         return tuple(sorted((one for one in self.findings if one.waived), key=_order))
 
     @property
+    def checks_once(self) -> tuple[Check, ...]:
+        """The checks, one for all states of a cluster that came to the same: ``declared and after the plan``."""
+        found: dict[Check, list[Check]] = {}
+        for check in self.checks:
+            found.setdefault(replace(check, basis="", lines=()), []).append(check)
+        return tuple(
+            replace(
+                same[0],
+                basis=" and ".join(dict.fromkeys(check.basis for check in same if check.basis)),
+                lines=tuple(dict.fromkeys(line for check in same for line in check.lines)),
+            )
+            for same in found.values()
+        )
+
+    @property
     def broken_checks(self) -> tuple[Check, ...]:
         """Checks that did not pass, those that stop something first."""
         order = tuple(CheckStatus)
-        found = (check for check in self.checks if check.standing is not CheckStatus.PASSED)
+        found = (check for check in self.checks_once if check.standing is not CheckStatus.PASSED)
         return tuple(sorted(found, key=lambda check: (order.index(check.standing), check.cluster, check.group)))
 
     @property
     def standings(self) -> Counter[CheckStatus]:
         """How many checks ended how."""
-        return Counter(check.standing for check in self.checks)
+        return Counter(check.standing for check in self.checks_once)
 
 
 def join(reports: Iterable[Report]) -> Report:

@@ -144,7 +144,7 @@ def plan_counts(plan: Plan) -> str:
 
 def _spoilt(report: Report) -> str:
     """What speaks against it besides the plans: broken checks and errors."""
-    broken = sum(check.standing.stops and not check.told_elsewhere for check in report.checks)
+    broken = sum(check.standing.stops and not check.told_elsewhere for check in report.broken_checks)
     parts = [f"{counted(broken, 'check')} failed"] if broken else []
     errors = sum(one.level is LEVELS[0] and not one.checked for one in report.open_findings)
     if errors:

@@ -14,7 +14,7 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, TopicsDeclaration, desired_state
 from reconciler.model import ClusterState, Scope
 from reconciler.ports import ClusterError, ReadRequest
-from reconciler.workflow.clusters import Target, live
+from reconciler.workflow.clusters import Target, live, refuse_another_time
 from reconciler.workflow.flavors import cure, told, unstated
 from reconciler.workflow.options import ConnectionOptions, Tell, ignore
 from reconciler.workflow.reasons import RequestError, WorkflowError
@@ -39,6 +39,11 @@ class MemberConnections:
     def file_of(self, cluster: str) -> str | None:
         """The snapshot file that stands for a cluster."""
         return None if self.snapshots is None else str(Path(self.snapshots, f"{cluster}.json"))
+
+    def refuse_past(self, at: datetime.date | None) -> None:
+        """Raise :class:`PastTimeError` where clusters would have to be read as they were then."""
+        if self.snapshots is None:
+            refuse_another_time(None, at)
 
 
 def live_readers(

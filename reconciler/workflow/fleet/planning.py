@@ -98,8 +98,9 @@ def plan_fleet(
 
     ``at_once`` clusters are planned side by side in a task, each in at most ``timeout`` seconds. A cluster that cannot
     be planned is in ``plan.failures`` with the reason; the others are planned. ``guardrails`` are the manifests in
-    ``options.guardrails``, which hold the others.
+    ``options.guardrails``, which hold the others. Raises :class:`PastTimeError` for a past time of live clusters.
     """
+    connections.refuse_past(options.as_of)
     # One time for all members, whichever worker plans them.
     as_of = options.as_of or moment()
     options = replace(options, as_of=as_of)

@@ -1,9 +1,11 @@
 """``--as-of``: a cluster is read as it is now, so no other time is accepted where the answer would be today's."""
 
 import datetime
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import click
 import pytest
 
 from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
@@ -41,9 +43,13 @@ _COMMANDS: Final = {
     "adopt": (("m", "--all"), True),
     "usage": (("--path", "m", "--logs", "logs"), True),
     "tighten": (("--path", "m", "--logs", "logs"), True),
+    "fleet plan": (("m", "--out", "plans"), True),
 }
 #: They have the option and read no cluster, work on what a store holds, or are tested with a plan that was applied.
-_OTHERS: Final = {"grant", "revoke", "rename", "validate", "policy", "undo"}
+_OTHERS: Final = {
+    *("grant", "revoke", "rename", "validate", "policy init", "undo"),
+    *("fleet drift", "fleet usage", "fleet tighten"),
+}
 
 
 @pytest.fixture
@@ -66,11 +72,26 @@ def test_every_command_with_the_option_is_listed_here() -> None:
     context = program.make_context("reconciler", [], resilient_parsing=True)
     found = {
         name
-        for name in program.list_commands(context)
-        if (command := program.get_command(context, name)) is not None
-        and any("--as-of" in option.opts for option in command.params)
+        for name, command in _commands(program, context, "")
+        if any("--as-of" in option.opts for option in command.params)
     }
     assert found - _OTHERS == _COMMANDS.keys()
+
+
+def _commands(group: click.Group, context: click.Context, before: str) -> Iterator[tuple[str, click.Command]]:
+    """Those of groups too: ``fleet plan``."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from _commands(command, context, f"{before}{name} ")
+        elif command is not None:
+            yield f"{before}{name}", command
+
+
+def _connected(command: str) -> tuple[str, ...]:
+    """A fleet's commands ask each of its clusters."""
+    cluster = () if command.startswith("fleet ") else ("--cluster", "bank")
+    return (*cluster, "--connections", "connections.yaml")
 
 
 @pytest.mark.parametrize("command", sorted(_COMMANDS))
@@ -79,8 +100,7 @@ def test_a_past_time_of_a_live_cluster_is_refused_before_it_is_asked(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments, _ = _COMMANDS[command]
-    connected = ("--cluster", "bank", "--connections", "connections.yaml")
-    assert reconciler([command, *arguments, *connected, "--as-of", _PAST]) != 0
+    assert reconciler([*command.split(), *arguments, *_connected(command), "--as-of", _PAST]) != 0
     said = capsys.readouterr().err
     assert f"{_PAST} is past, and a cluster is read as it is now" in said
     assert "snapshot" in said
@@ -92,8 +112,7 @@ def test_a_time_to_come_is_refused_where_the_answer_would_be_of_now(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments, _ = _COMMANDS[command]
-    connected = ("--cluster", "bank", "--connections", "connections.yaml")
-    assert reconciler([command, *arguments, *connected, "--as-of", _AHEAD]) != 0
+    assert reconciler([*command.split(), *arguments, *_connected(command), "--as-of", _AHEAD]) != 0
     assert f"{_AHEAD} is yet to come" in capsys.readouterr().err
 
 

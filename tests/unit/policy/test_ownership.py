@@ -5,7 +5,8 @@ import datetime
 import pytest
 
 from reconciler.manifest import Source, desired_state, load
-from reconciler.policy import Breach, Ownership
+from reconciler.model import AclOperation, Origin
+from reconciler.policy import Breach, OwnerConsent, Ownership
 from reconciler.report.ownership_text import consent_lines
 from reconciler.workflow.access_checks import ownerships_of
 
@@ -207,3 +208,17 @@ def test_the_consents_in_use_are_named_with_their_reason() -> None:
         "consent  teams/ledger/own.yaml:6:26: ledger lets files of payments declare READ on topic ledger.v2: "
         "`settlement reads the ledger`"
     )
+
+
+def test_of_many_consents_the_first_few_are_shown_and_each_that_leaves_a_breach() -> None:
+    """Those that only say who agreed must not stand between a plan and its verdict."""
+    origins = [Origin("own.yaml", line, 1) for line in range(1, 25)]
+    many = [OwnerConsent("ledger", "pay", frozenset({AclOperation.READ}), (), origin) for origin in origins]
+    lines = list(consent_lines(many))
+    assert len(lines) == 4
+    assert lines[-1] == "consent  and 21 more of 24 consents in use; --expand shows each"
+    assert len(list(consent_lines(many, expand=True))) == 24
+    assert len(list(consent_lines(many[:4]))) == 4, "a line that says one more could show it"
+    lapsing = dict.fromkeys(many[-5:], (Origin("teams/pay/a.yaml", 7, 1),))
+    lines = list(consent_lines(many, lapsing=lapsing))
+    assert ["is a breach" in line for line in lines] == [True] * 5 + [False] * 4

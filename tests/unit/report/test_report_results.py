@@ -251,3 +251,22 @@ def test_pages_and_comments_say_where_a_cluster_was_reached_and_no_plan_file_doe
     document["bootstrapServers"] = "broker"
     with pytest.raises(ResultError, match="an array"):
         read_result(document)
+
+
+def test_a_test_that_fails_as_declared_and_after_the_plan_is_told_once() -> None:
+    waived = {**_CLAIM, "test": "audited", "standing": "waived", "stops": False, "waiver": _WAIVER}
+    claims = [_CLAIM, waived, {**_CLAIM, "test": "kept", "standing": "passed", "stops": False}]
+    planned = read_result({**plan_report(plan([], [])), "claims": claims, "breaches": []})
+    report = join([_validated(claims=claims), planned])
+    cluster = planned.clusters[0]
+    both = replace(report, checks=tuple(replace(check, cluster=cluster) for check in report.checks))
+    text = format_named("markdown").write(both, OPTIONS)
+    assert text.count("only billing") == text.count("audited") == 1
+    assert f"on {cluster}, declared and after the plan" in text.replace("`", "")
+    assert "1 check failed" in text
+    # The tests of two clusters are two, and each state is a case of its own for a CI system.
+    other = tuple(replace(check, cluster="other") for check in both.checks)
+    assert (
+        format_named("markdown").write(replace(both, checks=(*both.checks, *other)), OPTIONS).count("only billing") == 2
+    )
+    assert format_named("junit").write(both, OPTIONS).count('name="only billing') == 2
