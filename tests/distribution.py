@@ -84,6 +84,7 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (60, ("tests/browser/test_",)),
     (50, ("tests/integration/apply/test_quotas.py",)),
     (50, ("tests/integration/apply/test_groups.py",)),
+    (50, ("tests/reports/test_reports.py",)),
     (50, ("tests/integration/report/test_limits.py",)),
     (50, ("tests/property/test_bridge_laws.py",)),
     (50, ("tests/security/test_access_floods.py",)),

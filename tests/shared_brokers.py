@@ -24,19 +24,22 @@ def opened(sandbox: Sandbox) -> Iterator[KafkaCluster]:
         yield cluster
 
 
-def clear(sandbox: Sandbox) -> None:
+def clear(sandbox: Sandbox, connected: KafkaCluster | None = None) -> None:
     """Delete all that is managed: a ``User:*`` of one test file changes whom another's plan gives what."""
-    with opened(sandbox) as cluster:
-        found = cluster.read(ReadRequest(listings=LISTED))
-        topics = [topic for topic in found.topics.values() if not topic.name.startswith("__")]
-        # Those of the sandbox stay: its users log in with them.
-        own = {f"User:{name}" for name in sandbox.users}
-        listed: list[list[Any]] = [
-            sorted(item for item in one.items or () if item.principal not in own or item.KIND != ScramUser.KIND)
-            for one in found.listings.values()
-        ]
-        everything: list[list[Any]] = [sorted(found.bindings), topics, *listed]
-        for left in everything:
-            for start in range(0, len(left), _BATCH):
-                answers = cluster.send(deletions(left[start : start + _BATCH]))
-                assert all(answer.status is AnswerStatus.DONE for answer in answers), answers
+    if connected is None:
+        with opened(sandbox) as cluster:
+            return clear(sandbox, cluster)
+    found = connected.read(ReadRequest(listings=LISTED))
+    topics = [topic for topic in found.topics.values() if not topic.name.startswith("__")]
+    # Those of the sandbox stay: its users log in with them.
+    own = {f"User:{name}" for name in sandbox.users}
+    listed: list[list[Any]] = [
+        sorted(item for item in one.items or () if item.principal not in own or item.KIND != ScramUser.KIND)
+        for one in found.listings.values()
+    ]
+    everything: list[list[Any]] = [sorted(found.bindings), topics, *listed]
+    for left in everything:
+        for start in range(0, len(left), _BATCH):
+            answers = connected.send(deletions(left[start : start + _BATCH]))
+            assert all(answer.status is AnswerStatus.DONE for answer in answers), answers
+    return None
