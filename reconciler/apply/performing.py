@@ -183,6 +183,9 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
         # Somebody, or an earlier attempt of this run, was faster: the aim is reached, and sending again proves nothing.
         if found.state is StepState.DONE:
             settled.append(StepOutcome(step, Outcome.ALREADY))
+        elif found.state is StepState.UNREADABLE:
+            message = f"{found.subject} could not be read, and nothing was sent: {found.found}"
+            settled.append(StepOutcome(step, Outcome.FAILED, "unreadable", message))
         elif found.state is not StepState.PENDING:
             message = f"{found.subject}: expected {found.expected}, found {found.found}"
             settled.append(StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message))

@@ -26,7 +26,6 @@ _UNFINISHED: Final = (
     "reconciler reassignments cancel"
 )
 _GROWS: Final = "new partitions get as many replicas as the topic has: plan again once they are added"
-_MIN_ISR: Final = "min.insync.replicas"
 
 
 def topics_to_place(desired: DesiredState, live: ClusterState) -> Collection[str]:
@@ -114,14 +113,17 @@ def _obstacle(wanted: Topic, live: Topic, partitions: Sequence[PartitionLayout],
         width = wanted.replica_assignments and len(wanted.replica_assignments[0])
         if width in (None, live.replication_factor):
             return _GROWS
-    least, factor = wanted.configs.get(_MIN_ISR, live.configs.get(_MIN_ISR)), wanted.replication_factor
-    if factor is not None and least is not None and least.isdecimal() and int(least) > factor:
-        return f"{_MIN_ISR} is {least}: with {factor} replicas no producer with acks=all could write"
+    return unplaceable(wanted, layout)
+
+
+def unplaceable(wanted: Topic, layout: Layout) -> str | None:
+    """Why no controller of this cluster has the declared replicas, of a new topic or of one that is there."""
+    factor, brokers = wanted.replication_factor, len(layout.racks)
     unknown = {broker for one in wanted.replica_assignments or () for broker in one} - layout.racks.keys()
     if unknown:
         return f"no broker {min(unknown)} is in the cluster"
-    if factor is not None and factor > len(layout.racks):
-        return f"{factor} replicas need as many brokers, and the cluster has {len(layout.racks)}"
+    if factor is not None and factor > brokers:
+        return f"{factor} replicas need as many brokers, and the cluster has {brokers}"
     return None
 
 

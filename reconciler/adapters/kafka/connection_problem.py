@@ -80,12 +80,18 @@ def _no_tls(seen: _Seen) -> ConnectionProblem:
 
 
 def _closed_at_once(seen: _Seen) -> ConnectionProblem | None:
-    """Kafka answers the first request of anybody, except where it takes it for a broken TLS handshake."""
+    """Kafka answers the first request of anybody, but not a broken TLS handshake, nor an address with its fill.
+
+    A quota of connections closes them before it reads a byte (KIP-612), so nothing tells the two apart.
+    """
     if seen.has_tls:
         return None
+    protocol = "SASL_SSL" if seen.has_login else "SSL, or SASL_SSL with a login"
     return ConnectionProblem(
-        f"{seen.where} closes the connection at our first request: this port may speak TLS",
-        f"Set security.protocol to {'SASL_SSL' if seen.has_login else 'SSL, or SASL_SSL with a login'}.",
+        f"{seen.where} closes the connection at our first request: the port speaks TLS, or a limit on connections of "
+        "our address closes them",
+        f"If it speaks TLS, set security.protocol to {protocol}. Otherwise look for connection_creation_rate and "
+        "max.connections.per.ip of this machine's address, and try again later.",
     )
 
 

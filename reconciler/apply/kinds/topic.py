@@ -93,10 +93,6 @@ def next_batch(change: Change, live: ClusterState, limits: MoveLimits) -> Batch 
     before = TopicReplicas(name, tuple(one.reverted for one in parts), topic_id)
     if any(one.is_moving for one in parts):
         return Batch(Update(before, TopicReplicas(name, there, topic_id, copied)), begun=True)
-    least = live.topics[name].configs.get("min.insync.replicas", "") if name in live.topics else ""
-    fewer = [len(to) for one, to in zip(parts, new, strict=True) if len(to) < len(one.replicas)]
-    if least.isdecimal() and int(least) > min(fewer, default=int(least)):
-        return f"min.insync.replicas is {least} by now: with fewer replicas no producer with acks=all could write"
     target, count, size = list(there), 0, 0
     for number, (one, to) in enumerate(zip(parts, new, strict=True)):
         if not _waits(one, to):

@@ -1,6 +1,7 @@
 """Topics: created and deleted as a whole; a live one gets partitions, other configs, or its replicas elsewhere."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.model import (
@@ -35,6 +36,7 @@ CODECS: Final = _CODECS
 AUTO_CREATE: Final = "auto.create.topics.enable"
 PARTITIONS: Final = "num.partitions"
 REPLICAS: Final = "default.replication.factor"
+MIN_INSYNC: Final = "min.insync.replicas"
 _PARTS: Final = (TopicPartitions, TopicConfigs, TopicReplicas)
 
 _UPDATES: Final = {
@@ -114,6 +116,23 @@ def created_topics(changes: Iterable[Change]) -> list[Topic]:
 def deleted_topics(changes: Iterable[Change]) -> list[Topic]:
     """The topics that changes delete, in order."""
     return [c.before for c in changes if isinstance(c, Delete) and isinstance(c.before, Topic)]
+
+
+def topic_after(name: str, live: Topic | None, changes: Iterable[Change]) -> Topic | None:
+    """A topic with the changes made that concern it; ``None`` where there is none then."""
+    found = live
+    for change in changes:
+        match change:
+            case Create(Topic() as topic) if topic.name == name:
+                found = topic
+            case Delete(Topic() as topic) if topic.name == name:
+                found = None
+            case Update(_, TopicConfigs() as after) if found is not None and after.name == name:
+                kept = {**found.configs, **after.configs}
+                found = found.with_configs({key: value for key, value in kept.items() if value is not None})
+            case Update(_, TopicReplicas() as after) if found is not None and after.name == name:
+                found = replace(found, replica_assignments=after.assignments)
+    return found
 
 
 def grown_topics(changes: Iterable[Change]) -> list[str]:

@@ -8,6 +8,7 @@ from reconciler.model import (
     ClusterState,
     PatternType,
     ResourceType,
+    Topic,
     cut_off,
     readable,
     refusal_of,
@@ -16,12 +17,16 @@ from reconciler.model.naming import as_name
 from reconciler.plan.kinds.acl import deleted_bindings
 from reconciler.plan.kinds.topic import (
     AUTO_CREATE,
+    MIN_INSYNC,
+    REPLICAS,
     configs_set,
     deleted_topics,
     grown_topics,
     loss_by_default,
     name_of,
     set_between,
+    topic_after,
+    touched_names,
 )
 from reconciler.plan.overlap import TopicReach
 from reconciler.plan.proposal import Terms, each_binding_after
@@ -38,6 +43,7 @@ def topic_warnings(steps: Sequence[Step], live: ClusterState, terms: Terms) -> I
     yield from _compacted(steps, live)
     yield from _cut_off(steps, live)
     yield from _by_default(steps)
+    yield from _stopped_by_one_broker(steps, live)
     for topic, step in set_between((one.change for one in steps), terms.flavor):
         way = f"{step.config} of {as_name(topic)} is set to {step.via} first, then to {step.after}"
         yield f"{terms.flavor.title}: {way}: {step.harm}"
@@ -132,6 +138,41 @@ def _cut_off(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
             found.setdefault(why, []).append(topic)
     for why, topics in sorted(found.items()):
         yield f"{why}: {_names(sorted(set(topics)))}"
+
+
+def _stopped_by_one_broker(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
+    """Topics that get a number of replicas, all of which have to be in sync, or such a ``min.insync.replicas``.
+
+    Brokers ask for the smaller of the two (``Partition.effectiveMinIsr``).
+    """
+    changes = [step.change for step in steps]
+    for name in touched_names(changes):
+        before = live.topics.get(name)
+        after = topic_after(name, before, changes)
+        if after is None:
+            continue
+        least, fewest = _needed_in_sync(after, live)
+        if least is None or fewest is None or least < max(fewest, 2):
+            continue
+        if before is None or _needed_in_sync(before, live) != (least, fewest):
+            yield (
+                f"{MIN_INSYNC} of topic {as_name(name)} is {least}, with {fewest} replicas of a partition: one broker "
+                "down stops every producer with acks=all"
+            )
+
+
+def _needed_in_sync(topic: Topic, live: ClusterState) -> tuple[int | None, int | None]:
+    """``min.insync.replicas``, and the replicas of the partition with the fewest, as far as they are known."""
+    least = topic.configs.get(MIN_INSYNC, live.broker_defaults.get(MIN_INSYNC, ""))
+    return int(least) if least.isdecimal() else None, _fewest(topic, live)
+
+
+def _fewest(topic: Topic, live: ClusterState) -> int | None:
+    """The replicas of the partition with the fewest."""
+    if topic.replica_assignments:
+        return min(map(len, topic.replica_assignments))
+    default = live.broker_defaults.get(REPLICAS, "")
+    return topic.replication_factor or (int(default) if default.isdecimal() else None)
 
 
 def _by_default(steps: Sequence[Step]) -> Iterator[str]:

@@ -180,8 +180,8 @@ def test_a_wrong_protocol_or_mechanism_is_told_in_our_words(secure: Sandbox) -> 
             "this port may ask for a login (SASL)",
             "SASL_SSL, and sasl.mechanism",
         ),
-        (sasl_ssl, {"security.protocol": "SASL_PLAINTEXT", **login}, "this port may speak TLS", "to SASL_SSL."),
-        (ssl, {"security.protocol": "PLAINTEXT"}, "this port may speak TLS", "to SSL, or SASL_SSL with a login"),
+        (sasl_ssl, {"security.protocol": "SASL_PLAINTEXT", **login}, "the port speaks TLS, or", "to SASL_SSL."),
+        (ssl, {"security.protocol": "PLAINTEXT"}, "the port speaks TLS, or", "to SSL, or SASL_SSL with a login"),
         (ssl, {"security.protocol": "SSL", **trust}, "asks for a client certificate", "ssl.keystore.location"),
         (ssl, {"security.protocol": "SASL_SSL", **trust, **login}, "asks for a client certificate", "certificate"),
     ]

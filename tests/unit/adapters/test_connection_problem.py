@@ -28,9 +28,10 @@ SEEN = [
         "b:9092/bootstrap: Disconnected: connection closed by peer: receive 0 after POLLIN "
         "(after 50ms in state APIVERSION_QUERY)",
         "plaintext",
-        "bootstrap server b:9092 closes the connection at our first request: this port may speak TLS "
-        "(Disconnected: connection closed by peer: receive 0 after POLLIN)",
-        "Set security.protocol to SSL, or SASL_SSL with a login.",
+        "bootstrap server b:9092 closes the connection at our first request: the port speaks TLS, or a limit on "
+        "connections of our address closes them (Disconnected: connection closed by peer: receive 0 after POLLIN)",
+        "If it speaks TLS, set security.protocol to SSL, or SASL_SSL with a login. Otherwise look for "
+        "connection_creation_rate and max.connections.per.ip of this machine's address, and try again later.",
     ),
     (
         "sasl_plaintext://b:9092/bootstrap: SASL SCRAM-SHA-512 mechanism handshake failed: Broker: Request not valid "

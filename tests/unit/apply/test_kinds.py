@@ -119,22 +119,9 @@ def test_the_next_batch_is_what_moves_already_else_as_much_as_is_permitted(limit
         assert found == Batch(Update(before, after), begun), parts
 
 
-def test_nothing_is_moved_below_the_replicas_that_producers_need() -> None:
-    limits = MoveLimits()
-    for counts in product((1, 2, 3), repeat=2):
-        for wanted, least in product(product((1, 2, 3), repeat=2), ("", "1", "2", "3", "many")):
-            old, new = (tuple(tuple(range(1, count + 1)) for count in each) for each in (counts, wanted))
-            change = Update(TopicReplicas("t", old), TopicReplicas("t", new))
-            configs = {"min_insync_replicas": least} if least else {}
-            parts = tuple(at(one, 1) for one in old)
-            found = kind_of(change).next_batch(change, state(parts, **configs), limits)
-            fewer = [to for was, to in zip(counts, wanted, strict=True) if to < was]
-            refused = least.isdecimal() and any(to < int(least) for to in fewer)
-            assert isinstance(found, str) is refused, (counts, wanted, least)
-            if isinstance(found, str):
-                assert found.startswith(f"min.insync.replicas is {least} by now")
+def test_only_moves_have_batches() -> None:
     with pytest.raises(TypeError, match="moves no replicas"):
-        kind_of(MOVE).next_batch(EVERY["configs"], state(None), limits)
+        kind_of(MOVE).next_batch(EVERY["configs"], state(None), MoveLimits())
 
 
 FOLLOWERS, LEADERS = "follower.replication.throttled.replicas", "leader.replication.throttled.replicas"

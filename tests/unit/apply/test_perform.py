@@ -324,6 +324,17 @@ def test_what_changed_while_a_person_thought_is_seen_before_the_first_phase() ->
     assert "t" in cluster.state.topics
 
 
+def test_a_reading_that_fails_before_a_phase_is_no_change_of_somebody_else() -> None:
+    live = ClusterState("cluster", topics={"t": Topic("t", 1, 1, {}, "id-1")})
+    wish = DesiredState({}, {"t": DesiredTopic(Topic("t", 2, 1), Origin("t.yaml", 1, 1))})
+    plan = propose(wish, live, Terms("c", default_allow=False), Request(DAY))
+    hidden = replace(live, topics={}, unreadable_topics={"t": "KafkaConnectionError: closed"})
+    result = applied(plan, MemoryCluster(hidden), live)
+    (found,) = result.outcomes
+    assert (found.outcome, found.code) == (Outcome.FAILED, "unreadable")
+    assert found.message == "topic t could not be read, and nothing was sent: KafkaConnectionError: closed"
+
+
 def test_a_stranger_s_binding_stops_a_run_before_its_first_phase() -> None:
     plan = planned(EMPTY, acl("x"))
     cluster = MemoryCluster(replace(EMPTY, bindings=frozenset({acl("x", "DENY")})))

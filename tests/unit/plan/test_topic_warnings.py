@@ -19,7 +19,9 @@ from reconciler.model import (
     DesiredState,
     DesiredTopic,
     FrozenMap,
+    Layout,
     Origin,
+    PartitionLayout,
     PatternType,
     ResourcePattern,
     ResourceType,
@@ -286,3 +288,36 @@ def test_what_some_releases_refuse_is_warned_of_where_the_release_is_not_known(v
                 ", ".join(names) for names in by_value if names
             ]
             assert all(one.startswith("Kafka since 4.") and " refuses " in one for one in said)
+
+
+def _needed(topic: Topic | None, default: str) -> tuple[int, int] | None:
+    """How many of a topic's replicas writes with acks=all need: all of them, or ``None`` for fewer."""
+    if topic is None:
+        return None
+    least = int(topic.configs.get("min.insync.replicas", default))
+    fewest = min(map(len, topic.replica_assignments)) if topic.replica_assignments else topic.replication_factor or 0
+    return (least, fewest) if least > 1 and least >= fewest else None
+
+
+def test_a_topic_that_one_broker_can_stop_from_now_on_is_named() -> None:
+    counts, values = (None, 2, 3), (None, "1", "2", "3")
+    for old, was, new, then, default in product(counts, values, (2, 3), values, ("1", "2")):
+        before = (
+            None
+            if old is None
+            else Topic(
+                "a", 1, old, {} if was is None else {"min.insync.replicas": was}, None, (tuple(range(1, old + 1)),)
+            )
+        )
+        after = Topic("a", 1, new, {} if then is None else {"min.insync.replicas": then})
+        there = (1, 2, 3)[:old]
+        live = ClusterState(
+            "c",
+            topics={} if before is None else {"a": before},
+            broker_defaults={"min.insync.replicas": default},
+            layout=Layout({1: None, 2: None, 3: None}, {"a": (PartitionLayout(there, frozenset(there)),)}),
+        )
+        plan = planned(live, after)
+        told = [one for one in plan.warnings if "one broker down stops every producer with acks=all" in one]
+        assert bool(told) == (_needed(after, default) not in (None, _needed(before, default))), (before, after, default)
+        assert not any("in.insync" in one.detail for one in plan.skipped)
