@@ -33,6 +33,11 @@ class RuleItem(Resources):
         description="A built-in role, or the name of a Role document; it takes the resources.",
         examples=["consumer"],
     )
+    parameters: dict[Text, Text] | None = Field(
+        None,
+        description="With a role that has parameters in its names: the value of each.",
+        examples=[{"id": "payments"}],
+    )
     reads: Names | None = Field(
         None,
         description="With role streams or ksqldb: the input topics, consumed in the groups of the rule.",

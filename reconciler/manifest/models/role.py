@@ -1,14 +1,15 @@
 """The fields of ``Role`` documents."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from reconciler.manifest.parts.fields import ManifestModel, OneOrMoreOperations
 from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.resources import Resources
 
-ParameterName = Literal["topics", "groups", "transactionalIds", "delegationTokens", "users"]
+#: A field of resources that every use names, or a word of the role's names.
+ParameterName = Annotated[str, StringConstraints(pattern=r"^[a-z][A-Za-z0-9]*$")]
 
 
 class RoleRuleItem(Resources):
@@ -26,8 +27,9 @@ class RoleSpec(ManifestModel):
     clusters: ClustersField = None
     parameters: list[ParameterName] = Field(
         default_factory=list,
-        description="The resources that every use of the role must name; a rule takes them as $topics and so on.",
-        examples=[["topics", "transactionalIds"]],
+        description="The resources that every use of the role must name; a rule takes them as $topics and so on. Any "
+        "other word stands in names, as in $id, and every use gives it a value.",
+        examples=[["topics", "transactionalIds"], ["id"]],
     )
     rules: list[RoleRuleItem] = Field(
         min_length=1,

@@ -28,8 +28,10 @@ def grants(rule: RuleDeclaration, roles: Mapping[str, RoleDeclaration]) -> Itera
         return
     for part in roles[use.name].rules:
         taken = [names for kind in part.takes if (names := rule.on(kind)) is not None]
-        if part.names:
-            taken.append(DeclaredPatterns.at(part.names[0].resource_type, part.names, use.declaration))
+        own = part.named(use)
+        for kind in dict.fromkeys(pattern.resource_type for pattern in own):
+            mine = [pattern for pattern in own if pattern.resource_type is kind]
+            taken.append(DeclaredPatterns.at(kind, mine, use.declaration))
         # Apart, because what a role takes and what it names itself may be of one type.
         for names in taken:
             named = _brought(names, part.origin)
@@ -66,7 +68,8 @@ def size_of(rule: RuleDeclaration, roles: Mapping[str, RoleDeclaration]) -> int:
     if isinstance(rule.action, RoleUse):
         names = Counter(pattern.resource_type for pattern in rule.patterns)
         each = sum(
-            len(part.permission.operations) * (sum(names[kind] for kind in part.takes) + len(part.names))
+            len(part.permission.operations)
+            * (sum(names[kind] for kind in part.takes) + len(part.names) + len(part.templates))
             for part in roles[rule.action.name].rules
         )
     else:

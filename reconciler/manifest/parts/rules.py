@@ -23,6 +23,7 @@ _RESOURCE = Trouble(
     Code.RULE_FORM, "the rule names no resource", "add topics, groups, transactionalIds or cluster: true"
 )
 _PRINCIPAL = Trouble(Code.RULE_FORM, "exactly one of principal and principals is expected here")
+_NO_ROLE: Final = Trouble(Code.RULE_FORM, "parameters are those of a role", "remove them, or write role")
 #: The hosts of a rule that names none, one object for all of them.
 EVERY_HOST: Final = (WILDCARD,)
 _ACTIONS: Final = ("allow", "deny", "role")
@@ -54,10 +55,11 @@ class RuleTerms(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RoleUse:
-    """A rule's ``role:`` and the place of it."""
+    """A rule's ``role:`` and the place of it; ``values`` are those of the words in the role's names, by word."""
 
     name: str
     declaration: Declaration
+    values: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,13 @@ def checked_texts(node: Node | None, check: Callable[[str], Trouble | None], fin
     return tuple(texts)
 
 
+def _values(node: MappingNode) -> tuple[tuple[str, str], ...]:
+    """The values of a role's words, in the order in which they are written."""
+    given = node.get("parameters")
+    values = given.values if isinstance(given, MappingNode) else {}
+    return tuple([(word, value.plain) for word, value in values.items() if isinstance(value, ScalarNode)])
+
+
 def declare_rule(
     node: MappingNode,
     model: RuleTerms | None,
@@ -187,6 +196,8 @@ def declare_rule(
             findings.add(_ACTION._replace(advice="make a rule of each"), node)
         elif not _misspelt(node, _ACTIONS, findings):
             findings.add(_ACTION._replace(advice="add what the rule does, such as allow: READ"), node)
+    elif "parameters" in node.values and role is None:
+        findings.add(_NO_ROLE, node.keys["parameters"])
     elif not named and role is None and not _misspelt(node, FIELDS, findings):
         findings.add(_RESOURCE, node)
     hosts = checked_texts(node.values["hosts"], host_problem, findings) if "hosts" in node.values else EVERY_HOST
@@ -195,7 +206,7 @@ def declare_rule(
     terms = terms_in(findings.source.path, model.reason, model.ticket, model.expires, model.keep)
     action: Permission | RoleUse | None = allowed
     if isinstance(role, ScalarNode):
-        action = RoleUse(role.plain, terms._replace(origin=findings.origin(role)))
+        action = RoleUse(role.plain, terms._replace(origin=findings.origin(role)), _values(node))
     if action is None:
         return None
     declared = [DeclaredPatterns.of(kind, names, terms) for kind, names in named.items()]

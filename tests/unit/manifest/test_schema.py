@@ -106,7 +106,7 @@ def test_examples_of_the_reference_are_manifests() -> None:
     blocks = re.findall(
         r"^```yaml\n(apiVersion.*?)^```", Path("docs/manifests.md").read_text(encoding="utf-8"), re.M | re.S
     )
-    assert len(blocks) == 16
+    assert len(blocks) == 17
     for block in blocks:
         load([Source("manifests.md", block)])
 
