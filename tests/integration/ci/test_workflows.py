@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.integration.ci.expressions import filled
+
 _ROOT = Path(__file__).parents[3]
 _BIN = Path(sys.executable).parent
 _OURS = sorted((_ROOT / ".github" / "workflows").glob("*.yml"))
@@ -128,3 +130,20 @@ def test_inputs_of_the_action_reach_its_scripts_by_the_environment_only() -> Non
     assert all("${{" not in step["run"] for step in steps)
     passed = " ".join(value for step in steps for value in step.get("env", {}).values())
     assert all(f"inputs.{name}" in passed for name in action["inputs"])
+
+
+@pytest.mark.parametrize(
+    ("inputs", "event", "base"),
+    [
+        ({}, {"pull_request": {"base": {"sha": "of-the-branch"}}, "before": "pushed-before"}, "of-the-branch"),
+        ({}, {"merge_group": {"base_sha": "of-the-queue"}}, "of-the-queue"),
+        ({}, {"before": "pushed-before"}, "pushed-before"),
+        ({"base": "given"}, {"merge_group": {"base_sha": "of-the-queue"}}, "given"),
+        ({}, {}, ""),
+    ],
+)
+def test_each_event_names_the_commit_before_the_change(
+    inputs: dict[str, str], event: dict[str, Any], base: str
+) -> None:
+    step = next(step for step in _document(_ROOT / "action.yml")["runs"]["steps"] if step.get("id") == "run")
+    assert filled(step["env"]["BASE"], {"inputs": inputs, "github": {"event": event}}, {}) == base
