@@ -12,6 +12,7 @@ from reconciler.cli.options import (
     connection_options,
     expand_option,
     listing_option,
+    optional_path_argument,
     output_option,
     path_option,
     yes_option,
@@ -31,7 +32,7 @@ def command() -> None:
 
 
 @command.command("list", short_help="List the reassignments that are unfinished")
-@path_option
+@optional_path_argument
 @cluster_option()
 @expand_option
 @connection_options

@@ -28,9 +28,20 @@ def command() -> None:
 @click.option("--port", type=int, help="Client port of the first broker.  [default: a free port]")
 @click.option("--tls", is_flag=True, help="Add TLS listeners with their own certificate authority.")
 @click.option("--default-allow", is_flag=True, help="Set allow.everyone.if.no.acl.found.")
+@click.option(
+    "--log-permitted", is_flag=True, help="Log permitted access too, not only denials, in logs/ of its directory."
+)
 @output_option
 def up_command(
-    *, name: str, kafka_version: str | None, nodes: int, port: int | None, tls: bool, default_allow: bool, output: str
+    *,
+    name: str,
+    kafka_version: str | None,
+    nodes: int,
+    port: int | None,
+    tls: bool,
+    default_allow: bool,
+    log_permitted: bool,
+    output: str,
 ) -> None:
     """Start a cluster and write its connections file."""
     from reconciler.adapters.sandbox import DEFAULT_VERSION, SandboxSpec, up
@@ -43,6 +54,7 @@ def up_command(
             port=port,
             tls=tls,
             allow_everyone_if_no_acl_found=default_allow,
+            log_permitted=log_permitted,
         )
         sandbox = up(spec, progress=progress)
     if output == "json":
@@ -118,6 +130,7 @@ def _as_json(sandbox: "Sandbox") -> dict[str, object]:
         "superUsers": list(sandbox.super_users),
         "directory": str(sandbox.directory),
         "connections": str(sandbox.connections),
+        "logs": str(sandbox.directory / "logs"),
     }
 
 
@@ -127,4 +140,5 @@ def _as_text(sandbox: "Sandbox") -> list[str]:
         f"  users        {', '.join(sandbox.users)} (super users: {', '.join(sandbox.super_users) or 'none'})",
         f"  log in with  {sandbox.client_directory}/USER.properties",
         f"  connections  {sandbox.connections}",
+        f"  logs         {sandbox.directory}/logs",
     ]

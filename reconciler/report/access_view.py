@@ -1,12 +1,13 @@
 """The state that an answer is of, and how that is said: an answer never claims more than was looked at."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from reconciler.access import Authorizer
 from reconciler.dataclass import dataclass
+from reconciler.model import ResourcePattern
 
 if TYPE_CHECKING:
     from reconciler.report.beside_acls import BesideAcls
@@ -74,7 +75,8 @@ class AccessView(StateView):
     ``authorizer`` takes ``claimed`` facts as they are stated. ``condition`` says on which of them the answer rests; see
     :func:`reconciler.report.condition.with_condition`. ``unseen`` is what decides access at this make of Kafka besides
     ACLs, a clause each: no answer can take it into account. ``beside`` is what is known of logins and quotas, where it
-    was asked for. ``as_of`` is the time that decided what had ended, where that is not now.
+    was asked for. ``as_of`` is the time that decided what had ended, where that is not now. ``owners`` gives the teams
+    that own a name.
     """
 
     authorizer: Authorizer
@@ -84,6 +86,7 @@ class AccessView(StateView):
     unseen: tuple[str, ...] = ()
     beside: "BesideAcls | None" = None
     as_of: str = ""
+    owners: Callable[[ResourcePattern], tuple[str, ...]] = lambda _: ()
 
     @property
     def words(self) -> str:

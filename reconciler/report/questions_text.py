@@ -164,11 +164,20 @@ def explain_lines(found: Sequence[Explained], style: Style = plain) -> Iterator[
         yield from _reasons(explanation, view.authorizer)
         if explanation.allowed is False:
             yield from (f"    {line}" for line in allowing_rule(explanation.decision))
+        if teams := _owners(one):
+            whose = " and ".join(map(as_name, teams))
+            ask_them = "" if explanation.allowed else f": ask {whose} for access"
+            yield safe(f"    {resource} is owned by {whose}{ask_them}")
         yield from _considered(explanation, view, style)
         yield from (f"    {line}" for line in _beside(one))
         if one.limits is not None:
             yield from one.limits.lines("    ")
         yield style("dim", f"    {safe(view.words)}")
+
+
+def _owners(one: Explained) -> tuple[str, ...]:
+    request = one.explanation.decision.request
+    return one.view.owners(ResourcePattern(request.resource_type, request.resource_name))
 
 
 def _beside(one: Explained) -> list[str]:
@@ -281,6 +290,7 @@ def _explained_document(explained: Explained) -> dict[str, Any]:
         "considered": [
             {"binding": BINDING.write(binding), "standing": standing.value} for binding, standing in found.considered
         ],
+        "owners": list(_owners(explained)),
         "limits": None if explained.limits is None else explained.limits.documents(),
         **view.beside_document(found.decision.request.principal),
     }

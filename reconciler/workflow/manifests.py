@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from reconciler.adapters.manifest_files import files_not_read, read_manifest_files
-from reconciler.manifest import ManifestError, Manifests, Source, desired_state
+from reconciler.manifest import ManifestError, Manifests, Source, desired_state, guardrail_ownership, ownership
 from reconciler.manifest import load as load_sources
-from reconciler.model import DesiredState
+from reconciler.model import DesiredState, ResourcePattern
 from reconciler.workflow.reasons import InvalidManifestsError
 
 
@@ -45,3 +45,10 @@ def desired(manifests: Manifests, cluster: str, as_of: datetime.date) -> Desired
     """What the manifests want of one cluster on a day."""
     with sound():
         return desired_state(manifests, cluster, as_of)
+
+
+def teams_of(manifests: Manifests, cluster: str, pattern: ResourcePattern) -> tuple[str, ...]:
+    """The teams that own a name, by the manifests or their guardrails: whom somebody who needs access has to ask."""
+    with sound():
+        owners = (*ownership(manifests, cluster)[0], *guardrail_ownership(manifests, cluster)[0])
+    return tuple(sorted({one.team for one in owners if any(own.contains(pattern) for own in one.patterns)}))

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 
 from reconciler.access import Authorizer
 from reconciler.adapters.snapshot import SnapshotCluster
@@ -27,7 +28,7 @@ from reconciler.workflow.clusters import Target, declared, open_any, refuse_anot
 from reconciler.workflow.connections import manifests_below, read_connections
 from reconciler.workflow.guardrails import held
 from reconciler.workflow.kafka_version import declared_version
-from reconciler.workflow.manifests import desired
+from reconciler.workflow.manifests import desired, teams_of
 from reconciler.workflow.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.workflow.reasons import (
     AmbiguousClusterError,
@@ -131,6 +132,7 @@ def _declared(manifests: Manifests, declaration: ClusterDeclaration, request: St
     view = AccessView(
         declaration.name, Basis.DECLARED, own, topics, claims, unseen=unseen, beside=known, as_of=time_said(request.at)
     )
+    view = replace(view, owners=partial(teams_of, manifests, declaration.name))
     return AccessState(view, manifests, declaration, wanted)
 
 
@@ -180,6 +182,8 @@ def live_access(
             beside=beside_live(state, only_scram=scram) if beside else None,
             as_of=time_said(request.at),
         )
+        if manifests is not None and declaration is not None:
+            view = replace(view, owners=partial(teams_of, manifests, declaration.name))
         return AccessState(view, manifests, declaration, wanted, state, tested)
 
 

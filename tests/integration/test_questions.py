@@ -141,6 +141,22 @@ def test_who_can_names_the_acl_and_its_line(here: Place) -> None:
     assert "    User:pay: topic `pay.orders`\n        by User:pay ALLOW READ on TOPIC pay.orders  pay.yaml:" in out
 
 
+def test_explain_says_whom_to_ask(here: Place) -> None:
+    here.write(
+        "owners.yaml",
+        "apiVersion: reconciler/v1\nkind: Ownership\nmetadata: {name: teams}\nspec:\n  owners:\n"
+        "    - {team: pay, files: '*', topics: {prefix: pay.}, principals: [User:pay]}\n"
+        "    - {team: ledger, files: ledger/*, topics: {prefix: ledger.}}\n",
+    )
+    for state in (here.cluster, (), ("--offline", "--cluster", "prod")):
+        ran = here.ask("explain", "User:new", "READ", "topic", "ledger.v2", *state)
+        assert ran.out.startswith("no  ")
+        assert "topic ledger.v2 is owned by ledger: ask ledger for access" in ran.out
+        assert "owned by" not in here.ask("explain", "User:new", "READ", "topic", "other", *state).out
+    ran = here.ask("explain", "User:new", "READ", "topic", "ledger.v2", "--output", "json")
+    assert json.loads(ran.out)["answers"][0]["owners"] == ["ledger"]
+
+
 def test_explain_says_what_brokers_are_content_with(here: Place) -> None:
     here.live("CLUSTER:L:kafka-cluster User:pay@* ALLOW CREATE", "TOPIC:L:pay.new User:pay@* DENY CREATE")
     ran = here.ask("explain", "User:pay", "CREATE", "topic", "pay.new", *here.cluster)
