@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Final
 
 from reconciler.apply.kinds.interface import Moved, Right, UndoDraft
+from reconciler.codec.differences import differences
 from reconciler.model import (
     Change,
     ClusterState,
@@ -115,7 +116,8 @@ class ListedKind:
         elif live.items is None:
             yield f"{item.subject} stays: {live.gap or f'the {item.WORDS} were not read'}"
         elif values_of(live.by_key.get(item.key)) != values_of(after):
-            yield f"{item.subject} stays: somebody has changed it since"
+            now = dict(values_of(live.by_key.get(item.key)))
+            yield f"{item.subject} stays: somebody has changed it since: {differences(dict(values_of(after)), now)}"
         elif item.again is not None:
             yield f"{item.subject} stays away: it is of the same address as the {item.again.subject}"
         elif (lost := self._planned.irreversible(step.change)) is not None:

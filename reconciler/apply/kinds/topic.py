@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from reconciler.apply.kinds.interface import Batch, Copying, Left, Marks, Moved, Right, UndoDraft
+from reconciler.codec.differences import differences
 from reconciler.model import (
     CLUSTER_NAME,
     THROTTLE_CONFIGS,
@@ -241,7 +242,7 @@ def _revert_creation(step: Step, made: Topic, draft: UndoDraft) -> Iterator[str]
     if identity and topic.topic_id and topic.topic_id != identity:
         yield f"topic {name} stays: it is another one of that name, which somebody has created since"
     elif observed_creation(made, topic).state is not StepState.DONE:
-        yield f"topic {name} stays: somebody has changed it since"
+        yield f"topic {name} stays: somebody has changed it since: {differences(*_forms(made, topic))}"
     elif use is not None and use.written:
         yield f"topic {name} stays: somebody has written to it since, {use.written:,} records"
     else:
@@ -257,6 +258,22 @@ def _revert_creation(step: Step, made: Topic, draft: UndoDraft) -> Iterator[str]
             draft.own.append(name)
 
 
+def _forms(made: Topic, found: Topic) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a run created and what is there, as documents; without what the broker was left to choose."""
+    sides = [
+        {
+            "partitions": one.num_partitions,
+            "replicationFactor": one.replication_factor,
+            "replicas": one.replica_assignments and [list(brokers) for brokers in one.replica_assignments],
+            "configs": {key: _normal(key, value) for key, value in one.configs.items()},
+        }
+        for one in (made, found)
+    ]
+    chosen = {key for key, value in sides[0].items() if value is not None}
+    before, after = ({key: value for key, value in side.items() if key in chosen} for side in sides)
+    return before, after
+
+
 def _revert_configs(before: TopicConfigs, after: TopicConfigs, draft: UndoDraft) -> Iterator[str]:
     topic = draft.live.topics.get(after.name)
     if topic is None:
@@ -267,7 +284,8 @@ def _revert_configs(before: TopicConfigs, after: TopicConfigs, draft: UndoDraft)
     # Config by config: others may have changed some of them since, and theirs stay.
     for key, value in after.configs.items():
         if _normal(key, topic.configs.get(key)) != _normal(key, value):
-            yield f"{key} of topic {after.name} stays: somebody has changed it since"
+            moved = differences({key: value}, {key: topic.configs.get(key)})
+            yield f"{key} of topic {after.name} stays: somebody has changed it since: {moved}"
         elif (old := before.configs[key]) is None and key in THROTTLE_CONFIGS:
             yield f"{key} of topic {after.name} stays: whoever moves replicas removes the throttle"
         elif old is None:

@@ -59,7 +59,8 @@ def test_a_quota_goes_back_to_what_it_was_unless_somebody_changed_it_or_it_has_e
         elif read is not True:
             why = read or "the client quotas were not read"
         else:
-            why = "" if now == new else "somebody has changed it since"
+            left, there = ("not set" if one is None else f"{one}" for one in (new, now))
+            why = "" if now == new else f"somebody has changed it since: producer_byte_rate: {left} → {there}"
         if why:
             assert (found.kept, found.desired.listed) == ((f"quota of user a stays: {why}",), {}), (old, new, now)
             continue
