@@ -57,7 +57,7 @@ def _text(kind: str) -> str:
     from reconciler.codec import schema_text
     from reconciler.manifest import schema_text as manifest_schema_text
     from reconciler.plan import plan_schema_text
-    from reconciler.report.results.codecs import LINT, TEST, VALIDATE
+    from reconciler.report.results.documents import LINT, TEST, VALIDATE
 
     match kind:
         case "plan":

@@ -146,17 +146,16 @@ def _document(
 ) -> dict[str, object]:
     from reconciler.report.checks import checks_entry
     from reconciler.report.declared_text import declared_entries, declared_topic_entries
-    from reconciler.report.results.codecs import VALIDATE
-    from reconciler.report.results.documents import ValidatedEntry, ValidateOutput
+    from reconciler.report.results.documents import VALIDATE, ValidatedEntry, ValidateOutput
 
     validated = {
         one.name: ValidatedEntry(
-            checks_entry(one.checks),
             len(one.desired.bindings),
             len(one.desired.topics),
             len(one.desired.expired),
             declared_entries(one.desired) if expand else (),
             declared_topic_entries(one.desired) if expand else (),
+            checks_entry(one.checks),
         )
         for one in clusters
     }

@@ -4,6 +4,7 @@ Built on plain closures: reading a plan of 150,000 steps is bound by this code, 
 for each value whose JSON is not its fields (``benchmarks/codecs.py``).
 """
 
+from reconciler.codec.annotated import AnyInteger, AnyText, Flat, Says, camel, record_of
 from reconciler.codec.choice import single, tagged
 from reconciler.codec.containers import TEXTS, array, mapping, nullable
 from reconciler.codec.document import canonical, compact, known_minor, load, schema_text
@@ -35,15 +36,20 @@ __all__ = [
     "NUMBER",
     "TEXT",
     "TEXTS",
+    "AnyInteger",
+    "AnyText",
     "Codec",
     "Field",
+    "Flat",
     "Lines",
     "Record",
+    "Says",
     "SchemaError",
     "array",
     "by_name",
     "by_number",
     "by_value",
+    "camel",
     "canonical",
     "compact",
     "constant",
@@ -62,6 +68,7 @@ __all__ = [
     "nullable",
     "optional",
     "record",
+    "record_of",
     "same",
     "schema_text",
     "single",

@@ -37,9 +37,9 @@ class SchemaError(ValueError):
         return self
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Codec(Generic[T]):
-    """One definition of how values of one type look in JSON.
+    """One definition of how values of one type look in JSON; equal to itself alone, so that annotations may hold it.
 
     ``read`` takes a JSON value as ``json.loads`` gives it and raises :class:`SchemaError`; ``write`` is its inverse;
     ``schema`` is JSON Schema (draft-07) of what ``write`` gives and ``read`` accepts.

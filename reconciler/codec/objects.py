@@ -37,7 +37,7 @@ class Field:
     inner: tuple["Field", ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Record(Codec[T], Generic[T]):
     """The codec of an object, with its table."""
 
@@ -63,12 +63,12 @@ def field(  # noqa: PLR0913 - one line of a table, most of it by keyword
     former, and the keyword is the name. ``omit`` leaves a field with its default out of what is written.
     """
     into = snake(name) if "." in attr or not attr else attr
-    return Field(name, codec, _described(codec, words, example), into, get or attrgetter(attr or into), default, omit)
+    return Field(name, codec, described(codec, words, example), into, get or attrgetter(attr or into), default, omit)
 
 
 def derived(name: str, codec: Codec[Any], words: str, example: Any = _NONE, *, get: Callable[[Any], Any]) -> Field:
     """A field that is computed from the value: written, checked when it is read, and not used."""
-    return Field(name, codec, _described(codec, words, example), "", get)
+    return Field(name, codec, described(codec, words, example), "", get)
 
 
 def group(name: str, words: str, *fields: Field) -> Field:
@@ -189,7 +189,8 @@ def _schema(fields: Sequence[Field], *, closed: bool) -> dict[str, Any]:
     return {**schema, "additionalProperties": False} if closed else schema
 
 
-def _described(codec: Codec[Any], words: str, example: Any) -> dict[str, Any]:
+def described(codec: Codec[Any], words: str, example: Any = _NONE) -> dict[str, Any]:
+    """The schema of a field: that of its values, with what it means."""
     return {**codec.schema, "description": words} | ({} if example is _NONE else {"examples": [example]})
 
 

@@ -1,7 +1,9 @@
 """A guard and what it refuses: values that each kind of resource makes and ``guards.py`` collects."""
 
 from enum import StrEnum
+from typing import Annotated, Final
 
+from reconciler.codec import AnyText, Record, Says, record_of
 from reconciler.dataclass import dataclass
 from reconciler.model.escape import shell_quoted
 
@@ -29,10 +31,13 @@ class Guard(StrEnum):
 class Refusal:
     """A guard that nobody has acknowledged; ``remedy`` says what a person can do."""
 
-    guard: Guard
-    object: str
-    message: str
-    remedy: str
+    guard: Annotated[Guard, Says("The guard that refuses.", "topic-delete")]
+    object: Annotated[str, Says("What it is about.", "orders.old")]
+    message: Annotated[AnyText, Says("What is wrong.", "nobody connects from this address")]
+    remedy: Annotated[AnyText, Says("What a person can do.", "--accept topic-delete=orders.old")]
+
+
+REFUSAL: Final[Record[Refusal]] = record_of(Refusal)
 
 
 def refusal(guard: Guard, name: str, message: str) -> Refusal:

@@ -20,8 +20,7 @@ from reconciler.report.ownership_text import (
     consent_lines,
 )
 from reconciler.report.policy_text import policies_entry, policy_lines
-from reconciler.report.results.codecs import CHECKS
-from reconciler.report.results.documents import ChecksEntry
+from reconciler.report.results.documents import CHECKS, ChecksEntry
 from reconciler.report.style import Style
 
 

@@ -16,8 +16,8 @@ from reconciler.report.access_view import AccessView
 from reconciler.report.claim_results import ClaimResult, ClaimStatus
 from reconciler.report.cluster_test_results import ClusterTestResult
 from reconciler.report.cluster_tests_text import entry as cluster_test_entry
-from reconciler.report.results.codecs import TEST
 from reconciler.report.results.documents import (
+    TEST,
     ClaimEntry,
     ClusterTestEntry,
     RemediationEntry,

@@ -13,8 +13,7 @@ from reconciler.manifest import LintWaiver
 from reconciler.model import AclBinding, Declaration
 from reconciler.report.access_view import AccessView
 from reconciler.report.folding import FEW, first_lines, first_names
-from reconciler.report.results.codecs import LINT
-from reconciler.report.results.documents import LintedState, LintEntry, LintOutput, WaiverEntry
+from reconciler.report.results.documents import LINT, LintedState, LintEntry, LintOutput, WaiverEntry
 from reconciler.report.results.finding import Level
 from reconciler.report.results.finding_groups import FindingGroup, FindingRow, finding_groups
 from reconciler.report.results.lint_findings import lint_finding

@@ -117,7 +117,7 @@ def _advice(breach: Breach) -> str:
 def breach_entry(breach: Breach) -> BreachEntry:
     """One breach as commands print it for programs."""
     return BreachEntry(
-        breach.origin, breach.kind.value, message(breach), advice(breach), tuple(breach.teams), tuple(breach.owners)
+        breach.origin, breach.kind.value, tuple(breach.teams), tuple(breach.owners), message(breach), advice(breach)
     )
 
 
@@ -132,7 +132,7 @@ def consent_entry(consent: OwnerConsent, outlasting: Sequence[Origin] = ()) -> C
         first, more = as_name(str(outlasting[0])), len(outlasting) - 1
         rules = f"the rule at {first}" + (f" and {more:,} more" if more else "")
         words += f"; it ends {consent.expires}, and then {rules} {'are breaches' if more else 'is a breach'}"
-    return ConsentEntry(consent.origin, words, consent.team, consent.to, reason)
+    return ConsentEntry(consent.origin, consent.team, consent.to, reason, words)
 
 
 def _teams(names: Iterable[str]) -> str:

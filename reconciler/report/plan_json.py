@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reconciler.plan import Plan, plan_to_json
-from reconciler.report.results.codecs import REFUSAL
+from reconciler.plan.refusal import REFUSAL
 
 
 def plan_report(plan: Plan, *, command: str = "plan", servers: Sequence[str] = ()) -> dict[str, Any]:

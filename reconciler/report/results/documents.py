@@ -5,277 +5,318 @@
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Annotated, Final, TypeAlias
 
+from reconciler.codec import AnyInteger, AnyText, Flat, Record, Says, record_of
 from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, Origin
+from reconciler.plan.file.guardrails import GUARDRAILS
 from reconciler.plan.guardrail_review import NO_GUARDRAILS, GuardrailReview
 from reconciler.report.results.finding import Level
+
+_Rule: TypeAlias = Annotated[str, Says("The rule, as a stable code.", "KA001")]
+_Name: TypeAlias = Annotated[str, Says("The rule's name.", "dead-host")]
+_Severity: TypeAlias = Annotated[Level, Says("How much it weighs.", "error")]
+_Message: TypeAlias = Annotated[AnyText, Says("What is wrong.", "nobody connects from this address")]
+_Advice: TypeAlias = Annotated[AnyText, Says("What to do.", "remove it")]
+_Place: TypeAlias = Annotated[Origin, Says("The place in the manifests, file:line:column.", "acls.yaml:8:16")]
+_Cluster: TypeAlias = Annotated[str, Says("The cluster.", "prod")]
+_Basis: TypeAlias = Annotated[str, Says("The state that was looked at.", "declared")]
+_Unseen: TypeAlias = Annotated[
+    tuple[AnyText, ...], Says("What decides access there and no ACL listing shows.", omit=True)
+]
+_IdleWaivers: TypeAlias = Annotated[tuple[Origin, ...], Says("Waivers that accept nothing that was found.")]
+_Standing: TypeAlias = Annotated[str, Says("What came of it.", "failed")]
+_Stops: TypeAlias = Annotated[bool, Says("Whether it ends the command with a failure.", True)]
+_Guardrails: TypeAlias = Annotated[
+    GuardrailReview, GUARDRAILS, Says("What judged the manifests besides themselves.", omit=True)
+]
 
 
 @dataclass(frozen=True, slots=True)
 class WaiverEntry:
     """Why and until when something is accepted, and where that is declared."""
 
-    reason: str
-    expires: str
-    ticket: str | None = None
-    place: Origin | None = None
+    reason: Annotated[AnyText, Says("Why it is accepted.", "until the migration is over")]
+    expires: Annotated[str, Says("Until when it is accepted.", "2027-01-31")]
+    ticket: Annotated[AnyText | None, Says("The ticket.", "OPS-42")] = None
+    place: Annotated[Origin | None, Says("Where it is declared.", "acls.yaml:8:16", omit=True)] = None
+
+
+_Waiver: TypeAlias = Annotated[WaiverEntry | None, Says("Who accepts it, and until when.")]
 
 
 @dataclass(frozen=True, slots=True)
 class LintEntry:
     """One finding of ``lint``."""
 
-    rule: str
-    name: str
-    severity: Level
-    binding: AclBinding
-    message: str
-    advice: str
-    evidence: tuple[str, ...]
-    related: tuple[AclBinding, ...]
-    place: Origin | None
-    waiver: WaiverEntry | None = None
+    rule: _Rule
+    name: _Name
+    severity: _Severity
+    binding: Annotated[AclBinding, Says("The binding that it is about.")]
+    message: _Message
+    advice: _Advice
+    evidence: Annotated[tuple[AnyText, ...], Says("Examples that show it.")]
+    related: Annotated[tuple[AclBinding, ...], Says("Other bindings that have to do with it.")]
+    place: Annotated[Origin | None, Says("Where it is declared; null: it is not.", "acls.yaml:8:16")]
+    waiver: Annotated[WaiverEntry | None, Says("Who accepts it, and until when.", omit=True, null=True)] = None
 
 
 @dataclass(frozen=True, slots=True)
 class LintedState:
-    """What ``lint`` says of one state; ``ignored`` and ``implied`` count findings that are not shown.
+    """What ``lint`` says of one state; ``ignored`` and ``implied`` count findings that are not shown."""
 
-    ``unseen`` is what decides access there and no ACL listing shows.
-    """
-
-    cluster: str
-    basis: str
-    findings: tuple[LintEntry, ...]
-    waived: tuple[LintEntry, ...]
-    idle_waivers: tuple[Origin, ...]
-    ignored: int = 0
-    implied: int = 0
-    condition: str | None = None
-    unseen: tuple[str, ...] = ()
+    cluster: _Cluster
+    basis: _Basis
+    findings: Annotated[tuple[LintEntry, ...], Says("What was found.")]
+    waived: Annotated[tuple[LintEntry, ...], Says("What was found and is accepted.")]
+    idle_waivers: _IdleWaivers
+    ignored: Annotated[int, Says("Findings about bindings that somebody else manages.", 0)] = 0
+    implied: Annotated[int, Says("Findings about a DESCRIBE that READ or WRITE implies.", 0)] = 0
+    condition: Annotated[
+        AnyText | None,
+        Says(
+            "What has to be true for these findings, and only the manifests say.",
+            "if the brokers' super.users has User:admin",
+        ),
+    ] = None
+    unseen: _Unseen = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LintOutput:
     """``lint --output json``."""
 
-    states: tuple[LintedState, ...]
+    states: Annotated[tuple[LintedState, ...], Says("One for each state that was looked at.")]
 
 
 @dataclass(frozen=True, slots=True)
 class WitnessEntry:
     """A request that breaks a claim, and why it is allowed or denied."""
 
-    principal: str
-    host: str
-    operation: str
-    resource_type: str
-    resource_name: str
-    via: str | None
-    bindings: tuple[AclBinding, ...]
-    origins: tuple[str, ...]
+    principal: Annotated[str, Says("The principal.", "User:svc-orders")]
+    host: Annotated[str, Says("The address that it connects from.", "10.0.0.1")]
+    operation: Annotated[str, Says("The operation.", "READ")]
+    resource_type: Annotated[str, Says("The type of resource.", "TOPIC")]
+    resource_name: Annotated[str, Says("The name of the resource.", "orders")]
+    via: Annotated[str | None, Says("What other than a binding decides.", "super-user")]
+    bindings: Annotated[tuple[AclBinding, ...], Says("The bindings that decide.")]
+    origins: Annotated[tuple[AnyText, ...], Says("Where they are declared.")]
 
 
 @dataclass(frozen=True, slots=True)
 class RemediationEntry:
     """Bindings to create and to delete."""
 
-    create: tuple[AclBinding, ...]
-    delete: tuple[AclBinding, ...]
+    create: Annotated[tuple[AclBinding, ...], Says("Bindings to create.")]
+    delete: Annotated[tuple[AclBinding, ...], Says("Bindings to delete.")]
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimEntry:
     """One claim of an AccessTest and its result."""
 
-    test: str
-    document: str
-    claim: str
-    place: Origin
-    severity: Level
-    standing: str
-    stops: bool
-    words: str
-    about_nobody: tuple[str, ...] = ()
-    witness: WitnessEntry | None = None
-    reason: str | None = None
-    mending: RemediationEntry | None = None
-    waiver: WaiverEntry | None = None
+    test: Annotated[str, Says("The test's name.", "pii")]
+    document: Annotated[str, Says("The document that declares it.", "access-tests")]
+    claim: Annotated[str, Says("The kind of claim.", "only-readers")]
+    place: _Place
+    severity: _Severity
+    standing: _Standing
+    stops: _Stops
+    words: Annotated[AnyText, Says("The claim in words.", "only User:a may read topic orders")]
+    about_nobody: Annotated[tuple[AnyText, ...], Says("Patterns of principals that match nobody known.")] = ()
+    witness: Annotated[WitnessEntry | None, Says("A request that breaks it.")] = None
+    reason: Annotated[AnyText | None, Says("Why it is undecided.", "default-allow is not declared")] = None
+    mending: Annotated[RemediationEntry | None, Says("Bindings that would make it hold.")] = None
+    waiver: _Waiver = None
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerAnswerEntry:
     """What one broker says of a config, or the cluster (``None``) of a feature; ``doubt``: why it is not known."""
 
-    broker: int | None
-    found: str = ""
-    doubt: str = ""
+    broker: Annotated[AnyInteger | None, Says("The broker's id; null: the cluster.", 1)]
+    found: Annotated[AnyText, Says("What it has, and where that comes from.", "true (from its file)")] = ""
+    doubt: Annotated[AnyText, Says("Why that is not known, or no answer.", "it hides the value")] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterTestEntry:
     """One claim of a ClusterTest and its result; ``note`` is what somebody else states of the same fact."""
 
-    test: str
-    document: str
-    key: str
-    place: Origin
-    severity: Level
-    standing: str
-    stops: bool
-    words: str
-    breaking: tuple[BrokerAnswerEntry, ...] = ()
-    unknown: tuple[BrokerAnswerEntry, ...] = ()
-    note: str = ""
-    waiver: WaiverEntry | None = None
+    test: Annotated[str, Says("The test's name.", "no accidental topics")]
+    document: Annotated[str, Says("The document that declares it.", "brokers")]
+    key: Annotated[str, Says("The config of brokers, or the feature.", "auto.create.topics.enable")]
+    place: _Place
+    severity: _Severity
+    standing: _Standing
+    stops: _Stops
+    words: Annotated[AnyText, Says("The claim in words.", "auto.create.topics.enable is false on every broker")]
+    breaking: Annotated[tuple[BrokerAnswerEntry, ...], Says("The answers that are not as claimed.")] = ()
+    unknown: Annotated[tuple[BrokerAnswerEntry, ...], Says("The answers that tell nothing.")] = ()
+    note: Annotated[AnyText, Says("What somebody else states of it; it decides nothing.", "", omit=True)] = ""
+    waiver: _Waiver = None
+
+
+_ClusterTests: TypeAlias = Annotated[tuple[ClusterTestEntry, ...], Says("The claims of cluster tests.", omit=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class TestedState:
-    """The claims of one state; ``unseen`` as in :class:`LintedState`."""
+    """The claims of one state."""
 
-    cluster: str
-    basis: str
-    claims: tuple[ClaimEntry, ...]
-    guardrails: GuardrailReview = NO_GUARDRAILS
-    unseen: tuple[str, ...] = ()
-    cluster_tests: tuple[ClusterTestEntry, ...] = ()
+    cluster: _Cluster
+    basis: _Basis
+    claims: Annotated[tuple[ClaimEntry, ...], Says("The claims of access tests.")]
+    guardrails: _Guardrails = NO_GUARDRAILS
+    unseen: _Unseen = ()
+    cluster_tests: _ClusterTests = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TestOutput:
     """``test --output json``."""
 
-    passed: bool
-    clusters: tuple[TestedState, ...]
+    passed: Annotated[bool, Says("Whether no claim failed.", True)]
+    clusters: Annotated[tuple[TestedState, ...], Says("One for each state that was looked at.")]
 
 
 @dataclass(frozen=True, slots=True)
 class BreachEntry:
     """A breach of ownership."""
 
-    place: Origin
-    kind: str
-    message: str
-    advice: str
-    teams: tuple[str, ...] = ()
-    owners: tuple[str, ...] = ()
+    place: _Place
+    kind: Annotated[str, Says("What is named without a right to it.", "principal")]
+    teams: Annotated[tuple[AnyText, ...], Says("The teams of the file.", default=())]
+    owners: Annotated[tuple[AnyText, ...], Says("The teams that it belongs to.", default=())]
+    message: _Message
+    advice: _Advice
 
 
 @dataclass(frozen=True, slots=True)
 class ConsentEntry:
     """A consent without which something declared would be a breach of ownership."""
 
-    place: Origin
-    message: str
-    team: str
-    to: str
-    reason: str = ""
+    place: _Place
+    team: Annotated[str, Says("The team that gives it.", "ledger")]
+    to: Annotated[str, Says("The team that it is given to.", "payments")]
+    reason: Annotated[AnyText, Says("Why, as declared.", "settlement reads the ledger", default="")]
+    message: _Message
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemEntry:
     """A problem in a manifest."""
 
-    code: str
-    severity: Level
-    file: str
-    line: int
-    column: int
-    message: str
-    advice: str
-    related: tuple[str, ...] = ()
+    code: Annotated[str, Says("The problem, as a stable code.", "KR012")]
+    severity: _Severity
+    file: Annotated[AnyText, Says("The file.", "acls.yaml")]
+    line: Annotated[int, Says("The line, from 1.", 8)]
+    column: Annotated[int, Says("The column, from 1.", 16)]
+    message: _Message
+    advice: _Advice
+    related: Annotated[tuple[AnyText, ...], Says("Other places that have to do with it.")] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyEntry:
     """A topic that does not keep a policy; ``rule`` is a code, ``policy`` and ``policy_rule`` name the rule."""
 
-    rule: str
-    name: str
-    severity: Level
-    standing: str
-    stops: bool
-    topic: str
-    place: Origin
-    policy: str
-    policy_rule: str
-    message: str
-    reason: str
-    advice: str
-    rule_place: str = ""
-    about: str = ""
-    found: str = ""
-    wanted: str = ""
-    waiver: WaiverEntry | None = None
+    rule: _Rule
+    name: _Name
+    severity: _Severity
+    standing: _Standing
+    stops: _Stops
+    topic: Annotated[str, Says("The topic.", "orders")]
+    place: _Place
+    policy: Annotated[str, Says("The document that declares the rule.", "platform")]
+    policy_rule: Annotated[str, Says("The name of the rule.", "replicated")]
+    rule_place: Annotated[AnyText, Says("Where the rule is declared.", "policy.yaml:8:5", default="")]
+    about: Annotated[AnyText, Says("What it is about.", "replication factor", default="")]
+    found: Annotated[AnyText, Says("What was found.", "1", default="")]
+    wanted: Annotated[AnyText, Says("What the rule asks for.", "at least 3", default="")]
+    message: _Message
+    reason: Annotated[AnyText, Says("The rule's own words.", "one broker may fail")]
+    advice: _Advice
+    waiver: _Waiver = None
 
 
 @dataclass(frozen=True, slots=True)
 class PoliciesEntry:
     """Topics held against the rules of topic policies."""
 
-    rules: int
-    topics: int
-    findings: tuple[PolicyEntry, ...]
-    idle_waivers: tuple[Origin, ...]
+    rules: Annotated[int, Says("How many rules there are.", 4)]
+    topics: Annotated[int, Says("How many topics were held against them.", 40)]
+    findings: Annotated[tuple[PolicyEntry, ...], Says("Topics that do not keep a rule.")]
+    idle_waivers: _IdleWaivers
 
 
 @dataclass(frozen=True, slots=True)
 class ChecksEntry:
     """What was checked about one cluster; what a command did not check is not there."""
 
-    claims: tuple[ClaimEntry, ...] = ()
-    breaches: tuple[BreachEntry, ...] | None = None
-    policies: PoliciesEntry | None = None
-    consents: tuple[ConsentEntry, ...] = ()
-    guardrails: GuardrailReview = NO_GUARDRAILS
-    cluster_tests: tuple[ClusterTestEntry, ...] = ()
+    claims: Annotated[tuple[ClaimEntry, ...], Says("The claims of access tests.")] = ()
+    breaches: Annotated[tuple[BreachEntry, ...] | None, Says("Breaches of ownership.", omit=True, null=True)] = None
+    policies: Annotated[PoliciesEntry | None, Says("Topics and topic policies.", omit=True, null=True)] = None
+    consents: Annotated[
+        tuple[ConsentEntry, ...], Says("The consents that something declared relies on.", omit=True)
+    ] = ()
+    guardrails: _Guardrails = NO_GUARDRAILS
+    cluster_tests: _ClusterTests = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredBinding:
-    """A binding, and where it is declared; ``role`` is the rule of a ``Role`` document that names the operation."""
+    """A binding, and where it is declared."""
 
-    binding: AclBinding
-    place: Origin
-    role: Origin | None = None
+    binding: Annotated[AclBinding, Says("The binding, variables and roles resolved.")]
+    place: _Place
+    role: Annotated[
+        Origin | None, Says("The rule of the Role that names the operation.", "roles.yaml:7:7", omit=True)
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredTopic:
     """The name of a topic, and where it is declared."""
 
-    name: str
-    place: Origin
-    absent: bool = False
+    name: Annotated[str, Says("The topic.", "prod.orders")]
+    place: _Place
+    absent: Annotated[bool, Says("Whether it must not exist.", False)] = False
 
 
 @dataclass(frozen=True, slots=True)
 class ValidatedEntry:
     """One cluster: how much is declared, and what was checked; with ``--expand``, each binding and topic."""
 
-    checks: ChecksEntry
-    bindings: int = 0
-    topics: int = 0
-    expired: int = 0
-    declared: tuple[DeclaredBinding, ...] = ()
-    declared_topics: tuple[DeclaredTopic, ...] = ()
+    bindings: Annotated[int, Says("How many bindings are declared.", 40, default=0)]
+    topics: Annotated[int, Says("How many topics are declared.", 4, default=0)]
+    expired: Annotated[int, Says("How many bindings have expired.", 0, default=0)]
+    declared: Annotated[tuple[DeclaredBinding, ...], Says("Each binding, with --expand.", default=(), omit=True)]
+    declared_topics: Annotated[tuple[DeclaredTopic, ...], Says("Each topic, with --expand.", default=(), omit=True)]
+    checks: Annotated[ChecksEntry, Flat]
 
 
 @dataclass(frozen=True, slots=True)
 class ValidateOutput:
     """``validate --output json``."""
 
-    valid: bool
-    clusters: Mapping[str, ValidatedEntry] = field(default_factory=dict)
-    problems: tuple[ProblemEntry, ...] = ()
+    valid: Annotated[bool, Says("Whether nothing is wrong.", True)]
+    clusters: Annotated[Mapping[str, ValidatedEntry], Says("The clusters, by name.")] = field(default_factory=dict)
+    problems: Annotated[tuple[ProblemEntry, ...], Says("Problems in manifests.")] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FailedOutput:
     """A command that ended without a result, as a pipeline notes it."""
 
-    failed: str
-    status: int
-    cluster: str = ""
+    failed: Annotated[str, Says("The command.", "plan")]
+    status: Annotated[AnyInteger, Says("The status that it ended with.", 1)]
+    cluster: Annotated[str, Says("The cluster.", "prod")] = ""
+
+
+LINT: Final[Record[LintOutput]] = record_of(LintOutput)
+TEST: Final[Record[TestOutput]] = record_of(TestOutput)
+CHECKS: Final[Record[ChecksEntry]] = record_of(ChecksEntry)
+VALIDATE: Final[Record[ValidateOutput]] = record_of(ValidateOutput)
+FAILED: Final[Record[FailedOutput]] = record_of(FailedOutput)

@@ -8,10 +8,20 @@ from pydantic import TypeAdapter, ValidationError
 
 from reconciler.codec import ANY_TEXT, Codec, SchemaError, array
 from reconciler.plan import PlanFileError, Refusal, plan_from_json
+from reconciler.plan.refusal import REFUSAL
 from reconciler.report.results.answers import answer_checks, answer_findings
 from reconciler.report.results.check_findings import agreed_checks, agreed_findings
-from reconciler.report.results.codecs import CHECKS, FAILED, LINT, REFUSAL, TEST, VALIDATE
-from reconciler.report.results.documents import ChecksEntry, LintOutput, TestOutput, ValidateOutput
+from reconciler.report.results.documents import (
+    CHECKS,
+    FAILED,
+    LINT,
+    TEST,
+    VALIDATE,
+    ChecksEntry,
+    LintOutput,
+    TestOutput,
+    ValidateOutput,
+)
 from reconciler.report.results.finding import Level
 from reconciler.report.results.fleet import FleetReport, fleet_checks, fleet_findings
 from reconciler.report.results.lint_findings import idle_waivers, lint_finding, problem_finding, unseen_findings

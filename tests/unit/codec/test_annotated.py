@@ -1,0 +1,263 @@
+"""An annotated class gives the same codec as a table of its fields."""
+
+import ast
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, NamedTuple
+
+import pytest
+
+from benchmarks import figures
+from reconciler.codec import (
+    ANY_TEXT,
+    BOOLEAN,
+    COUNT,
+    TEXT,
+    AnyInteger,
+    AnyText,
+    Flat,
+    Says,
+    SchemaError,
+    array,
+    by_value,
+    constant,
+    derived,
+    field,
+    flat,
+    integer,
+    mapping,
+    nullable,
+    record,
+    record_of,
+    same,
+)
+from reconciler.codec.objects import REQUIRED
+from reconciler.codec.values import BINDING, ORIGIN
+from reconciler.dataclass import dataclass
+from reconciler.model import AclBinding, Origin
+from tests.cases.test_cases import binding
+
+#: Tables of fields by hand, by file: a new value is annotated, so a number may only fall. See docs/decisions/codecs.md.
+TABLES = {
+    "adapters/snapshot/bindings.py": 1,
+    "adapters/snapshot/document.py": 4,
+    "apply/audit_chain.py": 2,
+    "apply/audit_records.py": 2,
+    "apply/command_records.py": 5,
+    "apply/records.py": 10,
+    "codec/changes.py": 4,
+    "codec/kinds/group_config.py": 1,
+    "codec/kinds/quota.py": 1,
+    "codec/kinds/scram_user.py": 2,
+    "codec/listings.py": 3,
+    "codec/scope.py": 2,
+    "codec/values.py": 3,
+    "fleet/drift.py": 4,
+    "fleet/gates.py": 1,
+    "fleet/header.py": 4,
+    "fleet/proposal.py": 4,
+    "fleet/tighten/stage.py": 2,
+    "plan/file/access.py": 7,
+    "plan/file/codec.py": 5,
+    "plan/file/conditional.py": 4,
+    "plan/file/document.py": 2,
+    "plan/file/gaining.py": 2,
+    "plan/file/guardrails.py": 3,
+    "plan/file/terms.py": 8,
+    "plan/file/topics.py": 4,
+    "plan/topic_json.py": 4,
+    "report/results/tightened.py": 7,
+}
+
+
+class Colour(StrEnum):
+    """An enumeration."""
+
+    RED = "red"
+    GREEN = "green"
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A value within another."""
+
+    spokes: Annotated[int, Says("How many spokes.", 28)]
+    offset_by: Annotated[AnyInteger, Says("How far it is off.", -2)] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bike:
+    """Every form that a field can have."""
+
+    name: Annotated[str, Says("Its name.", "a")]
+    said_of_it: Annotated[AnyText, Says("What is said of it.", "b")]
+    colour: Annotated[Colour, Says("Its colour.", "red")]
+    ready: Annotated[bool, Says("Whether it is ready.", True)]
+    wheels: Annotated[tuple[Wheel, ...], Says("Its wheels.")]
+    parts: Annotated[Mapping[str, AnyText | None], Says("Its parts.", {"bell": "brass"})]
+    binding: Annotated[AclBinding, Says("Who may ride it.")]
+    front: Annotated[Wheel, Flat]
+    owner: Annotated[str | None, Says("Its owner; null: nobody.", "c")]
+    place: Annotated[Origin | None, Says("Where it is declared.", "a.yaml:1:1", omit=True)] = None
+    note: Annotated[str | None, Says("A note.", "d", omit=True, null=True)] = None
+    gears: Annotated[int, Says("How many gears.", 7, name="gearCount", default=REQUIRED)] = 3
+    bells: Annotated[int, Says("How many bells.", 1, default=1)] = 0
+    state: Annotated[Any, constant("sold"), Says("What became of it.")] = "sold"
+
+
+WHEEL = record(
+    Wheel,
+    field("spokes", COUNT, "How many spokes.", 28),
+    field("offsetBy", integer(None), "How far it is off.", -2, default=0),
+)
+BIKE = record(
+    Bike,
+    field("name", TEXT, "Its name.", "a"),
+    field("saidOfIt", ANY_TEXT, "What is said of it.", "b"),
+    field("colour", by_value(Colour), "Its colour.", "red"),
+    field("ready", BOOLEAN, "Whether it is ready.", True),
+    field("wheels", array(WHEEL), "Its wheels."),
+    field("parts", mapping(nullable(ANY_TEXT)), "Its parts.", {"bell": "brass"}),
+    field("binding", BINDING, "Who may ride it."),
+    flat(WHEEL, "front"),
+    field("owner", nullable(TEXT), "Its owner; null: nobody.", "c"),
+    field("place", ORIGIN, "Where it is declared.", "a.yaml:1:1", default=None, omit=True),
+    field("note", nullable(TEXT), "A note.", "d", default=None, omit=True),
+    field("gearCount", COUNT, "How many gears.", 7, attr="gears"),
+    field("bells", COUNT, "How many bells.", 1, default=1),
+    field("state", constant("sold"), "What became of it.", default="sold"),
+)
+SMALL = Bike("a", "\ud800", Colour.RED, True, (), {}, binding("User:a ALLOW READ on TOPIC x"), Wheel(20), None)
+WHOLE = Bike(
+    "a",
+    "b",
+    Colour.GREEN,
+    False,
+    (Wheel(1), Wheel(2, -1)),
+    {"bell": None, "seat": "leather"},
+    binding("User:b ALLOW READ on TOPIC x"),
+    Wheel(3, 4),
+    "c",
+    Origin("a.yaml", 1, 2),
+    "d",
+    9,
+    2,
+)
+
+
+def test_an_annotated_class_and_a_table_give_one_schema() -> None:
+    assert record_of(Bike).schema == BIKE.schema
+    assert list(record_of(Bike).schema["properties"]) == list(BIKE.schema["properties"])
+
+
+@pytest.mark.parametrize("bike", [SMALL, WHOLE])
+def test_both_write_and_read_the_same(bike: Bike) -> None:
+    written = BIKE.write(bike)
+    assert record_of(Bike).write(bike) == written
+    assert list(record_of(Bike).write(bike)) == list(written)
+    assert record_of(Bike).read(written) == BIKE.read(written) == bike
+
+
+def _places(codec: Any, document: object) -> str:
+    try:
+        codec.read(document)
+    except SchemaError as error:
+        return str(error)
+    return ""
+
+
+def test_both_refuse_the_same_in_the_same_words() -> None:
+    whole = BIKE.write(WHOLE)
+    spoilt = [{name: value for name, value in whole.items() if name != left} for left in whole]
+    wrong: list[Any] = [None, -1, "\ud800", {}, [{"spokes": None}]]
+    spoilt += [{**whole, name: value} for name in whole for value in wrong]
+    told = [_places(BIKE, document) for document in spoilt]
+    assert [_places(record_of(Bike), document) for document in spoilt] == told
+    assert "wheels[0].spokes: expected an integer, found null" in told
+    assert "gearCount: is missing" in told
+
+
+def test_a_class_within_a_closed_one_is_closed() -> None:
+    document = BIKE.write(WHOLE)
+    document["wheels"][1]["size"] = 28
+    assert record_of(Bike).read(document) == WHOLE
+    assert _places(record_of(Bike, closed=True), document) == "wheels[1].size: is not a field of this version"
+
+
+def test_names_may_be_those_of_attributes() -> None:
+    assert list(record_of(Wheel, named=same).write(Wheel(1))) == ["spokes", "offset_by"]
+    assert list(record_of(Bike, named=same).write(WHOLE)["wheels"][0]) == ["spokes", "offset_by"]
+
+
+def _double(wheel: Wheel) -> int:
+    return 2 * wheel.spokes
+
+
+def test_computed_fields_are_written_and_not_read() -> None:
+    double = derived("double", COUNT, "Twice the spokes.", get=_double)
+    codec = record_of(Wheel, double)
+    assert codec.write(Wheel(4)) == {"spokes": 4, "offsetBy": 0, "double": 8}
+    assert codec.read({"spokes": 4, "offsetBy": 0, "double": 1}) == Wheel(4)
+
+
+class Bell(NamedTuple):
+    """A named tuple is described as a dataclass is."""
+
+    sound: Annotated[str, Says("Its sound.", "ding")]
+    volume: Annotated[int, Says("How loud.", 3)] = 1
+
+
+def test_a_named_tuple_is_derived_too() -> None:
+    assert record_of(Bell).read({"sound": "ding"}) == Bell("ding")
+    assert record_of(Bell).write(Bell("ding", 2)) == {"sound": "ding", "volume": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class OfNoCodec:
+    """Nobody knows how a complex number looks in JSON."""
+
+    number: Annotated[tuple[complex, ...], Says("A number.")]
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutWords:
+    """A field that would have no description."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class OfTwoTypes:
+    """A type that leaves open how it reads."""
+
+    number: Annotated[int | str, Says("A number.")]
+
+
+@pytest.mark.parametrize(
+    ("cls", "words"),
+    [
+        (OfNoCodec, "OfNoCodec.number: no codec is known of <class 'complex'>"),
+        (WithoutWords, "WithoutWords.number: no word about it"),
+        (OfTwoTypes, "OfTwoTypes.number: no codec is known of int | str"),
+    ],
+)
+def test_what_does_not_say_enough_is_refused_at_once(cls: type, words: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        record_of(cls)
+    assert str(caught.value) == words
+
+
+def test_no_more_tables_are_written_by_hand() -> None:
+    """Each table that repeats the fields of a class is one that can say something else."""
+    found = {
+        str(file.path): count
+        for file in figures.sources()
+        if "record" in file.text
+        and str(file.path) != "codec/annotated.py"
+        and (count := sum(map(_is_table, ast.walk(file.tree))))
+    }
+    assert found == TABLES
+
+
+def _is_table(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "record"
