@@ -4,6 +4,7 @@ from pathlib import Path
 
 from reconciler.apply import Preflight
 from reconciler.model import ClusterState
+from reconciler.model.characters import is_visible
 from reconciler.plan import (
     Plan,
     StepState,
@@ -55,4 +56,8 @@ def follow_references(plan: Plan, preflight: Preflight, target: Target) -> None:
                 raise WorkflowError(f"cannot {describe(step.change)}: {error.message}: nothing was sent") from error
             if not value:
                 raise WorkflowError(f"cannot {describe(step.change)}: {reference} is empty: nothing was sent")
+            # A byte order mark, a zero-width space, a line break in the middle: nobody types them at a login.
+            if not is_visible(value):
+                hidden = f"{reference} has characters that nobody sees, such as a byte order mark or a line break"
+                raise WorkflowError(f"cannot {describe(step.change)}: {hidden}: nothing was sent")
             target.settings.followed[reference] = value

@@ -24,6 +24,9 @@ _NOT_SECRET: Final = (
     "this setting is not a secret, so it cannot contain a reference",
     "References work only in passwords, keys and tokens. Write the value itself.",
 )
+#: What brokers and key stores compare letter by letter, on one line.
+_TYPED: Final = SECRET_SETTINGS - {JAAS_CONFIG, "ssl.key.pem", "ssl.keystore.key"} | {"sasl.username"}
+_BLANK: Final = "it begins with a blank, which librdkafka drops: it would send another text"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -123,6 +126,11 @@ def setting_problems(bootstrap_servers: str, client: Mapping[str, str]) -> tuple
     return ()
 
 
+def sent(value: str) -> str:
+    """A setting as librdkafka takes it: without blanks (C's ``isspace``) at its start; Java's client keeps them."""
+    return value.lstrip(" \t\n\v\f\r")
+
+
 @dataclass(slots=True)
 class _SettingsReader:
     """Values with references resolved, secrets to redact, and problems."""
@@ -149,6 +157,8 @@ class _SettingsReader:
             self._set(key, value, "in sasl.jaas.config")
 
     def _set(self, key: str, value: str, where: str) -> None:
+        if key in _TYPED and value != sent(value):
+            self.problems.append(SettingProblem(key, _BLANK, "Change the secret, or its file."))
         if key in self.values:
             self.problems.append(SettingProblem(key, f"it is set here and {where}", "Keep one of them."))
         self.values[key] = value

@@ -1,6 +1,7 @@
 """The kind ``Users``: SCRAM users, their mechanisms, and where their passwords come from."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
@@ -92,11 +93,12 @@ class UsersKind(Kind):
 
 
 def _users(node: MappingNode, item: "UserItem | None", findings: Findings) -> Iterator[DesiredItem[ScramUser]]:
-    names = checked_texts(node.get("name"), user_name_problem, findings)
+    goes = node.text("absent") == "true"
+    names = checked_texts(node.get("name"), partial(user_name_problem, goes=goes), findings)
     mechanisms = node.get("mechanisms")
     places = mechanisms.values if isinstance(mechanisms, MappingNode) else {}
     disabled = node.text("disabled") == "true"
-    if node.text("absent") == "true":
+    if goes:
         for field in ("mechanisms", "expires", *(("disabled",) if disabled else ())):
             if field in node.keys:
                 findings.add(_ABSENT, node.keys[field])
@@ -145,8 +147,17 @@ def _check_credential(node: Node, item: "CredentialItem | None", findings: Findi
         findings.add(_RESERVED, node)
 
 
-def user_name_problem(text: str) -> Trouble | None:
-    """Why no manifest can declare a SCRAM user of that name; ``None`` if one can."""
+def user_name_problem(text: str, *, goes: bool = False) -> Trouble | None:
+    """Why no manifest can declare a SCRAM user of that name, or with ``goes`` that none is there; ``None``: it can.
+
+    Brokers take the name of a login in ASCII alone (``ScramMessages.VALUE_SAFE_CHAR``), and store any other.
+    """
+    if not goes and not text.isascii():
+        odd = ", ".join(f"U+{ord(one):04X}" for one in sorted({one for one in text if not one.isascii()})[:3])
+        message = (
+            f"no client can log in as {quoted(text)}: brokers refuse a SCRAM login with a letter outside ASCII ({odd})"
+        )
+        return Trouble(Code.ITEM_FORM, message, "write the name in ASCII, without accents")
     if text.lower().startswith("user:"):
         message = f"{quoted(text)}: a user is named without the type of the principal"
         return Trouble(Code.ITEM_FORM, message, f"write {text[5:]}")
