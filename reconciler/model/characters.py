@@ -97,6 +97,11 @@ def _is_unsafe(character: str) -> bool:
     return character in _LAYOUT or is_hidden(character) or is_odd_blank(character)
 
 
+def compatible(text: str) -> str:
+    """``text`` in Unicode's compatible composed form (NFKC): a wide or small sign is the plain one."""
+    return text if text.isascii() else str(_tables().normalize("NFKC", text))
+
+
 @cache
 def _tables() -> ModuleType:
     return import_module("unicodedata2")  # only texts that are not ASCII need it

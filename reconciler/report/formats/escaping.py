@@ -5,9 +5,9 @@ Everything passes ``safe`` first: controls, line ends, bidirectional and invisib
 
 import json
 import re
-import unicodedata
 from typing import Any, Final
 
+from reconciler.model.characters import compatible
 from reconciler.report.style import safe
 
 #: What may stand in a Markdown code span as it is: nothing of it ends one, and nothing is a mention or a reference.
@@ -99,7 +99,7 @@ def unformulaic(text: str) -> str:
     A sign may be written wide or small: spreadsheets for Japanese and Chinese take such a one for the plain sign.
     """
     shown = safe(text)
-    first = unicodedata.normalize("NFKC", shown.lstrip()[:1])
+    first = compatible(shown.lstrip()[:1])
     return f'"{shown}"' if first.startswith(_FORMULA) else shown
 
 
