@@ -8,7 +8,7 @@ from reconciler.apply.barriers.interface import BarrierFactory
 from reconciler.apply.progress import Progress
 from reconciler.dataclass import dataclass
 from reconciler.model import MoveLimits
-from reconciler.ports import Clock, Cluster, Ledger, PipelinedWriter, ReplicationRates
+from reconciler.ports import Clock, Cluster, Ledger, PipelinedWriter, ReplicationRates, TopicInspector
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,7 @@ class ApplyEnvironment:
     secrets of the connections out of a text. ``throttle`` limits how fast each broker copies replicas that a plan
     moves, in bytes a second, by ``rates``; without one a run still removes what an earlier run of its plan left there.
     ``move_limits`` bounds how much moves at a time.
+    ``uses`` tells what topics hold: what was empty when a plan was made is asked about again before it is deleted.
     ``pipeline`` is the cluster, where it takes a request before it has answered the last one. ``prepare`` says that the
     cluster will be read again soon.
     """
@@ -107,5 +108,6 @@ class ApplyEnvironment:
     throttle: int | None = None
     rates: ReplicationRates | None = None
     move_limits: MoveLimits = MoveLimits()
+    uses: TopicInspector | None = None
     pipeline: PipelinedWriter | None = None
     prepare: Callable[[], None] = lambda: None

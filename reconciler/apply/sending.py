@@ -14,6 +14,7 @@ from reconciler.apply.answers import OUTCOMES, answered
 from reconciler.apply.kinds import kind_of
 from reconciler.apply.moving import STALLED, is_gradual, move, unchanged
 from reconciler.apply.outcome import Outcome, StepOutcome
+from reconciler.apply.recreated_topics import still_empty
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.throttle import begin, settle
 from reconciler.apply.verification import identified, resolve_unknown
@@ -70,6 +71,8 @@ def _send_alone(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
     # To set a throttle takes a while, in which somebody may have begun another move.
     if gradual and run.environment.throttle is not None and not unchanged(run, batch):
         settle(run, batch)
+        return
+    if not (batch := still_empty(run, batch)):
         return
     number, began = _announced(run, phase, batch)
     if gradual:

@@ -250,6 +250,7 @@ def _perform(given: _Performance) -> Result:
             redact=redact,
             throttle=given.options.moves.throttle,
             rates=target.cluster,
+            uses=target.cluster,
             move_limits=_limits(given.options.moves),
             pipeline=target.cluster if isinstance(target.cluster, PipelinedWriter) else None,
             prepare=target.prepare,

@@ -5,8 +5,9 @@ The client's objects stay inside this package; its log is only used in the text 
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
 from functools import partial
 from threading import Lock, Thread
 from typing import Any, Final, TypeVar
@@ -25,6 +26,8 @@ from reconciler.ports import ClusterError
 from reconciler.retry import attempts
 
 T = TypeVar("T")
+#: What a part of a question is known by.
+K = TypeVar("K", bound=Hashable)
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -34,6 +37,10 @@ _READ_ATTEMPTS: Final = 4
 #: After so many seconds without an answer a reading is asked again by a new client: sooner where a broker is known to
 #: refuse connections. One that has died is named as the controller until ``broker.session.timeout.ms``, 9 s.
 _ASK_AGAIN_SECONDS, _LOST_SECONDS = 8.0, 2.0
+#: How often a client that waits for such a broker is told to ask for the controller again, and how long that may take.
+#: It tries one that refuses thousands of times a second meanwhile, whatever ``reconnect.backoff.ms`` says. A broker that
+#: only says nothing may be at work, so its client is told less often.
+_CONTROLLER_SECONDS, _QUIET_SECONDS = 0.5, 3.0
 #: Seconds for which a new client is given a chance, and how many are kept whose answers may still be due.
 _YOUNG_SECONDS: Final = 1.0
 _MOST_RETIRED: Final = 8
@@ -110,14 +117,28 @@ class AdminConnection:
     def _try_others(self) -> None:
         """Go on with a new client, which asks any broker that answers who the controller is; the old one is closed."""
         with self._renewing:
-            who = self._log.lost or "the cluster"
-            if who not in self._told:
-                self._told.add(who)
-                _LOG.warning("%s", self.settings.redact(f"{who} does not answer, trying others"))
+            self._tell()
             self._log.lost, self._failed = "", False
             self._retired.append(self._client)
             self._client, self._since = self._made(), time.monotonic()
             self._close_retired(_MOST_RETIRED)
+
+    def _tell(self) -> None:
+        who = self._log.lost or "the cluster"
+        if who not in self._told:
+            self._told.add(who)
+            _LOG.warning("%s", self.settings.redact(f"{who} does not answer, trying others"))
+
+    def _ask_for_controller(self) -> None:
+        """Have this client ask any broker who the controller is: a request that waits for a dead one goes to another.
+
+        Every broker of KRaft names any one that it takes for alive, and passes on what is for the controller. What was
+        sent is not sent again.
+        """
+        if self._log.lost:
+            self._tell()
+        with suppress(KafkaException):
+            self._client.list_topics(timeout=_CONTROLLER_SECONDS)
 
     def _close_retired(self, but: int) -> None:
         """Close all but the last few that were replaced: answers to requests of those may still be due."""
@@ -159,10 +180,14 @@ class AdminConnection:
         return result
 
     def _wait(self, future: "Future[Any]") -> None:
-        started = time.monotonic()
+        started = asked = time.monotonic()
         while not future.done():
             self._client.poll(0)
             waited = time.monotonic() - started
+            patience = _CONTROLLER_SECONDS if self._log.lost else _QUIET_SECONDS
+            if self._heard and time.monotonic() - asked > patience:
+                self._ask_for_controller()
+                asked = time.monotonic()
             if (error := self._hopeless(waited)) is not None:
                 raise KafkaException(error)
             if waited > self.settings.request_timeout + _GRACE_SECONDS:
@@ -183,10 +208,10 @@ class AdminConnection:
         raise AssertionError("the last attempt returns or raises")
 
     def read_each(
-        self, names: Sequence[str], ask: "Callable[[Sequence[str]], Mapping[str, Future[T]]]"
-    ) -> "dict[str, T | ClientFailure]":
+        self, names: Sequence[K], ask: "Callable[[Sequence[K]], Mapping[K, Future[T]]]"
+    ) -> "dict[K, T | ClientFailure]":
         """The result of one request for each name; names with a retriable failure are requested again a few times."""
-        outcomes: dict[str, T | ClientFailure] = {}
+        outcomes: dict[K, T | ClientFailure] = {}
         pending = list(names)
         for _ in attempts(SystemClock(), _READ_ATTEMPTS):
             for name, future in self._asked(pending, ask).items():
@@ -197,9 +222,7 @@ class AdminConnection:
                 break
         return outcomes
 
-    def _asked(
-        self, names: Sequence[str], ask: "Callable[[Sequence[str]], Mapping[str, Future[T]]]"
-    ) -> "dict[str, Future[T]]":
+    def _asked(self, names: Sequence[K], ask: "Callable[[Sequence[K]], Mapping[K, Future[T]]]") -> "dict[K, Future[T]]":
         """A future for each name. What has no answer after a few seconds is asked again by a new client.
 
         Only readings are: a write must not be performed twice. Before first contact nothing is asked again.

@@ -61,6 +61,11 @@ class ClientFailure(NamedTuple):
         return self.code in _NOT_SENT or (self.code == TIMED_OUT and _NO_BROKER in self.message)
 
     @property
+    def unanswered(self) -> bool:
+        """Whether no broker said anything: librdkafka's own errors are of one connection."""
+        return self.code in (TIMED_OUT, TRANSPORT)
+
+    @property
     def retriable(self) -> bool:
         """Whether the same request may succeed later and a retry is safe."""
         return self.code in _RETRIABLE or (self.code == TIMED_OUT and self.never_sent)

@@ -133,7 +133,7 @@ def probe_authorizer(connection: AdminConnection) -> AuthorizerProbe:
         AclOperation.READ,
         AclPermissionType.ALLOW,
     )
-    timeout = connection.settings.request_timeout
+    timeout = connection.settings.write_timeout
     try:
         connection.wait(connection.admin.delete_acls([exact], request_timeout=timeout)[exact])
     except KafkaException as error:

@@ -255,7 +255,8 @@ def _task(reader: AclReader, settings: ClientSettings) -> dict[str, Any] | None:
         first = not settings.first_contact.made
         timeout = settings.request_timeout
         patience = min(FIRST_CONTACT_SECONDS, timeout) if first else timeout
-        return carried and {**carried, "ask": "acls", "timeout": timeout, "first": first, "patience": patience}
+        about = {"timeout": timeout, "write_timeout": settings.write_timeout, "first": first, "patience": patience}
+        return carried and {**carried, "ask": "acls", **about}
     # A token and not its source: a child could not ask a callback of ours, and must not hold what mints tokens.
     token = tuple(settings.bearer.token()) if settings.bearer is not None else None
     return {

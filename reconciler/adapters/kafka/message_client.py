@@ -75,7 +75,7 @@ def answer(task: Task) -> Reply:
     """
     question = _question(task["ask"])
     try:
-        client = _connected(task)
+        client = _connected({**task, "timeout": task["write_timeout"]} if question.writes else task)
     except _UnconnectedError as error:
         if task["first"]:
             return ("unconnected", str(error))

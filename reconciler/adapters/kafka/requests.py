@@ -42,7 +42,7 @@ def begin_request(
     _check(items)
     payloads = [item.payload() if item.answer is None else None for item in items]
     sendable = [payload for payload in payloads if payload is not None]
-    futures = call(sendable, request_timeout=connection.settings.request_timeout) if sendable else {}
+    futures = call(sendable, request_timeout=connection.settings.write_timeout) if sendable else {}
     # To hash one of the client's objects takes as long as to make one, and its keys are the very objects it was given.
     given = {id(key): future for key, future in futures.items()}
 

@@ -33,7 +33,8 @@ _BLANK: Final = "it begins with a blank, which librdkafka drops: it would send a
 class ClientSettings:
     """Settings in librdkafka's spelling, secrets resolved. ``repr`` shows names only.
 
-    ``bearer`` provides OAUTHBEARER tokens if librdkafka does not fetch them itself. ``request_timeout`` is in seconds.
+    ``bearer`` provides OAUTHBEARER tokens if librdkafka does not fetch them itself. ``request_timeout`` is in seconds,
+    ``write_timeout`` too: so long a write may take before its outcome is unknown, never longer than the other.
     ``loopback_only``: they log in without TLS, and nobody allowed that for other machines. ``first_contact`` is what
     this run learns of kafka-python's connection by these settings. ``followed`` are the references of manifests that
     this run has followed, with what they stand for: apply fills it once the plan is approved, and nothing else is sent.
@@ -43,13 +44,15 @@ class ClientSettings:
     secrets: frozenset[str] = frozenset()
     bearer: Bearer | None = None
     request_timeout: float = 60.0
+    write_timeout: float = 10.0
     loopback_only: bool = False
     first_contact: FirstContact = field(default_factory=FirstContact, compare=False)
     followed: dict[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        """Make the settings read-only."""
+        """Make the settings read-only, and no write wait longer than a reading."""
         object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
+        object.__setattr__(self, "write_timeout", min(self.write_timeout, self.request_timeout))
 
     def redact(self, text: str) -> str:
         """``text`` without any secret value of these settings."""
@@ -113,6 +116,7 @@ def client_settings(
         frozenset(reading.hidden | {translated.config.get("ssl.key.pem", "")} - {""}),
         translated.bearer,
         translated.request_timeout,
+        translated.write_timeout,
         loopback_only=not cleartext_login and translated.config["security.protocol"] == "SASL_PLAINTEXT",
     )
 

@@ -5,20 +5,25 @@ Reviewers see this next to a deletion. Nothing depends on it, so what cannot be 
 
 import datetime
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicCollection, TopicPartition
-from confluent_kafka.admin import OffsetSpec
+from confluent_kafka.admin import OffsetSpec, TopicDescription
 
 from reconciler.adapters.kafka.client import AdminConnection
 from reconciler.adapters.kafka.codes import ClientFailure
 from reconciler.adapters.kafka.listing import log_dir_sizes
 from reconciler.model import TopicUse
+from reconciler.ports import ClusterError
 
 #: Beyond these limits nothing is read: a review can do without it, and it would load the brokers.
 MAX_TOPICS: Final = 200
 MAX_GROUPS: Final = 500
+#: A review can do without what a broker that has died would tell.
+_PATIENCE_SECONDS: Final = 20.0
 _NO_TIMESTAMP: Final = -1
 _OFFSETS: Final[Any] = OffsetSpec  # the client does not type its factories
 _SPECS: Final = (_OFFSETS.earliest(), _OFFSETS.latest(), _OFFSETS.max_timestamp())
@@ -76,9 +81,14 @@ def _timestamp(milliseconds: int) -> str:
 
 def _partitions(connection: AdminConnection, names: Sequence[str]) -> tuple[dict[str, list[int]], dict[str, str]]:
     """The partitions of each topic, and the reason for topics that could not be described."""
-    timeout = connection.settings.request_timeout
-    described = connection.admin.describe_topics(TopicCollection(list(names)), request_timeout=timeout)
-    told = {name: connection.outcome(future) for name, future in described.items()}
+
+    def ask(asked: Sequence[str]) -> Mapping[str, "Future[TopicDescription]"]:
+        found: Mapping[str, Future[TopicDescription]] = connection.admin.describe_topics(
+            TopicCollection(list(asked)), request_timeout=_timeout(connection)
+        )
+        return found
+
+    told = connection.read_each(names, ask)
     return (
         {name: [one.id for one in it.partitions] for name, it in told.items() if not isinstance(it, ClientFailure)},
         {name: it.message for name, it in told.items() if isinstance(it, ClientFailure)},
@@ -99,11 +109,24 @@ def _offsets(connection: AdminConnection, partitions: Mapping[str, Sequence[int]
 def _list_offsets(
     connection: AdminConnection, partitions: Mapping[str, Iterable[int]], spec: OffsetSpec
 ) -> dict[tuple[str, int], Any]:
-    wanted = {TopicPartition(name, number): spec for name, ids in partitions.items() for number in ids}
-    if not wanted:
-        return {}
-    futures = connection.admin.list_offsets(wanted, request_timeout=connection.settings.request_timeout)
-    return {(one.topic, one.partition): connection.outcome(future) for one, future in futures.items()}
+    places = [(name, number) for name, ids in partitions.items() for number in ids]
+
+    def ask(asked: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], "Future[Any]"]:
+        wanted = {TopicPartition(*place): spec for place in asked}
+        futures = connection.admin.list_offsets(wanted, request_timeout=_timeout(connection))
+        return {(one.topic, one.partition): future for one, future in futures.items()}
+
+    return connection.read_each(places, ask) if places else {}
+
+
+def _committed(connection: AdminConnection, asked: list[ConsumerGroupTopicPartitions]) -> "Future[Any]":
+    futures = connection.admin.list_consumer_group_offsets(asked, request_timeout=_timeout(connection))
+    (future,) = futures.values()
+    return future
+
+
+def _timeout(connection: AdminConnection) -> float:
+    return min(connection.settings.request_timeout, _PATIENCE_SECONDS)
 
 
 def _partition(first: Any, end: Any, newest: Any) -> _Offsets:
@@ -112,10 +135,11 @@ def _partition(first: Any, end: Any, newest: Any) -> _Offsets:
 
 def _groups(connection: AdminConnection) -> dict[str, set[str]] | str:
     """The groups with committed offsets in each topic, or why they are unknown."""
-    timeout = connection.settings.request_timeout
-    listed = connection.outcome(connection.admin.list_consumer_groups(request_timeout=timeout))
-    if isinstance(listed, ClientFailure):
-        return listed.message
+    timeout = _timeout(connection)
+    try:
+        listed = connection.read(lambda: connection.admin.list_consumer_groups(request_timeout=timeout))
+    except ClusterError as error:
+        return error.message
     ids = sorted(group.group_id for group in listed.valid)
     # A broker that failed may coordinate a group that uses the topic, so a partial answer is none.
     if listed.errors:
@@ -126,10 +150,10 @@ def _groups(connection: AdminConnection) -> dict[str, set[str]] | str:
     for group in ids:
         # The client accepts only one group in each call.
         asked = [ConsumerGroupTopicPartitions(group)]
-        (future,) = connection.admin.list_consumer_group_offsets(asked, request_timeout=timeout).values()
-        told = connection.outcome(future)
-        if isinstance(told, ClientFailure):
-            return f"group {group}: {told.message}"
+        try:
+            told = connection.read(partial(_committed, connection, asked))
+        except ClusterError as error:
+            return f"group {group}: {error.message}"
         for one in told.topic_partitions:
             found.setdefault(one.topic, set()).add(group)
     return found

@@ -15,6 +15,8 @@ from reconciler.dataclass import dataclass
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _TIMEOUTS: Final = ("request.timeout.ms", "default.api.timeout.ms", "socket.timeout.ms")
 _DEFAULT_TIMEOUT_MS: Final = 60_000
+#: A write that no broker answers is read back after so long, by a client that asks other brokers.
+_DEFAULT_WRITE_TIMEOUT_MS: Final = 10_000
 #: librdkafka accepts socket.timeout.ms up to five minutes.
 _TIMEOUT_RANGE_MS: Final = range(100, 300_001)
 _HOST_CHECKS: Final = {"https": "https", "none": "none", "": "none"}
@@ -27,11 +29,12 @@ _DEFAULTS: Final = {
 
 @dataclass(slots=True)
 class Translation:
-    """The result: settings or problems. ``request_timeout`` is in seconds."""
+    """The result: settings or problems. ``request_timeout`` and ``write_timeout`` are in seconds."""
 
     config: dict[str, str] = field(default_factory=dict)
     bearer: Bearer | None = None
     request_timeout: float = _DEFAULT_TIMEOUT_MS / 1000
+    write_timeout: float = _DEFAULT_WRITE_TIMEOUT_MS / 1000
     problems: list[SettingProblem] = field(default_factory=list)
 
 
@@ -46,6 +49,8 @@ def translate(bootstrap_servers: str, values: Mapping[str, str], *, read_stores:
     milliseconds = _timeout(values, outcome.problems)
     outcome.config["socket.timeout.ms"] = str(milliseconds)
     outcome.request_timeout = milliseconds / 1000
+    given = any(key in values for key in _TIMEOUTS)
+    outcome.write_timeout = outcome.request_timeout if given else _DEFAULT_WRITE_TIMEOUT_MS / 1000
     sasl = translate_sasl(bootstrap_servers, values)
     stores, problems = translate_keystores(values, read=read_stores)
     outcome.config |= {**sasl.config, **stores, **_host_check(values, outcome.problems)}

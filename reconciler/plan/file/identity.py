@@ -33,6 +33,7 @@ NOT_BOUND: Final = MappingProxyType(
         "topics.uses.*.sizeBytes": "measured; it grows while a plan is reviewed",
         "topics.uses.*.records": "measured; it grows while a plan is reviewed",
         "topics.uses.*.lastWrite": "measured; it moves while a plan is reviewed",
+        "topics.uses.*.written": "measured; a topic that was empty is asked about again before it is deleted",
         "topics.validation.asked": "each planning asks at its own time",
         "**.origin": "lines move with every edit above them; the file is bound",
         "**.role": "lines move with every edit above them; the file is bound",

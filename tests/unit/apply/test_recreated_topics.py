@@ -1,12 +1,15 @@
-"""A topic that is deleted and made again by a broker, because a client asks for it."""
+"""Topics that go: one that a client has made again, and one that was empty when the plan was made and is no more."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+import pytest
 
 from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Result, Silent, check, perform
-from reconciler.model import Change, ClusterState, DesiredState, DesiredTopic, Origin, Topic
+from reconciler.apply import ApplyEnvironment, Outcome, Result, Silent, check, perform
+from reconciler.model import Change, ClusterState, DesiredState, DesiredTopic, Origin, Topic, TopicUse
 from reconciler.plan import Guard, GuardAcknowledgement, Options, Request, Terms, deleted_topics, propose
-from reconciler.ports import Answer
+from reconciler.ports import Answer, ClusterError
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
 from tests.verbs import creations
@@ -46,3 +49,65 @@ def test_it_is_named_and_the_run_is_no_success() -> None:
 def test_a_topic_that_stays_away_is_a_success() -> None:
     assert deleted(MemoryCluster(live()), "true").succeeded
     assert deleted(MemoryCluster(live()), "false").succeeded
+
+
+EMPTY = TopicUse(records=0, groups=(), written=0)
+
+
+class Held(MemoryCluster):
+    """A cluster whose topic has another use, or is another one, by the time it goes."""
+
+    def __init__(self, use: TopicUse | None, now: Topic) -> None:
+        super().__init__(ClusterState("c", topics={"a": now}))
+        self.use, self.sent = use, list[Change]()
+
+    def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
+        if self.use is None:
+            raise ClusterError("silent", "nobody answers")
+        return dict.fromkeys(names, self.use)
+
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        self.sent += changes
+        return super().send(changes)
+
+
+def reviewed(cluster: Held, use: TopicUse) -> Result:
+    """The deletion of a topic that was reviewed with ``use``, after a preflight that found nothing stale."""
+    before = live()
+    wish = DesiredState({}, {"a": DesiredTopic(Topic("a"), Origin("t.yaml", 1, 1), absent=True)})
+    request = Request(DAY, Options(allow_deletes=True), (GuardAcknowledgement(Guard.TOPIC_DELETE, "a"),))
+    plan = propose(wish, before, Terms("c", default_allow=False), request)
+    plan = replace(plan, topics=replace(plan.topics, uses={"a": use}))
+    found = check(plan, before, plan.terms)
+    return perform(plan, before, found, ApplyEnvironment(cluster, StillClock(), Silent(), uses=cluster))
+
+
+@pytest.mark.parametrize(
+    ("use", "now", "why"),
+    [
+        (replace(EMPTY, records=3, written=3), Topic("a", 1, 1, topic_id="before"), "3 records were written since"),
+        (replace(EMPTY, records=0, written=3), Topic("a", 1, 1, topic_id="before"), "3 records were written since"),
+        (TopicUse(), Topic("a", 1, 1, topic_id="before"), "whether it still is could not be read"),
+        (None, Topic("a", 1, 1, topic_id="before"), "whether it still is could not be read"),
+        (EMPTY, Topic("a", 5, 1, topic_id="before"), "somebody has changed it"),
+        (EMPTY, Topic("a", 1, 1, {"retention.ms": "1"}, "before"), "somebody has changed it"),
+        (EMPTY, Topic("a", 1, 1, topic_id="other"), "another topic of that name"),
+    ],
+)
+def test_a_topic_that_was_empty_stays_where_it_is_not_what_was_reviewed(
+    use: TopicUse | None, now: Topic, why: str
+) -> None:
+    cluster = Held(use, now)
+    result = reviewed(cluster, EMPTY)
+    (item,) = result.outcomes
+    assert (item.outcome, item.code) == (Outcome.FAILED, "changed_meanwhile")
+    assert why in item.message
+    assert not cluster.sent
+    assert not result.succeeded
+
+
+def test_a_topic_that_is_still_empty_or_was_reviewed_with_records_goes() -> None:
+    for use, then in ((EMPTY, EMPTY), (replace(EMPTY, records=9, written=12), replace(EMPTY, records=5, written=5))):
+        cluster = Held(use, Topic("a", 1, 1, topic_id="before"))
+        assert reviewed(cluster, then).succeeded
+        assert "a" not in cluster.state.topics

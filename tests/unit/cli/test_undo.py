@@ -96,6 +96,10 @@ def test_one_word_that_names_their_number_is_enough_for_empty_topics_that_the_ru
     assert run([*asked, "--accept", "topic-delete=created:2", "--out", out]) == 0
     assert {"born", "too"} <= {one.object for one in parse_plan(Path(out).read_text("utf-8")).acknowledgements}
     written["too"] = 7
+    where = ("--cluster", f"c=snapshot:{applied / 'live.json'}", "--yes")
+    assert run(["apply", out, str(applied / "m.yaml"), *where]) == 1, "a record came after the undo was planned"
+    told = capsys.readouterr()
+    assert "topic too: it was empty when the plan was made, and 7 records were written since" in told.out + told.err
     capsys.readouterr()
     assert run([*asked, "--accept", "topic-delete=born"]) == 0
     assert "topic too stays: somebody has written to it since, 7 records" in capsys.readouterr().out

@@ -16,7 +16,7 @@ NOW = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
 GIVEN, OTHER = acl("x", "User:a"), acl("y", "User:b")
 
 
-@pytest.mark.parametrize("hours", [-1, 0, 1, 23, 25])
+@pytest.mark.parametrize("hours", [-25, -24, -23, -1, 0, 1, 23, 25])
 def test_what_was_given_at_once_stays_until_its_end_and_only_an_end_within_a_day_counts(hours: int) -> None:
     mark = break_glass_mark(GIVEN, NOW + datetime.timedelta(hours=hours))
     for there, going_on in product((True, False), repeat=2):
@@ -27,6 +27,7 @@ def test_what_was_given_at_once_stays_until_its_end_and_only_an_end_within_a_day
         gone = deleted_bindings(step.change for step in plan.steps)
         assert gone == ([GIVEN] if there and not running else [])
         reasons = [SkipReason.BREAK_GLASS] if there and running else []
-        needed = going_on or (hours <= 24 and (there or running))
+        # A mark that is over and marks nothing stays until no request of its run can arrive any more.
+        needed = going_on or (hours <= 24 and (there or hours > -24))
         reasons += [] if needed else [SkipReason.LEFTOVER]
         assert [one.reason for one in plan.skipped] == reasons, (there, going_on)

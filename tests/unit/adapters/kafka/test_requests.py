@@ -17,7 +17,7 @@ from reconciler.ports import Answer, AnswerStatus
 _HELD_BACK = Answer(AnswerStatus.FAILED, "UNSUPPORTED", "the client cannot carry it")
 _CONNECTION = cast(
     "AdminConnection",
-    SimpleNamespace(settings=SimpleNamespace(request_timeout=1.0), outcome=lambda future: future.result()),
+    SimpleNamespace(settings=SimpleNamespace(write_timeout=1.0), outcome=lambda future: future.result()),
 )
 
 
