@@ -38,8 +38,8 @@ _READ_ATTEMPTS: Final = 4
 #: refuse connections. One that has died is named as the controller until ``broker.session.timeout.ms``, 9 s.
 _ASK_AGAIN_SECONDS, _LOST_SECONDS = 8.0, 2.0
 #: How often a client that waits for such a broker is told to ask for the controller again, and how long that may take.
-#: It tries one that refuses thousands of times a second meanwhile, whatever ``reconnect.backoff.ms`` says. A broker that
-#: only says nothing may be at work, so its client is told less often.
+#: It tries one that refuses thousands of times a second meanwhile, whatever ``reconnect.backoff.ms`` says. A broker
+#: that only says nothing may be at work, so its client is told less often.
 _CONTROLLER_SECONDS, _QUIET_SECONDS = 0.5, 3.0
 #: Seconds for which a new client is given a chance, and how many are kept whose answers may still be due.
 _YOUNG_SECONDS: Final = 1.0
@@ -243,8 +243,10 @@ class AdminConnection:
                 asked = time.monotonic()
             else:
                 wait(due, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+        # Before clients are closed: what still waits there ends with an error of its own.
+        best = {name: _best([one[name] for one in rounds if name in one]) for name in names}
         self._close_retired(kept)
-        return {name: _best([one[name] for one in rounds if name in one]) for name in names}
+        return best
 
     def outcome(self, future: "Future[T]") -> "T | ClientFailure":
         """The future's result or failure."""
@@ -300,7 +302,7 @@ def _answered(future: "Future[Any] | None") -> bool:
         return False
     error = future.exception()
     cause = error.args[0] if isinstance(error, KafkaException) else None
-    return not isinstance(cause, KafkaError) or cause.code() not in (codes.TIMED_OUT, codes.TRANSPORT)
+    return not isinstance(cause, KafkaError) or cause.code() not in codes.UNANSWERED
 
 
 def _worth_asking_again(outcome: object) -> bool:

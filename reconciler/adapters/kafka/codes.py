@@ -34,6 +34,8 @@ TRANSPORT: Final = -195
 AUTHENTICATION: Final = -169
 SSL: Final = -181
 ALL_BROKERS_DOWN: Final = -187
+#: Of a client that was closed, because it waited for a broker that had died.
+CLOSED: Final = -197
 
 #: Nothing was changed, and the same request may succeed later.
 _RETRIABLE: Final = frozenset({5, 6, 8, 9, 14, 15, 16, 41, 56, 89})
@@ -46,6 +48,8 @@ _REFUSED: Final = frozenset(
 _NOT_SENT: Final = frozenset({-186, -165})
 #: librdkafka's text if it found no broker to send to.
 _NO_BROKER: Final = "waiting for controller"
+#: librdkafka's own errors of one connection: no broker said anything.
+UNANSWERED: Final = frozenset({TIMED_OUT, TRANSPORT, CLOSED})
 
 
 class ClientFailure(NamedTuple):
@@ -62,8 +66,8 @@ class ClientFailure(NamedTuple):
 
     @property
     def unanswered(self) -> bool:
-        """Whether no broker said anything: librdkafka's own errors are of one connection."""
-        return self.code in (TIMED_OUT, TRANSPORT)
+        """Whether no broker said anything."""
+        return self.code in UNANSWERED
 
     @property
     def retriable(self) -> bool:
@@ -73,7 +77,7 @@ class ClientFailure(NamedTuple):
     @property
     def worth_reading_again(self) -> bool:
         """Whether to repeat a read: also if a write would be in doubt, but not after a full timeout."""
-        return self.code in _RETRIABLE or self.code in (-1, 7, 13, TRANSPORT)
+        return self.code in _RETRIABLE or self.code in (-1, 7, 13, TRANSPORT, CLOSED)
 
     def answer(self) -> Answer:
         """The outcome of an item with this failure."""

@@ -21,10 +21,13 @@ from kafka.protocol.admin import DescribeAclsRequest
 
 from reconciler.adapters.kafka import acl_messages
 from reconciler.adapters.kafka.child_process import ANY, Reply, Task, serve
-from reconciler.adapters.kafka.raw_messages import Question, read, refused, retried, unsent
+from reconciler.adapters.kafka.raw_messages import PATIENCE_MS, Question, read, refused, retried, unsent
 
 _LARGEST_REPLY = 2**31 - 1
 _TICK_SECONDS = 0.05
+#: A connection that gets no further for so long may be to a broker that stands still: another one is tried beside it.
+_NEXT_TRY_TICKS = 20
+_MOST_TRIES = 4
 
 
 class _UnconnectedError(Exception):
@@ -90,26 +93,34 @@ def _connected(task: Task) -> KafkaAdminClient:
     log.propagate = False
     log.addHandler(progress)
     made: list[KafkaAdminClient | Exception] = []
-    # It waits in its constructor, and gives up only after all of the time that it is given.
-    thread = threading.Thread(target=lambda: made.append(_made(task)), daemon=True)
-    thread.start()
-    steps = quiet = 0
+    steps = quiet = tries = 0
     # Ticks and not a clock: on a machine that is too busy to run this process, its broker is not late.
-    while not made and quiet * _TICK_SECONDS < task["patience"] and not progress.refused:
+    while len(made) < max(tries, 1) and quiet * _TICK_SECONDS < task["patience"] and not progress.refused:
+        if tries < _MOST_TRIES and quiet >= tries * _NEXT_TRY_TICKS:
+            # It waits in its constructor, for a broker that stands still too, and takes all the time that it is given.
+            thread = threading.Thread(target=lambda number=tries: made.append(_made(task, number)), daemon=True)
+            thread.start()
+            tries += 1
         thread.join(_TICK_SECONDS)
+        if any(isinstance(one, KafkaAdminClient) for one in made):
+            break
         steps, quiet = (len(progress.steps), 0) if len(progress.steps) > steps else (steps, quiet + 1)
     log.removeHandler(progress)
     log.setLevel(logging.CRITICAL)
-    if made and isinstance(made[0], KafkaAdminClient):
-        return made[0]
+    for one in made:
+        if isinstance(one, KafkaAdminClient):
+            return one
     why = progress.problem or (made[0] if made else None)
     silent = f"no broker got further with it for {task['patience']:.0f} s"
     raise _UnconnectedError(silent if why is None else f"{type(why).__name__}: {why}")
 
 
-def _made(task: Task) -> KafkaAdminClient | Exception:
+def _made(task: Task, number: int) -> KafkaAdminClient | Exception:
+    """A client that asks the bootstrap servers in turn, from another one with each ``number``."""
     milliseconds = int(task["timeout"] * 1000)
     settings = dict(task["settings"])
+    servers = settings["bootstrap_servers"]
+    settings["bootstrap_servers"] = [servers[number % len(servers)]] if number else servers
     try:
         if task["tls"] is not None:
             settings["ssl_context"] = _context(task["tls"])
@@ -118,7 +129,7 @@ def _made(task: Task) -> KafkaAdminClient | Exception:
         return KafkaAdminClient(
             **settings,
             receive_message_max_bytes=_LARGEST_REPLY,
-            request_timeout_ms=milliseconds,
+            request_timeout_ms=min(milliseconds, PATIENCE_MS),
             bootstrap_timeout_ms=milliseconds,
         )
     except Exception as error:

@@ -5,6 +5,8 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from kafka import errors
@@ -14,6 +16,11 @@ from reconciler.adapters.kafka.child_process import Reply, Task
 
 _ATTEMPTS = 3
 _BACKOFF_SECONDS = 0.2
+#: Milliseconds for which a question to one broker may be without an answer, and one to any of them, which is asked of
+#: another one then: a broker that stands still is named until ``broker.session.timeout.ms``, 9 s. The last attempt has
+#: all the time that the user gave, as the client's first connection has.
+PATIENCE_MS = 20_000
+_ATTEMPTS_MS = (8_000, 16_000)
 
 
 class Question(NamedTuple):
@@ -24,8 +31,16 @@ class Question(NamedTuple):
 
 
 def read(client: KafkaAdminClient, request: Any, broker: int | None = None) -> Any:
-    """The answer of any broker, or of one, to a request that only reads; repeated where the connection fails."""
-    return retried(lambda: run(client, request, broker))
+    """The answer of any broker, or of one, to a request that only reads; repeated where the connection fails.
+
+    What no broker answers is asked of another one.
+    """
+    if broker is not None:
+        return retried(lambda: run(client, request, broker))
+    for milliseconds in _ATTEMPTS_MS:
+        with suppress(errors.RequestTimedOutError):
+            return retried(partial(run, client, request, None, milliseconds))
+    return retried(partial(run, client, request, None, client.config["bootstrap_timeout_ms"]))
 
 
 def retried(ask: Callable[[], Any]) -> Any:
@@ -40,12 +55,12 @@ def retried(ask: Callable[[], Any]) -> Any:
     raise AssertionError("the last attempt returns or raises")
 
 
-def run(client: KafkaAdminClient, request: Any, broker: int | None = None) -> Any:
+def run(client: KafkaAdminClient, request: Any, broker: int | None = None, milliseconds: int | None = None) -> Any:
     """Send one message, once, to any broker or to the one of that id.
 
     Private API: the client has no public method that sends a message as it is.
     """
-    return client._manager.run(client._manager.send, request, broker)
+    return client._manager.run(client._manager.send, request, broker, milliseconds)
 
 
 def refused(answer: Any) -> Reply:

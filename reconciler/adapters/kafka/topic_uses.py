@@ -23,7 +23,7 @@ from reconciler.ports import ClusterError
 MAX_TOPICS: Final = 200
 MAX_GROUPS: Final = 500
 #: A review can do without what a broker that has died would tell.
-_PATIENCE_SECONDS: Final = 20.0
+_PATIENCE_SECONDS: Final = 12.0
 _NO_TIMESTAMP: Final = -1
 _OFFSETS: Final[Any] = OffsetSpec  # the client does not type its factories
 _SPECS: Final = (_OFFSETS.earliest(), _OFFSETS.latest(), _OFFSETS.max_timestamp())
