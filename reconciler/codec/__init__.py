@@ -10,7 +10,7 @@ from reconciler.codec.containers import TEXTS, array, mapping, nullable
 from reconciler.codec.document import canonical, compact, known_minor, load, schema_text
 from reconciler.codec.interface import Codec, SchemaError, same, unexpected
 from reconciler.codec.lines import Lines, document_pieces, document_text, in_lines
-from reconciler.codec.objects import Field, Record, derived, field, flat, group, optional, record
+from reconciler.codec.objects import REQUIRED, Field, Record, derived, field, flat, group, optional, record
 from reconciler.codec.scalars import (
     ANY_TEXT,
     BOOLEAN,
@@ -34,6 +34,7 @@ __all__ = [
     "COUNT",
     "DATE",
     "NUMBER",
+    "REQUIRED",
     "TEXT",
     "TEXTS",
     "AnyInteger",

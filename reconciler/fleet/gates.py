@@ -5,9 +5,9 @@ A cluster is finished if an apply of exactly its plan succeeded.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Annotated, Final
 
-from reconciler.codec import ANY_TEXT, COUNT, NUMBER, TEXT, Record, SchemaError, compact, field, load, record
+from reconciler.codec import REQUIRED, AnyText, Record, Says, SchemaError, compact, load, record_of, same
 from reconciler.dataclass import dataclass
 from reconciler.fleet.proposal import FleetPlan, Member, PlannedWave
 
@@ -19,13 +19,13 @@ UNKNOWN: Final = "unknown"
 class ApplyRecord:
     """How the apply of one cluster's plan ended: well, or by ``reason``, one word why not; ``message`` says more."""
 
-    cluster: str
-    plan_id: str
-    reason: str
-    finished: float
-    message: str = ""
-    done: int = 0
-    already: int = 0
+    cluster: Annotated[str, Says("The cluster.", "prod")]
+    plan_id: Annotated[str, Says("The id of its plan.", f"plan-{'0' * 64}")]
+    reason: Annotated[str, Says("Why its apply did not end well, in one word; empty: it did.", "")]
+    finished: Annotated[float, Says("When it ended, in seconds.", 1790000000.0)]
+    message: Annotated[AnyText, Says("Why it failed.", "the cluster cannot be reached", default=REQUIRED)] = ""
+    done: Annotated[int, Says("How many steps it performed.", 12, default=REQUIRED)] = 0
+    already: Annotated[int, Says("How many were done before.", 0, default=REQUIRED)] = 0
 
     @property
     def succeeded(self) -> bool:
@@ -33,16 +33,7 @@ class ApplyRecord:
         return not self.reason
 
 
-_RECORD: Final[Record[ApplyRecord]] = record(
-    ApplyRecord,
-    field("cluster", TEXT, "The cluster.", "prod"),
-    field("plan_id", TEXT, "The id of its plan.", f"plan-{'0' * 64}"),
-    field("reason", TEXT, "Why its apply did not end well, in one word; empty: it did.", ""),
-    field("finished", NUMBER, "When it ended, in seconds.", 1790000000.0),
-    field("message", ANY_TEXT, "Why it failed.", "the cluster cannot be reached"),
-    field("done", COUNT, "How many steps it performed.", 12),
-    field("already", COUNT, "How many were done before.", 0),
-)
+_RECORD: Final[Record[ApplyRecord]] = record_of(ApplyRecord, named=same)
 
 
 @dataclass(frozen=True, slots=True)

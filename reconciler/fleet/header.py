@@ -7,31 +7,32 @@ read is in it with the reason, so it never looks empty.
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from reconciler.codec import (
-    ANY_TEXT,
-    COUNT,
-    TEXT,
+    REQUIRED,
+    AnyText,
     Record,
+    Says,
     SchemaError,
     array,
     compact,
     constant,
     derived,
     document_text,
-    field,
     known_minor,
     load,
-    mapping,
-    record,
+    record_of,
+    same,
 )
 from reconciler.codec.listings import DECLARED, listings
-from reconciler.codec.values import BINDING, KAFKA_VERSION, opaque_codec
+from reconciler.codec.values import KAFKA_VERSION, opaque_codec
 from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, DesiredItem, FrozenMap, Listing, OpaqueBinding
 
 FORMAT_VERSION: Final = "1.0"
+_DIGEST: Final = "0" * 64
+_LISTINGS: Final = listings()
 
 
 class HeaderError(Exception):
@@ -42,13 +43,13 @@ class HeaderError(Exception):
 class Bucket:
     """One file of bindings. ``digest`` is over all rows, ``owned_digest`` over those in scope; ``bytes`` is on disk."""
 
-    file: str
-    rows: int
-    digest: str
-    owned: int
-    ignored: int
-    owned_digest: str
-    bytes: int = 0
+    file: Annotated[str, Says("The file, below the store.", "bindings/bucket=0/part.parquet")]
+    rows: Annotated[int, Says("How many bindings it holds.", 1200)]
+    digest: Annotated[str, Says("A digest of all rows.", _DIGEST)]
+    owned: Annotated[int, Says("How many rows are in scope.", 1000)]
+    ignored: Annotated[int, Says("How many rows somebody else manages.", 0)]
+    owned_digest: Annotated[str, Says("A digest of the rows in scope.", _DIGEST)]
+    bytes: Annotated[int, Says("Its size on disk.", 4096, default=REQUIRED)] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +62,39 @@ class Reading:
     buckets finds them. ``notes`` say how it was read otherwise than usual.
     """
 
-    cluster: str
-    cluster_id: str
-    taken: str
-    tool_version: str
-    scope: str
-    buckets: tuple[Bucket, ...]
-    topic_count: int = 0
-    topics: str = ""
-    configs: str = ""
-    expired: str = ""
-    opaque: tuple[OpaqueBinding, ...] = ()
-    unreadable_topics: Mapping[str, str] = dataclasses.field(default_factory=FrozenMap)
-    acl_gap: str | None = None
-    topic_gap: str | None = None
-    listings: Mapping[str, Listing[Any]] = dataclasses.field(default_factory=FrozenMap)
-    kafka_version: tuple[int, int] | None = None
-    kafka_version_gap: str | None = None
-    metadata_version: int | None = None
-    wanted: Mapping[str, Mapping[Any, DesiredItem[Any]]] = dataclasses.field(default_factory=dict)
-    leftovers: tuple[AclBinding, ...] = ()
-    notes: tuple[str, ...] = ()
+    cluster: Annotated[str, Says("The cluster's name.", "prod")]
+    cluster_id: Annotated[str, Says("The id that the brokers gave it.", "4L6g3nShT-eMCtK--X86sw")]
+    taken: Annotated[str, Says("When it was read.", "2026-11-21T05:17:00Z")]
+    tool_version: Annotated[str, Says("The version that read it.", "0.1.0")]
+    scope: Annotated[str, Says("A digest of the scope.", "0" * 16)]
+    buckets: Annotated[tuple[Bucket, ...], Says("The files of its bindings.")]
+    topic_count: Annotated[int, Says("How many topics it has.", 40, default=REQUIRED)] = 0
+    topics: Annotated[str, Says("The file of its topics.", "topics/part.parquet", omit=True)] = ""
+    configs: Annotated[str, Says("The file of its topics' configs.", "configs/part.parquet", omit=True)] = ""
+    expired: Annotated[str, Says("The file of what has expired.", "expired/part.parquet", omit=True)] = ""
+    opaque: Annotated[
+        tuple[OpaqueBinding, ...], array(opaque_codec(closed=False)), Says("Entries that cannot be named.", omit=True)
+    ] = ()
+    unreadable_topics: Annotated[
+        Mapping[str, str], Says("Topics that could not be read: name to reason.", omit=True)
+    ] = dataclasses.field(default_factory=FrozenMap)
+    acl_gap: Annotated[str | None, Says("Why the ACLs may be incomplete.", "one broker only", omit=True)] = None
+    topic_gap: Annotated[str | None, Says("Why the topics may be incomplete.", "one broker only", omit=True)] = None
+    listings: Annotated[
+        Mapping[str, Listing[Any]], _LISTINGS, Says("What it has of the listed kinds, as in a snapshot.", omit=True)
+    ] = dataclasses.field(default_factory=FrozenMap)
+    kafka_version: Annotated[
+        tuple[int, int] | None, KAFKA_VERSION, Says("The release whose rules it follows.", "4.3", omit=True)
+    ] = None
+    kafka_version_gap: Annotated[
+        str | None, Says("Why its release is left open.", "an upgrade is not finished", omit=True)
+    ] = None
+    metadata_version: Annotated[int | None, Says("The finalized level of metadata.version.", 32, omit=True)] = None
+    wanted: Annotated[
+        Mapping[str, Mapping[Any, DesiredItem[Any]]], DECLARED, Says("What is declared of the listed kinds.", omit=True)
+    ] = dataclasses.field(default_factory=dict)
+    leftovers: Annotated[tuple[AclBinding, ...], Says("What runs have there for their own use.", omit=True)] = ()
+    notes: Annotated[tuple[str, ...], Says("How it was read otherwise than usual.", omit=True)] = ()
 
     @property
     def rows(self) -> int:
@@ -99,91 +112,35 @@ class Reading:
 class Failure:
     """A cluster that could not be read, and why; nothing is known about its contents."""
 
-    cluster: str
-    code: str
-    message: str
-    advice: str = ""
-    attempts: int = 1
+    cluster: Annotated[str, Says("The cluster's name.", "prod")]
+    code: Annotated[str, Says("What went wrong, as a stable word.", "timed_out")]
+    message: Annotated[AnyText, Says("What went wrong, in words.", "no answer in 120 s")]
+    advice: Annotated[AnyText, Says("What to do.", "Is it reachable from here?", default=REQUIRED)] = ""
+    attempts: Annotated[int, Says("How often it was tried.", 3, default=REQUIRED)] = 1
+
+
+READING: Final[Record[Reading]] = record_of(Reading, named=same)
+FAILURE: Final[Record[Failure]] = record_of(Failure, named=same)
 
 
 @dataclass(frozen=True, slots=True)
 class FleetRun:
     """One pass over a fleet; ``id`` sorts by time. A cluster is in ``readings`` or in ``failures``, never in both."""
 
-    id: str
-    taken: str
-    readings: tuple[Reading, ...]
-    failures: tuple[Failure, ...] = ()
+    id: Annotated[str, Says("The run's name; names sort by time.", "20261121T051700Z")]
+    taken: Annotated[str, Says("When it began.", "2026-11-21T05:17:00Z")]
+    readings: Annotated[tuple[Reading, ...], array(READING, lines=True), Says("The clusters that were read.")]
+    failures: Annotated[
+        tuple[Failure, ...], array(FAILURE, lines=True), Says("The clusters that were not.", default=REQUIRED)
+    ] = ()
 
     def reading(self, cluster: str) -> Reading | None:
         """The reading of a cluster, or ``None``."""
         return next((item for item in self.readings if item.cluster == cluster), None)
 
 
-_DIGEST: Final = "0" * 64
-_BUCKET: Final[Record[Bucket]] = record(
-    Bucket,
-    field("file", TEXT, "The file, below the store.", "bindings/bucket=0/part.parquet"),
-    field("rows", COUNT, "How many bindings it holds.", 1200),
-    field("digest", TEXT, "A digest of all rows.", _DIGEST),
-    field("owned", COUNT, "How many rows are in scope.", 1000),
-    field("ignored", COUNT, "How many rows somebody else manages.", 0),
-    field("owned_digest", TEXT, "A digest of the rows in scope.", _DIGEST),
-    field("bytes", COUNT, "Its size on disk.", 4096),
-)
-READING: Final[Record[Reading]] = record(
-    Reading,
-    field("cluster", TEXT, "The cluster's name.", "prod"),
-    field("cluster_id", TEXT, "The id that the brokers gave it.", "4L6g3nShT-eMCtK--X86sw"),
-    field("taken", TEXT, "When it was read.", "2026-11-21T05:17:00Z"),
-    field("tool_version", TEXT, "The version that read it.", "0.1.0"),
-    field("scope", TEXT, "A digest of the scope.", "0" * 16),
-    field("buckets", array(_BUCKET), "The files of its bindings."),
-    field("topic_count", COUNT, "How many topics it has.", 40),
-    field("topics", TEXT, "The file of its topics.", "topics/part.parquet", default="", omit=True),
-    field("configs", TEXT, "The file of its topics' configs.", "configs/part.parquet", default="", omit=True),
-    field("expired", TEXT, "The file of what has expired.", "expired/part.parquet", default="", omit=True),
-    field("opaque", array(opaque_codec(closed=False)), "Entries that cannot be named.", default=(), omit=True),
-    field(
-        "unreadable_topics",
-        mapping(TEXT),
-        "Topics that could not be read: name to reason.",
-        default=FrozenMap(),
-        omit=True,
-    ),
-    field("acl_gap", TEXT, "Why the ACLs may be incomplete.", "one broker only", default=None, omit=True),
-    field("topic_gap", TEXT, "Why the topics may be incomplete.", "one broker only", default=None, omit=True),
-    field("listings", listings(), "What it has of the listed kinds, as in a snapshot.", default=FrozenMap(), omit=True),
-    field("kafka_version", KAFKA_VERSION, "The release whose rules it follows.", "4.3", default=None, omit=True),
-    field(
-        "kafka_version_gap",
-        TEXT,
-        "Why its release is left open.",
-        "an upgrade is not finished",
-        default=None,
-        omit=True,
-    ),
-    field("metadata_version", COUNT, "The finalized level of metadata.version.", 32, default=None, omit=True),
-    field("wanted", DECLARED, "What is declared of the listed kinds.", default={}, omit=True),
-    field("leftovers", array(BINDING), "What runs have there for their own use.", default=(), omit=True),
-    field("notes", array(TEXT), "How it was read otherwise than usual.", default=(), omit=True),
-)
-FAILURE: Final[Record[Failure]] = record(
-    Failure,
-    field("cluster", TEXT, "The cluster's name.", "prod"),
-    field("code", TEXT, "What went wrong, as a stable word.", "timed_out"),
-    field("message", ANY_TEXT, "What went wrong, in words.", "no answer in 120 s"),
-    field("advice", ANY_TEXT, "What to do.", "Is it reachable from here?"),
-    field("attempts", COUNT, "How often it was tried.", 3),
-)
-RUN: Final[Record[FleetRun]] = record(
-    FleetRun,
-    field("id", TEXT, "The run's name; names sort by time.", "20261121T051700Z"),
-    field("taken", TEXT, "When it began.", "2026-11-21T05:17:00Z"),
-    field("readings", array(READING, lines=True), "The clusters that were read."),
-    field("failures", array(FAILURE, lines=True), "The clusters that were not."),
-    derived("complete", constant(True), "The record was written to its end.", get=lambda _: True),
-)
+_COMPLETE: Final = derived("complete", constant(True), "The record was written to its end.", get=lambda _: True)
+RUN: Final[Record[FleetRun]] = record_of(FleetRun, _COMPLETE, named=same)
 
 
 def run_text(run: FleetRun) -> str:

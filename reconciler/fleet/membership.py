@@ -1,8 +1,9 @@
 """Which declared clusters belong to a fleet: each to the first wave that selects it; others are only listed."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Annotated, Final
 
+from reconciler.codec import REQUIRED, Says
 from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration, FleetDeclaration, Manifests
 
@@ -28,8 +29,12 @@ class Wave:
 class FleetLimits:
     """How much one plan may change, all clusters together; ``None`` is no limit."""
 
-    max_changed_clusters_percent: int | None = None
-    max_deletes: int | None = None
+    max_changed_clusters_percent: Annotated[
+        int | None, Says("The largest share of clusters that may change.", 20, default=REQUIRED)
+    ] = None
+    max_deletes: Annotated[
+        int | None, Says("How many deletions there may be in all clusters together.", 200, default=REQUIRED)
+    ] = None
 
 
 NO_LIMITS: Final = FleetLimits()

@@ -7,29 +7,16 @@ them, and the waves, gates and limits.
 import hashlib
 import json
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from reconciler.codec import (
-    COUNT,
-    NUMBER,
-    TEXT,
-    TEXTS,
-    Record,
-    SchemaError,
-    array,
-    canonical,
-    field,
-    known_minor,
-    load,
-    nullable,
-    record,
-)
+from reconciler.codec import REQUIRED, Record, Says, SchemaError, canonical, known_minor, load, record_of, same
 from reconciler.dataclass import dataclass
-from reconciler.fleet.header import FAILURE, Failure
+from reconciler.fleet.header import Failure
 from reconciler.fleet.membership import NO_LIMITS, FleetLimits
 from reconciler.plan import whole_id
 
 FORMAT_VERSION: Final = "1.0"
+_ID: Final = f"plan-{'0' * 64}"
 
 
 class FleetPlanError(Exception):
@@ -40,14 +27,14 @@ class FleetPlanError(Exception):
 class Member:
     """One cluster's saved plan; ``file`` is below the fleet plan's directory, ``digest`` its ``file-…``."""
 
-    cluster: str
-    plan_id: str
-    change_id: str
-    file: str
-    digest: str
-    steps: int
-    deletes: int
-    seconds: float = 0.0
+    cluster: Annotated[str, Says("The cluster.", "prod")]
+    plan_id: Annotated[str, Says("The id of its plan.", _ID)]
+    change_id: Annotated[str, Says("The id of its changes.", f"change-{'0' * 64}")]
+    file: Annotated[str, Says("Its plan, below the fleet plan's directory.", "plans/prod.json")]
+    digest: Annotated[str, Says("The digest of that file.", f"file-{'0' * 64}")]
+    steps: Annotated[int, Says("How many steps it has.", 12)]
+    deletes: Annotated[int, Says("How many of them delete.", 0)]
+    seconds: Annotated[float, Says("How long it takes, about.", 5.1, default=REQUIRED)] = 0.0
 
     @property
     def ids(self) -> frozenset[str]:
@@ -59,25 +46,29 @@ class Member:
 class PlannedWave:
     """The clusters of one wave that change, those that could not be planned, and the gate after them."""
 
-    name: str
-    members: tuple[Member, ...]
-    soak: float = 0.0
-    max_failures: int = 0
-    unplanned: tuple[str, ...] = ()
+    name: Annotated[str, Says("The wave.", "canary")]
+    members: Annotated[tuple[Member, ...], Says("Its clusters that change.")]
+    soak: Annotated[float, Says("Seconds to wait after it.", 600, default=REQUIRED)] = 0.0
+    max_failures: Annotated[
+        int, Says("How many clusters may fail before the gate stays shut.", 0, default=REQUIRED)
+    ] = 0
+    unplanned: Annotated[tuple[str, ...], Says("Its clusters that could not be planned.", default=REQUIRED)] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FleetPlan:
     """Everything that a fleet apply will do. ``unchanged`` clusters need nothing; ``failures`` could not be planned."""
 
-    name: str
-    as_of: str
-    waves: tuple[PlannedWave, ...]
-    unchanged: tuple[str, ...] = ()
-    failures: tuple[Failure, ...] = ()
-    limits: FleetLimits = NO_LIMITS
-    tool_version: str = ""
-    source_commit: str | None = None
+    name: Annotated[str, Says("The fleet.", "all")]
+    as_of: Annotated[str, Says("The instant, or the begin of the day, that decides what has expired.", "2026-11-21")]
+    waves: Annotated[tuple[PlannedWave, ...], Says("The waves, in order.")]
+    unchanged: Annotated[tuple[str, ...], Says("Clusters that need no change.", default=REQUIRED)] = ()
+    failures: Annotated[
+        tuple[Failure, ...], Says("Clusters that could not be planned, and why.", default=REQUIRED)
+    ] = ()
+    limits: Annotated[FleetLimits, Says("How much one plan may change.", default=REQUIRED)] = NO_LIMITS
+    tool_version: Annotated[str, Says("The version that made the plan.", "0.1.0", default=REQUIRED)] = ""
+    source_commit: Annotated[str | None, Says("The commit of the manifests.", "0123abc", default=REQUIRED)] = None
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -88,6 +79,10 @@ class FleetPlan:
     def deletes(self) -> int:
         """Deletions, all clusters together."""
         return sum(member.deletes for member in self.members)
+
+
+_LIMITS: Final[Record[FleetLimits]] = record_of(FleetLimits, named=same)
+_PLAN: Final[Record[FleetPlan]] = record_of(FleetPlan, named=same)
 
 
 def fleet_plan_id(plan: FleetPlan) -> str:
@@ -131,45 +126,6 @@ def not_covered(plan: FleetPlan, ids: Collection[str]) -> tuple[Member, ...]:
     known = {whole}.union(*(member.ids for member in plan.members))
     given = {whole_id(one, known) for one in ids}
     return () if whole in given else tuple(member for member in plan.members if not member.ids & given)
-
-
-_ID: Final = f"plan-{'0' * 64}"
-_MEMBER: Final[Record[Member]] = record(
-    Member,
-    field("cluster", TEXT, "The cluster.", "prod"),
-    field("plan_id", TEXT, "The id of its plan.", _ID),
-    field("change_id", TEXT, "The id of its changes.", f"change-{'0' * 64}"),
-    field("file", TEXT, "Its plan, below the fleet plan's directory.", "plans/prod.json"),
-    field("digest", TEXT, "The digest of that file.", f"file-{'0' * 64}"),
-    field("steps", COUNT, "How many steps it has.", 12),
-    field("deletes", COUNT, "How many of them delete.", 0),
-    field("seconds", NUMBER, "How long it takes, about.", 5.1),
-)
-_WAVE: Final[Record[PlannedWave]] = record(
-    PlannedWave,
-    field("name", TEXT, "The wave.", "canary"),
-    field("members", array(_MEMBER), "Its clusters that change."),
-    field("soak", NUMBER, "Seconds to wait after it.", 600),
-    field("max_failures", COUNT, "How many clusters may fail before the gate stays shut.", 0),
-    field("unplanned", TEXTS, "Its clusters that could not be planned."),
-)
-_LIMIT: Final = nullable(COUNT)
-_LIMITS: Final[Record[FleetLimits]] = record(
-    FleetLimits,
-    field("max_changed_clusters_percent", _LIMIT, "The largest share of clusters that may change.", 20),
-    field("max_deletes", _LIMIT, "How many deletions there may be in all clusters together.", 200),
-)
-_PLAN: Final[Record[FleetPlan]] = record(
-    FleetPlan,
-    field("name", TEXT, "The fleet.", "all"),
-    field("as_of", TEXT, "The instant, or the begin of the day, that decides what has expired.", "2026-11-21"),
-    field("waves", array(_WAVE), "The waves, in order."),
-    field("unchanged", TEXTS, "Clusters that need no change."),
-    field("failures", array(FAILURE), "Clusters that could not be planned, and why."),
-    field("limits", _LIMITS, "How much one plan may change."),
-    field("tool_version", TEXT, "The version that made the plan.", "0.1.0"),
-    field("source_commit", nullable(TEXT), "The commit of the manifests.", "0123abc"),
-)
 
 
 def fleet_plan_document(plan: FleetPlan) -> dict[str, Any]:

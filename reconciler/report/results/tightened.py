@@ -1,10 +1,9 @@
-"""What ``tighten`` prints as JSON, written and read by one table; and its findings, for every format of a report."""
+"""What ``tighten`` prints as JSON, and its findings, for every format of a report."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Annotated, Final
 
-from reconciler.codec import ANY_TEXT, BOOLEAN, COUNT, TEXT, Record, array, field, nullable, record
-from reconciler.codec.values import BINDING, ORIGIN
+from reconciler.codec import REQUIRED, AnyText, Record, Says, record_of
 from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, Origin
 from reconciler.model.naming import as_name, binding_name, ticked
@@ -18,172 +17,91 @@ _NAMED: Final = 10
 class NarrowedEntry:
     """Rights that go together, what takes their place, and what was seen of them; ``days`` on which they were used."""
 
-    bindings: tuple[AclBinding, ...]
-    into: tuple[AclBinding, ...]
-    names: tuple[str, ...]
-    times: int
-    days: int
-    first: str | None
-    last: str | None
-    place: Origin | None
+    bindings: Annotated[tuple[AclBinding, ...], Says("What goes.")]
+    into: Annotated[tuple[AclBinding, ...], Says("What takes its place.")]
+    names: Annotated[tuple[AnyText, ...], Says("The names that were seen.")]
+    times: Annotated[int, Says("How often it was used.", 4)]
+    days: Annotated[int, Says("On how many days.", 4)]
+    first: Annotated[str | None, Says("The first of them.", "2026-08-01")]
+    last: Annotated[str | None, Says("The last of them.", "2026-10-30")]
+    place: Annotated[Origin | None, Says("Where it is declared.", "acls.yaml:8:16")]
 
 
 @dataclass(frozen=True, slots=True)
 class HeldEntry:
     """A right that stays although it was not used, or in part only."""
 
-    binding: AclBinding
-    reason: str
-    detail: str
-    place: Origin | None
+    binding: Annotated[AclBinding, Says("What stays.")]
+    reason: Annotated[str, Says("Why.", "its rule says keep")]
+    detail: Annotated[AnyText, Says("What the reason leaves open.", "disaster recovery")]
+    place: Annotated[Origin | None, Says("Where it is declared.", "acls.yaml:8:16")]
 
 
 @dataclass(frozen=True, slots=True)
 class RefusalEntry:
     """An access that a stage would have refused."""
 
-    principal: str
-    host: str
-    operation: str
-    resource_type: str
-    resource_name: str
-    times: int
-    days: tuple[str, ...]
+    principal: Annotated[str, Says("The principal.", "User:svc-orders")]
+    host: Annotated[str, Says("The address that it connected from.", "10.0.0.1")]
+    operation: Annotated[str, Says("The operation.", "READ")]
+    resource_type: Annotated[str, Says("The type of resource.", "TOPIC")]
+    resource_name: Annotated[str, Says("The name of the resource.", "orders")]
+    times: Annotated[int, Says("How often.", 3)]
+    days: Annotated[tuple[str, ...], Says("The days on which it was seen.", ["2026-11-21"])]
 
 
 @dataclass(frozen=True, slots=True)
 class StageEntry:
     """How a stage stands: what it would have refused since its day, and how many of its narrowings that concerns."""
 
-    since: str
-    not_before: str
-    due: bool
-    narrowings: int
-    refusing: int
-    gone: int
-    refused: int
-    refusals: tuple[RefusalEntry, ...]
+    since: Annotated[str, Says("The day of the proposal.", "2026-11-23")]
+    not_before: Annotated[str, Says("The first day on which the edit may be proposed.", "2026-12-23")]
+    due: Annotated[bool, Says("Whether that day has come.", False)]
+    narrowings: Annotated[int, Says("How many narrowings it holds.", 12)]
+    refusing: Annotated[int, Says("How many of them would have refused something.", 1)]
+    gone: Annotated[int, Says("Of how many the rights are no longer declared.", 0)]
+    refused: Annotated[int, Says("How many decisions would have been refused.", 3)]
+    refusals: Annotated[tuple[RefusalEntry, ...], Says("The distinct accesses among them.")]
 
 
 @dataclass(frozen=True, slots=True)
 class TightenOutput:
     """One run of ``tighten``: its logs, why they are too thin, what is narrowed and held, and the proof."""
 
-    cluster: str
-    basis: str
-    first: str | None
-    last: str | None
-    days: int
-    days_with_permitted: int
-    permitted: int
-    thin: tuple[str, ...]
-    narrowed: tuple[NarrowedEntry, ...]
-    held: tuple[HeldEntry, ...]
-    decided_again: int
-    stage: StageEntry | None = None
+    cluster: Annotated[str, Says("The cluster.", "prod")]
+    basis: Annotated[str, Says("The state that was looked at.", "declared")]
+    first: Annotated[str | None, Says("The first day of the logs.", "2026-08-01")]
+    last: Annotated[str | None, Says("The last day of the logs.", "2026-11-22")]
+    days: Annotated[int, Says("How many days that is.", 114)]
+    days_with_permitted: Annotated[int, Says("On how many an access was permitted.", 114)]
+    permitted: Annotated[int, Says("How many accesses were permitted.", 1_000_000)]
+    thin: Annotated[tuple[AnyText, ...], Says("Why nothing is proposed.")]
+    narrowed: Annotated[tuple[NarrowedEntry, ...], Says("What is narrowed.")]
+    held: Annotated[tuple[HeldEntry, ...], Says("What stays although it was not used, or in part only.")]
+    decided_again: Annotated[int, Says("How many distinct accesses are proven to be decided the same.", 200)]
+    stage: Annotated[StageEntry | None, Says("How a stage stands.")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class FailedClusterEntry:
     """A cluster of which nothing can be said."""
 
-    cluster: str
-    message: str
+    cluster: Annotated[str, Says("The cluster.", "prod")]
+    message: Annotated[str, Says("Why nothing can be said of it.", "it is not in snapshot 20261121T051700Z")]
 
 
 @dataclass(frozen=True, slots=True)
 class FleetTightenOutput:
     """One run of ``fleet tighten``."""
 
-    clusters: tuple[TightenOutput, ...]
-    failed: tuple[FailedClusterEntry, ...] = ()
+    clusters: Annotated[tuple[TightenOutput, ...], Says("The clusters, by name.")]
+    failed: Annotated[
+        tuple[FailedClusterEntry, ...], Says("Clusters of which nothing can be said.", default=REQUIRED)
+    ] = ()
 
 
-_BINDINGS: Final = array(BINDING)
-_TEXTS: Final = array(ANY_TEXT)
-_PLACE: Final = field("place", nullable(ORIGIN), "Where it is declared.", "acls.yaml:8:16")
-_DAY: Final = nullable(TEXT)
-_REFUSAL: Final[Record[RefusalEntry]] = record(
-    RefusalEntry,
-    field("principal", TEXT, "The principal.", "User:svc-orders"),
-    field("host", TEXT, "The address that it connected from.", "10.0.0.1"),
-    field("operation", TEXT, "The operation.", "READ"),
-    field("resourceType", TEXT, "The type of resource.", "TOPIC"),
-    field("resourceName", TEXT, "The name of the resource.", "orders"),
-    field("times", COUNT, "How often.", 3),
-    field("days", array(TEXT), "The days on which it was seen.", ["2026-11-21"]),
-)
-_STAGE: Final[Record[StageEntry]] = record(
-    StageEntry,
-    field("since", TEXT, "The day of the proposal.", "2026-11-23"),
-    field("notBefore", TEXT, "The first day on which the edit may be proposed.", "2026-12-23"),
-    field("due", BOOLEAN, "Whether that day has come.", False),
-    field("narrowings", COUNT, "How many narrowings it holds.", 12),
-    field("refusing", COUNT, "How many of them would have refused something.", 1),
-    field("gone", COUNT, "Of how many the rights are no longer declared.", 0),
-    field("refused", COUNT, "How many decisions would have been refused.", 3),
-    field("refusals", array(_REFUSAL), "The distinct accesses among them."),
-)
-TIGHTEN: Final[Record[TightenOutput]] = record(
-    TightenOutput,
-    field("cluster", TEXT, "The cluster.", "prod"),
-    field("basis", TEXT, "The state that was looked at.", "declared"),
-    field("first", _DAY, "The first day of the logs.", "2026-08-01"),
-    field("last", _DAY, "The last day of the logs.", "2026-11-22"),
-    field("days", COUNT, "How many days that is.", 114),
-    field("daysWithPermitted", COUNT, "On how many an access was permitted.", 114),
-    field("permitted", COUNT, "How many accesses were permitted.", 1_000_000),
-    field("thin", _TEXTS, "Why nothing is proposed."),
-    field(
-        "narrowed",
-        array(
-            record(
-                NarrowedEntry,
-                field("bindings", _BINDINGS, "What goes."),
-                field("into", _BINDINGS, "What takes its place."),
-                field("names", _TEXTS, "The names that were seen."),
-                field("times", COUNT, "How often it was used.", 4),
-                field("days", COUNT, "On how many days.", 4),
-                field("first", _DAY, "The first of them.", "2026-08-01"),
-                field("last", _DAY, "The last of them.", "2026-10-30"),
-                _PLACE,
-            )
-        ),
-        "What is narrowed.",
-    ),
-    field(
-        "held",
-        array(
-            record(
-                HeldEntry,
-                field("binding", BINDING, "What stays."),
-                field("reason", TEXT, "Why.", "its rule says keep"),
-                field("detail", ANY_TEXT, "What the reason leaves open.", "disaster recovery"),
-                _PLACE,
-            )
-        ),
-        "What stays although it was not used, or in part only.",
-    ),
-    field("decidedAgain", COUNT, "How many distinct accesses are proven to be decided the same.", 200),
-    field("stage", nullable(_STAGE), "How a stage stands.", default=None),
-)
-
-
-FLEET_TIGHTEN: Final[Record[FleetTightenOutput]] = record(
-    FleetTightenOutput,
-    field("clusters", array(TIGHTEN), "The clusters, by name."),
-    field(
-        "failed",
-        array(
-            record(
-                FailedClusterEntry,
-                field("cluster", TEXT, "The cluster.", "prod"),
-                field("message", TEXT, "Why nothing can be said of it.", "it is not in snapshot 20261121T051700Z"),
-            )
-        ),
-        "Clusters of which nothing can be said.",
-    ),
-)
+TIGHTEN: Final[Record[TightenOutput]] = record_of(TightenOutput)
+FLEET_TIGHTEN: Final[Record[FleetTightenOutput]] = record_of(FleetTightenOutput)
 
 
 def fleet_tighten_findings(found: FleetTightenOutput) -> Iterator[Finding]:

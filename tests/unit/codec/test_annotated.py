@@ -47,15 +47,12 @@ TABLES = {
     "apply/records.py": 10,
     "codec/changes.py": 4,
     "codec/kinds/group_config.py": 1,
-    "codec/kinds/quota.py": 1,
+    "codec/kinds/quota.py": 2,
     "codec/kinds/scram_user.py": 2,
     "codec/listings.py": 3,
     "codec/scope.py": 2,
     "codec/values.py": 3,
     "fleet/drift.py": 4,
-    "fleet/gates.py": 1,
-    "fleet/header.py": 4,
-    "fleet/proposal.py": 4,
     "fleet/tighten/stage.py": 2,
     "plan/file/access.py": 7,
     "plan/file/codec.py": 5,
@@ -66,7 +63,6 @@ TABLES = {
     "plan/file/terms.py": 8,
     "plan/file/topics.py": 4,
     "plan/topic_json.py": 4,
-    "report/results/tightened.py": 7,
 }
 
 
