@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from reconciler.model import ClusterState, DesiredState, Topic, collision_key, normal_form, readable
+from reconciler.model import THROTTLE_CONFIGS, ClusterState, DesiredState, Topic, collision_key, normal_form, readable
 from reconciler.report.export.expressible import topic_problem
 from reconciler.report.export.file_names import stem
 from reconciler.report.export.kinds.interface import Inexpressible, Part
@@ -25,7 +25,7 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
     """
     expressible: dict[str, Topic] = {}
     left = []
-    for topic in sorted(state.topics.values()):
+    for topic in sorted(_lasting(topic, state) for topic in state.topics.values()):
         key = collision_key(topic.name)
         problem = topic_problem(topic)
         if problem is None and key in expressible:
@@ -39,6 +39,12 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
     gone = _absent_document([name for name, problem in absent.items() if not problem], style)
     comments = [f"Topic {item.item.name}: {item.reason}" for item in left if isinstance(item.item, Topic)]
     comments += [f"Topic {name} could not be read: {problem}" for name, problem in state.unreadable_topics.items()]
+    comments += [
+        f"Topic {topic.name}: no replicationFactor is written: its partitions have unequal numbers of replicas, or "
+        "replicas that move or are out of sync"
+        for topic in expressible.values()
+        if _is_passing(state.topics[topic.name], state)
+    ]
     comments += [f"The topics may not be whole: {state.topic_gap}"] if state.topic_gap is not None else []
     return Part({**_files(list(expressible.values()), style), **gone}, tuple(left), tuple(comments))
 
@@ -47,12 +53,26 @@ def differences(
     state: ClusterState, wanted: DesiredState, left: Collection[object], style: ExportStyle
 ) -> Iterator[str]:
     """Topics that the manifests have otherwise, or too many."""
-    topics = {name: _in_normal_form(topic) for name, topic in state.topics.items() if topic not in left}
+    lasting = {name: _lasting(topic, state) for name, topic in state.topics.items()}
+    topics = {name: _in_normal_form(topic) for name, topic in lasting.items() if topic not in left}
     declared = {name: topic.topic for name, topic in wanted.topics.items() if not topic.absent}
     yield from (f"topic {name} differs" for name in sorted(topics) if declared.get(name) != topics[name])
     yield from (f"too much: topic {name}" for name in sorted(declared.keys() - topics.keys()))
     absent = {name for name, topic in wanted.topics.items() if topic.absent}
     yield from (f"absent topic {name} differs" for name in sorted(absent ^ (style.absent - {*left})))
+
+
+def _is_passing(topic: Topic, state: ClusterState) -> bool:
+    """Whether the number of its replicas is none to declare: unequal, throttled as in a move, or not all in sync."""
+    unequal = len(set(map(len, topic.replica_assignments or ()))) > 1
+    return unequal or not THROTTLE_CONFIGS.isdisjoint(topic.configs) or topic.name in state.under_replicated
+
+
+def _lasting(topic: Topic, state: ClusterState) -> Topic:
+    """The topic without what a move of replicas sets and takes away."""
+    configs = {name: text for name, text in topic.configs.items() if name not in THROTTLE_CONFIGS}
+    found = topic if len(configs) == len(topic.configs) else topic.with_configs(configs)
+    return replace(found, replication_factor=None) if _is_passing(topic, state) else found
 
 
 def _in_normal_form(topic: Topic) -> Topic:
