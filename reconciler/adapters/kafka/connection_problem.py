@@ -42,6 +42,8 @@ class _Seen(NamedTuple):
 
 _SERVER: Final = re.compile(r"(?:\w+://)?(?P<who>(?:bootstrap server |broker \d+ at )?[^\s/]+:\d+)(?:/\w+)?: ")
 _FILE: Final = re.compile(r"(?P<key>ssl\.[a-z.]+\.location) failed")
+#: So much of a key's file says what it is.
+_HEAD_BYTES: Final = 4096
 #: librdkafka's note of when: the state is in the words already, the milliseconds help nobody.
 _WHEN: Final = re.compile(r" \(after \d+ms in state (?P<state>\w+)\)")
 
@@ -66,9 +68,19 @@ def file_problem(message: str, config: Mapping[str, str]) -> ConnectionProblem |
     key, path = found["key"], config[found["key"]]
     if not os.access(path, os.R_OK):
         why, advice = "there is no such file, or it may not be read", "Check the path: it is one on this machine."
+    elif key == "ssl.key.location" and _is_encrypted(path):
+        opened = "ssl.key.password" in config
+        why = "the key is encrypted, and ssl.key.password does not open it" if opened else "the key is encrypted"
+        advice = "Check ssl.key.password." if opened else "Set ssl.key.password."
     else:
         why, advice = "the client cannot use this file", "Check that it is in PEM, or a PKCS12 store for a key store."
     return ConnectionProblem(f"{key}: {path}: {why}", advice)
+
+
+def _is_encrypted(path: str) -> bool:
+    """Whether a file is a private key in PEM with a password (RFC 7468, or RFC 1421 as OpenSSL writes older ones)."""
+    with open(path, "rb") as file:
+        return b"ENCRYPTED" in file.read(_HEAD_BYTES)
 
 
 def _no_tls(seen: _Seen) -> ConnectionProblem:

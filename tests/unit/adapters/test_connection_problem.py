@@ -108,3 +108,19 @@ def test_a_file_of_the_settings_that_cannot_be_used_is_named(tmp_path: Path) -> 
     assert (wrong.message, "PEM" in wrong.advice) == (f"ssl.ca.location: {text}: the client cannot use this file", True)
     assert file_problem(said, {}) is None
     assert file_problem("Invalid value for configuration property", {"ssl.ca.location": str(gone)}) is None
+
+
+@pytest.mark.parametrize("head", ["-----BEGIN ENCRYPTED PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED"])
+def test_a_key_with_a_password_is_no_matter_of_its_form(head: str, tmp_path: Path) -> None:
+    said = "Failed to create admin client: ssl.key.location failed: error:05880020:x509 certificate routines::BIO lib"
+    key = tmp_path / "key.pem"
+    key.write_text(f"{head}\n")
+    without = file_problem(said, {"ssl.key.location": str(key)})
+    assert without is not None
+    assert (without.message, without.advice) == (
+        f"ssl.key.location: {key}: the key is encrypted",
+        "Set ssl.key.password.",
+    )
+    wrong = file_problem(said, {"ssl.key.location": str(key), "ssl.key.password": "x"})
+    assert wrong is not None
+    assert wrong.advice == "Check ssl.key.password."
