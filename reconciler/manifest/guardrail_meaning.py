@@ -7,6 +7,7 @@ or ``LOOSER`` where it may admit what was refused.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
@@ -36,7 +37,8 @@ Size: TypeAlias = Callable[[str, str], Any]
 class Value:
     """One text. ``more`` and ``less`` are for fields whose values have a ``size``; without one, any other is unclear.
 
-    ``default`` is what absence means, where it means the same as a text.
+    ``default`` is what absence means, where it means the same as a text. ``alone``: what it is written to loosen it
+    loosens in an item that is new, too, whatever else that item says.
     """
 
     added: Meaning
@@ -45,6 +47,7 @@ class Value:
     more: Meaning = _U
     less: Meaning = _U
     default: str | None = None
+    alone: bool = False
 
     def between(self, name: str, before: str, after: str) -> Meaning | None:
         """What the change of a value does; ``None`` where both say the same."""
@@ -114,13 +117,15 @@ class Records:
     """A list of mappings; ``item.added`` and ``item.removed`` are about one of them.
 
     ``identity`` are the fields by which an item is known from one version to the next; with ``paired`` others are held
-    against the item that is most like them. ``ordered``: the order has a meaning.
+    against the item that is most like them. ``ordered``: the order has a meaning. ``alone``: what one loosens, it
+    loosens in a document that is new, too.
     """
 
     item: Fields
     identity: tuple[str, ...] = ()
     paired: bool = True
     ordered: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -522,7 +527,7 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
                     {
                         **_resources(_OWNED),
                         "team": _IDENTITY,
-                        "denyAny": Value(_L, _T, _truth, _L, _T, default="false"),
+                        "denyAny": Value(_L, _T, _truth, _L, _T, default="false", alone=True),
                         # A file of no team may do what a team's may not: DENY on what nobody owns, declare owners.
                         "files": Texts(_L, _U, _L, _U, globs=True),
                         "principals": Names(_L, _U, _L, _U, principals=True),
@@ -534,7 +539,7 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
                 ("team",),
             ),
             # One that is in no file of its team is a breach, which ends with it.
-            "consents": _consents(_U, team=_IDENTITY),
+            "consents": replace(_consents(_U, team=_IDENTITY), alone=True),
         },
         _U,
         _L,

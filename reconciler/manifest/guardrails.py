@@ -97,8 +97,9 @@ def guardrail_changes(base: Iterable[Source], proposal: Iterable[Source]) -> tup
     """
     before, after = _documents(base), _documents(proposal)
     found: list[GuardrailChange] = []
+    judging = {kind for kind, _ in before}
     for key in sorted(before.keys() | after.keys()):
-        found.extend(_Comparison(*key, before.get(key), after.get(key)).changes())
+        found.extend(_Comparison(*key, before.get(key), after.get(key), first=key[0] not in judging).changes())
     found.extend(_escaped(before, after))
     found.extend(_lost_labels(before, after))
     found = [_with_users(change, before, after) for change in found]
@@ -139,12 +140,12 @@ class _Path(NamedTuple):
 
 
 class _Comparison:
-    """Two versions of one document, of which one may be missing."""
+    """Two versions of one document, of which one may be missing; ``first``: no document of its kind judged before."""
 
-    __slots__ = ("_key", "_new", "_old")
+    __slots__ = ("_first", "_key", "_new", "_old")
 
-    def __init__(self, kind: str, name: str, old: Document | None, new: Document | None) -> None:
-        self._key, self._old, self._new = (kind, name), old, new
+    def __init__(self, kind: str, name: str, old: Document | None, new: Document | None, *, first: bool) -> None:
+        self._key, self._old, self._new, self._first = (kind, name), old, new, first
 
     def changes(self) -> Iterator[GuardrailChange]:
         kind, old, new = self._key[0], self._old, self._new
@@ -156,7 +157,8 @@ class _Comparison:
         if group.added is None or group.removed is None or None not in roots:
             yield from self._within(group, _Path(""), *roots)
         elif new is not None:
-            yield GuardrailChange(*self._key, "", group.added, None, "declared", new.heading.origin)
+            meaning = group.added if self._first else _of_new(group, group.added, new.root)
+            yield GuardrailChange(*self._key, "", meaning, None, "declared", new.heading.origin)
         elif old is not None:
             yield GuardrailChange(*self._key, "", group.removed, "declared", None, old.heading.origin)
 
@@ -181,6 +183,8 @@ class _Comparison:
         self, place: _Path, field: Value | Texts | Names | Fields, old: Node | None, new: Node | None
     ) -> Iterator[GuardrailChange]:
         meaning = field.added if old is None else field.removed
+        if old is None and meaning is not None and isinstance(field, Fields):
+            meaning = _of_new(field, meaning, new)
         if meaning is not None:
             yield self._change(place, meaning, (old, new), (_text(old), _text(new)))
 
@@ -285,6 +289,23 @@ class _Comparison:
         old, new = ([name for name in one if name in other] for one, other in (names, names[::-1]))
         if old != new and sorted(old) == sorted(new):
             yield self._change(place, Meaning.UNCLEAR, (None, after[0]), (", ".join(old), ", ".join(new)))
+
+
+def _of_new(field: Fields, added: Meaning, new: Node | None) -> Meaning:
+    """What something new does, of which it is unclear as a whole: looser, if something in it is looser by itself."""
+    return Meaning.LOOSER if added is Meaning.UNCLEAR and _loosens(field, new) else added
+
+
+def _loosens(field: FieldMeaning, node: Node | None) -> bool:
+    match field:
+        case Value(alone=True, default=str(default)) if isinstance(node, ScalarNode):
+            return field.between("", default, node.plain) is Meaning.LOOSER
+        case Fields():
+            return any(_loosens(inner, _values(node).get(name)) for name, inner in field.fields.items())
+        case Records() if isinstance(node, SequenceNode):
+            return (field.alone and bool(node.items)) or any(_loosens(field.item, item) for item in node.items)
+        case _:
+            return False
 
 
 def _paired(

@@ -170,3 +170,33 @@ def test_what_a_difference_in_a_cluster_test_does(old: str, new: str, meaning: M
     assert old in _BROKERS
     (change,) = guardrail_changes([Source("a.yaml", _BROKERS)], [Source("a.yaml", _BROKERS.replace(old, new))])
     assert change.meaning is meaning
+
+
+@pytest.mark.parametrize(
+    ("more", "meaning"),
+    [
+        ("{team: incidents, files: teams/incidents/**, denyAny: true}", Meaning.LOOSER),
+        ("{team: incidents, files: teams/incidents/**, denyAny: yes}", Meaning.UNCLEAR),
+        ("{team: incidents, files: teams/incidents/**, denyAny: false}", Meaning.UNCLEAR),
+        ("{team: incidents, files: teams/incidents/**, topics: {prefix: i.}}", Meaning.UNCLEAR),
+    ],
+)
+def test_a_new_owner_who_may_deny_anything_is_looser_whatever_else_it_says(more: str, meaning: Meaning) -> None:
+    """What it owns refuses more and what its files may do refuses less; a DENY on everybody's names is less only."""
+    last = "    - {team: ledger, files: teams/ledger/**, topics: {prefix: ledger.}}\n"
+    item = f"    - {more}\n"
+    (change,) = guardrail_changes([Source("a.yaml", _BASE)], [Source("a.yaml", _BASE.replace(last, last + item))])
+    assert (change.meaning, change.field) == (meaning, "spec.owners[incidents]")
+    # The same in a document of its own. Where nobody was judged by owners before, it admits nothing new.
+    document = f"apiVersion: reconciler/v1\nkind: Ownership\nmetadata: {{name: more}}\nspec:\n  owners:\n{item}"
+    (change,) = guardrail_changes([Source("a.yaml", _BASE)], [Source("a.yaml", _BASE), Source("b.yaml", document)])
+    assert (change.meaning, change.field) == (meaning, "")
+    (change,) = guardrail_changes([], [Source("b.yaml", document)])
+    assert change.meaning is Meaning.UNCLEAR
+
+
+def test_a_consent_in_a_new_document_is_looser() -> None:
+    given = "{team: ledger, to: payments, operations: READ, topics: [ledger.v2]}"
+    document = f"apiVersion: reconciler/v1\nkind: Ownership\nmetadata: {{name: more}}\nspec: {{consents: [{given}]}}\n"
+    (change,) = guardrail_changes([Source("a.yaml", _BASE)], [Source("a.yaml", _BASE), Source("b.yaml", document)])
+    assert change.meaning is Meaning.LOOSER
