@@ -120,13 +120,12 @@ def print_plan(
 
         out([quiet_line(plan, drift=command == "drift", stopped=checks is not None and checks.stops)])
         return
-    from reconciler.report.checks import checks_lines
-    from reconciler.report.ownership_text import consent_lines
+    from reconciler.report.checks import agreed_lines, checks_lines
     from reconciler.report.plan_text import plan_lines
 
     style = style_for(sys.stdout)
-    consents = () if checks is None else consent_lines(checks.consents, style, checks.lapsing, expand=expand)
-    out(plan_lines(plan, style, expand=expand, drift=command == "drift", agreed=consents))
+    agreed = () if checks is None else agreed_lines(checks, style, expand=expand)
+    out(plan_lines(plan, style, expand=expand, drift=command == "drift", agreed=agreed))
     if checks is not None:
         out(checks_lines(checks, style, expand=expand, agreed=False))
 

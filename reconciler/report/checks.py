@@ -12,6 +12,7 @@ from reconciler.report.claims_text import claim_entry, claims_lines
 from reconciler.report.cluster_test_results import ClusterTestResult, any_stops
 from reconciler.report.cluster_tests_text import cluster_test_lines
 from reconciler.report.cluster_tests_text import entry as cluster_test_entry
+from reconciler.report.declared_text import end_lines
 from reconciler.report.ownership_text import (
     Lapsing,
     breach_entry,
@@ -20,7 +21,7 @@ from reconciler.report.ownership_text import (
     consent_lines,
 )
 from reconciler.report.policy_text import policies_entry, policy_lines
-from reconciler.report.results.documents import CHECKS, ChecksEntry
+from reconciler.report.results.documents import CHECKS, ChecksEntry, EndEntry
 from reconciler.report.style import Style
 
 
@@ -28,7 +29,8 @@ from reconciler.report.style import Style
 class Checks:
     """What came of every claim, what files name without owning it, what topics do not keep, the consents in use.
 
-    ``lapsing`` are the rules that go on when a consent ends on which they rely: each is a breach from then on.
+    ``lapsing`` are the rules that go on when a consent ends on which they rely: each is a breach from then on. ``ends``
+    are declared items that end by themselves.
     """
 
     claims: tuple[ClaimResult, ...] = ()
@@ -38,6 +40,7 @@ class Checks:
     guardrails: GuardrailReview = NO_GUARDRAILS
     cluster_tests: tuple[ClusterTestResult, ...] = ()
     lapsing: Lapsing = field(default_factory=dict)
+    ends: tuple[EndEntry, ...] = ()
 
     @property
     def stops(self) -> bool:
@@ -50,16 +53,22 @@ class Checks:
 def checks_lines(found: Checks, style: Style, *, expand: bool = False, agreed: bool = True) -> Iterator[str]:
     """The claims that do not hold, breaches, what topics do not keep; nothing without any demand.
 
-    With ``agreed`` the consents in use too; a plan has them above its verdict.
+    With ``agreed`` the consents in use and the ends too; a plan has them above its verdict.
     """
     if found.claims:
         yield from claims_lines(found.claims, style)
     yield from cluster_test_lines(found.cluster_tests, style)
     yield from breach_lines(found.breaches, style)
     if agreed:
-        yield from consent_lines(found.consents, style, found.lapsing, expand=expand)
+        yield from agreed_lines(found, style, expand=expand)
     if found.policies is not None:
         yield from policy_lines(found.policies, style)
+
+
+def agreed_lines(found: Checks, style: Style, *, expand: bool = False) -> Iterator[str]:
+    """What speaks against nothing today: the consents in use, and what ends by itself."""
+    yield from consent_lines(found.consents, style, found.lapsing, expand=expand)
+    yield from end_lines(found.ends, style, expand=expand)
 
 
 def checks_entry(found: Checks) -> ChecksEntry:
@@ -71,6 +80,7 @@ def checks_entry(found: Checks) -> ChecksEntry:
         tuple(consent_entry(one, found.lapsing.get(one, ())) for one in found.consents),
         found.guardrails,
         tuple(map(cluster_test_entry, found.cluster_tests)),
+        found.ends,
     )
 
 

@@ -14,6 +14,7 @@ from reconciler.model import DesiredState
 from reconciler.plan import bindings_after
 from reconciler.plan.leftovers import bridges_taken_over
 from reconciler.report.checks import Checks
+from reconciler.report.declared_text import ending_entries
 from reconciler.workflow.access_checks import breaches_of, decide_tests, ownerships_of
 from reconciler.workflow.planning import Planned
 from reconciler.workflow.states import as_established, authorizer
@@ -41,6 +42,7 @@ def checks(
         decide_policies(manifests, cluster, wanted, as_of, seen),
         owned[0].used_consents(wanted),
         lapsing=owned[0].outlasting(wanted),
+        ends=ending_entries(wanted),
     )
 
 

@@ -17,4 +17,4 @@ def config(name: str, value: str) -> str:
     return value if said == value else f"{value} ({said})"
 
 
-KIND: Final[Kind] = ListedKind(group_config.KIND, "group config", config)
+KIND: Final[Kind] = ListedKind(group_config.KIND, "group config", config, "its configs go: defaults hold")

@@ -12,11 +12,12 @@ from reconciler.report.kinds.interface import Alike, Detail, Words
 
 @dataclass(frozen=True, eq=False)
 class ListedKind:
-    """One listed kind; ``value`` shows a value of a name as a person writes it."""
+    """One listed kind; ``value`` shows a value of a name as a person writes it, ``at_end`` what its end does."""
 
     planned: PlannedKind
     noun: str
     value: Callable[[str, Any], str]
+    at_end: str
 
     @property
     def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each kind

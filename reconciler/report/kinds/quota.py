@@ -19,4 +19,4 @@ def limit(key: str, value: float) -> str:
     return f"{value:g}{unit if unit in ('', '%') else f' {unit}'}"
 
 
-KIND: Final[Kind] = ListedKind(quota.KIND, "quota", limit)
+KIND: Final[Kind] = ListedKind(quota.KIND, "quota", limit, "its limits go")

@@ -33,4 +33,4 @@ def _credential(mechanism: str, iterations: int) -> str:
     return f"disabled ({iterations} iterations)" if disabled else f"{iterations} iterations"
 
 
-KIND: Final[Kind] = _ScramUsers(scram_user.KIND, "SCRAM user", _credential)
+KIND: Final[Kind] = _ScramUsers(scram_user.KIND, "SCRAM user", _credential, "nobody can log in with its passwords")

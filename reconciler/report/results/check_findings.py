@@ -44,6 +44,8 @@ def agreed_findings(agreed: ChecksEntry, cluster: str) -> Iterator[Finding]:
     yield from guardrail_findings(agreed.guardrails, cluster)
     for breach in agreed.breaches or ():
         yield _ownership_finding(breach, cluster)
+    for end in agreed.ends:
+        yield Finding("declared-end", "declared-end", Level.NOTE, end.message, "", cluster, end.subject, end.place)
     if agreed.policies is not None:
         yield from (_policy_finding(form, cluster) for form in agreed.policies.findings)
         yield from idle_waivers(agreed.policies.idle_waivers, cluster)

@@ -205,6 +205,16 @@ class ConsentEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class EndEntry:
+    """A user, a quota or another item that is declared with an end, and what the end does."""
+
+    place: _Place
+    subject: Annotated[str, Says("What ends.", "SCRAM user svc-payments")]
+    ends: Annotated[str, Says("When, a day or an instant in UTC.", "2027-01-31")]
+    message: _Message
+
+
+@dataclass(frozen=True, slots=True)
 class ProblemEntry:
     """A problem in a manifest."""
 
@@ -263,6 +273,7 @@ class ChecksEntry:
     ] = ()
     guardrails: _Guardrails = NO_GUARDRAILS
     cluster_tests: _ClusterTests = ()
+    ends: Annotated[tuple[EndEntry, ...], Says("Declared items of listed kinds that end.", omit=True)] = ()
 
 
 @dataclass(frozen=True, slots=True)
