@@ -7,9 +7,9 @@ file show that there was another one in its place: so each line carries the log'
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from reconciler.codec import COUNT, TEXT, TEXTS, Record, SchemaError, compact, field, load, nullable, record
+from reconciler.codec import Record, Says, SchemaError, compact, load, record_of
 from reconciler.dataclass import dataclass
 from reconciler.model.escape import escape_invisible_json
 
@@ -23,9 +23,11 @@ _NAMED: Final = 20
 class LogIdentity:
     """Which log a line is of, and where it was written: ``path`` is ``None`` for a run that keeps no file."""
 
-    id: str
-    host: str
-    path: str | None
+    id: Annotated[str, Says("The log's id: random, the same in each of its lines.", "5f0c6e1f2a9b4c7d8e3f0a1b2c3d4e5f")]
+    host: Annotated[str, Says("The machine that wrote the line.", "build-7")]
+    path: Annotated[
+        str | None, Says("The log's file there; null: the run kept none.", "/var/lib/reconciler/audit.jsonl")
+    ]
 
     @property
     def place(self) -> tuple[str, str] | None:
@@ -33,12 +35,7 @@ class LogIdentity:
         return None if self.path is None else (self.host, self.path)
 
 
-LOG_IDENTITY: Final[Record[LogIdentity]] = record(
-    LogIdentity,
-    field("id", TEXT, "The log's id: random, the same in each of its lines.", "5f0c6e1f2a9b4c7d8e3f0a1b2c3d4e5f"),
-    field("host", TEXT, "The machine that wrote the line.", "build-7"),
-    field("path", nullable(TEXT), "The log's file there; null: the run kept none.", "/var/lib/reconciler/audit.jsonl"),
-)
+LOG_IDENTITY: Final[Record[LogIdentity]] = record_of(LogIdentity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +45,12 @@ class AuditCheck:
     ``head`` is the digest of the last line. ``copied`` is how many lines the topic has too, ``None`` if none was asked.
     """
 
-    file: str
-    lines: int
-    head: str
-    copied: int | None
-    problems: tuple[str, ...]
-    notes: tuple[str, ...]
+    file: Annotated[str, Says("The log.", "audit.jsonl")]
+    lines: Annotated[int, Says("How many lines it has.", 14)]
+    head: Annotated[str, Says("The digest of its last line.", GENESIS)]
+    copied: Annotated[int | None, Says("How many lines the topic has too; null: no topic was read.", 14)]
+    problems: Annotated[tuple[str, ...], Says("Why it is not as it was written; empty: it is.")]
+    notes: Annotated[tuple[str, ...], Says("What nothing vouches for.")]
 
     @property
     def intact(self) -> bool:
@@ -61,15 +58,7 @@ class AuditCheck:
         return not self.problems
 
 
-AUDIT_CHECK: Final[Record[AuditCheck]] = record(
-    AuditCheck,
-    field("file", TEXT, "The log.", "audit.jsonl"),
-    field("lines", COUNT, "How many lines it has.", 14),
-    field("head", TEXT, "The digest of its last line.", GENESIS),
-    field("copied", nullable(COUNT), "How many lines the topic has too; null: no topic was read.", 14),
-    field("problems", TEXTS, "Why it is not as it was written; empty: it is."),
-    field("notes", TEXTS, "What nothing vouches for."),
-)
+AUDIT_CHECK: Final[Record[AuditCheck]] = record_of(AuditCheck)
 
 
 def line_digest(line: bytes) -> str:

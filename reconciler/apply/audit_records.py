@@ -4,22 +4,21 @@ Lines about writes that no plan names are in ``command_records``.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from reconciler.apply.audit_chain import LOG_IDENTITY, LogIdentity
 from reconciler.apply.command_records import COMMAND_RECORDS, BreakGlassRecord, CancellationRecord, CleanupRecord
 from reconciler.apply.outcome import Outcome, StepOutcome
 from reconciler.apply.records import (
-    ABOUT_FIELDS,
     FORMS,
-    TIME,
     About,
     BridgesRecord,
     EndRecord,
     RunRecord,
     ThrottleRecord,
+    Time,
 )
-from reconciler.codec import ANY_TEXT, Codec, Record, by_value, field, flat, record, tagged, text
+from reconciler.codec import AnyText, Codec, Flat, Record, Says, field, flat, record, record_of, tagged, text
 from reconciler.dataclass import dataclass
 from reconciler.plan import STEP, Step
 
@@ -28,12 +27,12 @@ from reconciler.plan import STEP, Step
 class AuditedStep:
     """Who did what by which plan, and what became of it: complete in itself."""
 
-    about: About
-    step: Step
-    outcome: Outcome
-    code: str
-    message: str
-    time: str
+    about: Annotated[About, Flat]
+    step: Annotated[Step, STEP, Flat]
+    outcome: Annotated[Outcome, Says("What became of it.", "done")]
+    code: Annotated[AnyText, Says("Kafka's name of the error.", "CLUSTER_AUTHORIZATION_FAILED")]
+    message: Annotated[AnyText, Says("The broker's message.", "Request is not authorized.")]
+    time: Time
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +48,7 @@ class AuditLine:
 
 
 _STEP_RECORD: Final = "step"
-_AUDITED_STEP: Final[Record[AuditedStep]] = record(
-    AuditedStep,
-    ABOUT_FIELDS,
-    flat(STEP, "step"),
-    field("outcome", by_value(Outcome), "What became of it.", "done"),
-    field("code", ANY_TEXT, "Kafka's name of the error.", "CLUSTER_AUTHORIZATION_FAILED"),
-    field("message", ANY_TEXT, "The broker's message.", "Request is not authorized."),
-    TIME,
-)
+_AUDITED_STEP: Final[Record[AuditedStep]] = record_of(AuditedStep)
 _PREVIOUS: Final = field(
     "previous",
     text("^sha256:[0-9a-f]{64}$"),
@@ -70,7 +61,7 @@ _AUDITED: Final[Mapping[type, tuple[str, Record[Any]]]] = {
     **{kind: FORMS[kind] for kind in (RunRecord, BridgesRecord, ThrottleRecord, EndRecord)},
     **COMMAND_RECORDS,
 }
-#: One line of an audit log.
+#: One line of an audit log. By tables: which class the content has decides which fields there are beside these two.
 AUDIT: Final[Codec[AuditLine]] = tagged(
     "record",
     {name: record(AuditLine, _PREVIOUS, _LOG, flat(form, "content")) for name, form in _AUDITED.values()},

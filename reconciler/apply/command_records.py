@@ -8,11 +8,11 @@ on, run the same command again, which reads what is left to do.
 import datetime
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from reconciler.apply.environment import Identity
-from reconciler.codec import ANY_TEXT, COUNT, TEXT, TEXTS, Record, array, by_value, field, flat, group, integer, record
-from reconciler.codec.values import BINDING
+from reconciler.apply.records import RunCluster, Time
+from reconciler.codec import AnyText, Flat, Record, Says, record_of
 from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, moment_text
 
@@ -28,45 +28,44 @@ _PARTITIONS_A_LINE: Final = 1_000
 class AboutCommand:
     """Which run, whose, on which cluster."""
 
-    run: str
-    operator: str
-    cluster_id: str
-    cluster_name: str
+    run: Annotated[str, Says("The name of this command's run.", "20261121T051700Z-0a1b2c3d")]
+    operator: Annotated[AnyText, Says("Who ran it.", "ci@build-7")]
+    cluster: Annotated[RunCluster, Says("The cluster.")]
 
 
 @dataclass(frozen=True, slots=True)
 class CancelledPartition:
     """One partition: where brokers were moving it, where it is to go back to, and what became of that."""
 
-    topic: str
-    partition: int
-    target: tuple[int, ...]
-    reverted: tuple[int, ...]
-    ending: str = ""
-    code: str = ""
-    message: str = ""
+    topic: Annotated[AnyText, Says("The topic.", "payments.orders")]
+    partition: Annotated[int, Says("The number of the partition.", 0)]
+    target: Annotated[tuple[int, ...], Says("The replicas that brokers were moving it to, by broker.")]
+    reverted: Annotated[tuple[int, ...], Says("The replicas that it goes back to.", name="cancelled")]
+    ending: Annotated[str, Says("What became of it, once that is known.", "cancelled", omit=True)] = ""
+    code: Annotated[AnyText, Says("Kafka's name of the error.", "INVALID_REPLICA_ASSIGNMENT", omit=True)] = ""
+    message: Annotated[AnyText, Says("The broker's words, or what was read.", "it had finished", omit=True)] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CancellationRecord:
     """Reassignments are about to be cancelled, or were; ``throttled`` are topics whose throttle goes too."""
 
-    about: AboutCommand
-    action: str
-    partitions: tuple[CancelledPartition, ...]
-    throttled: tuple[str, ...]
-    left: tuple[str, ...]
-    time: str
+    about: Annotated[AboutCommand, Flat]
+    action: Annotated[str, Says("cancel: about to be sent; cancelled: what became of it.", "cancel")]
+    partitions: Annotated[tuple[CancelledPartition, ...], Says("The partitions of which replicas are moving.")]
+    throttled: Annotated[tuple[str, ...], Says("The topics whose throttle is taken away.")]
+    left: Annotated[tuple[AnyText, ...], Says("Why a throttle stays, a sentence each.")]
+    time: Time
 
 
 @dataclass(frozen=True, slots=True)
 class CleanupRecord:
     """Leftovers of runs are about to be removed, or were; then these are the ones that are still there."""
 
-    about: AboutCommand
-    action: str
-    bindings: tuple[AclBinding, ...]
-    time: str
+    about: Annotated[AboutCommand, Flat]
+    action: Annotated[str, Says("remove: about to be sent; left: what is still there at the end.", "remove")]
+    bindings: Annotated[tuple[AclBinding, ...], Says("The bindings.")]
+    time: Time
 
 
 class Sight(StrEnum):
@@ -85,68 +84,23 @@ class Sight(StrEnum):
 class BreakGlassRecord:
     """Break-glass access and its end: whoever ends it has to know that it was given so."""
 
-    about: AboutCommand
-    action: Sight
-    end: str
-    bindings: tuple[AclBinding, ...]
-    time: str
-
-
-_ABOUT: Final = flat(
-    record(
-        AboutCommand,
-        field("run", TEXT, "The name of this command's run.", "20261121T051700Z-0a1b2c3d"),
-        field("operator", ANY_TEXT, "Who ran it.", "ci@build-7"),
-        group(
-            "cluster",
-            "The cluster.",
-            field("id", TEXT, "The id that the brokers gave it.", "4L6g3nShT-eMCtK--X86sw", attr="cluster_id"),
-            field("name", TEXT, "Its name in the manifests.", "prod", attr="cluster_name"),
+    about: Annotated[AboutCommand, Flat]
+    action: Annotated[
+        Sight,
+        Says(
+            "give: about to be sent; seen: a server saw it before its end; "
+            "doubted: its mark came later than the access.",
+            "give",
         ),
-    ),
-    "about",
-)
-_TIME: Final = field("time", TEXT, "When, in UTC.", "2026-11-21T05:17:00Z")
-_BROKERS: Final = array(integer(0))
-_PARTITION: Final[Record[CancelledPartition]] = record(
-    CancelledPartition,
-    field("topic", ANY_TEXT, "The topic.", "payments.orders"),
-    field("partition", COUNT, "The number of the partition.", 0),
-    field("target", _BROKERS, "The replicas that brokers were moving it to, by broker."),
-    field("cancelled", _BROKERS, "The replicas that it goes back to.", attr="reverted"),
-    field("ending", TEXT, "What became of it, once that is known.", "cancelled", default="", omit=True),
-    field("code", ANY_TEXT, "Kafka's name of the error.", "INVALID_REPLICA_ASSIGNMENT", default="", omit=True),
-    field("message", ANY_TEXT, "The broker's words, or what was read.", "it had finished", default="", omit=True),
-)
-CANCELLATION: Final[Record[CancellationRecord]] = record(
-    CancellationRecord,
-    _ABOUT,
-    field("action", TEXT, "cancel: about to be sent; cancelled: what became of it.", "cancel"),
-    field("partitions", array(_PARTITION), "The partitions of which replicas are moving."),
-    field("throttled", TEXTS, "The topics whose throttle is taken away."),
-    field("left", array(ANY_TEXT), "Why a throttle stays, a sentence each."),
-    _TIME,
-)
-CLEANUP: Final[Record[CleanupRecord]] = record(
-    CleanupRecord,
-    _ABOUT,
-    field("action", TEXT, "remove: about to be sent; left: what is still there at the end.", "remove"),
-    field("bindings", array(BINDING), "The bindings."),
-    _TIME,
-)
-BREAK_GLASS: Final[Record[BreakGlassRecord]] = record(
-    BreakGlassRecord,
-    _ABOUT,
-    field(
-        "action",
-        by_value(Sight),
-        "give: about to be sent; seen: a server saw it before its end; doubted: its mark came later than the access.",
-        "give",
-    ),
-    field("end", TEXT, "When the access ends, in UTC.", "2026-11-21T06:17:00Z"),
-    field("bindings", array(BINDING), "The access."),
-    _TIME,
-)
+    ]
+    end: Annotated[str, Says("When the access ends, in UTC.", "2026-11-21T06:17:00Z")]
+    bindings: Annotated[tuple[AclBinding, ...], Says("The access.")]
+    time: Time
+
+
+CANCELLATION: Final[Record[CancellationRecord]] = record_of(CancellationRecord)
+CLEANUP: Final[Record[CleanupRecord]] = record_of(CleanupRecord)
+BREAK_GLASS: Final[Record[BreakGlassRecord]] = record_of(BreakGlassRecord)
 #: The records that no run of a plan writes, by their name.
 COMMAND_RECORDS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
     CancellationRecord: ("cancellation", CANCELLATION),
@@ -157,7 +111,7 @@ COMMAND_RECORDS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
 
 def about_command(identity: Identity, cluster_id: str, cluster: str) -> AboutCommand:
     """The same for all lines of one command."""
-    return AboutCommand(identity.run, identity.operator, cluster_id, cluster)
+    return AboutCommand(identity.run, identity.operator, RunCluster(cluster_id, cluster))
 
 
 def cancelling(about: AboutCommand, moves: "Collection[TopicMove]", time: str) -> list[dict[str, Any]]:

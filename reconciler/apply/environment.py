@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Any
+from typing import Annotated, Any
 
 from reconciler.apply.barriers.interface import BarrierFactory
 from reconciler.apply.progress import Progress
+from reconciler.codec import AnyText, Says
 from reconciler.dataclass import dataclass
 from reconciler.model import MoveLimits
 from reconciler.ports import Clock, Cluster, Ledger, PipelinedWriter, ReplicationRates, TopicInspector
@@ -43,9 +44,11 @@ class NoLedger:
 class Approver:
     """A person whose signature of the plan's file counted: by which name, with which key, and when it was verified."""
 
-    name: str
-    key: str
-    verified: str
+    name: Annotated[str, Says("The person, as the file of allowed signers names them.", "alice@example.com")]
+    key: Annotated[
+        str, Says("The fingerprint of the key that signed.", "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU")
+    ]
+    verified: Annotated[str, Says("When the signature was verified, in UTC.", "2026-11-21T05:17:00Z")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +59,11 @@ class ApprovalEvidence:
     ``authors`` are people whose signatures do not count, ``left_out`` signatures that did not, each with the reason.
     """
 
-    required: int
-    allowed_signers: str
-    approvers: tuple[Approver, ...]
-    authors: tuple[str, ...]
-    left_out: tuple[str, ...]
+    required: Annotated[int, Says("How many people had to sign.", 2)]
+    allowed_signers: Annotated[str, Says("The digest of the file of allowed signers.", f"sha256:{'0' * 64}")]
+    approvers: Annotated[tuple[Approver, ...], Says("The people whose signatures counted.")]
+    authors: Annotated[tuple[str, ...], Says("People whose signatures do not count, because the change is theirs.")]
+    left_out: Annotated[tuple[AnyText, ...], Says("Signatures that did not count, each with the reason.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def _take(record: Mapping[str, Any], runs: dict[str, PastRun]) -> None:
         return  # a kind of record that a newer version added
     match JOURNAL.read(record):
         case RunRecord(about=about, time=time):
-            runs[about.run] = PastRun(about.run, about.plan_id, about.cluster_id, about.operator, about.commit, time)
+            runs[about.run] = PastRun(about.run, about.plan_id, about.cluster.id, about.operator, about.commit, time)
         case IntentRecord(run=run, steps=steps):
             _run(runs, run).steps.update((step, None) for step in steps)
         case OutcomesRecord(run=run, outcomes=items):

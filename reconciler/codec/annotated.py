@@ -26,6 +26,9 @@ from reconciler.model import AclBinding, Origin
 
 T = TypeVar("T")
 _UNSAID: Final[Any] = object()
+#: Asked for by class, for ``get_origin`` asks a type ten questions: a command derives some fifty classes.
+_ANNOTATED: Final[Any] = type(Annotated[str, ...])
+_UNIONS: Final[Any] = (UnionType, type(Union[str, None]))  # noqa: UP007 - its class is what is wanted
 
 AnyText: TypeAlias = Annotated[str, ANY_TEXT]
 AnyInteger: TypeAlias = Annotated[int, integer(None)]
@@ -115,6 +118,7 @@ def _field(cls: Any, attribute: str, default: Any, named: Callable[[str], str], 
     return Field(name, codec, schema, attribute, attrgetter(attribute), default, says.omit)
 
 
+@cache
 def _codec(kind: Any, named: Callable[[str], str], closed: bool) -> Codec[Any]:
     kind, *notes = _parts(kind)
     if found := next((note for note in notes if isinstance(note, Codec)), _CODECS.get(kind)):
@@ -130,18 +134,18 @@ def _codec(kind: Any, named: Callable[[str], str], closed: bool) -> Codec[Any]:
         return mapping(_codec(arguments[1], named, closed))
     if isinstance(kind, type) and issubclass(kind, Enum):
         return by_value(kind)
-    if any(get_origin(one) is Annotated for one in getattr(kind, "__annotations__", {}).values()):
+    if any(one.__class__ is _ANNOTATED for one in getattr(kind, "__annotations__", {}).values()):
         return _record(kind, named, closed)
     raise TypeError(f"no codec is known of {kind}")
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:
     """A type, and what is noted with it."""
-    return (kind.__origin__, *kind.__metadata__) if get_origin(kind) is Annotated else (kind,)
+    return (kind.__origin__, *kind.__metadata__) if kind.__class__ is _ANNOTATED else (kind,)
 
 
 def _without_none(kind: Any) -> Any:
-    if get_origin(kind) not in (Union, UnionType) or NoneType not in get_args(kind):
+    if kind.__class__ not in _UNIONS or NoneType not in get_args(kind):
         return kind
     first, *others = (one for one in get_args(kind) if one is not NoneType)
     return Union[(first, *others)] if others else first

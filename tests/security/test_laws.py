@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.apply import Outcome, StepOutcome
 from reconciler.apply.audit_records import audited
-from reconciler.apply.records import About
+from reconciler.apply.records import About, RunCluster
 from reconciler.apply.undo import revert_steps
 from reconciler.diff import DiffRules, SkipReason, compare
 from reconciler.manifest import ManifestError, Source, load
@@ -69,7 +69,7 @@ from tests.security.laws_page import PAGE, refreshed
 
 DAY: Final = datetime.date(2027, 1, 1)
 NOTHING: Final = DesiredState()
-ABOUT: Final = About("run", "operator", f"sha256:{'0' * 64}", f"sha256:{'0' * 64}", "c", "c", None)
+ABOUT: Final = About("run", "operator", f"sha256:{'0' * 64}", f"sha256:{'0' * 64}", RunCluster("c", "c"), None)
 SHA: Final = "SCRAM-SHA-512"
 SOURCE: Final = {SHA: PasswordSource("${env:TEAM_A}")}
 ALL: Final = Scope(

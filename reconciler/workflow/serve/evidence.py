@@ -129,7 +129,7 @@ def _said(log: LogTail, cluster_id: str) -> Iterator[BreakGlassRecord]:
             content = AUDIT.read(record).content
         except (SchemaError, ValueError):
             continue
-        if isinstance(content, BreakGlassRecord) and content.about.cluster_id == cluster_id:
+        if isinstance(content, BreakGlassRecord) and content.about.cluster.id == cluster_id:
             yield content
 
 

@@ -98,7 +98,7 @@ def test_a_record_of_a_newer_version_is_passed_over_and_any_other_that_is_none_i
 def test_a_run_is_known_by_the_ids_that_were_approved_else_by_those_of_its_plan() -> None:
     own = records.about_run(PLAN, Identity("a", "dana"))
     assert (own.change_id, own.plan_id) == ids(PLAN)
-    assert (own.run, own.operator, own.cluster_id, own.cluster_name, own.commit) == ("a", "dana", "id", "c", "abc")
+    assert (own.run, own.operator, own.cluster.id, own.cluster.name, own.commit) == ("a", "dana", "id", "c", "abc")
     given = records.about_run(PLAN, Identity("a", plan_ids=("change-x", "plan-x")))
     assert (given.change_id, given.plan_id) == ("change-x", "plan-x")
     assert len(bindings_after((), STEPS)) == 3

@@ -41,10 +41,7 @@ from tests.cases.test_cases import binding
 TABLES = {
     "adapters/snapshot/bindings.py": 1,
     "adapters/snapshot/document.py": 4,
-    "apply/audit_chain.py": 2,
-    "apply/audit_records.py": 2,
-    "apply/command_records.py": 5,
-    "apply/records.py": 10,
+    "apply/audit_records.py": 1,
     "codec/changes.py": 4,
     "codec/kinds/group_config.py": 1,
     "codec/kinds/quota.py": 2,

@@ -118,7 +118,7 @@ def test_what_is_cancelled_is_in_the_audit_log_before_and_after(tmp_path: Path) 
     log = tmp_path / "audit.jsonl"
     ended = found(Watched()).cancel(RecordOptions(audit=str(log), operator="eve"))
     lines: list[Any] = [AUDIT.read(json.loads(line)).content for line in log.read_text().splitlines()]
-    assert [(one.action, one.about.operator, one.about.cluster_id, one.about.cluster_name) for one in lines] == [
+    assert [(one.action, one.about.operator, one.about.cluster.id, one.about.cluster.name) for one in lines] == [
         ("cancel", "eve", "c", "c"),
         ("cancelled", "eve", "c", "c"),
     ]
