@@ -104,6 +104,8 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
             origins=found.origins,
             tops=tops,
             together=True,
+            # Who edits a role decides for all its teams: the draft of an Ownership has no place for that.
+            applications=style.roles and style.layout != "team",
             absent=found.absent,
             absent_listed={ScramUser.KIND: found.absent_users},
         ),

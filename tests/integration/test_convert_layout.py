@@ -266,3 +266,43 @@ def test_no_team_is_invented(tmp_path: Path) -> None:
     assert "team: ui" not in draft
     assert "team: schema" not in draft
     assert "needs a decision of yours" not in draft
+
+
+def _application(number: int, *, host: str = "*") -> list[str]:
+    name = f"app{number}"
+    return [
+        f"User:svc-{name},{kind},{form},{on},{operation},{effect},{host}"
+        for kind, form, on, operation, effect in (
+            ("Topic", "PREFIXED", f"{name}.", "Read", "Allow"),
+            ("Topic", "PREFIXED", f"{name}.", "Write", "Allow"),
+            ("Group", "PREFIXED", f"{name}-", "Read", "Allow"),
+            ("Group", "LITERAL", name, "Delete", "Allow"),
+            ("Transactional_Id", "LITERAL", name, "Write", "Allow"),
+            ("Topic", "LITERAL", "audit", "Write", "Allow"),
+            ("Topic", "LITERAL", f"{name}0.x", "Read", "Deny"),
+        )
+    ]
+
+
+def test_applications_that_differ_in_an_id_are_uses_of_one_role(tmp_path: Path) -> None:
+    """In three lines each, instead of seven ACLs."""
+    lines = [line for number in (1, 2, 3) for line in _application(number) if "0.x" not in line]
+    files = _of_csv(tmp_path, [*lines, "User:other,Topic,LITERAL,t,Read,Allow,*"])
+    assert files["acls/svc-app2.yaml"].partition("spec:\n")[2] == (
+        "  principal: User:svc-app2\n  rules:\n    - role: application\n      parameters: {id: app2}\n"
+    )
+    assert files["roles.yaml"].partition("spec:\n")[2].startswith("  parameters: [id]\n  rules:\n")
+    assert "topics: {prefix: $id.}" in files["roles.yaml"]
+    assert "role:" not in files["acls/other.yaml"]
+
+
+@pytest.mark.parametrize("numbers", [(1, 2), (1, 2, 3)])
+def test_what_is_no_shape_of_three_is_written_out(numbers: tuple[int, ...], tmp_path: Path) -> None:
+    """``app10.x`` does not begin with the id ``app1``: with such a name each application is one of its own."""
+    files = _of_csv(tmp_path, [line for number in numbers for line in _application(number)])
+    assert "roles.yaml" not in files
+
+
+def test_no_roles_means_none(tmp_path: Path) -> None:
+    lines = [line for number in (1, 2, 3) for line in _application(number) if "0.x" not in line]
+    assert "roles.yaml" not in _of_csv(tmp_path, lines, "--no-roles")

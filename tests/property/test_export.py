@@ -58,7 +58,7 @@ def test_whatever_its_names_hold(state: ClusterState) -> None:
 
 
 def check(state: ClusterState) -> None:
-    for style in (ExportStyle(), ExportStyle(together=True)):
+    for style in (ExportStyle(), ExportStyle(together=True, applications=True)):
         check_style(state, style)
 
 

@@ -63,3 +63,33 @@ def test_a_principal_with_thousands_of_rules_is_folded() -> None:
         ),
     )
     assert export_manifests(state).files["acls/a.yaml"].count("role: consumer") == 5000
+
+
+_SHAPES = st.lists(
+    st.tuples(
+        st.sampled_from([ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID]),
+        st.sampled_from(["{}", "{}.", "{}-x", "{}x", "shared", "a{}"]),
+        st.sampled_from([PatternType.LITERAL, PatternType.PREFIXED]),
+        st.sampled_from([AclOperation.DESCRIBE, AclOperation.ALL]),
+    ),
+    max_size=8,
+)
+
+
+@given(st.lists(st.tuples(_SHAPES, st.integers(2, 5), _HOSTS), max_size=3))
+def test_applications_that_are_called_alike_are_exported_exactly(
+    shapes: list[tuple[list[tuple[ResourceType, str, PatternType, AclOperation]], int, str]],
+) -> None:
+    state = ClusterState(
+        "c",
+        frozenset(
+            AclBinding(
+                ResourcePattern(kind, form.format(f"app{at}{number}"), pattern_type),
+                AccessControlEntry(f"User:svc-app{at}{number}", host, operation, AclPermissionType.ALLOW),
+            )
+            for at, (shape, count, host) in enumerate(shapes)
+            for number in range(count)
+            for kind, form, pattern_type, operation in shape
+        ),
+    )
+    check(state)

@@ -30,6 +30,7 @@ _TAKEN: Final = frozenset(
         "not-converted",
         "not-exported",
         "ownership-draft",
+        "roles",
         "topics-absent",
         *(kind.file_stem for kind in KINDS),
     )

@@ -25,6 +25,7 @@ class ExportStyle:
     and ``tops``, the comments above the source's documents, too.
     With ``together``, principals of one file with equal rules share a document, and a rule names topics, groups and
     transactional ids at once where it allows the same on them.
+    With ``applications``, principals whose rules differ in one id alone use a role that is written for them.
     ``absent`` are names of topics that the manifests say must not exist, ``absent_listed`` those of resources of listed
     kinds, by ``KIND``.
     """
@@ -36,6 +37,7 @@ class ExportStyle:
     origins: Mapping[AclBinding | str, str] = field(default_factory=dict)
     tops: Mapping[AclBinding | str, tuple[str, ...]] = field(default_factory=dict)
     together: bool = False
+    applications: bool = False
     absent: frozenset[str] = frozenset()
     absent_listed: Mapping[str, frozenset[str]] = field(default_factory=dict)
 

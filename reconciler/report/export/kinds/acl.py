@@ -24,6 +24,7 @@ from reconciler.model import (
     ResourceType,
     standing_bridges,
 )
+from reconciler.report.export.applications import Application, Applications, applications
 from reconciler.report.export.expressible import binding_problem
 from reconciler.report.export.file_names import file_stems
 from reconciler.report.export.kinds.interface import Inexpressible, Part
@@ -31,6 +32,9 @@ from reconciler.report.export.roles import ExportedRole, ExportedRule, with_role
 from reconciler.report.export.style import DEFAULT_STYLE, ExportStyle
 from reconciler.report.export.yaml_text import comment, document_head, one_or_list, scalar
 
+#: Who shares a document, and the file that it is in.
+_Place = tuple[tuple[str, ...], str]
+_ROLES_FILE: Final = "roles.yaml"
 #: What one rule can name at once: the cluster stands by itself, and so do tokens and users.
 _NAMED_TOGETHER: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 _BRIDGE: Final = (
@@ -53,21 +57,60 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
             left_of[binding.entry.principal].append(left[-1])
     documents = _documents(expressible, together=style.together)
     names = _document_names(documents)
+    found = _applications(documents) if style.applications else Applications({}, {})
     files: dict[str, list[str]] = {}
     for (principals, place), bindings in sorted(documents.items(), key=lambda item: (item[0][1], item[0][0])):
         name = names[principals, place]
         path = f"{place}.yaml" if place else f"acls/{name}.yaml"
         lines = [comment(text) for principal in principals for text in _left_lines(left_of.pop(principal, ()))]
-        lines += acls_document(name, principals, bindings, style)
+        use = found.uses.get(principals[0]) if len(principals) == 1 else None
+        if use is None:
+            lines += acls_document(name, principals, bindings, style)
+        else:
+            lines += _application_document(name, principals[0], bindings, use, style)
         files[path] = [*files[path], "---", *lines] if path in files else lines
+    if found.roles:
+        files[_ROLES_FILE] = _role_documents(found.roles)
     comments = _left_lines([item for items in left_of.values() for item in items])
     comments += [f"An ACL of a kind that the client cannot name: {_opaque(entry)}" for entry in state.opaque]
     comments += [f"The ACLs may not be whole: {state.acl_gap}"] if state.acl_gap is not None else []
     return Part(files, tuple(left), tuple(comments))
 
 
-#: Who shares a document, and the file that it is in.
-_Place = tuple[tuple[str, ...], str]
+def _applications(documents: Mapping[_Place, list[AclBinding]]) -> Applications:
+    """The roles of principals that have all their bindings in one document of their own."""
+    places = Counter(principal for principals, _ in documents for principal in principals)
+    return applications(
+        {
+            principals[0]: folded(bindings)
+            for (principals, _), bindings in documents.items()
+            if len(principals) == 1 and places[principals[0]] == 1
+        }
+    )
+
+
+def _application_document(
+    name: str, principal: str, bindings: Sequence[AclBinding], use: Application, style: ExportStyle
+) -> list[str]:
+    lines = [
+        *style.origin_lines(bindings),
+        *document_head("Acls", name),
+        f"  principal: {scalar(principal)}",
+        "  rules:",
+    ]
+    lines += [f"    {comment(text)}" for text in _notes(folded(bindings), _notes_by_pattern(bindings, style))]
+    lines += [f"    - role: {use.role}", f"      parameters: {{id: {scalar(use.id, flow=True)}}}"]
+    return [*lines, *_host_lines(use.hosts)]
+
+
+def _role_documents(roles: Mapping[str, Sequence[ExportedRule]]) -> list[str]:
+    lines: list[str] = []
+    for name, rules in roles.items():
+        lines += ["---"] if lines else []
+        lines += [*document_head("Role", name), "  parameters: [id]", "  rules:"]
+        for rule in _together(rules):
+            lines += _rule_lines(rule._replace(hosts=(WILDCARD,))) if isinstance(rule, ExportedRule) else []
+    return lines
 
 
 def _documents(found: Mapping[tuple[str, str], list[AclBinding]], *, together: bool) -> dict[_Place, list[AclBinding]]:
