@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Plans MANIFESTS once more on CLUSTER and performs the plan if it is the one that PLAN_ID names. With REQUIRE_APPROVALS
 # performs PLAN, the file that so many people have signed: signatures are over bytes, and planning again makes others.
-# With APPLIED moves that branch to the commit. Ends as apply does: 4 where the plan is another one by now, and nothing was sent.
+# With APPLIED moves that branch to the commit. Ends as apply does: 4 where the plan is another one by now, and nothing was
+# sent; 5 where guards refuse changes, and nothing else was left undone, or where they refuse the plan.
 set -euo pipefail
 # shellcheck source=action/arguments.sh
 source "$(dirname "${BASH_SOURCE[0]}")/arguments.sh"
@@ -36,8 +37,8 @@ else
     --out "$plan" --output json >"$OUT/result.json" || planned=$?
 fi
 [[ -s "$OUT/result.json" ]] && output plan-id "$(field "$OUT/result.json" planId)"
-# 2, by --detailed-exitcode, says no more than that there is something to do.
-if [[ $planned != 0 && $planned != 2 ]]; then
+# 2, by --detailed-exitcode, says no more than that there is something to do; 5 with a plan, that guards left changes out.
+if [[ $planned != 0 && $planned != 2 && ! ($planned == 5 && -s "$plan") ]]; then
   output status "$planned"
   results=()
   if [[ -s "$OUT/result.json" ]]; then results+=("$OUT/result.json"); fi
@@ -53,10 +54,12 @@ status=0
 apply=("$plan" "$MANIFESTS" "${reach[@]}" "${rails[@]}" "${approvals[@]}" --require-id "$PLAN_ID" --audit "$OUT/audit.jsonl")
 if [[ -n "${SNAPSHOT:-}" ]]; then apply+=("${target[@]}"); fi
 reconciler apply "${apply[@]}" | tee "$OUT/applied.txt" || status=$?
-if [[ $status == 0 ]]; then move_applied || status=1; fi
+performed=$status
+if [[ $status == 5 ]] && grep -q '^Applied' "$OUT/applied.txt"; then performed=0; fi
+if [[ $performed == 0 ]]; then move_applied || status=1 performed=1; fi
 output status "$status"
 results=("$OUT/result.json")
-if [[ $status != 0 ]]; then
+if [[ $performed != 0 ]]; then
   failed apply "$status"
   results+=("$OUT/failed.json")
 fi

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks MANIFESTS and plans them on CLUSTER, if one is named; leaves results and reports in OUT.
-# Ends as plan does, or else as validate does, or else as lint does.
+# Ends as plan does, or else as validate does, or else as lint does. With BEFORE_APPLY=true, changes that guards refuse
+# do not end it with 5: apply.sh, which follows, performs the rest and ends with 5.
 set -euo pipefail
 # shellcheck source=action/arguments.sh
 source "$(dirname "${BASH_SOURCE[0]}")/arguments.sh"
@@ -37,6 +38,7 @@ if [[ $status == 0 || $status == 3 ]]; then
       output change-id "$(field "$OUT/result.json" changeId)"
     fi
     judged "$planned" || failed plan "$planned"
+    if [[ $planned == 5 && "${BEFORE_APPLY:-}" == true && -s "$OUT/plan.json" ]]; then planned=0; fi
     if [[ $planned != 0 ]]; then status=$planned; fi
   fi
   [[ $status == 0 ]] && status=$linted

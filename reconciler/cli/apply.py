@@ -89,7 +89,8 @@ def command(
 ) -> int:
     """Apply a plan step by step and verify the result.
 
-    To continue after an interruption, apply the same plan again.
+    To continue after an interruption, apply the same plan again. Exit 5 if a guard refuses the plan, and nothing was
+    sent; or if it refuses some of the changes, and everything else is done and verified.
 
     \b
     reconciler apply PLAN PATH              apply a saved plan, connecting as PATH's Cluster says
@@ -141,16 +142,18 @@ def command(
 def _outcome(result: "Result", output: str) -> Exit:
     """Print what became of each step; returns the exit status."""
     from reconciler.apply import Outcome
+    from reconciler.cli.plan import left_out
     from reconciler.report.result_text import result_document, result_lines
 
     if output == "json":
         out_json(result_document(result))
-    elif result.outcomes:
+    elif result.outcomes or result.plan.refused:
         out(result_lines(result, style_for(sys.stdout)))
     if result.interrupted:
         rest = "the rest was not attempted" if result.count(Outcome.NOT_ATTEMPTED) else "nothing was left to attempt"
         error(f"interrupted: the batch in flight was finished, {rest}")
     return worst(
+        left_out(result.plan),
         Exit.INTERRUPTED if result.interrupted else Exit.OK,
         Exit.OK if result.succeeded else Exit.ERROR,
     )

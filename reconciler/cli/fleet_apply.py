@@ -10,6 +10,7 @@ from reconciler.cli.approval_options import PlanId
 from reconciler.cli.console import error, info, info_lines, out, out_json, progress, style_for
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.fleet_options import SparkOptions, session_for, spark_options
+from reconciler.cli.fleet_plan import left_out
 from reconciler.cli.move_options import move_options
 from reconciler.cli.options import (
     connection_options,
@@ -73,7 +74,8 @@ def command(
     """Apply the plans that `reconciler fleet plan` saved in DIR, connecting as PATH's Cluster documents say.
 
     To continue after a failure, an interruption or a gate, run the same command again: DIR/record.jsonl records
-    finished clusters, and finished steps are recognised. Exit 2 if clusters remain after a gate that is not open yet.
+    finished clusters, and finished steps are recognised. Exit 2 if clusters remain after a gate that is not open
+    yet. Exit 5 if guards left changes out of the plans, whatever remains besides.
     """
     fleet = FleetApply.saved(Path(directory))
     plan = fleet.plan
@@ -94,7 +96,7 @@ def command(
         out_json(_document(plan, fleet.records))
     else:
         out(fleet_result_lines(plan, fleet.records, style_for(sys.stdout)))
-    return worst(*statuses)
+    return worst(left_out(plan), *statuses)
 
 
 def _told(event: FleetEvent) -> Exit:

@@ -19,7 +19,7 @@ from reconciler.cli.fleet_options import (
 )
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import connection_options, expand_option, output_option, path_argument, planning_options
-from reconciler.fleet import fleet_plan_document
+from reconciler.fleet import FleetPlan, fleet_plan_document
 from reconciler.report.fleet_plan_text import fleet_plan_lines, quiet_fleet_plan
 from reconciler.report.style import safe
 from reconciler.workflow.commits import source_commit
@@ -71,7 +71,8 @@ def command(
 
     Nothing is written to a cluster. DIR receives one plan per cluster that differs, as `reconciler plan` saves it,
     and fleet.json, which lists them all. A cluster that cannot be planned is listed with the reason; the others are
-    planned, and the command exits with 1, or with 5 if a guard refused.
+    planned, and the command exits with 1, or with 5 if a guard refused. What a guard refuses about single changes is
+    left out of a cluster's plan, and the command exits with 5 as well.
     """
     check_new(Path(directory))
     if snapshots is None:
@@ -115,4 +116,12 @@ def command(
         return Exit.REFUSED
     save_fleet_plan(planned, Path(directory))
     progress(f"saved {directory}: {len(plan.members)} plans and {FLEET_FILE}")
-    return worst(*(_STATUS.get(failure.code, Exit.ERROR) for failure in plan.failures))
+    return worst(left_out(plan), *(_STATUS.get(failure.code, Exit.ERROR) for failure in plan.failures))
+
+
+def left_out(plan: FleetPlan) -> Exit:
+    """Say that guards refuse some of the changes, which keeps no other one from being saved and performed."""
+    if not plan.refused:
+        return Exit.OK
+    error(f"guards refuse changes of {len(plan.refused):,} of the clusters: their plans are the rest")
+    return Exit.REFUSED

@@ -73,6 +73,8 @@ def command(
     Nothing is written to the cluster. Deletions are skipped unless you pass --allow-deletes. Exit 3 if, after the plan,
     an access test fails, a file names what another team owns (Ownership), or a topic breaks a TopicPolicy. With
     --validate-with-broker, also if the cluster refuses a step; exit 1 if it gives no answer about one.
+    Exit 5 if a guard refuses a change: it is left out with what waits for it, and the rest is saved. If a guard refuses
+    the plan as a whole, nothing is saved.
     """
     from dataclasses import replace
 
@@ -92,7 +94,8 @@ def command(
     if status is Exit.OK and save_as is not None:
         save(planned.plan, save_as)
     different = Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK
-    return worst(status, _gate(planned.plan, checks, fail_on, whole=expand or output == "json"), different)
+    status = worst(status, _gate(planned.plan, checks, fail_on, whole=expand or output == "json"))
+    return worst(left_out(planned.plan), different) if status is Exit.OK else status
 
 
 def print_plan(
@@ -133,13 +136,25 @@ def print_plan(
 def verdict(plan: "Plan", checks: "Checks", *, saved: bool) -> Exit:
     """Say whether a guard, a claim or an owner stands against a plan; such a plan is not saved."""
     unsaved = ": the plan was not saved" if saved else ""
-    if plan.refusals:
+    if plan.stops:
         error(f"a guard refuses this plan{unsaved}")
         return Exit.REFUSED
     if checks.stops:
         error(f"policy checks failed{unsaved}")
         return Exit.FAILED_CHECK
     return Exit.OK
+
+
+def left_out(plan: "Plan") -> Exit:
+    """Say that guards refuse some of the changes, which keeps no other one from being saved and performed.
+
+    Where something else speaks against the plan, the status is that of it: 5 with a saved plan says that nothing does.
+    """
+    if plan.stops or not plan.refused:
+        return Exit.OK
+    number = len(plan.refused)
+    error(f"a guard refuses {number:,} change{'s' if number > 1 else ''}: the plan is the rest")
+    return Exit.REFUSED
 
 
 def _gate(plan: "Plan", checks: "Checks", fail_on: tuple[str, ...], *, whole: bool) -> Exit:

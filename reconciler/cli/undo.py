@@ -55,7 +55,7 @@ def command(
     """
     from reconciler import workflow
     from reconciler.cli.notes import info_note
-    from reconciler.cli.plan import print_plan, save, verdict
+    from reconciler.cli.plan import left_out, print_plan, save, verdict
     from reconciler.report.style import safe
 
     options = PlanOptions(as_of, allow_deletes=allow_deletes, accept=accept)
@@ -68,7 +68,7 @@ def command(
     status = verdict(planned.plan, checks, saved=save_as is not None)
     if status is Exit.OK and save_as is not None:
         save(planned.plan, save_as)
-    return status
+    return left_out(planned.plan) if status is Exit.OK else status
 
 
 def _git_advice(plan: "Plan") -> str:

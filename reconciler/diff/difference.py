@@ -26,6 +26,8 @@ class DeclaredChange(NamedTuple):
 class SkipReason(StrEnum):
     """Why a difference stays."""
 
+    #: What a guard refuses, and what waits for that.
+    REFUSED = "refused"
     IMPOSSIBLE = "impossible"
     HELD_BACK = "held-back"
     EXCLUDED = "excluded"

@@ -25,7 +25,10 @@ class FleetPlanError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One cluster's saved plan; ``file`` is below the fleet plan's directory, ``digest`` its ``file-…``."""
+    """One cluster's saved plan; ``file`` is below the fleet plan's directory, ``digest`` its ``file-…``.
+
+    ``refused`` is how many changes guards left out of it.
+    """
 
     cluster: Annotated[str, Says("The cluster.", "prod")]
     plan_id: Annotated[str, Says("The id of its plan.", _ID)]
@@ -35,6 +38,7 @@ class Member:
     steps: Annotated[int, Says("How many steps it has.", 12)]
     deletes: Annotated[int, Says("How many of them delete.", 0)]
     seconds: Annotated[float, Says("How long it takes, about.", 5.1, default=REQUIRED)] = 0.0
+    refused: Annotated[int, Says("How many changes guards left out of it.", 0, default=REQUIRED)] = 0
 
     @property
     def ids(self) -> frozenset[str]:
@@ -74,6 +78,11 @@ class FleetPlan:
     def members(self) -> tuple[Member, ...]:
         """Every planned cluster, wave by wave."""
         return tuple(member for wave in self.waves for member in wave.members)
+
+    @property
+    def refused(self) -> tuple[Member, ...]:
+        """The clusters of whose changes guards left out some."""
+        return tuple(member for member in self.members if member.refused)
 
     @property
     def deletes(self) -> int:

@@ -47,7 +47,7 @@ from reconciler.plan.order import ordered
 from reconciler.plan.phase import TITLES, Phase, barriers
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, bindings_after
 from reconciler.plan.propose import Request, UnsafeSelectionError, conditions_of, propose
-from reconciler.plan.refusal import Guard, Refusal
+from reconciler.plan.refusal import Guard, Judges, Refusal
 from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, ExemptPrincipal, operations_words
 from reconciler.plan.review.access_review import AccessReview, AccessTrend, difference_review
 from reconciler.plan.review.callouts import Callout
@@ -86,6 +86,7 @@ __all__ = [
     "GainingPrincipal",
     "Guard",
     "GuardAcknowledgement",
+    "Judges",
     "Means",
     "NewPassword",
     "Observed",

@@ -4,9 +4,10 @@ An acknowledgement names the guard and the object, is given when the plan is mad
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from reconciler.dataclass import dataclass
-from reconciler.model import APACHE, AclBinding, Flavor, ResourcePattern
+from reconciler.model import APACHE, AclBinding, Change, Flavor, ResourcePattern
 from reconciler.model.naming import pattern_name
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.kinds import kind_of
@@ -63,21 +64,34 @@ def refusals(
     steps: Sequence[Step], around: Surroundings, acknowledged: Collection[GuardAcknowledgement]
 ) -> tuple[Refusal, ...]:
     """Every guard that refuses, less those acknowledged."""
-    found = (
-        *_kinds(steps),
-        *_limits(steps, around),
-        *_room(steps, around),
-        *_empty(steps, around),
-        *_default_allow(around),
-    )
+    found = (*(charge.refusal for charge in step_charges(steps)), *plan_refusals(steps, around))
     return unacknowledged(found, acknowledged)
 
 
-def login_refusals(risks: Iterable[LoginAtRisk]) -> Iterator[Refusal]:
-    """Refusals of what certainly reaches a login that has to work."""
+class StepCharge(NamedTuple):
+    """A refusal, and the changes that it is about."""
+
+    refusal: Refusal
+    changes: tuple[Change, ...]
+
+
+def step_charges(steps: Iterable[Step]) -> Iterator[StepCharge]:
+    """What kinds refuse about each step alone."""
+    for step in steps:
+        for found in kind_of(step.change).refusals(step.change):
+            yield StepCharge(found, (step.change,))
+
+
+def login_charges(risks: Iterable[LoginAtRisk]) -> Iterator[StepCharge]:
+    """What certainly reaches a login that has to work."""
     for risk in risks:
         if risk.certain:
-            yield refusal(Guard.LOGIN_LIMIT, risk.object, risk.text)
+            yield StepCharge(refusal(Guard.LOGIN_LIMIT, risk.object, risk.text), risk.changes)
+
+
+def login_refusals(risks: Iterable[LoginAtRisk]) -> Iterator[Refusal]:
+    """The refusals among them."""
+    return (charge.refusal for charge in login_charges(risks))
 
 
 def unacknowledged(found: Iterable[Refusal], acknowledged: Collection[GuardAcknowledgement]) -> tuple[Refusal, ...]:
@@ -87,9 +101,12 @@ def unacknowledged(found: Iterable[Refusal], acknowledged: Collection[GuardAckno
     return tuple(refusal for refusal in found if (refusal.guard, refusal.object) not in given)
 
 
-def _kinds(steps: Sequence[Step]) -> Iterator[Refusal]:
-    for step in steps:
-        yield from kind_of(step.change).refusals(step.change)
+def plan_refusals(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
+    """What guards refuse about the plan as a whole."""
+    yield from _limits(steps, around)
+    yield from _room(steps, around)
+    yield from _empty(steps, around)
+    yield from _default_allow(around)
 
 
 def _limits(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import Final
 
 from reconciler.dataclass import dataclass
-from reconciler.diff import DiffRules, Skipped
+from reconciler.diff import DiffRules, Skipped, SkipReason
 from reconciler.model import APACHE, AclBinding, Expiry, FactSource, Flavor, Scope
 from reconciler.model.naming import as_name
 from reconciler.plan.coverage import CoverageChange
@@ -17,7 +17,7 @@ from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
 from reconciler.plan.phase import Phase, barriers
-from reconciler.plan.refusal import Refusal
+from reconciler.plan.refusal import Judges, Refusal
 from reconciler.plan.review.access_review import AccessReview, AccessTrend
 from reconciler.plan.review.gaining import GainingPrincipal
 from reconciler.plan.review.topic_review import TopicReview
@@ -115,8 +115,9 @@ class Plan:
 
     ``created_at`` is when it was made, in UTC; ``login_warnings`` are what the login that made it may not do.
     ``skipped`` are the differences that stay; ``access`` is what a reviewer is asked to agree to; ``coverage`` is what
-    depends on default-allow; ``gaining`` is empty where client quotas are not known, or there are none; ``refusals`` is
-    empty in every plan that may be saved or applied. Nothing here is an address, a setting or a secret.
+    depends on default-allow; ``gaining`` is empty where client quotas are not known, or there are none. ``refusals``
+    are what guards refuse: the steps that they are about are ``refused``, or they are among ``stops``. Nothing here is
+    an address, a setting or a secret.
     """
 
     cluster_id: str
@@ -141,6 +142,16 @@ class Plan:
     gaining: tuple[GainingPrincipal, ...] = ()
     #: Only for :func:`reconciler.plan.file.document.ids`, which keeps the ids of this very plan here.
     known_ids: tuple[str, str] | None = field(default=None, init=False, compare=False, repr=False)
+
+    @property
+    def stops(self) -> tuple[Refusal, ...]:
+        """What guards refuse about the plan as a whole: then it may neither be saved nor be performed."""
+        return tuple(one for one in self.refusals if one.judges is Judges.PLAN)
+
+    @property
+    def refused(self) -> tuple[Skipped, ...]:
+        """The differences that are left out because a guard refuses them, or what they wait for."""
+        return tuple(one for one in self.skipped if one.reason is SkipReason.REFUSED)
 
     @property
     def moves_access(self) -> bool:

@@ -29,22 +29,32 @@ from reconciler.plan.coverage import (
 from reconciler.plan.default_allow.bridging import bridges
 from reconciler.plan.default_allow.lockout_protection import lockout_protection
 from reconciler.plan.dependencies import Blockers
-from reconciler.plan.guards import GuardAcknowledgement, Surroundings, login_refusals, refusals, unacknowledged
+from reconciler.plan.guards import (
+    GuardAcknowledgement,
+    StepCharge,
+    Surroundings,
+    login_charges,
+    plan_refusals,
+    step_charges,
+    unacknowledged,
+)
 from reconciler.plan.kinds import describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change, touched_bindings
-from reconciler.plan.kinds.interface import Conditions
+from reconciler.plan.kinds.interface import Conditions, LoginAtRisk
 from reconciler.plan.leftovers import bridge_callouts, left_behind, not_yet
 from reconciler.plan.order import ordered
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, each_binding_after
+from reconciler.plan.refusal import Judges, Refusal
 from reconciler.plan.review.access_review import AccessReview, review, with_later
 from reconciler.plan.review.callouts import LOGIN, Callout
-from reconciler.plan.review.ends import later
-from reconciler.plan.review.meaning import meaning_refusals
+from reconciler.plan.review.charges import accountable
+from reconciler.plan.review.ends import Later, later
+from reconciler.plan.review.meaning import meaning_charges
 from reconciler.plan.review.plan_warnings import login_warnings, plan_warnings
 from reconciler.plan.review.proof import prove
 from reconciler.plan.review.topic_review import review_topics
 from reconciler.plan.review.topic_warnings import topic_warnings
-from reconciler.plan.review.transition import transition
+from reconciler.plan.review.transition import Transition, transition
 from reconciler.plan.step import Step
 
 #: Why a change is skipped that takes something away.
@@ -63,6 +73,7 @@ class Request:
     in scope an earlier look saw. ``going_on`` are live bindings on reserved names whose runs may be going on: every
     other one there is a difference. ``report_topics``: so is a topic in scope that ``desired`` does not have.
     ``login`` is the principal of the connection, if known; ``permit`` says which references to secrets are followed.
+    Not ``guarded``: a report, which tells of all differences and refuses nothing.
     """
 
     as_of: datetime.date
@@ -78,6 +89,19 @@ class Request:
     report_topics: bool = True
     login: str | None = None
     permit: SecretPermit = NOTHING_PERMITTED
+    guarded: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The steps that guards leave, with all that was found about them; ``refusals`` are of these and of the others."""
+
+    steps: tuple[Step, ...]
+    coverage: CoverageChange
+    risks: tuple[LoginAtRisk, ...]
+    found: Transition | None
+    ends: Later
+    refusals: tuple[Refusal, ...]
 
 
 @dataclass(slots=True)
@@ -115,41 +139,35 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     live = without_own(live, terms.default_allow)
     compared = compare(desired, live, terms.scope, replace(terms.diff_rules, report_topics=request.report_topics))
     filtered = _filtered(compared, live, terms, request, emergency)
-    steps = _steps(filtered.kept, live, terms)
-    coverage = _coverage(live, steps, terms)
-    # The order in which somebody typed them must not change the id.
-    used = tuple(sorted(set(request.acknowledgements)))
-    logins = conditions_of(terms, request.login, request.permit).logins
-    risks = tuple(logins_at_risk([step.change for step in steps], live, logins))
-    found = transition(live, steps, terms.facts, default_allow=terms.default_allow)
+    judged = _judged(filtered, desired, live, terms, request, compared.owned)
+    steps, found = judged.steps, judged.found
     interrupted = (
         prove(found.stated, steps, default_allow=terms.default_allow, work=found.work) if found is not None else ()
     )
-    ends = later(found, live, desired, terms.facts, default_allow=terms.default_allow, as_of=request.as_of)
+    reviewed = review(found, steps, live, desired, terms.facts, interrupted)
     return Plan(
         cluster_id=live.cluster_id,
         terms=terms,
         options=request.options,
         as_of=request.as_of,
         steps=steps,
-        skipped=(*compared.skipped, *filtered.skipped, *left),
+        # What is refused comes first: it is no choice of whoever planned.
+        skipped=tuple(
+            sorted((*compared.skipped, *filtered.skipped, *left), key=lambda one: one.reason is not SkipReason.REFUSED)
+        ),
         warnings=(
             *request.warnings,
-            *plan_warnings(live, steps, terms, bool(coverage)),
+            *plan_warnings(live, steps, terms, bool(judged.coverage)),
             *topic_warnings(steps, live, terms),
-            *(risk.text for risk in risks if not risk.certain),
+            *(risk.text for risk in judged.risks if not risk.certain),
         ),
         login_warnings=tuple(login_warnings(live, steps)),
-        acknowledgements=used,
-        coverage=coverage,
+        acknowledgements=_used(request),
+        coverage=judged.coverage,
         counts=_counts(desired, live, compared),
-        refusals=(
-            *refusals(steps, _surroundings(desired, live, terms, request, compared.owned, coverage), used),
-            *unacknowledged((*login_refusals(risks), *meaning_refusals(found, terms.facts), *ends.refusals), used),
-        ),
+        refusals=judged.refusals,
         access=_calling_out(
-            with_later(review(found, steps, live, desired, terms.facts, interrupted), ends.rows, desired, terms.facts),
-            (*open_to_all, *_logins(steps, live)),
+            with_later(reviewed, judged.ends.rows, desired, terms.facts), (*open_to_all, *_logins(steps, live))
         ),
         bridges=bridges(live, steps, terms),
         topics=review_topics(steps, live.broker_defaults),
@@ -157,6 +175,70 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         source_commit=request.source_commit,
         created_at=request.created_at,
     )
+
+
+def _used(request: Request) -> tuple[GuardAcknowledgement, ...]:
+    # The order in which somebody typed them must not change the id.
+    return tuple(sorted(set(request.acknowledgements)))
+
+
+def _judged(
+    changes: _Filter, desired: DesiredState, live: ClusterState, terms: Terms, request: Request, owned: int
+) -> _Judged:
+    """Leave out what guards refuse about single steps, with what waits for that, until they refuse no step more."""
+    logins = conditions_of(terms, request.login, request.permit).logins
+    told: dict[Refusal, None] = {}
+    whole: Mapping[Change, Step] = {}
+    # Ends: each round leaves out a step that was kept until then, or is the last.
+    while True:
+        steps = _steps(changes.kept, live, terms)
+        # What waits for what is as in the whole plan: without the deletion of a topic, nothing would wait for it.
+        whole = whole or {step.change: step for step in steps}
+        risks = tuple(logins_at_risk([step.change for step in steps], live, logins))
+        alone = [*step_charges(steps), *login_charges(risks)]
+        # Not before these have left out theirs: to compare access takes long.
+        if _leave_out(changes, alone, whole, terms, request, told):
+            continue
+        found = transition(live, steps, terms.facts, default_allow=terms.default_allow)
+        ends = later(found, live, desired, terms.facts, default_allow=terms.default_allow, as_of=request.as_of)
+        meant = (*meaning_charges(found, terms.facts), *ends.charges) if request.guarded else ()
+        moving = accountable(meant, steps)
+        together = [StepCharge(one.refusal, tuple(moving.get(one.refusal, ()))) for one in meant]
+        if _leave_out(changes, together, whole, terms, request, told):
+            continue
+        coverage = _coverage(live, steps, terms)
+        around = _surroundings(desired, live, terms, request, owned, coverage)
+        # No step accounts for these: so they are about all that is left.
+        others = (replace(one.refusal, judges=Judges.PLAN) for one in (*alone, *together))
+        left = (*plan_refusals(steps, around), *others)
+        refusals = (*told, *unacknowledged(left, request.acknowledgements)) if request.guarded else ()
+        return _Judged(steps, coverage, risks, found, ends, refusals)
+
+
+def _leave_out(
+    changes: _Filter,
+    charges: Sequence[StepCharge],
+    whole: Mapping[Change, Step],
+    terms: Terms,
+    request: Request,
+    told: dict[Refusal, None],
+) -> bool:
+    """Skip the steps that guards refuse, and what waits for them; adds to ``told`` why. Whether there are any."""
+    refused = set(unacknowledged((one.refusal for one in charges), request.acknowledgements))
+    by_change: dict[Change, dict[Refusal, None]] = {}
+    for one in charges if request.guarded else ():
+        if one.refusal.guard.judges is Judges.STEPS and one.refusal in refused:
+            for change in one.changes:
+                by_change.setdefault(change, {})[one.refusal] = None
+                told[one.refusal] = None
+
+    def why(change: Change) -> str | None:
+        refusals = by_change.get(change, ())
+        return "; ".join(f"the guard {one.guard} refuses it; {one.remedy}" for one in refusals) or None
+
+    missing = changes.skip(SkipReason.REFUSED, why) if by_change else []
+    _skip_dependents(changes, missing, whole, terms, (SkipReason.REFUSED, "which is not performed"))
+    return bool(missing)
 
 
 def _surroundings(
@@ -208,10 +290,13 @@ def _filtered(
     changes.skip(SkipReason.IMPOSSIBLE, lambda change: kind_of(change).obstacle(change, conditions))
     if not request.options.allow_deletes:
         changes.skip(SkipReason.HELD_BACK, lambda change: _HELD_BACK if change.after is None else None)
+    known = list(changes.kept)
     unsupported = changes.skip(SkipReason.UNSUPPORTED, lambda change: _unsupported(change, request, live, terms.flavor))
     # A person can choose otherwise, so an unsafe selection is refused; what a client cannot carry nobody can help.
     _refuse_unsafe_selection(changes.kept, excluded, terms)
-    _skip_dependents(changes, unsupported, terms)
+    if unsupported:
+        whole = {step.change: step for step in _steps(known, live, terms)}
+        _skip_dependents(changes, unsupported, whole, terms, (SkipReason.UNSUPPORTED, "which cannot be created"))
     return changes
 
 
@@ -247,18 +332,27 @@ def _refuse_unsafe_selection(kept: Sequence[DeclaredChange], excluded: Sequence[
             )
 
 
-def _skip_dependents(changes: _Filter, missing: list[Change], terms: Terms) -> None:
-    """What waits for a binding that cannot be created has to wait as well, and so has what waits for that."""
+def _skip_dependents(
+    changes: _Filter,
+    missing: list[Change],
+    whole: Mapping[Change, Step],
+    terms: Terms,
+    told: tuple[SkipReason, str],
+) -> None:
+    """What waits for a change that is not made has to wait as well, and so has what waits for that.
+
+    ``whole`` are the steps of all changes, these too; ``told`` is the reason, with words about what is waited for.
+    """
+    reason, words = told
     # Ends: each round skips a change that was kept until then, or is the last.
     while missing:
         undone = Blockers(missing, default_allow=terms.default_allow)
-        phases = {step.change: step for step in ordered(changes.kept, (), default_allow=terms.default_allow)}
 
-        def waits(change: Change, undone: Blockers = undone, phases: dict[Change, Step] = phases) -> str | None:
-            other = undone.blocking(phases[change])
-            return f"waits for “{describe(other)}”, which cannot be created" if other else None
+        def waits(change: Change, undone: Blockers = undone) -> str | None:
+            other = undone.blocking(whole[change])
+            return f"waits for “{describe(other)}”, {words}" if other else None
 
-        missing = changes.skip(SkipReason.UNSUPPORTED, waits)
+        missing = changes.skip(reason, waits)
 
 
 def _steps(kept: Sequence[DeclaredChange], live: ClusterState, terms: Terms) -> tuple[Step, ...]:

@@ -1,11 +1,20 @@
 """A guard and what it refuses: values that each kind of resource makes and ``guards.py`` collects."""
 
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Annotated, Final
 
 from reconciler.codec import AnyText, Record, Says, record_of
 from reconciler.dataclass import dataclass
 from reconciler.model.escape import shell_quoted
+
+
+class Judges(Enum):
+    """What a guard is about, and so what it holds back."""
+
+    #: Certain steps: they are left out with what waits for them, and the rest is the plan.
+    STEPS = "steps"
+    #: All steps together, or a state that no step accounts for: there is no plan.
+    PLAN = "plan"
 
 
 class Guard(StrEnum):
@@ -26,15 +35,47 @@ class Guard(StrEnum):
     USER_ENABLE = "user-enable"
     LOGIN_LIMIT = "login-limit"
 
+    @property
+    def judges(self) -> Judges:
+        """What the guard is about. Without a default: mypy refuses a new guard that has no row."""
+        match self:
+            case Guard.TOPIC_DELETE | Guard.DATA_LOSS | Guard.REPLICA_MOVE | Guard.USER_ENABLE:
+                return Judges.STEPS  # each change alone
+            case Guard.LOGIN_LIMIT:
+                return Judges.STEPS  # the quotas that limit the login
+            case Guard.PROTECTED | Guard.CLUSTER_ALTER:
+                return Judges.STEPS  # the bindings that move the access
+            case Guard.OPEN_BY_DEFAULT | Guard.CLOSED_BY_DEFAULT:
+                return Judges.PLAN  # every binding on the names counts, also one that stays
+            case Guard.LIMIT:
+                return Judges.PLAN  # part by part, what a limit lets pass would lead round it
+            case Guard.EMPTY_DESIRED | Guard.EMPTY_LIVE:
+                return Judges.PLAN  # the manifests or the listing may be wrong as a whole
+            case Guard.LOCKOUT:
+                return Judges.PLAN  # who cannot see or send any more cannot mend what the rest did
+            case Guard.BROKEN_BINDING:
+                return Judges.PLAN  # it is there and stays: no step makes it
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A guard that nobody has acknowledged; ``remedy`` says what a person can do."""
+    """A guard that nobody has acknowledged; ``remedy`` says what a person can do.
+
+    ``judges`` is that of the guard; of a guard that judges steps it is the plan where no step accounts for what it
+    refuses.
+    """
 
     guard: Annotated[Guard, Says("The guard that refuses.", "topic-delete")]
     object: Annotated[str, Says("What it is about.", "orders.old")]
-    message: Annotated[AnyText, Says("What is wrong.", "nobody connects from this address")]
+    message: Annotated[AnyText, Says("What is refused, in words.", "deletes topic orders.old and all its records")]
     remedy: Annotated[AnyText, Says("What a person can do.", "--accept topic-delete=orders.old")]
+    judges: Annotated[
+        Judges,
+        Says(
+            "What is held back: the steps that it is about, which are in left, or all of the plan, which is not saved.",
+            "steps",
+        ),
+    ]
 
 
 REFUSAL: Final[Record[Refusal]] = record_of(Refusal)
@@ -43,4 +84,4 @@ REFUSAL: Final[Record[Refusal]] = record_of(Refusal)
 def refusal(guard: Guard, name: str, message: str) -> Refusal:
     """A refusal of ``name`` that ``--accept`` lifts."""
     word = shell_quoted(f"{guard}={name}")
-    return Refusal(guard, name, message, f"if this is meant: --accept {word}")
+    return Refusal(guard, name, message, f"if this is meant: --accept {word}", guard.judges)

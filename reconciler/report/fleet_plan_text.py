@@ -27,6 +27,8 @@ def fleet_plan_lines(plan: FleetPlan, style: Style = plain, *, expand: bool = Fa
     yield from _waves(plan, {one[0].cluster for one in shown}, style, expand=expand)
     for text in first_lines(failures, expand=expand):
         yield from text.split("\n")
+    for text in first_lines(list(_refused(plan, style, expand=expand)), expand=expand):
+        yield text
     yield ""
     yield style("title", fleet_summary(plan))
     if plan.members:
@@ -35,8 +37,10 @@ def fleet_plan_lines(plan: FleetPlan, style: Style = plain, *, expand: bool = Fa
 
 def fleet_summary(plan: FleetPlan) -> str:
     """``2 clusters to change, 9 steps, 0 deletions; 97 need nothing, 1 not planned``."""
+    refused = sum(one.refused for one in plan.refused)
+    left = f", {counted(refused, 'change')} refused in {counted(len(plan.refused), 'cluster')}" if refused else ""
     return (
-        f"{counted(len(plan.members), 'cluster')} to change, {_size(plan.members)}; "
+        f"{counted(len(plan.members), 'cluster')} to change, {_size(plan.members)}{left}; "
         f"{len(plan.unchanged):,} need nothing, {len(plan.failures):,} not planned"
     )
 
@@ -111,6 +115,16 @@ def _failures(failures: Sequence[Failure], style: Style, *, expand: bool) -> Ite
     for (code, message, advice), names in alike.items():
         said = f"  not planned: {cluster_names(names, expand=expand)}: {safe(code)}: {safe(message)}"
         yield style("error", said) + (f"\n      {safe(advice)}" if advice else "")
+
+
+def _refused(plan: FleetPlan, style: Style, *, expand: bool) -> Iterator[str]:
+    """Clusters of whose changes guards left out some; those with as many share a line."""
+    alike: dict[int, list[str]] = {}
+    for one in sorted(plan.refused, key=lambda one: -one.refused):
+        alike.setdefault(one.refused, []).append(one.cluster)
+    for refused, names in alike.items():
+        said = f"{counted(refused, 'change')} refused, and not in the plan: reconciler show names them"
+        yield style("error", f"  {cluster_names(names, expand=expand)}: {said}")
 
 
 def _size(members: Collection[Member]) -> str:

@@ -1,10 +1,9 @@
-"""A plan as JSON values: the plan file's own fields, and what guards refuse."""
+"""A plan as JSON values: the plan file's own fields, and the command."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from reconciler.plan import Plan, plan_to_json
-from reconciler.plan.refusal import REFUSAL
 
 
 def plan_report(plan: Plan, *, command: str = "plan", servers: Sequence[str] = ()) -> dict[str, Any]:
@@ -12,6 +11,5 @@ def plan_report(plan: Plan, *, command: str = "plan", servers: Sequence[str] = (
 
     ``servers`` are where the cluster was reached. They are no part of a plan file, which may be published.
     """
-    refused = [REFUSAL.write(refusal) for refusal in plan.refusals]
     reached = {"bootstrapServers": list(servers)} if servers else {}
-    return {**plan_to_json(plan), "command": command, "refusals": refused, **reached}
+    return {**plan_to_json(plan), "command": command, **reached}

@@ -84,8 +84,11 @@ def headline(plan: Plan, style: Style = plain) -> Iterator[str]:
     if not plan.steps:
         if plan.access.access_changes:
             yield f"Access: {access_title(plan.access)}"
+        yield from refusal_lines(plan.refusals, style)
         yield from _summary(plan, style)
         return
+    if plan.refused:
+        yield style("error", _left_out(plan))
     yield f"Access: {access_title(plan.access)}"
     yield style("title", _counted(plan))
     yield from refusal_lines(plan.refusals, style)
@@ -230,14 +233,21 @@ def refusal_lines(refusals: tuple[Refusal, ...], style: Style = plain, *, expand
 
 
 def _summary(plan: Plan, style: Style, *, drift: bool = False) -> Iterator[str]:
+    if plan.refused:
+        yield style("error", _left_out(plan))
     if not plan.steps:
         yield style("title", "Nothing to do." if not plan.skipped else "Nothing that this plan is allowed to do.")
         return
     yield style("title", _counted(plan))
     if plan.moves_access:
         yield style("dim", f"Proven: {_proven(plan)}.")
-    if not drift and not plan.refusals:
+    if not drift and not plan.stops:
         yield f"Approve with --require-id {plan_id(plan)}"
+
+
+def _left_out(plan: Plan) -> str:
+    are = "is" if len(plan.refused) == 1 else "are"
+    return f"{counted(len(plan.refused), 'change')} {are} refused and not in this plan."
 
 
 def _counted(plan: Plan) -> str:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from reconciler.apply import GOOD, LoginCheck, Outcome, Result, StepOutcome
 from reconciler.plan import describe, ids, step_to_json
+from reconciler.plan.file.codec import SKIPPED
 from reconciler.report.style import Style, counted, plain, safe
 
 #: How many steps that were not attempted are named: a run that stops early leaves thousands of them.
@@ -25,6 +26,8 @@ def result_lines(result: Result, style: Style = plain) -> Iterator[str]:
     for text in result.notes:
         yield style("warn", f"  {safe(text)}")
     yield from _logins(result, style)
+    for one in result.plan.refused:
+        yield style("error", f"  refused: {safe(one.subject)}  {safe(one.detail)}")
     if result.stopped:
         yield style("error", f"stopped: {safe(result.stopped)}")
     yield _counts(result)
@@ -51,6 +54,7 @@ def result_document(result: Result) -> dict[str, Any]:
         **({"enforcementDoubt": result.doubt} if result.doubt else {}),
         "counts": {str(outcome): result.count(outcome) for outcome in Outcome},
         "steps": [_step(item) for item in result.outcomes],
+        "refused": [SKIPPED.write(one) for one in result.plan.refused],
     }
 
 
@@ -101,6 +105,8 @@ def _counts(result: Result) -> str:
 def _verdict(result: Result, style: Style) -> str:
     if result.succeeded:
         steps = counted(len(result.outcomes), "step")
+        if refused := len(result.plan.refused):
+            steps += f"; {counted(refused, 'change')} refused, and not performed"
         if result.doubt:
             return style("warn", f"Applied: {steps}, and the cluster lists what it should. {safe(result.doubt)}.")
         return style("add", f"Applied and verified: {steps}.")

@@ -34,7 +34,7 @@ class ApprovedStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ApprovedOutcome:
-    """A saved plan, by the name of its file, and what became of it; ``why`` is empty where it was performed."""
+    """A saved plan, by the name of its file, and what became of it; ``why`` is empty where it was performed whole."""
 
     file: str
     status: ApprovedStatus

@@ -10,7 +10,7 @@ from reconciler.plan import Plan, TopicReview
 from reconciler.report.folding import FEW, MOST_LINES, arranged, first_names
 from reconciler.report.kinds import VERBS, Alike, kind_of, sign_of
 
-#: Reasons that a person has to look at come before those that somebody asked for.
+#: Reasons that a person has to look at come before those that somebody asked for; what is refused, before all.
 _ASKED_FOR = (SkipReason.HELD_BACK, SkipReason.EXCLUDED)
 
 

@@ -125,7 +125,7 @@ def apply(
     ):
         planned = plan_on(target, manifests, path, planning)
         plan = planned.plan
-        if plan.refusals:
+        if plan.stops:
             attendant.review(plan)
             raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
         named = check_ids(plan, options.require_id)
@@ -194,7 +194,8 @@ def perform_now(
     """Perform a plan that was made just now of ``live``, on the target that was read.
 
     Without ``checks`` for plans that only take access away: neither access tests nor owners nor topic policies are
-    asked, for none of them may keep alive what is over. Raises as :func:`apply`.
+    asked, for none of them may keep alive what is over. It is performed whole or not at all: also a guard that refuses
+    one step stops it. Raises as :func:`apply`.
     """
     if plan.refusals:
         raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
@@ -212,6 +213,8 @@ def _reading(plan: Plan, target: Target) -> ReadRequest:
 def _perform(given: _Performance) -> Result:
     """Admit the plan, let somebody agree, send it."""
     plan, live, target = given.plan, given.live, given.target
+    if plan.stops:
+        raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
     attendant, records = given.attendant, given.options.records
     if target.declaration is None:
         raise WorkflowError(f"cluster {target.name!r} is not declared")

@@ -83,17 +83,17 @@ def drift_on(target: Target, manifests: Manifests, path: str, as_of: datetime.da
     """How a cluster that is open already differs from the manifests; see ``comparing.drift``."""
     options = PlanOptions(as_of=as_of, allow_deletes=True)
     try:
-        planned = plan_on(target, manifests, path, options)
+        planned = plan_on(target, manifests, path, options, guarded=False)
     except NoAuthorizerError:
         planned = _without_acls(target, manifests, path, options)
     tested = decide_cluster_tests(target, manifests, as_of)
-    made = replace(planned.plan, refusals=(), guardrails=NO_GUARDRAILS)
+    made = replace(planned.plan, guardrails=NO_GUARDRAILS)
     return replace(planned, plan=made, cluster_tests=tested)
 
 
 def _without_acls(target: Target, manifests: Manifests, path: str, options: PlanOptions) -> Planned:
     """The comparison of all but ACLs: there are none, and nobody could create one."""
-    planned = plan_on(target, manifests, path, options, acls=False)
+    planned = plan_on(target, manifests, path, options, acls=False, guarded=False)
     declared = desired(manifests, declared_for(target).name, options.as_of or moment()).bindings
     number = f"{len(declared):,} declared ACL{'s are' if len(declared) > 1 else ' is'} not compared: "
     unjudged = f"{number}{_OPEN}" if declared else ""
@@ -102,10 +102,19 @@ def _without_acls(target: Target, manifests: Manifests, path: str, options: Plan
     return replace(planned, plan=made, unjudged=unjudged)
 
 
-def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOptions, *, acls: bool = True) -> Planned:
+def plan_on(
+    target: Target,
+    manifests: Manifests,
+    path: str,
+    options: PlanOptions,
+    *,
+    acls: bool = True,
+    guarded: bool = True,
+) -> Planned:
     """Plan for a cluster that is open already; ``path`` is asked for the commit of the manifests.
 
     Without ``acls``, on a cluster that cannot have any, of which a :class:`NoAuthorizerError` tells: for a report.
+    Not ``guarded`` for a report as well: no guard leaves out a difference.
     """
     try:
         selection = Selection(options.only, options.exclude)  # before anything is asked of the cluster
@@ -132,6 +141,7 @@ def plan_on(target: Target, manifests: Manifests, path: str, options: PlanOption
         warnings=(*asked.warnings, *left_throttles(wanted, live)),
         options=Options(options.allow_deletes, selection),
         expected_live=expected,
+        guarded=guarded,
     )
     try:
         with limits_beside(target, wanted, live, limiting) as limits, without_collector():

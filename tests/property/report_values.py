@@ -15,6 +15,7 @@ from reconciler.plan import (
     Effect,
     EffectKind,
     Guard,
+    Judges,
     Options,
     Phase,
     Plan,
@@ -91,6 +92,7 @@ checks = st.builds(
     places,
 )
 _bindings = st.builds(AclBinding, patterns(names), entries(names, names))
+_refusals = st.builds(Refusal, st.sampled_from(Guard), texts, texts, texts, st.sampled_from(Judges))
 _topics = st.builds(Topic, names, st.integers(1, 3), st.just(1), st.dictionaries(names, texts, max_size=1))
 _operations = st.lists(st.sampled_from([AclOperation.READ, AclOperation.WRITE]), unique=True).map(tuple)
 _steps = st.one_of(
@@ -136,7 +138,7 @@ def plans(draw: st.DrawFn) -> Plan:
         tuple(steps),
         tuple(draw(st.lists(st.builds(Skipped, st.sampled_from(SkipReason), texts, texts, origin=places), max_size=2))),
         tuple(draw(st.lists(texts, max_size=2))),
-        refusals=tuple(draw(st.lists(st.builds(Refusal, st.sampled_from(Guard), texts, texts, texts), max_size=2))),
+        refusals=tuple(draw(st.lists(_refusals, max_size=2))),
         access=access,
     )
 

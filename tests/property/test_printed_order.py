@@ -93,9 +93,10 @@ def everything(draw: st.DrawFn) -> Transition:
 
 def plan_of(desired: DesiredState, live: ClusterState) -> Plan:
     request = Request(DAY, Options(allow_deletes=True))
-    asked = propose(desired, live, TERMS, request).refusals
-    words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in asked)
-    made = propose(desired, live, TERMS, replace(request, acknowledgements=words))
+    # Each word brings steps back, which other guards judge.
+    while (made := propose(desired, live, TERMS, request)).refusals:
+        words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in made.refusals)
+        request = replace(request, acknowledgements=(*request.acknowledgements, *words))
     if "moving" not in live.topics:
         return made
     effects = (*made.access.effects, None) if made.access.effects else ()

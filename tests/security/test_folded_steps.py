@@ -21,7 +21,8 @@ from reconciler.model import (
     ResourceType,
     Topic,
 )
-from reconciler.plan import Guard, Options, Phase, Plan, Refusal, Step, Terms, describe
+from reconciler.plan import Guard, Options, Phase, Plan, Step, Terms, describe
+from reconciler.plan.refusal import refusal
 from reconciler.report.plan_text import plan_lines
 from reconciler.report.skipped_lines import skipped_groups
 from reconciler.report.step_lines import step_lines, steps_shown
@@ -133,8 +134,8 @@ def test_expanded_nothing_is_left_out() -> None:
 
 def test_as_many_refusals_as_somebody_likes() -> None:
     """500 topics to delete do not push the refusal of another guard out of sight, and all are counted first."""
-    refusals = [Refusal(Guard.TOPIC_DELETE, f"t{number}", f"t{number} goes", "accept it") for number in range(500)]
-    refusals.append(Refusal(Guard.CLUSTER_ALTER, "User:mallory", "User:mallory gains ALTER", "accept it"))
+    refusals = [refusal(Guard.TOPIC_DELETE, f"t{number}", f"t{number} goes") for number in range(500)]
+    refusals.append(refusal(Guard.CLUSTER_ALTER, "User:mallory", "User:mallory gains ALTER"))
     changes: list[Change] = [Create(_binding("User:mallory", "t"))]
     plan = replace(_plan(Phase.CREATE_ALLOW, changes), refusals=tuple(refusals))
     text = list(plan_lines(plan))

@@ -200,10 +200,10 @@ def breaches(state: DesiredState) -> list[BreachKind]:
     return [one.kind for one in Ownership(OWNERS).breaches(state)]
 
 
-def plan_of(desired: DesiredState, state: ClusterState, facts: Facts = NO_FACTS) -> Plan:
+def plan_of(desired: DesiredState, state: ClusterState, facts: Facts = NO_FACTS, *, guarded: bool = True) -> Plan:
     terms = Terms("c", ALL, default_allow=False, facts=facts)
     permit = SecretPermit(("TEAM_",), ())
-    return propose(desired, state, terms, Request(DAY, Options(allow_deletes=True), permit=permit))
+    return propose(desired, state, terms, Request(DAY, Options(allow_deletes=True), permit=permit, guarded=guarded))
 
 
 def loads(law: Law, more: str) -> bool:
@@ -278,7 +278,7 @@ def goes_undeclared(law: Law) -> None:
 def goes_absent(law: Law) -> None:
     assert loads(law, ", absent: true")
     sample = SAMPLES[law.kind]
-    (step,) = plan_of(declared(law, sample.item("a"), absent=True), live(law, sample.item("a"))).steps
+    (step,) = plan_of(declared(law, sample.item("a"), absent=True), live(law, sample.item("a")), guarded=False).steps
     assert isinstance(step.change, Delete)
     assert len(breaches(declared(law, sample.item("pay"), "ledger.yaml", absent=True))) == 1
     assert len(breaches(declared(law, sample.item("pay"), "incidents.yaml", absent=True))) == 1
@@ -296,7 +296,7 @@ def goes_absent_or_disabled(law: Law) -> None:
 
 def goes_with_topic(law: Law) -> None:
     wanted = declared(law, SAMPLES[law.kind].item("a"), absent=True)
-    (step,) = plan_of(wanted, live(law, Topic("a", 1, 1, {}, "id", ((1,),)))).steps
+    (step,) = plan_of(wanted, live(law, Topic("a", 1, 1, {}, "id", ((1,),))), guarded=False).steps
     assert (step.change.after, kind_of(step.change).describe(step.change)) == (None, "delete topic a")
 
 

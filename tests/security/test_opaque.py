@@ -51,13 +51,13 @@ def _entry(**codes: int | None) -> OpaqueBinding:
 def plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, dict[str, Any]]]:
     """Plans the grant, for a cluster with these entries."""
 
-    def planned(opaque: Sequence[OpaqueBinding], facts: str) -> tuple[int, dict[str, Any]]:
-        (tmp_path / "manifests").mkdir()
+    def planned(opaque: Sequence[OpaqueBinding], facts: str, *more: str) -> tuple[int, dict[str, Any]]:
+        (tmp_path / "manifests").mkdir(exist_ok=True)
         (tmp_path / "manifests" / "all.yaml").write_text(f"{_CLUSTER % facts}---\n{_GRANT}", encoding="utf-8")
         snapshot = tmp_path / "snapshot.json"
         snapshot.write_text(snapshot_text(ClusterState("prod-id", opaque=tuple(opaque))), encoding="utf-8")
         status = run(
-            ["plan", str(tmp_path / "manifests"), "--cluster", f"prod=snapshot:{snapshot}", "--output", "json"]
+            ["plan", str(tmp_path / "manifests"), "--cluster", f"prod=snapshot:{snapshot}", "--output", "json", *more]
         )
         found: dict[str, Any] = json.loads(capsys.readouterr().out)
         return status, found
@@ -83,6 +83,11 @@ def test_a_grant_under_entries_that_nobody_can_name(
     status, found = plan(opaque, facts)
     assert status == Exit.REFUSED
     assert [refusal["guard"] for refusal in found["refusals"]] == ["cluster-alter"]
+    assert [left["subject"] for left in found["left"] if left["reason"] == "refused"] == [
+        "create User:mallory ALLOW ALTER on CLUSTER kafka-cluster"
+    ]
+    status, found = plan(opaque, facts, "--accept", "cluster-alter=User:mallory")
+    assert status == Exit.OK
     assert found["accessChange"] in ("widening", "mixed")
     gained = [row for row in found["access"]["rows"] if row["gained"] and row["principal"] == "User:mallory"]
     assert {row["resourceType"] for row in gained} == {"TOPIC", "CLUSTER"}
@@ -123,6 +128,6 @@ spec:
     assert status == Exit.REFUSED
     assert "nobody gains" not in shown
     assert "User:mallory: everything on topic `payments`  (perhaps)" in shown
-    assert "User:mallory gains ALTER on the cluster" in shown
+    assert "User:mallory would gain ALTER on the cluster" in shown
     assert "cluster-alter" in shown
     assert "no effect" not in shown

@@ -38,6 +38,7 @@ from reconciler.plan.file.terms import ACKNOWLEDGEMENT, COUNTS, COVERAGE, FACTS,
 from reconciler.plan.file.topics import TOPIC_REVIEW
 from reconciler.plan.kinds import CHANGE, STEP_CHANGE, with_reason
 from reconciler.plan.proposal import Plan, Terms
+from reconciler.plan.refusal import REFUSAL
 from reconciler.plan.review.access_review import AccessReview, AccessTrend
 from reconciler.plan.review.effects import Effect
 from reconciler.plan.step import Step, id_of
@@ -250,6 +251,7 @@ PLAN: Final[Record[Plan]] = record(
         get=lambda plan: plan.access.callouts,
     ),
     GAINING,
+    field("refusals", array(REFUSAL, lines=True), "What guards refuse, each with its remedy."),
     field("guardrails", GUARDRAILS, "The rules that judged the plan, and what the proposal changes about them."),
     field("topics", TOPIC_REVIEW, "The review of topic steps."),
     field(

@@ -107,10 +107,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 
 
 def plan_from_json(document: Mapping[str, Any]) -> Plan:
-    """The plan of a document that has the fields of :func:`plan_to_json`; raises :class:`PlanFileError`.
-
-    Guards' refusals are no part of it.
-    """
+    """The plan of a document that has the fields of :func:`plan_to_json`; raises :class:`PlanFileError`."""
     with without_collector():
         found, digest = _read(document), PlanDigest()
         _check_values(document, _values(found, digest))

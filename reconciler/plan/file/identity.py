@@ -35,6 +35,7 @@ NOT_BOUND: Final = MappingProxyType(
         "topics.uses.*.lastWrite": "measured; it moves while a plan is reviewed",
         "topics.uses.*.written": "measured; a topic that was empty is asked about again before it is deleted",
         "topics.validation.asked": "each planning asks at its own time",
+        "refusals.message": "it may name a size, which is measured and grows while a plan is reviewed",
         "**.origin": "lines move with every edit above them; the file is bound",
         "**.role": "lines move with every edit above them; the file is bound",
         "guardrails.**.place": "lines move with every edit above them; the file is bound",
@@ -80,7 +81,9 @@ class PlanDigest:
 
     def item(self, name: str, value: Any, text: str) -> None:
         """The next item of the list that was begun."""
-        if name not in NOT_BOUND:
+        if name == "refusals":
+            self._add(name, canonical(_refusal(value)))
+        elif name not in NOT_BOUND:
             self._add(name, self._step_text(value, text) if name == "steps" else _without_places(text))
 
     def ids(self) -> tuple[str, str]:
@@ -139,7 +142,15 @@ def _topics(topics: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_FIELDS: Final[Mapping[str, Callable[[Any], Any]]] = {"counts": _counts, "topics": _topics}
+def _refusal(refusal: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: one for key, one in refusal.items() if key != "message"}
+
+
+_FIELDS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "counts": _counts,
+    "refusals": lambda found: [*map(_refusal, found)],
+    "topics": _topics,
+}
 
 
 def _bound_text(name: str, value: Any, text: str) -> str:

@@ -57,11 +57,12 @@ class Halves(NamedTuple):
 class LoginAtRisk(NamedTuple):
     """A login that a plan may stop from working: the object of the guard, and a sentence.
 
-    Not ``certain``: nobody knows whether it is one of those logins.
+    Not ``certain``: nobody knows whether it is one of those logins. ``changes`` are those that bring it about.
     """
 
     object: str
     text: str
+    changes: tuple[Change, ...]
     certain: bool = True
 
 

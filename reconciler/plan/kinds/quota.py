@@ -1,8 +1,8 @@
 """Client quotas: ALTER_CONFIGS on the cluster (KIP-546). One that slows our own login down stops the tool."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from reconciler.codec.kinds import quota
 from reconciler.model import AclOperation, Change, ClusterState, Create, Delete, resource_of
@@ -77,10 +77,11 @@ class _LimitingQuotas(ListedKind):
         for principal, role in sorted(logins.items()):
             name = principal.partition(":")[2]
             ways = (tuple(levels(name, client_id)) for client_id in sorted({"", UNNAMED_ID, *clients.get(name, ())}))
-            if found := sorted({text for way in ways for text in _tighter(before, after, way)}):
-                yield LoginAtRisk(principal, f"{as_name(principal)}, which is {role}, is limited to {', '.join(found)}")
-        touched = {resource_of(change).key for change in changes if isinstance(resource_of(change), ClientQuota)}
-        yield from _of_addresses(before, after, sorted(touched)) if logins else ()
+            if found := sorted({limit for way in ways for limit in _tighter(before, after, way)}):
+                said = ", ".join(dict.fromkeys(limit.text for limit in found))
+                by = _by(changes, {limit.by for limit in found})
+                yield LoginAtRisk(principal, f"{as_name(principal)}, which is {role}, is limited to {said}", by)
+        yield from _of_addresses(before, after, changes) if logins else ()
 
 
 def _limits(quota: ClientQuota) -> str:
@@ -96,9 +97,16 @@ def _client_ids(entities: Iterable[QuotaEntity]) -> Mapping[str, set[str]]:
     return found
 
 
+class _Limit(NamedTuple):
+    """A limit in words, and the quota whose change makes it hold."""
+
+    text: str
+    by: QuotaEntity
+
+
 def _tighter(
     before: Mapping[QuotaEntity, ClientQuota], after: Mapping[QuotaEntity, ClientQuota], way: Sequence[QuotaEntity]
-) -> Iterator[str]:
+) -> Iterator[_Limit]:
     """The limits that are new or lower, in words: ``producer_byte_rate 1 by default user``.
 
     ``way`` are the entities whose quota can hold, the one that wins first.
@@ -107,23 +115,35 @@ def _tighter(
     for key, (winner, *_) in new.items():
         value = winner.values[key]
         if key not in old or value < old[key][0].values[key]:
-            yield f"{key} {value} by {winner.entity}"
+            # As it was before, it holds because the one that won goes.
+            by = old[key][0] if key in old and before.get(winner.entity) == winner else winner
+            yield _Limit(f"{key} {value} by {winner.entity}", by.entity)
+
+
+def _by(changes: Iterable[Change], entities: Collection[QuotaEntity]) -> tuple[Change, ...]:
+    return tuple(
+        change
+        for change in changes
+        if isinstance(quota := resource_of(change), ClientQuota) and quota.entity in entities
+    )
 
 
 def _of_addresses(
-    before: Mapping[QuotaEntity, ClientQuota], after: Mapping[QuotaEntity, ClientQuota], touched: Iterable[QuotaEntity]
+    before: Mapping[QuotaEntity, ClientQuota], after: Mapping[QuotaEntity, ClientQuota], changes: Sequence[Change]
 ) -> Iterator[LoginAtRisk]:
     """An address may be one of ours, the default is that of every address without a quota of its own."""
-    for entity in touched:
+    touched = {quota.entity for change in changes if isinstance(quota := resource_of(change), ClientQuota)}
+    for entity in sorted(touched):
         address = dict(entity.parts).get(IP)
         if address is None:
             continue
         # Gone, an address is under the default.
-        found = ", ".join(_tighter(before, after, tuple(levels_of_ip(address, before.values()))))
+        way = tuple(levels_of_ip(address, before.values()))
+        found = ", ".join(limit.text for limit in _tighter(before, after, way))
         every = "every address without a quota of its own" if address == DEFAULT_NAME else as_name(address)
         if found:
             text = f"connections from {every} are limited to {found}: nobody knows the addresses {_OURS}"
-            yield LoginAtRisk(str(entity), text, certain=address == DEFAULT_NAME)
+            yield LoginAtRisk(str(entity), text, _by(changes, {entity}), certain=address == DEFAULT_NAME)
 
 
 KIND: Final = _LimitingQuotas(quota.KIND, "Quota", Phase.ALTER_QUOTAS, AclOperation.ALTER_CONFIGS)

@@ -14,19 +14,19 @@ from reconciler.access import DifferenceRow, compare_access
 from reconciler.access.work import work_for
 from reconciler.model import AclBinding, AclPermissionType, ClusterState, DesiredState, ResourcePattern, ends_of
 from reconciler.plan.facts import Facts
-from reconciler.plan.refusal import Refusal
 from reconciler.plan.review.access_change import AccessChange, DeclaredEnd, ending_words
 from reconciler.plan.review.access_review import AccessReview, difference_review, known_topics
-from reconciler.plan.review.meaning import meaning_refusals
+from reconciler.plan.review.charges import Charge
+from reconciler.plan.review.meaning import meaning_charges, meaning_refusals
 from reconciler.plan.review.transition import Transition, standing
 from reconciler.plan.review.unreviewed import news
 
 
 class Later(NamedTuple):
-    """What ends bring: rows of access, each with its end, and what guards refuse for it."""
+    """What ends bring: rows of access, each with its end, and what guards refuse because of it."""
 
     rows: tuple[AccessChange, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
+    charges: tuple[Charge, ...] = ()
 
 
 class _AtEnd(NamedTuple):
@@ -59,7 +59,7 @@ def later(
     told = difference_review(transition.difference, topics) if found else AccessReview()
     refused = {(one.guard, one.object) for one in meaning_refusals(found, facts)}
     rows: list[AccessChange] = []
-    refusals: list[Refusal] = []
+    charges: list[Charge] = []
     was = transition
     for ending, ended in moments:
         then = transition.after_ends(ended)
@@ -69,11 +69,13 @@ def later(
         new = [replace(row, lost=(), since=ending) for row in news(difference_review(then.difference, topics), told)]
         rows += new
         told = replace(told, access_changes=(*told.access_changes, *(replace(row, since=None) for row in new)))
-        for one in meaning_refusals(transition.from_ends(ended) if found else None, facts):
+        for charge in meaning_charges(transition.from_ends(ended) if found else None, facts):
+            one = charge.refusal
             if (one.guard, one.object) not in refused:
                 refused.add((one.guard, one.object))
-                refusals.append(replace(one, message=f"{one.message}, {ending_words(ending)}"))
-    return Later(tuple(rows), tuple(refusals))
+                words = replace(one, message=f"{one.message}, {ending_words(ending)}")
+                charges.append(charge._replace(refusal=words))
+    return Later(tuple(rows), tuple(charges))
 
 
 def _revealed(was: Transition, then: Transition) -> Sequence[DifferenceRow]:

@@ -4,13 +4,13 @@ Access before and after is computed on all live bindings (``reconciler.access``)
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from reconciler.access import AccessDifference, Authorizer, DifferenceRow, KafkaVersion, NameSet, Region
+from reconciler.access import AccessDifference, Authorizer, DifferenceRow, KafkaVersion, Region
 from reconciler.access.hosts import ANY_HOST, is_dead
-from reconciler.access.name_set import ASTERISK_NAMES, names_of
-from reconciler.access.nested_names import inside
+from reconciler.access.name_set import names_of
 from reconciler.access.region import less
 from reconciler.model import (
     CLUSTER_NAME,
@@ -24,25 +24,32 @@ from reconciler.model import (
 from reconciler.model.naming import as_name, binding_name
 from reconciler.plan.facts import Facts
 from reconciler.plan.refusal import Guard, Refusal, refusal
+from reconciler.plan.review.charges import Charge, RowsByPlace
 from reconciler.plan.review.transition import Transition
 
 #: An address that documentation keeps for itself (RFC 5737): a host that no binding names.
 _ANY_OTHER_HOST: Final = "192.0.2.1"
 _OWN: Final = (AclOperation.DESCRIBE, AclOperation.ALTER)
 _BROKERS: Final = (AclOperation.CLUSTER_ACTION,)
+_POWERS: Final = frozenset({AclOperation.ALTER, AclOperation.ALTER_CONFIGS})
 
 
 def meaning_refusals(found: Transition | None, facts: Facts) -> tuple[Refusal, ...]:
     """Every refusal that the meaning of a transition calls for."""
+    return tuple(charge.refusal for charge in meaning_charges(found, facts))
+
+
+def meaning_charges(found: Transition | None, facts: Facts) -> tuple[Charge, ...]:
+    """The same, with the rows of access that show which steps account for it."""
     if found is None:
         return ()
     there = chain(found.before.interpretations.bindings, found.created)
     on_cluster = [binding for binding in there if binding.pattern.resource_type is ResourceType.CLUSTER]
     return (
-        *_lockouts(found, facts, on_cluster),
+        *map(Charge, _lockouts(found, facts, on_cluster)),
         *_protected(found.difference, facts),
         *_cluster_alter(found.difference),
-        *_broken(found.after),
+        *map(Charge, _broken(found.after)),
     )
 
 
@@ -87,46 +94,34 @@ def _hosts(bindings: Iterable[AclBinding], principal: str, version: KafkaVersion
     return {host for host in named - {WILDCARD} if not is_dead(host, version)} | {_ANY_OTHER_HOST}
 
 
-def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Refusal]:
+def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Charge]:
     """Changes of effective access to a protected name or principal, whatever binding causes them; each object once."""
     if not facts.protect:
         return
     # What is folded out of sight in a review is still judged here.
     told = (*difference.rows, *difference.exceptions, *difference.reached_with_exceptions())
-    own = _OwnRows(told)
+    own = RowsByPlace(told)
     super_users = frozenset(facts.established_super_users)
-    found: dict[str, Refusal] = {}
+    found: dict[str, tuple[Refusal, list[DifferenceRow]]] = {}
     for selector in facts.protect:
         for row in told:
             if (row.gained or row.lost) and _touches(selector, row, own, super_users):
                 who = row.principal or "everybody else"
                 said = who if row.principal is None else as_name(who)
                 name = who if selector.names is None else f"{row.region}"
-                found.setdefault(name, refusal(Guard.PROTECTED, name, f"changes what {said} may do on {row.region}"))
-    yield from found.values()
+                words = refusal(Guard.PROTECTED, name, f"changes what {said} may do on {row.region}")
+                found.setdefault(name, (words, []))[1].append(row)
+    for words, rows in found.values():
+        yield Charge(words, tuple(rows))
 
 
-class _OwnRows:
-    """The names on which principals have rows of their own, asked for those that bear on a row of everybody else."""
-
-    def __init__(self, rows: Iterable[DifferenceRow]) -> None:
-        self._by_key: dict[tuple[str | None, ResourceType], dict[NameSet, list[DifferenceRow]]] = {}
-        for row in rows:
-            zones = self._by_key.setdefault((row.principal, row.region.resource_type), {})
-            zones.setdefault(row.region.names, []).append(row)
-        self._ordered = {place: sorted(zones) for place, zones in self._by_key.items()}
-
-    def left(self, row: DifferenceRow, principal: str) -> list[Region]:
-        """What a principal's rows leave of one of everybody else; a doubtful one takes nothing from a certain."""
-        place = (principal, row.region.resource_type)
-        zones, key = self._by_key.get(place, {}), row.region.names
-        outer = [ASTERISK_NAMES, *(NameSet(key.text[:length]) for length in range(len(key.text) + 1))]
-        meeting = {*outer, *inside(self._ordered.get(place, []), key)}
-        near = (own for zone in sorted(meeting) for own in zones.get(zone, ()))
-        return less([row.region], [own.region for own in near if own.reading in (None, row.reading)])
+def _left(own: RowsByPlace, row: DifferenceRow, principal: str) -> list[Region]:
+    """What a principal's rows leave of one of everybody else; a doubtful one takes nothing from a certain."""
+    near = own.meeting(principal, row.region.resource_type, row.region.names)
+    return less([row.region], [one.region for one in near if one.reading in (None, row.reading)])
 
 
-def _touches(selector: Selector, row: DifferenceRow, own: _OwnRows, super_users: frozenset[str]) -> bool:
+def _touches(selector: Selector, row: DifferenceRow, own: RowsByPlace, super_users: frozenset[str]) -> bool:
     """Whether a row speaks of a protected principal, where one is named, and of a protected name, where one is."""
     if selector.principals is None:
         return _names(selector, [row.region])
@@ -137,7 +132,7 @@ def _touches(selector: Selector, row: DifferenceRow, own: _OwnRows, super_users:
         return _names(selector, [row.region])
     # A row of everybody else holds for a principal where none of its own does; no row holds for super users.
     return any(
-        _names(selector, own.left(row, principal)) for principal in names.literal if principal not in super_users
+        _names(selector, _left(own, row, principal)) for principal in names.literal if principal not in super_users
     )
 
 
@@ -150,7 +145,7 @@ def _names(selector: Selector, regions: Iterable[Region]) -> bool:
     return any(region.meets(key) for region in regions if region.resource_type is kind for key in keys)
 
 
-def _cluster_alter(difference: AccessDifference) -> Iterator[Refusal]:
+def _cluster_alter(difference: AccessDifference) -> Iterator[Charge]:
     """Who gains ALTER or ALTER_CONFIGS on the cluster, and so may do anything; each principal once.
 
     With ALTER_CONFIGS it adds a listener on which it logs in as anybody: see ``cluster-configs`` of ``callouts``.
@@ -161,19 +156,26 @@ def _cluster_alter(difference: AccessDifference) -> Iterator[Refusal]:
     everybody = {str(row.hosts) for row in gaining if row.principal is None}
     if str(ANY_HOST) not in everybody:
         gaining += [row for row in difference.reached() if _alters(row) and str(row.hosts) not in everybody]
-    altering = {row.principal or WILDCARD_PRINCIPAL for row in gaining if AclOperation.ALTER in row.gained}
-    for principal in dict.fromkeys(row.principal or WILDCARD_PRINCIPAL for row in gaining):
+    altering = {_who(row) for row in gaining if AclOperation.ALTER in row.gained}
+    by_principal: dict[str, list[DifferenceRow]] = {}
+    for row in gaining:
+        told = replace(row, gained=row.gained & _POWERS, lost=frozenset())
+        by_principal.setdefault(_who(row), []).append(told)
+    for principal, rows in by_principal.items():
         what = (
             "ALTER on the cluster, and with it the right to change every ACL"
             if principal in altering
             else "ALTER_CONFIGS on the cluster, and with it the right to add a listener on which it logs in as anybody"
         )
-        yield refusal(Guard.CLUSTER_ALTER, principal, f"{as_name(principal)} would gain {what}")
+        yield Charge(refusal(Guard.CLUSTER_ALTER, principal, f"{as_name(principal)} would gain {what}"), tuple(rows))
+
+
+def _who(row: DifferenceRow) -> str:
+    return row.principal or WILDCARD_PRINCIPAL
 
 
 def _alters(row: DifferenceRow) -> bool:
-    powers = {AclOperation.ALTER, AclOperation.ALTER_CONFIGS}
-    return row.region.resource_type is ResourceType.CLUSTER and not powers.isdisjoint(row.gained)
+    return row.region.resource_type is ResourceType.CLUSTER and not _POWERS.isdisjoint(row.gained)
 
 
 def _broken(after: Authorizer) -> Iterator[Refusal]:

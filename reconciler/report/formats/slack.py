@@ -84,7 +84,9 @@ def _lines(report: Report) -> Iterator[str]:
         yield from (f"{one.cluster}: {one.words}" for one in (*fleet.unknown, *fleet.differing)[:_MOST_LINES])
     changed = [f"guardrail {one.rule.removeprefix('guardrail-')}: {one.message}" for one in report.guardrail_findings]
     broken = [f"{check.standing}: {as_name(check.name)}" for check in _broken(report)]
+    refused = [f"refused: {one.message} ({one.guard})" for plan in report.plans for one in plan.refusals]
     for what, texts in (
+        ("of what is refused", refused),
         ("guardrail changes", changed),
         ("of what did not pass", broken),
         ("of what is accepted", [*_accepted(report)]),
@@ -105,8 +107,8 @@ def _accepted(report: Report) -> Iterator[str]:
 
 
 def _broken(report: Report) -> list[Check]:
-    """Checks that stop something; a fleet's clusters are named already."""
-    return [check for check in report.broken_checks if check.standing.stops and check.group != "Fleet"]
+    """Checks that stop something; what guards refuse and a fleet's clusters are named already."""
+    return [check for check in report.broken_checks if check.standing.stops and not check.told_elsewhere]
 
 
 def _plain(text: str) -> dict[str, Any]:

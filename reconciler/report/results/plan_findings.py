@@ -12,6 +12,7 @@ from reconciler.report.verification_text import NOT_VERIFIED, VERIFY
 
 #: What a person has to look at; the others are what was asked for.
 _LEVELS: Final = {
+    SkipReason.REFUSED: Level.WARNING,
     SkipReason.IMPOSSIBLE: Level.WARNING,
     SkipReason.UNREADABLE: Level.WARNING,
     SkipReason.UNSUPPORTED: Level.WARNING,

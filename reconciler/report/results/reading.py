@@ -7,8 +7,7 @@ from typing import Any, Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from reconciler.codec import ANY_TEXT, Codec, SchemaError, array
-from reconciler.plan import PlanFileError, Refusal, plan_from_json
-from reconciler.plan.refusal import REFUSAL
+from reconciler.plan import PlanFileError, plan_from_json
 from reconciler.report.results.answers import answer_checks, answer_findings
 from reconciler.report.results.check_findings import agreed_checks, agreed_findings
 from reconciler.report.results.documents import (
@@ -38,7 +37,6 @@ from reconciler.report.results.tightened import FLEET_TIGHTEN, TIGHTEN, fleet_ti
 
 T = TypeVar("T")
 _SHOWN: Final = 5
-_REFUSALS: Final = array(REFUSAL)
 _SERVERS: Final = array(ANY_TEXT)
 
 
@@ -96,7 +94,6 @@ def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
             checks=tuple(agreed_checks(found, cluster, "live")),
             servers=servers,
         )
-    plan = replace(plan, refusals=_refusals(document))
     agreed, cluster = _read(CHECKS, document), plan.terms.cluster
     return Report(
         plans=(plan,),
@@ -110,10 +107,6 @@ def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
         checks=(*guard_checks(plan), *answer_checks(plan), *agreed_checks(agreed, cluster, "after the plan")),
         servers=servers,
     )
-
-
-def _refusals(document: dict[str, Any]) -> tuple[Refusal, ...]:
-    return _read(_REFUSALS, document.get("refusals", []))
 
 
 def _lint_report(form: LintOutput) -> Report:

@@ -80,8 +80,19 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
         if not count:
             return Verdict(Tone.CALM, "The cluster is as declared")
         return Verdict(Tone.CAUTION, f"The cluster differs from what is declared: {counted(count, 'difference')}")
-    if plan.refusals:
-        return Verdict(Tone.STOP, f"Refused: {counted(len(plan.refusals), 'object')} that a guard protects")
+    if not plan.refusals:
+        return _of_steps(plan)
+    words = f"Refused: {counted(len(plan.refusals), 'object')} that a guard protects"
+    if not plan.stops:
+        # The rest may go ahead; a verdict on that alone would look calmer than the change is.
+        rest = _of_steps(plan).words
+        left = counted(len(plan.refused), "change")
+        words += f", and {left} left out. The rest: {rest[:1].lower()}{rest[1:]}"
+    return Verdict(Tone.STOP, words)
+
+
+def _of_steps(plan: Plan) -> Verdict:
+    """The verdict on what is left once guards have refused what they refuse."""
     widening = _later(plan)
     if not plan.steps and widening:
         return Verdict(Tone.CAUTION, f"Nothing to do now, and access {widening}")
@@ -126,7 +137,7 @@ def quiet_line(plan: Plan, *, drift: bool = False, stopped: bool = False) -> str
         counted(number, noun) + (" not changed" if noun == "difference" else "") for number, noun in found if number
     ]
     parts += [", ".join(counts)] if counts else []
-    approved = plan.steps and not (drift or plan.refusals or stopped)
+    approved = plan.steps and not (drift or plan.stops or stopped)
     return f"{safe(plan.terms.cluster)}: {'. '.join(parts)}." + (f"  {plan_id(plan)}" if approved else "")
 
 

@@ -32,7 +32,7 @@ class MemberPlan:
 
     A reason is ``refused`` (a guard), ``disagreed`` (a check), ``same_cluster`` (another one answers with this
     ``cluster_id``), ``not_planned``, ``timed_out`` or ``unexpected``. ``seconds`` is the estimated time of applying it.
-    ``notes`` say how it was read otherwise than usual.
+    ``refused`` is how many changes guards left out of the plan. ``notes`` say how it was read otherwise than usual.
     """
 
     cluster: str
@@ -47,6 +47,7 @@ class MemberPlan:
     advice: str = ""
     cluster_id: str = ""
     notes: str = ""
+    refused: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +172,15 @@ def _made(name: str, manifests: Manifests, terms: PlanTerms, tell: Tell) -> Memb
 
 
 def _planned(name: str, plan: Plan) -> MemberPlan:
-    if plan.refusals:
+    if plan.stops or (plan.refused and not plan.steps):
         message = "; ".join(f"{refusal.guard}: {refusal.message}" for refusal in plan.refusals)
         return MemberPlan(name, reason="refused", message=message, advice=plan.refusals[0].remedy)
     if not plan.steps:
         return MemberPlan(name)
     deletes = sum(step.change.after is None for step in plan.steps)
     change, whole = ids(plan)
-    return MemberPlan(name, plan_text(plan), whole, change, len(plan.steps), deletes, plan.estimated_seconds)
+    text, refused = plan_text(plan), len(plan.refused)
+    return MemberPlan(name, text, whole, change, len(plan.steps), deletes, plan.estimated_seconds, refused=refused)
 
 
 def assembled(fleet: Fleet, made: Iterable[MemberPlan], day: str, commit: str | None) -> FleetPlan:
@@ -208,4 +210,6 @@ def assembled(fleet: Fleet, made: Iterable[MemberPlan], day: str, commit: str | 
 
 def _member(made: MemberPlan) -> Member:
     file, digest = f"plans/{made.cluster}.json", file_digest(made.text)
-    return Member(made.cluster, made.plan_id, made.change_id, file, digest, made.steps, made.deletes, made.seconds)
+    return Member(
+        made.cluster, made.plan_id, made.change_id, file, digest, made.steps, made.deletes, made.seconds, made.refused
+    )

@@ -15,6 +15,7 @@ from reconciler.apply import GOOD, JournalError, PastRun
 from reconciler.dataclass import dataclass
 from reconciler.plan import Plan, ids
 from reconciler.report.rounds import ApprovedOutcome, ApprovedStatus
+from reconciler.report.style import counted
 from reconciler.workflow.applying import ApplyOptions, apply_plan
 from reconciler.workflow.approving import check_approvals
 from reconciler.workflow.attendant import Attendant
@@ -106,7 +107,9 @@ class ApprovedPlans:
         if not result.succeeded:
             return ApprovedOutcome(name, ApprovedStatus.FAILED, result.stopped or "not every step is done")
         self._over.add(digest)
-        return ApprovedOutcome(name, ApprovedStatus.PERFORMED)
+        refused = len(plan.refused)
+        why = f"{counted(refused, 'change')} refused by guards, and not in it" if refused else ""
+        return ApprovedOutcome(name, ApprovedStatus.PERFORMED, why)
 
 
 def _is_over(plan: Plan, runs: Iterable[PastRun]) -> bool:

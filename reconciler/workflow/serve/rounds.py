@@ -131,14 +131,14 @@ class _Deeds:
                 for one in options.approved.perform(setting):
                     self.approved = (*self.approved, one)
             planning = PlanOptions(began.replace(microsecond=0), allow_deletes=True, guardrails=options.guardrails)
-            planned = plan_on(target, manifests, checkout.path, planning)
+            # A report refuses nothing: guards speak when something is to be changed.
+            planned = plan_on(target, manifests, checkout.path, planning, guarded=False)
             vouched = self._witness(planned, target, acting=acting) if doubt is None else frozenset()
             self.waiting = len(expired_access(planned, vouched))
             if acting:
                 self._narrow(planned, target, planning, checkout.commit, vouched)
                 self._remove_dead(planned, target)
-            # A report refuses nothing: guards speak when something is to be changed.
-            drift = replace(planned.plan, refusals=(), guardrails=NO_GUARDRAILS, source_commit=checkout.commit)
+            drift = replace(planned.plan, guardrails=NO_GUARDRAILS, source_commit=checkout.commit)
             end = next_end(planned, planned.plan.as_of)
             return Round(options.name, began, drift=drift, servers=planned.servers, next_end=end)
 

@@ -221,6 +221,46 @@ def test_a_refused_plan_is_reported_and_not_saved(pipeline: Pipeline) -> None:
     assert "limit" in (pipeline.out / "comment.md").read_text(encoding="utf-8")
 
 
+def test_what_a_guard_refuses_keeps_the_check_red_and_the_rest_is_applied(pipeline: Pipeline) -> None:
+    cluster = pipeline.checkout / "kafka" / "prod" / "cluster.yaml"
+    protect = "  protect: [{topics: [orders.returned]}]\n"
+    cluster.write_text(cluster.read_text(encoding="utf-8") + protect, encoding="utf-8")
+    assert pipeline.run("plan", **pipeline.here).returncode == 5
+    comment = (pipeline.out / "comment.md").read_text(encoding="utf-8")
+    assert "orders.returned" in comment
+    assert "### 🛑 Refused" in comment
+    approved = pipeline.outputs["plan-id"]
+    before = pipeline.run("plan", BEFORE_APPLY="true", **pipeline.here)
+    assert before.returncode == 0, before.stderr
+    assert pipeline.outputs["plan-id"] == approved
+    done = pipeline.run("apply", PLAN_ID=approved, **pipeline.here)
+    assert done.returncode == 5, done.stdout + done.stderr
+    applied = (pipeline.out / "applied.txt").read_text(encoding="utf-8")
+    assert "Applied and verified" in applied
+    assert "refused: " in applied
+    assert "apply ended with" not in (pipeline.out / "comment.md").read_text(encoding="utf-8")
+    live = pipeline.snapshot.read_text(encoding="utf-8")
+    assert "orders.returned" not in live
+    assert "svc-reports" in live
+    # All that is left is refused: red, as long as it is.
+    assert pipeline.run("plan", **pipeline.here).returncode == 5
+    assert pipeline.run("drift", **pipeline.here).returncode == 2
+
+
+@pytest.mark.parametrize("variables", [{}, {"BEFORE_APPLY": "true"}])
+def test_where_more_speaks_against_it_than_what_a_guard_refuses_nothing_is_applied(
+    pipeline: Pipeline, variables: dict[str, str]
+) -> None:
+    cluster = pipeline.checkout / "kafka" / "prod" / "cluster.yaml"
+    protect = "  protect: [{topics: [orders.returned]}]\n"
+    cluster.write_text(cluster.read_text(encoding="utf-8") + protect, encoding="utf-8")
+    here = {**pipeline.here, "OPTIONS": "--allow-deletes\n--fail-on\nnew-access\n"}
+    assert pipeline.run("plan", **variables, **here).returncode == 3
+    before = pipeline.snapshot.read_bytes()
+    assert pipeline.run("apply", PLAN_ID=pipeline.outputs["plan-id"], **variables, **here).returncode == 3
+    assert pipeline.snapshot.read_bytes() == before
+
+
 def test_what_was_approved_is_applied_and_nothing_else(pipeline: Pipeline) -> None:
     pipeline.run("plan", **pipeline.here)
     approved = pipeline.outputs["plan-id"]

@@ -1,10 +1,18 @@
 """Every format of the same results, byte for byte as it was looked at."""
 
+import datetime
+import html
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from reconciler.model import ClusterState, Declaration, DesiredState, DesiredTopic, Origin, Topic
+from reconciler.plan import Options, Plan, Request, Terms, propose
+from reconciler.report.plan_json import plan_report
 from reconciler.report.results import Report
+from tests.cases.test_cases import binding
 from tests.integration.report.formats import FORMATS, report_of
 from tests.integration.report.written import EXPECTED, written
 
@@ -27,3 +35,39 @@ def test_hostile_names(name: str, hostile: Report) -> None:
 def _expected(kind: str, name: str) -> str:
     """Written again by: python -m tests.integration.report.written."""
     return (EXPECTED / kind / name).read_text(encoding="utf-8")
+
+
+#: What has room for numbers alone: GitLab's widget takes three, whose report of code quality names what is refused.
+_NUMBERS = {"metrics.prom": 'reconciler_left{cluster="c",reason="refused"} 2.0', "gitlab-terraform.json": '"create": 1'}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_is_refused_is_named_before_anything_calm_is_said(name: str) -> None:
+    """The step, what waits for it, guard and remedy; the verdict says so though the rest is one grant."""
+    text = FORMATS[name](report_of([plan_report(_partly_refused())]))
+    if name in _NUMBERS:
+        assert _NUMBERS[name] in text
+        return
+    plain = re.sub(r"[\\`*]|<[^>]+>", "", html.unescape(text))
+    for word in ("topic-delete", "gone", "data-loss"):
+        assert word in plain, word
+    if name in ("comment.md", "summary.md", "page.html", "report.json", "slack.json"):
+        told = "Refused: 2 objects that a guard protects, and 2 changes left out. The rest: access widens"
+        assert told in plain
+    if name == "text.txt":
+        assert (
+            text.index("Not changed (2)\n  refused: ")
+            < text.index("2 changes are refused")
+            < text.index("Approve with")
+        )
+
+
+def _partly_refused() -> Plan:
+    """One grant, and two topics of which a guard refuses what is declared."""
+    place = Origin("t.yaml", 1, 1)
+    topics = {name: Topic(name, 1, 1, {"retention.ms": "1000"}) for name in ("gone", "less")}
+    less = replace(topics["less"], configs={"retention.ms": "1"})
+    wanted = {"gone": DesiredTopic(topics["gone"], place, absent=True), "less": DesiredTopic(less, place)}
+    desired = DesiredState({binding("User:a ALLOW READ on TOPIC kept"): Declaration(place)}, wanted)
+    request = Request(datetime.date(2026, 11, 21), Options(allow_deletes=True))
+    return propose(desired, ClusterState("id", topics=topics), Terms("c", default_allow=False), request)

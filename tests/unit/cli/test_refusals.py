@@ -12,7 +12,7 @@ import pytest
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.main import run
 from reconciler.model import ClusterState, Topic
-from reconciler.plan import Guard, Phase, Plan, parse_plan, plan_text
+from reconciler.plan import Guard, Judges, Phase, Plan, parse_plan, plan_text
 from tests.cases.test_cases import binding
 
 CLUSTER = """\
@@ -320,8 +320,17 @@ def test_a_guard_refuses_until_its_object_is_named(place: Place, guard: Guard) -
     assert set(re.findall(r"^  ([a-z-]+): ", refused, re.MULTILINE)) == {str(guard)}, planned.out
     before = (place.root / "live.json").read_bytes()
     fresh = ["apply", "m", "--cluster", "snapshot:live.json", "--yes", "--allow-deletes", *OPERATORS]
-    assert place.run(*fresh).status == 5
-    assert (place.root / "live.json").read_bytes() == before
+    ended = place.run(*fresh)
+    assert ended.status == 5
+    if guard.judges is Judges.PLAN:
+        assert (place.root / "live.json").read_bytes() == before
+    else:
+        assert "User:k" in (place.root / "live.json").read_text(), "the rest is done"
+        assert "1 change refused, and not performed" in ended.out
+        assert place.plan().status == 5
+        assert place.plan("--detailed-exitcode").status == 5
+        assert place.run(*fresh).status == 5, "as long as something is refused"
+        place.live(*live, topics=topics)
     asked = re.findall(r"--accept \S.*$", planned.out, re.MULTILINE)
     assert place.run(*fresh, "--accept", f"{guard}=somebody else").status == 5, "no word lifts another object"
     assert place.run(*fresh, *(word for one in asked for word in shlex.split(one))).status == 0

@@ -77,6 +77,28 @@ def test_undo_sees_every_topic_and_what_the_manifests_leave_alone(
     assert "a snapshot does not say what a topic contains" in told, "whatever deletes a topic says what it holds"
 
 
+def test_what_a_guard_refuses_stays_and_the_rest_is_undone(applied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, manifests = str(applied / "undo.json"), str(applied / "m.yaml")
+    asked = ["undo", str(applied / "plan.json"), manifests, "--allow-deletes", "--out", out]
+    assert run([*asked, "--accept", "closed-by-default=TOPIC used"]) == 5
+    plan = parse_plan(Path(out).read_text("utf-8"))
+    assert sorted(one.subject for one in plan.refused) == ["delete topic born", "delete topic too"]
+    assert plan.steps
+    capsys.readouterr()
+    cluster = f"c=snapshot:{applied / 'live.json'}"
+    _redirect_to(Path(out), "c")
+    assert run(["apply", out, manifests, "--cluster", cluster, "--yes"]) == 5
+    assert "2 changes refused, and not performed" in capsys.readouterr().out
+    live = (applied / "live.json").read_text(encoding="utf-8")
+    assert '"born"' in live
+    assert "compression.type" not in live
+
+
+def _redirect_to(saved: Path, cluster: str) -> None:
+    plan = parse_plan(saved.read_text(encoding="utf-8"))
+    saved.write_text(plan_text(replace(plan, terms=replace(plan.terms, cluster=cluster))), encoding="utf-8")
+
+
 def test_one_word_that_names_their_number_is_enough_for_empty_topics_that_the_run_created(
     applied: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

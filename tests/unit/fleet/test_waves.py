@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from reconciler.cli.exits import Exit
+from reconciler.cli.fleet_plan import left_out
 from reconciler.fleet import (
     ApplyRecord,
     Failure,
@@ -25,6 +27,7 @@ from reconciler.fleet import (
     pending,
 )
 from reconciler.plan import whole_id
+from reconciler.report.fleet_plan_text import fleet_plan_lines, quiet_fleet_plan
 
 
 def member(name: str, change: str = "change-1", deletes: int = 0) -> Member:
@@ -147,3 +150,16 @@ def test_a_record_reads_back_without_a_line_cut_off_by_a_crash() -> None:
     assert parse_apply_records(text + '{"cluster":"c","pl', PLAN) == [ended("a", ""), ended("b", "stale")]
     with pytest.raises(ValueError, match="line 1"):
         parse_apply_records('{"cluster\n' + text, PLAN)
+
+
+def test_what_guards_left_out_of_a_cluster_s_plan_is_counted_and_keeps_the_status() -> None:
+    partly = replace(member("a"), refused=2)
+    plan = replace(PLAN, waves=(replace(WAVE, members=(partly, member("b"))), PLAN.waves[1]))
+    assert parse_fleet_plan(fleet_plan_text(plan)) == plan
+    assert [one.cluster for one in plan.refused] == ["a"]
+    text = list(fleet_plan_lines(plan))
+    assert "  a: 2 changes refused, and not in the plan: reconciler show names them" in text
+    assert "2 changes refused in 1 cluster; " in text[-2]
+    assert "2 changes refused in 1 cluster" in quiet_fleet_plan(plan, refused=False)
+    assert (left_out(plan), left_out(PLAN)) == (Exit.REFUSED, Exit.OK)
+    assert not gate_after(plan.waves[0], latest([ended("a", ""), ended("b", "")])).shut

@@ -53,10 +53,12 @@ def planned(
     *topics: str,
     terms: Terms = TERMS,
     wishes: dict[str, DesiredTopic] | None = None,
+    guarded: bool = True,
 ) -> Plan:
     state = ClusterState("cluster", frozenset(live | {OTHER}), {name: Topic(name, 1, 1) for name in topics})
     desired = declared(frozenset(wanted | {OTHER}), wishes or {})
-    return propose(desired, state, terms, Request(DAY, Options(allow_deletes=True)))
+    request = Request(DAY, Options(allow_deletes=True), guarded=guarded)
+    return propose(desired, state, terms, request)
 
 
 def wanted_of(plan: Plan) -> list[str]:
@@ -151,7 +153,7 @@ def _topics(prefix: str) -> Selector:
     ],
 )
 def test_what_must_not_be_touched_is_not_bridged_and_the_names_beside_it_are(terms: Terms, word: str) -> None:
-    plan = planned(set(), {acl("x-", "User:a")}, "x-1", "x-2", terms=terms)
+    plan = planned(set(), {acl("x-", "User:a")}, "x-1", "x-2", terms=terms, guarded=False)
     assert wanted_of(plan) == ["closing TOPIC x-2"]
     told = unbridged_of(plan)
     assert word in told["TOPIC PREFIXED x-"]
@@ -171,7 +173,7 @@ def test_topics_that_come_or_go_with_the_plan_are_not_opened_to_everyone() -> No
     born = {"x": DesiredTopic(Topic("x", 1, 1), PLACE)}
     assert not planned(set(), {acl("x", "User:a")}, wishes=born).bridges
     dying = {"x-1": DesiredTopic(Topic("x-1"), PLACE, absent=True)}
-    plan = planned({acl("x-", "User:a")}, set(), "x-1", "x-2", wishes=dying)
+    plan = planned({acl("x-", "User:a")}, set(), "x-1", "x-2", wishes=dying, guarded=False)
     assert wanted_of(plan) == ["opening TOPIC x-2"]
     assert "the plan deletes topic x-1" in unbridged_of(plan)["TOPIC x-1"]
 

@@ -178,7 +178,10 @@ class Case:
         topics = {"t": DesiredTopic(Topic("t"), Origin("t.yaml", 1, 1))}
         desired = DesiredState({one: Declaration(self.origins[one]) for one in sorted(self.after)}, topics)
         live = ClusterState("id", self.before, kafka_version=VERSION)
-        terms, request = Terms("c", default_allow=self.default), Request(DAY, Options(allow_deletes=True))
+        terms, request = (
+            Terms("c", default_allow=self.default),
+            Request(DAY, Options(allow_deletes=True), guarded=False),
+        )
         plan = propose(desired, live, terms, request)
         for step, effect in zip(plan.steps, plan.access.effects, strict=True):
             binding = touched_binding(step.change)

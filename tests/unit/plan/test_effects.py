@@ -16,7 +16,7 @@ def words(
 ) -> list[str]:
     """Each step with its word, in the order of the plan."""
     terms = Terms("c", default_allow=default_allow)
-    request = Request(DAY, Options(allow_deletes=True))
+    request = Request(DAY, Options(allow_deletes=True), guarded=False)
     state = ClusterState("id", frozenset(live), kafka_version=kafka_version)
     plan = propose(declared(frozenset(wanted), {}), state, terms, request)
     found = zip(plan.steps, plan.access.effects, strict=True)

@@ -1,6 +1,8 @@
 """Which guards refuse a plan, stated guard by guard over many small plans and clusters."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -97,3 +99,9 @@ def test_a_move_needs_a_word_where_it_copies_more_than_any_may() -> None:
         moves = [(one.object, one.message) for one in found if one.guard is Guard.REPLICA_MOVE]
         text = "copies up to 16 GiB between brokers to move replicas of topic t"
         assert moves == ([("t", text)] if more > 0 else [])
+
+
+def test_the_documents_say_what_each_guard_judges() -> None:
+    text = Path("docs/order-and-safety.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| (steps|plan) \| ", text, re.MULTILINE)
+    assert {*rows} == {(str(guard), str(guard.judges.value)) for guard in Guard}
