@@ -31,15 +31,23 @@ _GROWS: Final = "new partitions get as many replicas as the topic has: plan agai
 def topics_to_place(desired: DesiredState, live: ClusterState) -> Collection[str]:
     """The names of topics whose layout has to be read before they can be compared.
 
-    A reassignment that only adds replicas looks finished in a topic's metadata, but for those that are not in sync.
+    Of a new topic that says where its replicas are, or how many, only the brokers count. A reassignment that only adds
+    replicas looks finished in a topic's metadata, but for those that are not in sync.
     """
     return [
         name
         for name, wanted in sorted(desired.topics.items())
         if not wanted.absent
-        and (found := live.topics.get(name)) is not None
-        and (name in live.under_replicated or _differs(wanted.topic, found))
+        and (
+            _says_where(wanted.topic)
+            if (found := live.topics.get(name)) is None
+            else name in live.under_replicated or _differs(wanted.topic, found)
+        )
     ]
+
+
+def _says_where(wanted: Topic) -> bool:
+    return wanted.replication_factor is not None or wanted.replica_assignments is not None
 
 
 def unfinished(wanted: DesiredTopic, live: ClusterState) -> Skipped | None:

@@ -15,6 +15,10 @@ def layout(snapshot: Snapshot, names: Collection[str]) -> Layout:
     Raises :class:`ClusterError` where the racks are not known, as in a file.
     """
     racks = snapshot.racks
+    brokers = snapshot.broker.broker_ids
+    if racks is None and brokers is not None and snapshot.state.topics.keys().isdisjoint(names):
+        # Where replicas of new topics belong is not asked, only which brokers there are.
+        racks = dict.fromkeys(brokers)
     if racks is None:
         message = "a snapshot does not say which racks brokers are in"
         raise ClusterError("layout_unread", message, "plan on the cluster itself")

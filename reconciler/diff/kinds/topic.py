@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.diff.difference import Comparison, DeclaredChange, DiffRules, Skipped, SkipReason
-from reconciler.diff.replicas import replica_changes, unfinished
+from reconciler.diff.replicas import replica_changes, unfinished, unplaceable
 from reconciler.model import (
     INTERNAL_TOPICS,
     THROTTLE_CONFIGS,
@@ -36,6 +36,9 @@ from reconciler.model import (
 
 _FEWER: Final = "Kafka cannot remove partitions; create a new topic, copy the records, and move the clients to it"
 _FIRST_MOVE: Final = "new partitions get as many replicas as the topic has: move the replicas first"
+#: ``QuorumController.MAX_RECORDS_PER_USER_OP`` and ``ReplicationControlManager``.
+_MOST_RECORDS: Final = 10_000
+_TOO_MANY: Final = "Kafka creates at most 10,000 partitions and configs in one request: start with fewer, then add more"
 _UNDECLARED: Final = "no manifest declares it: declare it, ignore it, or set pruneTopics to plan its deletion"
 _INTERNAL: Final = "Kafka keeps this topic for itself; it is never deleted"
 
@@ -153,11 +156,21 @@ def _changes(wanted: DesiredTopic, state: ClusterState, rules: DiffRules) -> Ite
         if live is not None:
             yield _removal(live)
     elif live is None:
-        yield Create(wanted.topic)
+        why = _uncreatable(wanted.topic, state)
+        new = wanted.topic
+        yield Create(new) if why is None else Impossible("topic", new.name, "absent", "exists", why)
     else:
         yield from _partitions(wanted.topic, live)
         yield from replica_changes(wanted.topic, live, state)
         yield from _configs(wanted.topic, live, rules, state.broker_defaults)
+
+
+def _uncreatable(new: Topic, state: ClusterState) -> str | None:
+    """Why no controller of this cluster creates a topic; ``None`` also where its brokers are not known."""
+    # One record for the topic, for each partition and for each config, in one batch that Kafka does not split.
+    if 1 + (new.num_partitions or 0) + len(new.configs) > _MOST_RECORDS:
+        return _TOO_MANY
+    return None if state.layout is None else unplaceable(new, state.layout)
 
 
 def _removal(live: Topic) -> Change:
@@ -176,6 +189,8 @@ def _partitions(wanted: Topic, live: Topic) -> Iterator[Change]:
     added = None if wanted.replica_assignments is None else wanted.replica_assignments[before:]
     if after < before:
         yield Impossible("partitions", live.name, str(before), str(after), _FEWER)
+    elif after - before > _MOST_RECORDS:
+        yield Impossible("partitions", live.name, str(before), str(after), _TOO_MANY)
     elif added and len(added[0]) != live.replication_factor:
         yield Impossible("partitions", live.name, str(before), str(after), _FIRST_MOVE)
     else:
