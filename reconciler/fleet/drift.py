@@ -3,13 +3,15 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from reconciler.codec import (
     COUNT,
+    REQUIRED,
     TEXT,
     TEXTS,
     Record,
+    Says,
     array,
     compact,
     derived,
@@ -18,6 +20,8 @@ from reconciler.codec import (
     mapping,
     nullable,
     record,
+    record_of,
+    same,
 )
 from reconciler.dataclass import dataclass
 from reconciler.fleet.header import FAILURE, Failure
@@ -30,14 +34,14 @@ class DriftCounts:
     ``others`` counts changes of every other kind than ACLs.
     """
 
-    desired: int = 0
-    owned: int = 0
-    ignored: int = 0
-    outside: int = 0
-    creates: int = 0
-    deletes: int = 0
-    others: int = 0
-    left: int = 0
+    desired: Annotated[int, Says("Bindings that are declared.", 0, default=REQUIRED)] = 0
+    owned: Annotated[int, Says("Live bindings in scope.", 0, default=REQUIRED)] = 0
+    ignored: Annotated[int, Says("Live bindings that somebody else manages.", 0, default=REQUIRED)] = 0
+    outside: Annotated[int, Says("Live bindings out of scope.", 0, default=REQUIRED)] = 0
+    creates: Annotated[int, Says("Bindings to create.", 0, default=REQUIRED)] = 0
+    deletes: Annotated[int, Says("Bindings to delete.", 0, default=REQUIRED)] = 0
+    others: Annotated[int, Says("Changes of topics and of every other kind.", 0, default=REQUIRED)] = 0
+    left: Annotated[int, Says("Differences that stay.", 0, default=REQUIRED)] = 0
 
     def __add__(self, other: "DriftCounts") -> "DriftCounts":
         """Both together."""
@@ -53,11 +57,11 @@ class DriftCounts:
 class PartialDrift:
     """What a task found about a part of a cluster; ``file`` contains the differing rows, ``""`` if there are none."""
 
-    cluster: str
-    counts: DriftCounts
-    file: str = ""
-    error: str = ""
-    bytes_read: int = 0
+    cluster: Annotated[str, Says("The cluster.", "prod")]
+    counts: Annotated[DriftCounts, Says("What was compared.")]
+    file: Annotated[str, Says("The file of the differing rows.", "", default=REQUIRED)] = ""
+    error: Annotated[str, Says("Why it could not be compared.", "", default=REQUIRED)] = ""
+    bytes_read: Annotated[int, Says("How much was read.", 4096, default=REQUIRED)] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,27 +139,9 @@ def _cluster(counts: DriftCounts | None, **facts: Any) -> ClusterDrift:
     return ClusterDrift(counts=counts or DriftCounts(), **facts)
 
 
-_WORDS: Final = {
-    "desired": "Bindings that are declared.",
-    "owned": "Live bindings in scope.",
-    "ignored": "Live bindings that somebody else manages.",
-    "outside": "Live bindings out of scope.",
-    "creates": "Bindings to create.",
-    "deletes": "Bindings to delete.",
-    "others": "Changes of topics and of every other kind.",
-    "left": "Differences that stay.",
-}
-_COUNTS: Final[Record[DriftCounts]] = record(
-    DriftCounts, *(field(name, COUNT, words, 0) for name, words in _WORDS.items())
-)
-_PART: Final[Record[PartialDrift]] = record(
-    PartialDrift,
-    field("cluster", TEXT, "The cluster.", "prod"),
-    field("counts", _COUNTS, "What was compared."),
-    field("file", TEXT, "The file of the differing rows.", ""),
-    field("error", TEXT, "Why it could not be compared.", ""),
-    field("bytes_read", COUNT, "How much was read.", 4096),
-)
+_COUNTS: Final[Record[DriftCounts]] = record_of(DriftCounts, named=same)
+_PART: Final[Record[PartialDrift]] = record_of(PartialDrift, named=same)
+#: By a table: counts are null where the comparison failed, and the files are beside the clusters.
 _CLUSTER: Final[Record[ClusterDrift]] = record(
     _cluster,
     field("cluster", TEXT, "The cluster.", "prod"),
@@ -168,6 +154,7 @@ _CLUSTER: Final[Record[ClusterDrift]] = record(
     ),
     field("doubt", TEXT, "Why there may be more differences.", ""),
 )
+#: By a table: the totals are computed.
 _DRIFT: Final[Record[FleetDrift]] = record(
     FleetDrift,
     field("run", TEXT, "The run that was compared.", "20261121T051700Z"),

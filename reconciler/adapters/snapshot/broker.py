@@ -3,13 +3,15 @@
 import base64
 import hashlib
 from collections.abc import Mapping
-from typing import Final
+from typing import Annotated, Final, TypeAlias
 
+from reconciler.codec import Says, integer
 from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState
 
 #: ``QuorumController.MAX_RECORDS_PER_USER_OP``: no request changes more.
 MAX_RECORDS: Final = 10_000
+_OneOrMore: TypeAlias = Annotated[int, integer(1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +22,12 @@ class BrokerFacts:
     ``topics_created`` counts the topics created on this snapshot, so that each gets an id of its own.
     """
 
-    default_partitions: int = 1
-    default_replication_factor: int = 1
-    broker_ids: tuple[int, ...] | None = None
-    topics_created: int = 0
+    default_partitions: Annotated[_OneOrMore, Says("How many partitions a topic gets that names none.", 1)] = 1
+    default_replication_factor: Annotated[_OneOrMore, Says("How many replicas a topic gets that names none.", 3)] = 1
+    broker_ids: Annotated[tuple[int, ...] | None, Says("null: unknown, and no replication factor is too high.")] = None
+    topics_created: Annotated[
+        int, Says("How many topics were created on this snapshot; their ids follow from it.", 0)
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from reconciler.codec import (
     mapping,
     nullable,
     record,
+    record_of,
     schema_text,
     text,
 )
@@ -164,7 +165,7 @@ def _codec(*, closed: bool) -> Record[Snapshot]:
         ),
         field(
             "broker",
-            _broker_codec(closed=closed),
+            record_of(BrokerFacts, closed=closed),
             "What a write to the snapshot needs to know of brokers. Absent: one partition, one replica, any number "
             "of brokers.",
             default=_DEFAULTS,
@@ -191,27 +192,6 @@ def _codec(*, closed: bool) -> Record[Snapshot]:
             default=FrozenMap(),
         ),
         flat(listings(lines=True), "state.listings"),
-        closed=closed,
-    )
-
-
-def _broker_codec(*, closed: bool) -> Record[BrokerFacts]:
-    return record(
-        BrokerFacts,
-        field("defaultPartitions", _ONE_OR_MORE, "How many partitions a topic gets that names none.", 1, default=1),
-        field(
-            "defaultReplicationFactor", _ONE_OR_MORE, "How many replicas a topic gets that names none.", 3, default=1
-        ),
-        field(
-            "brokerIds", nullable(array(COUNT)), "null: unknown, and no replication factor is too high.", default=None
-        ),
-        field(
-            "topicsCreated",
-            COUNT,
-            "How many topics were created on this snapshot; their ids follow from it.",
-            0,
-            default=0,
-        ),
         closed=closed,
     )
 

@@ -34,6 +34,7 @@ def _narrowing(bindings: tuple[AclBinding, ...], into: tuple[AclBinding, ...]) -
     return Narrowing(tuple(bindings), tuple(into))
 
 
+#: By a table: it is checked while it is read, and its use is not in the file.
 _NARROWING: Final[Record[Narrowing]] = record(
     _narrowing,
     field("bindings", _BINDINGS, "What goes."),

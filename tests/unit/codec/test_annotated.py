@@ -40,7 +40,7 @@ from tests.cases.test_cases import binding
 #: Tables of fields by hand, by file: a new value is annotated, so a number may only fall. See docs/decisions/codecs.md.
 TABLES = {
     "adapters/snapshot/bindings.py": 1,
-    "adapters/snapshot/document.py": 4,
+    "adapters/snapshot/document.py": 3,
     "apply/audit_records.py": 1,
     "codec/changes.py": 4,
     "codec/kinds/group_config.py": 1,
@@ -49,7 +49,7 @@ TABLES = {
     "codec/listings.py": 3,
     "codec/scope.py": 2,
     "codec/values.py": 3,
-    "fleet/drift.py": 4,
+    "fleet/drift.py": 2,
     "fleet/tighten/stage.py": 2,
     "plan/file/access.py": 7,
     "plan/file/codec.py": 5,
