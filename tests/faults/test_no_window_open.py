@@ -128,9 +128,10 @@ def _read(admin: KafkaCluster) -> ClusterState:
 def _plan(admin: KafkaCluster, wanted: frozenset[AclBinding], terms: Terms) -> Plan:
     """The plan, with everything acknowledged that a guard asks about."""
     live, request = _read(admin), Request(DAY, Options(allow_deletes=True))
-    asked = propose(declared(wanted, {}), live, terms, request).refusals
-    words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in asked)
-    return propose(declared(wanted, {}), live, terms, replace(request, acknowledgements=words))
+    while (made := propose(declared(wanted, {}), live, terms, request)).refusals:
+        words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in made.refusals)
+        request = replace(request, acknowledgements=(*request.acknowledgements, *words))
+    return made
 
 
 class Killed(BaseException):

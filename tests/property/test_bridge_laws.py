@@ -62,9 +62,10 @@ TERMS = Terms("c", default_allow=True, probe="User:probe")
 def planned(transition: Transition) -> Plan:
     """The plan, with everything acknowledged that a guard asks about."""
     request = Request(DAY, Options(allow_deletes=True))
-    refused = propose(transition.desired, transition.live, TERMS, request).refusals
-    words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in refused)
-    return propose(transition.desired, transition.live, TERMS, replace(request, acknowledgements=words))
+    while (made := propose(transition.desired, transition.live, TERMS, request)).refusals:
+        words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in made.refusals)
+        request = replace(request, acknowledgements=(*request.acknowledgements, *words))
+    return made
 
 
 def moving(plan: Plan) -> set[str]:

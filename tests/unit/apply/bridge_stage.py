@@ -94,9 +94,11 @@ class Stage:
     def plan(self) -> Plan:
         """The plan, with everything acknowledged that a guard asks about."""
         state, request = self.cluster.read(ReadRequest()), Request(DAY, Options(allow_deletes=True))
-        asked = propose(declared(self.wanted, {}), state, self.terms, request).refusals
-        words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in asked)
-        return propose(declared(self.wanted, {}), state, self.terms, replace(request, acknowledgements=words))
+        # Each word brings steps back, which other guards judge.
+        while (made := propose(declared(self.wanted, {}), state, self.terms, request)).refusals:
+            words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in made.refusals)
+            request = replace(request, acknowledgements=(*request.acknowledgements, *words))
+        return made
 
     def apply(self, plan: Plan | None = None) -> Result:
         made = plan or self.plan()

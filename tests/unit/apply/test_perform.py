@@ -387,9 +387,10 @@ def test_nothing_is_closed_where_what_we_need_on_the_cluster_could_not_be_create
     )
     terms = Terms("c", default_allow=True, facts=Facts(principal="User:us"))
     live = ClusterState("it")
-    asked = planned(live, ours, others, terms=terms)
-    words = tuple(GuardAcknowledgement(one.guard, one.object) for one in asked.refusals)
+    accepted = {Guard.CLUSTER_ALTER: "User:us", Guard.CLOSED_BY_DEFAULT: "CLUSTER kafka-cluster"}
+    words = tuple(GuardAcknowledgement(guard, name) for guard, name in accepted.items())
     plan = propose(declared(frozenset({ours, others}), {}), live, terms, Request(DAY, acknowledgements=words))
+    assert plan.refusals == ()
     assert [step.phase.name for step in plan.steps] == ["CREATE_FIRST", "CREATE_ALLOW"]
     memory = MemoryCluster(live)
     result = applied(plan, FaultyCluster(memory, [Fault("CreateAcl", ours, answer, times=99)]), live)
