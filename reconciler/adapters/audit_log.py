@@ -4,8 +4,10 @@ Several runs may append to one file at a time. Each line carries the digest of t
 file's lock from reading its end until its own lines are kept: otherwise two runs would continue the same line.
 """
 
+import errno
 import fcntl
 import os
+import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -140,6 +142,8 @@ def read_locked(path: str) -> Iterator[list[bytes]]:
     Raises ``OSError``.
     """
     with Path(path).open("rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
         fcntl.flock(file, fcntl.LOCK_SH)
         text = file.read()
         yield text.removesuffix(b"\n").split(b"\n") if text else []
@@ -153,11 +157,13 @@ class LogTail:
         self._path, self._offset, self._file = path, 0, 0
 
     def records(self, kinds: Collection[str]) -> Iterator[dict[str, Any]]:
-        """The whole records of these kinds; none where there is no file, or where a line is none."""
+        """The whole records of these kinds; none where there is no regular file, or where a line is none."""
         begins = tuple(b'{"record":"%s"' % kind.encode() for kind in kinds)
         try:
             with Path(self._path).open("rb") as file:
                 found = os.fstat(file.fileno())
+                if not stat.S_ISREG(found.st_mode):
+                    return  # a device has no end
                 if found.st_ino != self._file or found.st_size < self._offset:
                     self._file, self._offset = found.st_ino, 0  # another file by now
                 file.seek(self._offset)

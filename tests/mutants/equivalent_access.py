@@ -149,7 +149,6 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
     ): "a shortcut: nothing is inside a single name",
     ("reconciler/access/counterexample.py", "CounterexampleSearch._elsewhere", "return None", "pass"): _END,
     ("reconciler/access/counterexample.py", "CounterexampleSearch._writes_somewhere", "return None", "pass"): _END,
-    ("reconciler/access/hosts.py", "_outside", "return None", "pass"): _END,
     ("reconciler/access/names.py", "_longer_name", "return None", "pass"): _END,
     ("reconciler/access/questions.py", "instead", "return None", "pass"): _END,
 }

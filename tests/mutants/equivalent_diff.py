@@ -21,7 +21,7 @@ EQUIVALENT_DIFF: Final[dict[tuple[str, str, str, str], str]] = {
         "if isinstance(possible, Create): taken[collision_key(name)] = name",
         "if True: taken[collision_key(name)] = name",
     ): "what else is changed is there already, and so its name is taken",
-    (_REPLICAS, "_obstacle", "return None", "pass"): _END,
+    (_REPLICAS, "unplaceable", "return None", "pass"): _END,
     (_TOPICS, "objection", "return None", "pass"): _END,
     ("reconciler/diff/kinds/acl.py", "objection", "return None", "pass"): _END,
     (
@@ -74,14 +74,6 @@ EQUIVALENT_DIFF: Final[dict[tuple[str, str, str, str], str]] = {
         "normal_form(key, old)))",
         "silent or (new is not None and old is not None and (normal_form(key, new) == normal_form(key, old)))",
     ): "a shortcut: one side has the config, and equal values have one normal form",
-    (
-        _TOPICS,
-        "_configs",
-        "if after: was, then = (TopicConfigs(live.name, side, live.topic_id, effective({**live.configs, **side}, "
-        "side, defaults)) for side in (before, after)) yield Update(was, then)",
-        "if True: was, then = (TopicConfigs(live.name, side, live.topic_id, effective({**live.configs, **side}, "
-        "side, defaults)) for side in (before, after)) yield Update(was, then)",
-    ): "a shortcut: of an update of no config `_accepted` keeps nothing",
     (
         _TOPICS,
         "_undeclared",

@@ -272,12 +272,6 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
     ): "a shortcut: without a topic that goes no binding names one",
     (
         _MEANING,
-        "meaning_refusals",
-        "for binding in there if binding.pattern.resource_type is ResourceType.CLUSTER",
-        "for binding in there",
-    ): _HOSTS,
-    (
-        _MEANING,
         "_hosts",
         "for binding in bindings if binding.entry.principal in (principal, WILDCARD_PRINCIPAL)",
         "for binding in bindings",

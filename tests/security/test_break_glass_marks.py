@@ -45,7 +45,7 @@ def test_a_mark_that_is_over_proves_nothing_to_a_server_that_has_just_been_start
     stage.write(OTHER, break_glass_mark(OTHER, NOW - 5 * MINUTE))
     found = stage.round()
     assert found.revoked == 0
-    assert "revoke --now" in found.held_back[0]
+    assert "revoke it at once" in found.held_back[0]
     assert OTHER in stage.live()
 
 

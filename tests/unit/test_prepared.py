@@ -88,7 +88,7 @@ def _ran(*words: str, directory: Path, **variables: str) -> "subprocess.Complete
 def test_a_command_finds_its_directory_variables_and_input(program: str, tmp_path: Path) -> None:
     """And writes what the other one writes, to the streams to which it writes it."""
     assert _ran(program, "init", ".", directory=tmp_path).returncode == 0
-    right = _ran(program, "validate", directory=tmp_path, RECONCILER_PATH="manifests", COLUMNS="40")
+    right = _ran(program, "validate", "--quiet", directory=tmp_path, RECONCILER_PATH="manifests", COLUMNS="40")
     assert (right.returncode, right.stderr) == (0, "")
     assert max(map(len, right.stdout.splitlines())) <= 40
     wrong = _ran(program, "validate", "nowhere", directory=tmp_path)

@@ -144,7 +144,7 @@ def unended(
         elif binding not in vouched:
             why = (
                 "nobody here saw its break-glass mark before the end, which anybody who may alter ACLs can write: "
-                "end it with “reconciler revoke --now”"
+                "revoke it at once by hand if it has to go"
             )
         else:
             continue
