@@ -28,7 +28,7 @@ _TYPED: Final = """
     accept act all allow-cleartext-login allow-deletes allowed-signers also any any-age as-is as-of at at-once
     attempts audit audit-topic base baseline batch-bytes batch-partitions blast-radius bootstrap-servers branch
     break-lease by-label canary client-id config declared default-allow defaults detailed-exitcode exclude explain
-    fail-on finish fix fleet format from furthest git-ref git-remote guardrails head host html implied interval into
+    fail-on finish fix fleet for format from furthest git-ref git-remote guardrails head host html implied interval into
     ip journal kafka-version keep key known-principals layout lease length limit listen log-permitted logs manifests
     marker matrix max-age max-hosts max-names max-silent-days max-stale-days max-unread mechanism metrics min-days
     min-principal-days min-quarter-ends min-unseen-days minimise mode name no-roles nodes not-author not-before

@@ -1,5 +1,6 @@
 """``reconciler doctor``: whether a cluster can be reached, and what we may do there."""
 
+import re
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
     from reconciler.workflow.diagnosis import Diagnosis, NeedCheck
 
 
+def _release(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,2})\.([0-9]{1,2})(\.[0-9]{1,2})?", text, re.ASCII)
+    if found is None:
+        raise click.BadParameter(f"{text!r} is no release of Kafka: write it as 4.4")
+    return int(found[1]), int(found[2])
+
+
 @click.command("doctor", short_help="Check connection, rights, authorizer and brokers")
 @optional_path_argument
 @cluster_option()
@@ -31,16 +41,31 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also create ACLs for the barrier's probe, check that they decide, and remove them.",
 )
+@click.option(
+    "--for",
+    "upgrade",
+    metavar="VERSION",
+    callback=_release,
+    help="Also check what brokers of that Kafka release, such as 4.4, refuse or understand otherwise.",
+)
 @connection_options
 @output_option
-def command(*, path: str | None, cluster: str | None, canary: bool, connection: ConnectionOptions, output: str) -> int:
+def command(
+    *,
+    path: str | None,
+    cluster: str | None,
+    canary: bool,
+    upgrade: tuple[int, int] | None,
+    connection: ConnectionOptions,
+    output: str,
+) -> int:
     """Check what planning and applying need from a cluster, and report what is missing.
 
     Nothing is changed, except by --canary. Exit 1 if planning for this cluster is not possible.
     """
     from reconciler.workflow import diagnose
 
-    found = diagnose(path, cluster, connection, canary=canary)
+    found = diagnose(path, cluster, connection, canary=canary, upgrade=upgrade)
     if output == "json":
         out_json(_document(found))
     else:
@@ -77,6 +102,9 @@ def check_words(check: "NeedCheck", found: "Diagnosis") -> str:
         "readable-state": f"the cluster cannot be read: {check.detail}",
         "every-topic": f"sees every topic: {seen.visible_topics}" if check.met else check.detail,
         "cluster-document": "no Cluster document describes it yet: `reconciler export` writes one",
+        "upgrade": f"nothing here is refused or understood otherwise by Kafka {check.detail}"
+        if check.met
+        else check.detail,
         **{need: f"{field} is {'' if check.met else 'not '}declared in Cluster" for need, field in _FIELDS.items()},
     }
     return texts[check.need]

@@ -101,6 +101,7 @@ from reconciler.model.topic_config_rules import (
     ConfigRefusal,
     contradiction,
     refusal_of,
+    risk_of,
 )
 from reconciler.model.topic_configs import (
     THROTTLE_CONFIGS,
@@ -246,6 +247,7 @@ __all__ = [
     "readable",
     "refusal_of",
     "resource_of",
+    "risk_of",
     "running_break_glass",
     "shown_flavors",
     "signs_of",

@@ -46,6 +46,8 @@ RAISED_MINIMA: Final[Mapping[str, tuple[int, ConfigRefusal]]] = MappingProxyType
         )
     }
 )
+#: Below that an index file holds so little that segments roll all the time; below 8, not one entry.
+_LEAST_INDEX: Final = 8_192
 _LAGS: Final = ("min.compaction.lag.ms", "max.compaction.lag.ms")
 
 
@@ -55,6 +57,19 @@ def refusal_of(name: str, value: str) -> ConfigRefusal | None:
         return RETIRED_CONFIGS[name]
     least, refusal = RAISED_MINIMA.get(name, (0, None))
     return refusal if value.isascii() and value.isdigit() and int(value) < least else None
+
+
+def risk_of(name: str, value: str) -> str | None:
+    """Why brokers that take a config, in Kafka's spelling, stumble over it later; ``None`` if they do not.
+
+    ``segment.index.bytes`` of less than one entry (8 bytes) is taken by 3.9 to 4.4, and a broker that recovers such a
+    topic after a crash stops with "Invalid max index size" (``AbstractIndex``).
+    """
+    if name != "segment.index.bytes" or not (value.isascii() and value.isdigit()) or int(value) >= _LEAST_INDEX:
+        return None
+    if int(value) < 8:
+        return "no entry fits into an index of that size: after a crash, a broker that holds the topic does not start"
+    return "an index of that size is full at once, so segments roll all the time"
 
 
 def contradiction(configs: Mapping[str, str]) -> str | None:

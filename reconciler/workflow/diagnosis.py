@@ -1,7 +1,8 @@
 """What planning for a cluster and applying to it need, and what of it is missing. Only a canary writes."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
+from typing import Final
 
 from reconciler.adapters.flavored import FlavoredCluster
 from reconciler.adapters.kafka.cluster import KafkaCluster
@@ -9,9 +10,20 @@ from reconciler.adapters.kafka.handshake import AuthorizerPresence
 from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration
-from reconciler.model import ClusterSigns, ClusterState, Flavor, flavor_contradiction, shown_flavors, signs_of
+from reconciler.model import (
+    ClusterSigns,
+    ClusterState,
+    Flavor,
+    flavor_contradiction,
+    refusal_of,
+    risk_of,
+    shown_flavors,
+    signs_of,
+)
+from reconciler.model.addresses import RANGES_SINCE, ip_range
 from reconciler.model.authorizers import CLASS_NAME, foreign_authorizer
 from reconciler.model.kafka_release import release_text
+from reconciler.model.naming import as_name
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow.access_doubts import rights_doubts
 from reconciler.workflow.canary import canary_problem
@@ -40,6 +52,17 @@ class Need(StrEnum):
     CLUSTER_DOCUMENT = "cluster-document"
     PRINCIPAL = "principal"
     DEFAULT_ALLOW = "allow-everyone-if-no-acl-found"
+    UPGRADE = "upgrade"
+
+
+#: So many names are written out.
+_MOST_NAMED: Final = 10
+
+
+def named(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(map(as_name, names[:_MOST_NAMED])) + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +94,11 @@ def diagnose(
     connection: ConnectionOptions = ConnectionOptions(),
     *,
     canary: bool = False,
+    upgrade: tuple[int, int] | None = None,
 ) -> Diagnosis:
     """Ask a cluster who we are to it; raises a :class:`WorkflowError` where it cannot be asked at all.
 
+    With ``upgrade``, the (major, minor) of a release, also what its brokers refuse or understand otherwise.
     With ``canary`` it also creates ACLs for the barrier's probe, looks whether they decide, and removes them.
     """
     with open_any(path, cluster, connection) as (_, target):
@@ -90,6 +115,7 @@ def diagnose(
         needs = list(checks(found, target.declaration, reading_check(read, found), stated, topic_configs))
         if isinstance(read, ClusterState):
             needs += state_checks(read, target.facts)
+            needs += upgrade_checks(read, upgrade) if upgrade is not None else ()
         if canary:
             problem = canary_problem(target, connection)
             needs.append(NeedCheck(Need.ACLS_DECIDE, not problem, required=True, detail=problem))
@@ -131,6 +157,43 @@ def state_checks(live: ClusterState, declaration: ClusterDeclaration | None) -> 
             yield NeedCheck(Need.KAFKA_VERSION, told, detail=release_text(declaration.kafka_version))
     for text in rights_doubts(live, declaration):
         yield NeedCheck(Need.OWN_RIGHTS, False, detail=text)
+
+
+def upgrade_checks(live: ClusterState, release: tuple[int, int]) -> Iterator[NeedCheck]:
+    """What brokers of a release refuse, stumble over or understand otherwise, of what is there now."""
+    found = [*_configs_then(live, release), *_ranges_then(live, release)]
+    for text in found:
+        yield NeedCheck(Need.UPGRADE, False, detail=text)
+    if live.topic_gap or live.acl_gap:
+        yield NeedCheck(Need.UPGRADE, False, detail=f"not all was seen: {live.topic_gap or live.acl_gap}")
+    elif not found:
+        yield NeedCheck(Need.UPGRADE, True, detail=release_text(release))
+
+
+def _configs_then(live: ClusterState, release: tuple[int, int]) -> Iterator[str]:
+    """Topic configs by what is wrong with them, whose own value brokers took when it was set."""
+    topics: dict[str, list[str]] = {}
+    for name, topic in sorted(live.topics.items()):
+        for config, value in topic.configs.items():
+            refusal = refusal_of(config, value)
+            if refusal is not None and refusal.since <= release:
+                refused = f"refused since Kafka {refusal.release} ({refusal.reason})"
+                why = f"{config}: {refused}, and a broker may not start with it; before the upgrade, {refusal.advice}"
+                topics.setdefault(why, []).append(name)
+            if (risk := risk_of(config, value)) is not None:
+                topics.setdefault(f"{config}: {risk}", []).append(name)
+    for why, names in sorted(topics.items()):
+        yield f"{why}: {named(names)}"
+
+
+def _ranges_then(live: ClusterState, release: tuple[int, int]) -> Iterator[str]:
+    """ACLs whose host is no connection's today, and a range of addresses for brokers of 4.4."""
+    if release < RANGES_SINCE or (live.kafka_version is not None and live.kafka_version >= RANGES_SINCE):
+        return
+    ranges = [str(binding) for binding in sorted(live.bindings) if ip_range(binding.entry.host) is not None]
+    if ranges:
+        since = release_text(RANGES_SINCE)
+        yield f"hosts that mean nothing before Kafka {since} and are ranges of addresses from then on: {named(ranges)}"
 
 
 def checks(

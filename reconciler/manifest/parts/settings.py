@@ -9,7 +9,7 @@ from reconciler.manifest.reader.findings import Findings, Trouble
 from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
 from reconciler.manifest.reader.source import quoted
 from reconciler.manifest.reader.suggest import did_you_mean
-from reconciler.model import RETIRED_CONFIGS, TOPIC_CONFIGS, ConfigType, contradiction, normal_form, refusal_of
+from reconciler.model import RETIRED_CONFIGS, TOPIC_CONFIGS, ConfigType, contradiction, normal_form, refusal_of, risk_of
 
 _DOUBLE = re.compile(r"-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,17})?(?:[eE]-?[0-9]{1,2})?", re.ASCII)
 _INT = (-(2**31), 2**31 - 1)
@@ -104,6 +104,9 @@ def declare_settings(node: Node | None, findings: Findings) -> dict[str, str]:
             advice = f"{refusal.advice}, unless the cluster is older: plan asks it for its release"
             place = node.keys[name] if name in RETIRED_CONFIGS else value
             findings.add(Trouble(Code.REFUSED_SETTING, message, advice), place, severity="warning")
+        if (risk := risk_of(name, settings[name])) is not None:
+            trouble = Trouble(Code.REFUSED_SETTING, f"{name}: {risk}", "write 8KiB or more, or leave it out")
+            findings.add(trouble, value, severity="warning")
     if (why := contradiction(settings)) is not None:
         findings.add(Trouble(Code.SETTING_VALUE, why, "make the first the smaller one"), node)
     return settings

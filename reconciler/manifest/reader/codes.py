@@ -143,7 +143,7 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.INTERNAL_TOPIC: "Kafka manages this topic itself",
         Code.ABSENT_TOPIC: "an absent topic has properties",
         Code.REPLICA_ASSIGNMENT: "a replica assignment contradicts itself, or counts are given as well",
-        Code.REFUSED_SETTING: "a topic config that newer brokers refuse",
+        Code.REFUSED_SETTING: "a topic config that brokers refuse or stumble over",
         Code.OUTSIDE_SCOPE: "a declaration is outside the cluster's scope",
         Code.UNKNOWN_CLUSTER: "a cluster is not declared",
         Code.SELECTOR_FORM: "a selector is empty, or names two kinds of resource",

@@ -10,13 +10,24 @@ from reconciler.adapters.kafka.inspection import Inspection
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.cli.doctor import check_words
+from reconciler.cli.main import run
 from reconciler.manifest import ClusterDeclaration
-from reconciler.model import FLAVORS, ClusterState, FactSource, FactSources, Origin
+from reconciler.model import FLAVORS, ClusterState, FactSource, FactSources, Origin, Topic
 from reconciler.model.authorizers import CLASS_NAME
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.workflow import Target
-from reconciler.workflow.diagnosis import Diagnosis, Need, NeedCheck, checks, reading_check, reading_for, state_checks
+from reconciler.workflow.diagnosis import (
+    Diagnosis,
+    Need,
+    NeedCheck,
+    checks,
+    reading_check,
+    reading_for,
+    state_checks,
+    upgrade_checks,
+)
 from reconciler.workflow.options import ClientNote, Note
+from tests.cases.test_cases import binding
 
 FOUND = Inspection(
     cluster_id="c",
@@ -192,3 +203,54 @@ def test_a_stated_version_is_held_against_what_the_cluster_says(source: FactSour
     (silent,) = state_checks(ClusterState("c"), stated)
     assert (silent.met, silent.required) == (False, False)
     assert list(state_checks(ClusterState("c", kafka_version=(4, 3)), replace(stated, kafka_version=None))) == []
+
+
+def for_release(live: ClusterState, release: tuple[int, int]) -> list[str]:
+    return [check.detail for check in upgrade_checks(live, release) if not check.met]
+
+
+PLAIN = binding("User:a ALLOW READ on TOPIC t")
+OLD = ClusterState(
+    "c",
+    bindings=frozenset({PLAIN, binding("User:a ALLOW READ on TOPIC t from 10.0.0.0/8")}),
+    topics={
+        "small": Topic("small", 1, 1, {"segment.bytes": "1000"}),
+        "retired": Topic("retired", 1, 1, {"message.format.version": "3.0"}),
+        "odd": Topic("odd", 1, 1, {"segment.index.bytes": "4"}),
+        "fine": Topic("fine", 1, 1, {"segment.bytes": "1048576", "segment.index.bytes": "8192"}),
+    },
+    kafka_version=(3, 9),
+)
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [
+        ((3, 9), ["odd"]),
+        ((4, 0), ["retired", "odd"]),
+        ((4, 1), ["retired", "small", "odd"]),
+        ((4, 4), ["retired", "small", "odd", "10.0.0.0/8"]),
+    ],
+)
+def test_what_a_newer_release_refuses_or_understands_otherwise(release: tuple[int, int], expected: list[str]) -> None:
+    found = for_release(OLD, release)
+    assert len(found) == len(expected)
+    assert all(any(word in text for text in found) for word in expected), found
+    assert not any("fine" in text for text in found)
+
+
+def test_ranges_are_no_news_where_they_are_ranges_already() -> None:
+    assert not any("10.0.0.0/8" in text for text in for_release(replace(OLD, kafka_version=(4, 4)), (4, 4)))
+    assert any("10.0.0.0/8" in text for text in for_release(replace(OLD, kafka_version=None), (4, 4)))
+
+
+def test_what_was_not_seen_is_not_called_fine() -> None:
+    assert for_release(ClusterState("c", topic_gap="some topics are hidden"), (4, 4)) == [
+        "not all was seen: some topics are hidden"
+    ]
+    assert for_release(ClusterState("c"), (4, 4)) == []
+
+
+@pytest.mark.parametrize("text", ["4", "four", "4.4.4.4", "-1.0", ""])
+def test_a_release_is_written_as_kafka_writes_it(text: str) -> None:
+    assert run(["doctor", "--cluster", "c", "--for", text]) == 64
