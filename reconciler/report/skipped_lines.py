@@ -60,7 +60,7 @@ def skipped_groups(plan: Plan, *, expand: bool = False, fold: bool = True) -> It
 
 def _lines(items: Sequence[Skipped], review: TopicReview, *, expand: bool, fold: bool) -> Iterator[SkippedLine]:
     if expand:
-        yield from (SkippedLine(item.subject, item.origin) for item in items)
+        yield from (SkippedLine(_subject(item, review), item.origin) for item in items)
         return
     shared = [list(group) for _, group in groupby(items, key=_key)]
     lines = arranged(shared, _alike, fold=fold)
@@ -83,6 +83,14 @@ def _alike(same: Sequence[Skipped]) -> Alike:
     return Alike(gravity, (type(change), shape))
 
 
+def _subject(item: Skipped, review: TopicReview) -> str:
+    """One difference that stays; of what a guard refuses, with what a person has to know who would accept it."""
+    if item.change is None or item.reason is not SkipReason.REFUSED:
+        return item.subject
+    known = [detail.text for detail in kind_of(item.change).details([item.change], review)]
+    return f"{item.subject}: {'; '.join(known)}" if known else item.subject
+
+
 def _line(line: Sequence[Sequence[Skipped]], review: TopicReview) -> SkippedLine:
     first = line[0][0]
     origin = first.origin if len({item.origin for same in line for item in same}) == 1 else None
@@ -91,7 +99,7 @@ def _line(line: Sequence[Sequence[Skipped]], review: TopicReview) -> SkippedLine
         text = first.subject if len(line) == 1 else f"{len(line):,} of these"
         return SkippedLine(text, origin, names if len(line) > 1 else (), len(line) - len(names))
     if len(line) == 1 and len(line[0]) == 1:
-        return SkippedLine(first.subject, origin)
+        return SkippedLine(_subject(first, review), origin)
     kind = kind_of(first.change)
     changes = [[item.change for item in same if item.change is not None] for same in line]
     words, verb = kind.words(changes[0], review), VERBS[sign_of(first.change)]

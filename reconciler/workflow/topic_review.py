@@ -1,6 +1,7 @@
 """What a plan's reviewer is told of topics: what those hold that go, and what the cluster says when it is asked."""
 
 from dataclasses import replace
+from itertools import chain
 
 from reconciler.adapters.clock import SystemClock
 from reconciler.diff import topics_to_place
@@ -24,8 +25,9 @@ def with_layout(live: ClusterState, wanted: DesiredState, target: Target) -> Clu
 
 
 def with_uses(plan: Plan, target: Target) -> Plan:
-    """The plan with what is known of the topics that it deletes."""
-    deleted = [topic.name for topic in deleted_topics(step.change for step in plan.steps)]
+    """The plan with what is known of the topics that it deletes, and of those that a guard keeps it from deleting."""
+    refused = (item.change for item in plan.refused if item.change is not None)
+    deleted = [topic.name for topic in deleted_topics(chain((step.change for step in plan.steps), refused))]
     if not deleted:
         return plan
     return replace(plan, topics=replace(plan.topics, uses=FrozenMap(target.cluster.topic_uses(deleted))))

@@ -61,7 +61,7 @@ TOPIC = """\
 apiVersion: reconciler/v1
 kind: Topics
 metadata: {{name: team}}
-spec: {{topics: [{{name: {prefix}orders, partitions: 1, replicationFactor: {replicas}}}]}}
+spec: {{topics: [{{name: {prefix}orders, partitions: 1, configs: {{no.such.config: x}}}}]}}
 """
 QUOTA = f"""\
 apiVersion: reconciler/v1
@@ -97,8 +97,9 @@ class World:
     def write(self, name: str, text: str) -> None:
         (self.directory / "manifests" / name).write_text(text, encoding="utf-8")
 
-    def declare(self, operations: str, replicas: int | None = None) -> None:
-        topic = "" if replicas is None else TOPIC.format(prefix=PREFIX, replicas=replicas)
+    def declare(self, operations: str, *, refused: bool = False) -> None:
+        """``refused``: with a topic that no broker creates."""
+        topic = TOPIC.format(prefix=PREFIX) if refused else ""
         self.write("team.yaml", TEAM.format(prefix=PREFIX, operations=operations) + topic)
 
     def fleet(self, command: str, *arguments: str) -> int:
@@ -239,7 +240,7 @@ def test_a_quota_that_differs_is_found_in_the_store_and_set_in_waves(
 def test_a_wave_that_failed_keeps_the_next_from_beginning(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.declare("[WRITE]", replicas=3)
+    world.declare("[WRITE]", refused=True)
     out = str(tmp_path / "plans")
     assert world.fleet("plan", "--out", out) == 1
     capsys.readouterr()

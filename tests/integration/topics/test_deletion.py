@@ -54,9 +54,9 @@ def test_what_goes_is_told_before_it_goes(policed: Sandbox, admin: KafkaCluster,
 
     status, text = asked(_GOES, "plan", "--allow-deletes", expect_json=False)
     assert status == 5
-    assert "      holds up to 30 records, " in text
-    assert "; last write 2023-11-14T22:13:20+00:00\n" in text
-    assert "      1 group with offsets in it: readers\n" in text
+    assert "holds up to 30 records, " in text
+    assert "; last write 2023-11-14T22:13:20+00:00; " in text
+    assert "1 group with offsets in it: readers" in text
     assert "--accept topic-delete=goes" in text
 
 
