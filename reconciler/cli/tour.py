@@ -34,6 +34,8 @@ WIDTH: Final = 80
 #: Starts the program, whatever is on PATH.
 _PROGRAM: Final = (sys.executable, "-c", "from reconciler.cli.main import main; main()")
 _REACH: Final = ("--cluster", "demo", "--connections", f"{PLACE}/connections.yaml")
+#: By it a server knows what was given while it did not run.
+_AUDIT: Final = ("--audit", f"{PLACE}/audit.jsonl")
 _PLAN: Final = f"{PLACE}/plan.json"
 #: For how long the tour's emergency lasts: long enough for a slow machine to give the access.
 _MOMENT: Final = datetime.timedelta(seconds=20)
@@ -121,7 +123,7 @@ class Tour:
         words = ("User:svc-analytics", "READ", "topic", "payments.settled", "--now", "--until", moment_text(end))
         yield self._run(
             "break-glass access is on the cluster at once, and the edit is there for the pull request",
-            ("grant", *words, "--reason", "incident 4711", "--yes", "--path", self.manifests, *_REACH),
+            ("grant", *words, "--reason", "incident 4711", "--yes", "--path", self.manifests, *_REACH, *_AUDIT),
             Expected(Exit.OK, ("Applied and verified", "break-glass access until"), last=1),
         )
         yield self._read("svc-analytics", "payments.settled", True, "analytics may read payments, for now")
@@ -129,7 +131,7 @@ class Tour:
             time.sleep(0.2)
         yield self._run(
             "it ends at its instant, although nobody merged: a server does that by itself",
-            ("serve", self.manifests, *_REACH, "--act", "--once"),
+            ("serve", self.manifests, *_REACH, "--act", "--once", *_AUDIT),
             Expected(Exit.OK, ("revoked 1 expired binding",), last=1),
         )
         yield self._read("svc-analytics", "payments.settled", False, "and payments are closed to them again")

@@ -18,6 +18,7 @@ from reconciler.model import (
     running_break_glass,
     without_own,
 )
+from reconciler.model.naming import ticked
 from reconciler.model.secret_permit import NOTHING_PERMITTED, SecretPermit
 from reconciler.plan.coverage import (
     CoverageChange,
@@ -350,7 +351,7 @@ def _skip_dependents(
 
         def waits(change: Change, undone: Blockers = undone) -> str | None:
             other = undone.blocking(whole[change])
-            return f"waits for “{describe(other)}”, {words}" if other else None
+            return f"waits for {ticked(describe(other))}, {words}" if other else None
 
         missing = changes.skip(reason, waits)
 

@@ -41,7 +41,7 @@ def _ran(*command: str, **variables: str) -> str:
         (["reconciler", "va"], ["validate"]),
         (["reconciler", "sandbox", "d"], ["down"]),
         (["reconciler", "plan", "--allow-d"], ["--allow-deletes"]),
-        (["reconciler", "convert", "--from", "kafka-"], ["kafka-gitops", "kafka-acls", "kafka-acls-script"]),
+        (["reconciler", "convert", "--from", "kafka-a"], ["kafka-acls", "kafka-acls-script"]),
     ],
 )
 def test_bash_completes(words: list[str], found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

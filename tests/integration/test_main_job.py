@@ -299,11 +299,11 @@ def test_where_confluent_kafka_is_the_only_reader_it_names_every_kind_and_writes
 
 
 def test_a_rejected_item_fails_alone(main: Job) -> None:
-    main.write("team.yaml", TEAM.replace("replicationFactor: 1", "replicationFactor: 3"))
+    main.write("team.yaml", TEAM.replace("cleanup.policy: delete", "no.such.config: x"))
     failed = main.run("apply", "--yes", "--output", "json")
     assert failed.status == 1, failed.err
     outcomes = {step["action"]: (step["outcome"], step["code"]) for step in json.loads(failed.out)["steps"]}
-    assert outcomes == {"CreateAcl": ("done", ""), "CreateTopic": ("failed", "INVALID_REPLICATION_FACTOR")}
+    assert outcomes == {"CreateAcl": ("done", ""), "CreateTopic": ("failed", "INVALID_CONFIG")}
 
 
 def test_doctor_sees_rights(main: Job, tmp_path: Path, broker: Sandbox) -> None:

@@ -189,7 +189,7 @@ def test_the_rest_is_performed_and_what_is_refused_is_not(world: World) -> None:
             (change for change in refused if change != one.change), default_allow=world.terms.default_allow
         )
         waits = others.blocking(phases[one.change]) is not None
-        assert "the guard " in one.detail or (one.detail.startswith("waits for “") and waits), one
+        assert "the guard " in one.detail or (one.detail.startswith("waits for `") and waits), one
     for said in plan.refusals:
         assert any(f"--accept {said.guard}=" in one.detail or f"'{said.guard}=" in one.detail for one in plan.refused)
 

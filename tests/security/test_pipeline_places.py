@@ -255,7 +255,7 @@ def test_every_path_that_a_script_reads_is_judged() -> None:
     known = {name for text in texts for name in re.findall(r"^#   ([A-Z_]+) +\w", text, re.M)}
     judge = (ROOT / "action" / "places.py").read_text(encoding="utf-8")
     judged = set(re.findall(r'^    "([A-Z_]+)": ', judge, re.M)) | {"OUT", "PLAN"}
-    no_paths = {"CLUSTER", "ALLOW_ENV", "OPTIONS", "MODE", "BASE", "APPLIED", "REMOTE"}
+    no_paths = {"CLUSTER", "ALLOW_ENV", "OPTIONS", "MODE", "BASE", "APPLIED", "REMOTE", "BEFORE_APPLY"}
     assert known - judged - no_paths == {"MANIFESTS"}
     assert {"METRICS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "ALLOWED_SIGNERS"} <= judged
 

@@ -146,6 +146,7 @@ def _stopped_by_one_broker(steps: Sequence[Step], live: ClusterState) -> Iterato
     Brokers ask for the smaller of the two (``Partition.effectiveMinIsr``).
     """
     changes = [step.change for step in steps]
+    found: dict[tuple[int, int], list[str]] = {}
     for name in touched_names(changes):
         before = live.topics.get(name)
         after = topic_after(name, before, changes)
@@ -155,10 +156,13 @@ def _stopped_by_one_broker(steps: Sequence[Step], live: ClusterState) -> Iterato
         if least is None or fewest is None or least < max(fewest, 2):
             continue
         if before is None or _needed_in_sync(before, live) != (least, fewest):
-            yield (
-                f"{MIN_INSYNC} of topic {as_name(name)} is {least}, with {fewest} replicas of a partition: one broker "
-                "down stops every producer with acks=all"
-            )
+            found.setdefault((least, fewest), []).append(name)
+    for (least, fewest), topics in sorted(found.items()):
+        replicas = "1 replica" if fewest == 1 else f"{fewest} replicas"
+        yield (
+            f"{MIN_INSYNC} is {least}, with {replicas} of a partition: one broker down stops every producer with "
+            f"acks=all: {_names(sorted(topics))}"
+        )
 
 
 def _needed_in_sync(topic: Topic, live: ClusterState) -> tuple[int | None, int | None]:

@@ -86,7 +86,7 @@ def of_many(count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     empty.write_text(snapshot_text(ClusterState("many"), BrokerFacts(broker_ids=(1,))), encoding="utf-8")
     lines = plan(directory, f"snapshot:{empty}", capsys)
     assert f"  + {count:,} topics: 1 partition, 1 replica" in "\n".join(lines)
-    assert len(lines) < 60
+    assert len(lines) < 60, "\n".join(lines)
 
 
 def test_two_thousand_topics_with_thirty_settings_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

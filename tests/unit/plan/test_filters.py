@@ -150,7 +150,7 @@ def test_what_waits_for_what_cannot_be_carried_waits_too_and_so_does_what_waits_
         for binding, one in skipped.items():
             assert one.reason is SkipReason.UNSUPPORTED
             assert (one.detail == "not carried") is (binding in alone)
-            assert binding in alone or one.detail.startswith("waits for “")
+            assert binding in alone or one.detail.startswith("waits for `")
         waited += len(gone) - len(alone)
     assert waited > 10
 
