@@ -153,7 +153,7 @@ class Struck:
         return self.inner.send(changes)
 
 
-@pytest.mark.parametrize(("number", "at"), [(signal.SIGSTOP, 0), (signal.SIGKILL, 1)])
+@pytest.mark.parametrize(("number", "at"), [(signal.SIGKILL, 1)])
 def test_whatever_request_a_broker_dies_at_outcomes_are_true_and_the_same_plan_finishes(
     three: Sandbox, number: signal.Signals, at: int, caplog: pytest.LogCaptureFixture
 ) -> None:
