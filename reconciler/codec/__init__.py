@@ -4,13 +4,13 @@ Built on plain closures: reading a plan of 150,000 steps is bound by this code, 
 for each value whose JSON is not its fields (``benchmarks/codecs.py``).
 """
 
-from reconciler.codec.annotated import AnyInteger, AnyText, Flat, Says, camel, record_of
+from reconciler.codec.annotated import camel, record_of
 from reconciler.codec.choice import single, tagged
 from reconciler.codec.containers import TEXTS, array, mapping, nullable
 from reconciler.codec.document import canonical, compact, known_minor, load, schema_text
 from reconciler.codec.interface import Codec, SchemaError, same, unexpected
 from reconciler.codec.lines import Lines, document_pieces, document_text, in_lines
-from reconciler.codec.objects import REQUIRED, Field, Record, derived, field, flat, group, optional, record
+from reconciler.codec.objects import Field, Record, derived, field, flat, group, optional, record
 from reconciler.codec.scalars import (
     ANY_TEXT,
     BOOLEAN,
@@ -27,6 +27,7 @@ from reconciler.codec.scalars import (
     text,
     word,
 )
+from reconciler.model.says import REQUIRED, AnyInteger, AnyText, Flat, Group, Name, Says
 
 __all__ = [
     "ANY_TEXT",
@@ -42,7 +43,9 @@ __all__ = [
     "Codec",
     "Field",
     "Flat",
+    "Group",
     "Lines",
+    "Name",
     "Record",
     "Says",
     "SchemaError",

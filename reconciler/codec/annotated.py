@@ -9,30 +9,52 @@ A value whose JSON is not its fields has a table of :func:`reconciler.codec.obje
 """
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING
 from enum import Enum
 from functools import cache
+from itertools import groupby
 from operator import attrgetter
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, TypeAlias, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Final, TypeVar, Union, get_args, get_origin
 
 from reconciler.codec.containers import array, mapping, nullable
 from reconciler.codec.interface import Codec
-from reconciler.codec.objects import REQUIRED, Field, Record, described, flat, record
+from reconciler.codec.objects import Field, Record, described, flat, group, optional, record
 from reconciler.codec.scalars import ANY_TEXT, BOOLEAN, COUNT, DATE, NUMBER, TEXT, by_value, integer
-from reconciler.codec.values import BINDING, ORIGIN
-from reconciler.model import AclBinding, Origin
+from reconciler.codec.values import (
+    BINDING,
+    EXPIRY,
+    NAME,
+    OPERATION,
+    ORIGIN,
+    PATTERN,
+    PATTERN_TYPE,
+    PERMISSION,
+    RESOURCE_TYPE,
+)
+from reconciler.model import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    Expiry,
+    Origin,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.model.says import REQUIRED, UNSAID, Flat, Form, Says
 
 T = TypeVar("T")
-_UNSAID: Final[Any] = object()
 #: Asked for by class, for ``get_origin`` asks a type ten questions: a command derives some fifty classes.
 _ANNOTATED: Final[Any] = type(Annotated[str, ...])
 _UNIONS: Final[Any] = (UnionType, type(Union[str, None]))  # noqa: UP007 - its class is what is wanted
 
-AnyText: TypeAlias = Annotated[str, ANY_TEXT]
-AnyInteger: TypeAlias = Annotated[int, integer(None)]
-
+_FORMS: Final[Mapping[Form, Codec[Any]]] = {
+    Form.ANY_TEXT: ANY_TEXT,
+    Form.NAME: NAME,
+    Form.ANY_INTEGER: integer(None),
+}
 _CODECS: Final[Mapping[Any, Codec[Any]]] = {
     str: TEXT,
     int: COUNT,
@@ -41,36 +63,13 @@ _CODECS: Final[Mapping[Any, Codec[Any]]] = {
     datetime.date: DATE,
     AclBinding: BINDING,
     Origin: ORIGIN,
+    Expiry: EXPIRY,
+    ResourcePattern: PATTERN,
+    ResourceType: RESOURCE_TYPE,
+    PatternType: PATTERN_TYPE,
+    AclOperation: OPERATION,
+    AclPermissionType: PERMISSION,
 }
-
-
-class Says:
-    """A field of the JSON object: its description and an example in the schema, and what is unlike its attribute.
-
-    ``name`` is its name where that is not the attribute's in camel case. ``default`` is the value where the field is
-    absent, that of the class unless given; ``REQUIRED``: it has to be there, whatever default the class has. ``omit``
-    leaves a field with its default out of what is written, so ``None`` is never null; with ``null``, it may be read.
-    """
-
-    __slots__ = ("default", "example", "name", "null", "omit", "words")
-
-    def __init__(
-        self,
-        words: str,
-        example: Any = _UNSAID,
-        *,
-        name: str = "",
-        default: Any = _UNSAID,
-        omit: bool = False,
-        null: bool = False,
-    ) -> None:
-        """``example`` is one value as JSON has it."""
-        self.words, self.name, self.default, self.omit, self.null = words, name, default, omit, null
-        self.example: tuple[Any, ...] = () if example is _UNSAID else (example,)
-
-
-class Flat:
-    """The fields of this value stand among those of the object that holds it."""
 
 
 def camel(name: str) -> str:
@@ -79,49 +78,71 @@ def camel(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-def record_of(cls: type[T], *more: Field, named: Callable[[str], str] = camel, closed: bool = False) -> Record[T]:
-    """The codec of a dataclass or named tuple whose annotations describe its fields; ``more`` are only written.
+def record_of(
+    cls: type[T],
+    *more: Field,
+    first: tuple[Field, ...] = (),
+    named: Callable[[str], str] = camel,
+    closed: bool = False,
+) -> Record[T]:
+    """The codec of a dataclass or named tuple whose annotations describe its fields.
 
+    ``first`` and ``more`` precede and follow them, and are only written.
     ``named`` makes the names of JSON of those of attributes. With ``closed``, fields that the class does not have are
     refused. Both hold for annotated classes within it, too. Raises ``TypeError`` where a field is not described, or no
     codec is known of its type.
     """
     kind: Any = cls
     derived: Record[T] = _record(kind, named, closed)
-    return record(cls, *derived.fields, *more, closed=closed) if more else derived
+    return record(cls, *first, *derived.fields, *more, closed=closed) if first or more else derived
 
 
 @cache
 def _record(cls: Any, named: Callable[[str], str], closed: bool) -> Record[Any]:
     defaults = _defaults(cls)
-    fields = (_field(cls, name, defaults.get(name, REQUIRED), named, closed) for name in cls.__annotations__)
-    return record(cls, *fields, closed=closed)
+    found: list[Field] = []
+    for part, names in groupby(_order(cls), key=lambda name: (says := _said(cls, name)) and says.group):
+        fields = (_field(cls, name, defaults.get(name, REQUIRED), named, closed) for name in names)
+        found += fields if part is None else [group(part.name, part.words, *fields)]
+    return record(cls, *found, closed=closed)
+
+
+def _order(cls: Any) -> list[str]:
+    """The attributes in the order of JSON."""
+    names = [name for name, kind in cls.__annotations__.items() if getattr(kind, "__origin__", None) is not ClassVar]
+    found = [*names]
+    for name in names:
+        says = _said(cls, name)
+        if says is not None and says.before:
+            found.remove(name)
+            found.insert(found.index(says.before), name)
+    return found
 
 
 def _field(cls: Any, attribute: str, default: Any, named: Callable[[str], str], closed: bool) -> Field:
     kind, *notes = _parts(cls.__annotations__[attribute])
-    says = next((note for note in notes if isinstance(note, Says)), None)
-    own = next((note for note in notes if isinstance(note, Codec)), None)
+    says = _said(cls, attribute)
+    plain = _without_none(kind)
     if says is not None and says.omit and not says.null:
-        kind = _without_none(kind)
+        kind = plain
     try:
-        codec = own or _codec(kind, named, closed)
+        codec = _noted(notes) or _codec(plain if Flat in notes else kind, named, closed)
     except TypeError as error:
         raise TypeError(f"{cls.__name__}.{attribute}: {error}") from None
     if Flat in notes:
-        return flat(codec, attribute)
+        return flat(codec, attribute) if plain is kind else optional(codec, attribute, codec.schema["required"][0])
     if says is None:
         raise TypeError(f"{cls.__name__}.{attribute}: no word about it")
     schema = described(codec, says.words, *says.example)
     name = says.name or named(attribute)
-    default = default if says.default is _UNSAID else says.default
+    default = default if says.default is UNSAID else says.default
     return Field(name, codec, schema, attribute, attrgetter(attribute), default, says.omit)
 
 
 @cache
 def _codec(kind: Any, named: Callable[[str], str], closed: bool) -> Codec[Any]:
     kind, *notes = _parts(kind)
-    if found := next((note for note in notes if isinstance(note, Codec)), _CODECS.get(kind)):
+    if found := _noted(notes) or _CODECS.get(kind):
         return found
     plain = _without_none(kind)
     if plain is not kind:
@@ -137,6 +158,16 @@ def _codec(kind: Any, named: Callable[[str], str], closed: bool) -> Codec[Any]:
     if any(one.__class__ is _ANNOTATED for one in getattr(kind, "__annotations__", {}).values()):
         return _record(kind, named, closed)
     raise TypeError(f"no codec is known of {kind}")
+
+
+def _said(cls: Any, attribute: str) -> Says | None:
+    return next((note for note in _parts(cls.__annotations__[attribute])[1:] if isinstance(note, Says)), None)
+
+
+def _noted(notes: Iterable[Any]) -> Codec[Any] | None:
+    """The codec that an annotation names."""
+    found = (note if isinstance(note, Codec) else _FORMS[note] for note in notes if isinstance(note, Codec | Form))
+    return next(found, None)
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:

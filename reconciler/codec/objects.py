@@ -11,10 +11,9 @@ from typing import Any, Final, Generic, TypeVar
 
 from reconciler.codec.interface import Codec, SchemaError, same, unexpected
 from reconciler.dataclass import dataclass
+from reconciler.model.says import REQUIRED
 
 T = TypeVar("T")
-#: A field that has to be there.
-REQUIRED: Final[Any] = object()
 _NONE: Final[Any] = object()
 _HUMP = re.compile("([A-Z])")
 

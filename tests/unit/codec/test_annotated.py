@@ -1,9 +1,10 @@
 """An annotated class gives the same codec as a table of its fields."""
 
 import ast
+import json
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import pytest
 
@@ -12,10 +13,13 @@ from reconciler.codec import (
     ANY_TEXT,
     BOOLEAN,
     COUNT,
+    REQUIRED,
     TEXT,
     AnyInteger,
     AnyText,
     Flat,
+    Group,
+    Name,
     Says,
     SchemaError,
     array,
@@ -24,17 +28,18 @@ from reconciler.codec import (
     derived,
     field,
     flat,
+    group,
     integer,
     mapping,
     nullable,
+    optional,
     record,
     record_of,
     same,
 )
-from reconciler.codec.objects import REQUIRED
-from reconciler.codec.values import BINDING, ORIGIN
+from reconciler.codec.values import BINDING, NAME, ORIGIN, PATTERN_TYPE
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding, Origin
+from reconciler.model import AclBinding, Origin, PatternType
 from tests.cases.test_cases import binding
 
 #: Tables of fields by hand, by file: a new value is annotated, so a number may only fall. See docs/decisions/codecs.md.
@@ -191,6 +196,44 @@ def test_computed_fields_are_written_and_not_read() -> None:
     codec = record_of(Wheel, double)
     assert codec.write(Wheel(4)) == {"spokes": 4, "offsetBy": 0, "double": 8}
     assert codec.read({"spokes": 4, "offsetBy": 0, "double": 1}) == Wheel(4)
+
+
+_SIZE = Group("size", "How large it is.")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Frame:
+    """A value whose JSON has another order than its fields, and some of them in an object of their own."""
+
+    KIND: ClassVar[str] = "frames"
+    wheel: Annotated[Wheel | None, Flat]
+    height: Annotated[int, Says("How high.", 60, group=_SIZE)]
+    length: Annotated[int, Says("How long.", 90, group=_SIZE)]
+    name: Annotated[Name, Says("Its name.", "a", before="wheel")]
+    pattern: Annotated[PatternType, Says("How it is painted.", "LITERAL")]
+
+
+LENGTH = derived("lengthSquared", COUNT, "Its square.", get=lambda frame: frame.length**2)
+FRAME = record(
+    Frame,
+    LENGTH,
+    field("name", NAME, "Its name.", "a"),
+    optional(WHEEL, "wheel", "spokes"),
+    group("size", "How large it is.", field("height", COUNT, "How high.", 60), field("length", COUNT, "How long.", 90)),
+    field("pattern", PATTERN_TYPE, "How it is painted.", "LITERAL"),
+)
+
+
+def test_order_and_groups_follow_from_annotations() -> None:
+    codec = record_of(Frame, first=(LENGTH,))
+    assert json.dumps(codec.schema) == json.dumps(FRAME.schema)
+    for frame in (Frame(Wheel(3), 1, 2, "a", PatternType.LITERAL), Frame(None, 1, 2, "a", PatternType.PREFIXED)):
+        written = FRAME.write(frame)
+        assert json.dumps(codec.write(frame)) == json.dumps(written)
+        assert codec.read(written) == frame
+        wrong: list[Any] = [None, "", {}, -1]
+        spoilt = [{**written, name: value} for name in written for value in wrong]
+        assert [_places(codec, one) for one in spoilt] == [_places(FRAME, one) for one in spoilt]
 
 
 class Bell(NamedTuple):
