@@ -51,6 +51,14 @@ def is_visible(text: str) -> bool:
     return _is_plain(text) or not any(map(_is_unsafe, set(text)))
 
 
+def without_leading_blanks(text: str) -> str:
+    """A setting as librdkafka takes it (``rd_kafka_anyconf_set_prop``): without what is blank to C at its start.
+
+    So do the clients that are built on it, for Python, Go, .NET and Node.js; Java's client keeps them.
+    """
+    return text.lstrip(" \t\n\v\f\r")
+
+
 def category(character: str) -> str:
     """The general category."""
     return str(_tables().category(character))

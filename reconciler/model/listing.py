@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern
 from reconciler.model.change import Change, Create, Delete, Update, resource_of
+from reconciler.model.characters import without_leading_blanks
 
 
 class Refusal(NamedTuple):
@@ -18,6 +19,22 @@ class Refusal(NamedTuple):
 
     code: str
     message: str
+
+
+class Unmatched(NamedTuple):
+    """Why a resource is about no client that has its name: about none at all, or with ``some`` about none of a kind."""
+
+    message: str
+    some: bool = False
+
+
+def unmatched_by_librdkafka(name: str) -> Unmatched | None:
+    """Why no client on librdkafka has a name that is one of its settings; ``None``: it can."""
+    if name == without_leading_blanks(name):
+        return None
+    return Unmatched(
+        "clients on librdkafka drop the blank at its start and send another name; Java's keeps it", some=True
+    )
 
 
 class FeatureLevel(NamedTuple):
@@ -90,6 +107,11 @@ class ListedItem(Protocol):
     @property
     def is_disabled(self) -> bool:
         """Whether all that it does is to keep somebody from logging in, as a DENY would."""
+        ...
+
+    @property
+    def unmatched(self) -> Unmatched | None:
+        """Why it is about no client, or about none of a kind, whatever name they are given; ``None``: it can be."""
         ...
 
     def with_again(self, again: Any) -> "ListedItem":

@@ -67,7 +67,7 @@ def lint_lines(linted: Sequence[Linted], style: Style = plain, *, expand: bool =
         for group, most in zip(groups, room, strict=True):
             yield from group_lines(group, style, most, elsewhere="; --expand shows each")
         waived = [
-            style("dim", f"waived {finding.rule.code}  {safe(str(finding.binding))}{_place(finding)}")
+            style("dim", f"waived {finding.rule.code}  {safe(finding.subject)}{_place(finding)}")
             + "\n"
             + style("dim", safe(f"    until {waiver.waiver.expires}: {waiver.waiver.reason}"))
             for finding, waiver in one.waived
@@ -208,6 +208,7 @@ def _entry(finding: LintFinding) -> LintEntry:
         finding.rule.name,
         Level(finding.rule.severity),
         finding.binding,
+        finding.subject,
         finding.message,
         finding.advice,
         tuple(finding.evidence),

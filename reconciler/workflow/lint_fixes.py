@@ -100,7 +100,8 @@ def _asked(name: str) -> str:
 def _by_cluster(findings: Iterable[tuple[str, LintFinding]]) -> dict[str, set[AclBinding]]:
     found: dict[str, set[AclBinding]] = {}
     for name, item in findings:
-        found.setdefault(name, set()).add(item.binding)
+        if item.binding is not None:
+            found.setdefault(name, set()).add(item.binding)
     return found
 
 

@@ -1,15 +1,18 @@
 """Findings about the ACLs of a state, with the waivers of the manifests; and the smaller set that means the same."""
 
 import datetime
+from collections.abc import Iterator
+from dataclasses import replace
 
 from reconciler.access.lint import RULES, LintFinding, LintState, findings
 from reconciler.access.lint.rules.redundant import redundant
 from reconciler.access.lint.rules.stale import expired
 from reconciler.access.minimise import Minimised
 from reconciler.access.minimise import minimise as smaller
-from reconciler.manifest import LintWaiver, lint_waivers
-from reconciler.model import APACHE, AclOperation
+from reconciler.manifest import ClusterDeclaration, LintWaiver, lint_waivers
+from reconciler.model import APACHE, AclBinding, AclOperation, Origin
 from reconciler.model.collector import without_collector
+from reconciler.model.listing import ListedItem
 from reconciler.report.access_view import AccessView
 from reconciler.report.condition import with_condition
 from reconciler.report.lint_text import Linted
@@ -28,7 +31,7 @@ def lint(
 
     ``principals`` are all that exist, if that is known: others are findings. Raises a :class:`WorkflowError`.
     """
-    states = _states(request, connection, tell)
+    states = access_states(request, connection, all_topics=True, beside=True, tell=tell)
     with without_collector():
         return [_linted(state, principals, request.at) for state in states]
 
@@ -39,12 +42,8 @@ def minimise(
     """A smaller set of bindings with exactly the same access, for each state. Raises as :func:`lint`."""
     return [
         with_condition(state.view, lambda one: smaller(one.authorizer), compared=lambda one: one.removed)
-        for state in _states(request, connection, tell)
+        for state in access_states(request, connection, all_topics=True, tell=tell)
     ]
-
-
-def _states(request: StateRequest, connection: ConnectionOptions, tell: Tell) -> list[AccessState]:
-    return access_states(request, connection, all_topics=True, tell=tell)
 
 
 def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime.date) -> Linted:
@@ -53,25 +52,31 @@ def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime
     topics = state.view.topics if state.state is not None else None
     names = None if topics is None else frozenset(topics)
     types = (declaration.flavor if declaration is not None else APACHE).principal_types
-    whole = LintState(state.view.authorizer, names, principals, day, principal_types=types)
+    listed = tuple(_listed(state))
+    whole = LintState(state.view.authorizer, names, principals, day, principal_types=types, listed=listed)
     rules = {on_facts: [rule for rule in RULES if rule.on_facts is on_facts] for on_facts in (False, True)}
     implied = 0
 
     def is_told(finding: LintFinding) -> bool:
         # At once: of a large cluster there may be as many as a third of its bindings.
         nonlocal implied
-        counted = _spells_out(finding) and not (declaration and declaration.scope.ignores(finding.binding))
+        counted = _spells_out(finding) and not _ignored(finding, declaration)
         implied += counted
         return not counted
 
     told_of = findings(whole, rules[False], is_told)
     # Only these rules can find something else where a fact is in doubt.
     view, more = with_condition(state.view, lambda one: findings(whole.about(one.authorizer), rules[True]))
+    # Where they cannot be listed, none is found: nobody may take that for none that is there.
+    gaps = view.beside.gaps if view.beside is not None and state.state is not None else {}
+    view = replace(
+        view, unseen=(*view.unseen, *(f"{what}, which cannot be listed: {why}" for what, why in gaps.items()))
+    )
     found = sorted([*told_of, *more, *_expired(state)], key=lambda finding: finding.order)
     waivers: tuple[LintWaiver, ...] = ()
     if state.manifests is not None and declaration is not None:
         waivers = tuple(item for item in lint_waivers(state.manifests, declaration.name) if item.waiver.stands(day))
-    ours = [one for one in found if declaration is None or not declaration.scope.ignores(one.binding)]
+    ours = [one for one in found if not _ignored(one, declaration)]
     ignored = len(found) - len(ours)
     told = [one for one in ours if not _spells_out(one)]
     waived = [(finding, _waiver(finding, waivers)) for finding in told]
@@ -86,8 +91,32 @@ def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime
     )
 
 
+def _listed(state: AccessState) -> Iterator[tuple[ListedItem, Origin | None]]:
+    """What the state has of listed kinds, each with the place that declares it."""
+    declared = state.desired.listed if state.desired is not None else {}
+    if state.state is None:
+        for wishes in declared.values():
+            yield from ((one.item, one.declaration.origin) for one in wishes.values() if not one.goes)
+        return
+    for kind, listing in state.state.listings.items():
+        for key, item in sorted(listing.by_key.items()):
+            wish = declared.get(kind, {}).get(key)
+            yield item, None if wish is None else wish.declaration.origin
+
+
+def _ignored(finding: LintFinding, declaration: ClusterDeclaration | None) -> bool:
+    if declaration is None:
+        return False
+    about = finding.about
+    if isinstance(about, AclBinding):
+        return declaration.scope.ignores(about)
+    return any(one.selects_listed(about) for one in declaration.scope.ignore)
+
+
 def _spells_out(finding: LintFinding) -> bool:
     """Whether it only says that a DESCRIBE stands beside what implies it: usual, and clearer with it than without."""
+    if finding.binding is None:
+        return False
     pattern, entry = finding.binding
     beside = [other for other in finding.related if other.pattern == pattern and other.entry[:2] == entry[:2]]
     implied = entry.operation in (AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS)
@@ -96,7 +125,7 @@ def _spells_out(finding: LintFinding) -> bool:
 
 
 def _waiver(finding: LintFinding, waivers: tuple[LintWaiver, ...]) -> LintWaiver | None:
-    return next((one for one in waivers if one.covers(finding.rule.code, finding.binding, finding.origin)), None)
+    return next((one for one in waivers if one.covers(finding.rule.code, finding.about, finding.origin)), None)
 
 
 def _expired(state: AccessState) -> list[LintFinding]:

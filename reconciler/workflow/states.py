@@ -95,11 +95,18 @@ def access_states(
     *,
     all_topics: bool = False,
     cluster_tests: bool = False,
+    beside: bool = False,
     tell: Tell = ignore,
 ) -> list[AccessState]:
-    """The state of the cluster that is named, as it is or as it is declared; without one, of each declared cluster."""
+    """The state of the cluster that is named, as it is or as it is declared; without one, of each declared cluster.
+
+    With ``beside`` also the users and quotas of a live one, which takes two more requests.
+    """
     if request.live:
-        return [live_access(request, connection, all_topics=all_topics, cluster_tests=cluster_tests, tell=tell)]
+        read = live_access(
+            request, connection, all_topics=all_topics, cluster_tests=cluster_tests, beside=beside, tell=tell
+        )
+        return [read]
     if request.cluster is not None:
         return [declared_access(request, connection)]
     manifests = _manifests(request, connection)

@@ -9,7 +9,8 @@ import pytest
 
 from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import ClusterState, OpaqueBinding, Topic
+from reconciler.model import ClusterState, Listing, OpaqueBinding, Topic
+from reconciler.model.kinds.scram_user import ScramUser
 from tests.integration.main_job import Ran
 from tests.unit.access.bindings import bindings
 
@@ -50,11 +51,19 @@ class Place:
         file.write_text(text, encoding="utf-8")
 
     def live(
-        self, *texts: str, topics: tuple[str, ...] = (), opaque: tuple[OpaqueBinding, ...] = (), gap: str | None = None
+        self,
+        *texts: str,
+        topics: tuple[str, ...] = (),
+        opaque: tuple[OpaqueBinding, ...] = (),
+        gap: str | None = None,
+        users: tuple[str, ...] = (),
     ) -> None:
         """Say what the cluster has; bindings as in ``tests.unit.access.bindings``."""
         existing = {name: Topic(name, 1, 1) for name in topics}
         state = ClusterState("prod-id", frozenset(bindings(*texts)), existing, opaque, acl_gap=gap)
+        if users:
+            found = frozenset(ScramUser(name, {"SCRAM-SHA-512": 4096}) for name in users)
+            state = state.with_listing(ScramUser, Listing(found, may_alter=True))
         self.snapshot.write_text(snapshot_text(state, BrokerFacts(broker_ids=(1,))), encoding="utf-8")
 
     @property

@@ -58,7 +58,9 @@ def test_every_rule_is_found_by_the_command(here: Place, tmp_path: Path) -> None
         *EVERYTHING,
         "TOPIC:L:pay.b User:dated@* ALLOW READ",
         "GROUP:L:* User:b@10.0.0.7 ALLOW READ",
+        "TRANSACTIONAL_ID:L:\tx User:a@* ALLOW WRITE",
         topics=("pay.orders", "payroll"),
+        users=("a", "B\u00f6"),
     )
     known = tmp_path / "known.txt"
     known.write_text("User:a\nUser:b\n", encoding="utf-8")
@@ -66,9 +68,10 @@ def test_every_rule_is_found_by_the_command(here: Place, tmp_path: Path) -> None
     assert rules(here.document("lint", *arguments)) == {rule.code for rule in RULES}
     ran = here.bare("lint", *arguments)
     assert ran.status == Exit.FAILED_CHECK
-    assert "error KA006 breaks-brokers (1)" in ran.out
+    assert "error KA006 breaks-brokers (2)" in ran.out
     assert "User:a ALLOW READ on GROUP `#odd`" in ran.out
     assert "for example: payroll" in ran.out
+    assert "    SCRAM user B\u00f6\n        nobody can log in: brokers refuse" in ran.out
     assert "dated.yaml:7:" in ran.out, ran.out
 
 

@@ -8,7 +8,7 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.evidence import Note
 from reconciler.access.lint.rule import LintFinding, LintRule, LintState, Severity
 from reconciler.access.lint.rules import GROUPS, RULES, rule_of
-from reconciler.model import APACHE, Declaration
+from reconciler.model import APACHE, AclBinding, Declaration
 
 __all__ = ["GROUPS", "RULES", "LintFinding", "LintRule", "LintState", "Severity", "findings", "lint", "rule_of"]
 
@@ -37,7 +37,7 @@ def findings(
     """The same of a state, by some of the rules; only those that are ``told``."""
     notes = state.authorizer.sources.notes
     found = (finding for rule in rules for finding in filter(told, rule.check(state)))
-    placed = (_placed(finding, notes.get(finding.binding)) for finding in found)
+    placed = (_placed(one, notes.get(one.about) if isinstance(one.about, AclBinding) else one.origin) for one in found)
     return sorted(placed, key=lambda finding: finding.order)
 
 

@@ -10,6 +10,7 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.lint.covering import Covering
 from reconciler.dataclass import dataclass
 from reconciler.model import APACHE, WILDCARD_PRINCIPAL, AclBinding, AclPermissionType, Origin, ResourceType
+from reconciler.model.listing import ListedItem
 
 #: What :attr:`LintState.names` calls principals.
 PRINCIPAL: Final = "principal"
@@ -25,7 +26,8 @@ Fix: TypeAlias = Literal["same", "asked", "none"]
 class LintState:
     """What rules look at. ``topics`` and ``principals`` are all that exist, ``None`` where that is not known.
 
-    Without ``as_of`` nothing expires. ``principal_types`` are those that the cluster's brokers know.
+    Without ``as_of`` nothing expires. ``principal_types`` are those that the cluster's brokers know. ``listed`` are
+    resources of listed kinds, as far as they are known, each with the place that declares it.
     """
 
     authorizer: Authorizer
@@ -34,6 +36,7 @@ class LintState:
     as_of: datetime.date | None = None
     soon: datetime.timedelta = datetime.timedelta(days=30)
     principal_types: frozenset[str] = APACHE.principal_types
+    listed: tuple[tuple[ListedItem, Origin | None], ...] = ()
 
     def about(self, authorizer: Authorizer) -> "LintState":
         """The same bindings where facts about the cluster are in doubt (:meth:`Authorizer.doubting`)."""
@@ -121,7 +124,7 @@ class LintRule:
 
     def found(
         self,
-        binding: AclBinding,
+        about: AclBinding | ListedItem,
         message: str,
         advice: str,
         *,
@@ -129,7 +132,7 @@ class LintRule:
         evidence: tuple[str, ...] = (),
     ) -> "LintFinding":
         """A finding of this rule."""
-        return LintFinding(self, binding, message, advice, related, evidence)
+        return LintFinding(self, about, message, advice, related, evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,7 @@ class LintFinding:
     """What a rule found. ``related`` are the bindings that cause it, ``evidence`` names or principals that show it."""
 
     rule: LintRule
-    binding: AclBinding
+    about: AclBinding | ListedItem
     message: str
     advice: str
     related: tuple[AclBinding, ...] = ()
@@ -145,9 +148,21 @@ class LintFinding:
     origin: Origin | None = None
 
     @property
-    def order(self) -> tuple[str, AclBinding, str]:
-        """By rule, then by binding."""
-        return self.rule.code, self.binding, self.message
+    def binding(self) -> AclBinding | None:
+        """The binding that it is about; ``None``: it is about something else."""
+        return self.about if isinstance(self.about, AclBinding) else None
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in words."""
+        return str(self.about) if isinstance(self.about, AclBinding) else self.about.subject
+
+    @property
+    def order(self) -> tuple[str, str, tuple[AclBinding, ...], str]:
+        """By rule, then by binding; those about anything else behind, by its name."""
+        if isinstance(self.about, AclBinding):
+            return self.rule.code, "", (self.about,), self.message
+        return self.rule.code, self.about.subject, (), self.message
 
 
 def lint_rule(

@@ -12,7 +12,8 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from reconciler.adapters.kafka import codes
-from reconciler.adapters.kafka.settings import ClientSettings, sent
+from reconciler.adapters.kafka.settings import ClientSettings
+from reconciler.model.characters import without_leading_blanks
 from reconciler.ports import LoginAnswer
 
 _SECONDS: Final = 10.0
@@ -27,8 +28,9 @@ def log_in(settings: ClientSettings, name: str, mechanism: str, password: str) -
     protocol = settings.config.get("security.protocol", "PLAINTEXT")
     if not protocol.upper().startswith("SASL_"):
         return LoginAnswer(None, f"our connection has no SASL (security.protocol is {protocol})")
-    if any(text != sent(text) for text in (name, password)):
-        return LoginAnswer(None, "the password begins with a blank, which our client drops and Java's keeps")
+    for what, text in (("name", name), ("password", password)):
+        if text != without_leading_blanks(text):
+            return LoginAnswer(None, f"the {what} begins with a blank, which our client drops and Java's keeps")
     told: list[KafkaError] = []
     config: dict[str, Any] = {key: value for key, value in settings.config.items() if not key.startswith("sasl.")}
     config |= {

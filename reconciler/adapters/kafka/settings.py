@@ -15,6 +15,7 @@ from reconciler.adapters.kafka.secret_source import AnySecret, SecretError, Secr
 from reconciler.adapters.kafka.setting_problem import SettingProblem, SettingsError
 from reconciler.adapters.kafka.translation import translate
 from reconciler.dataclass import dataclass
+from reconciler.model.characters import without_leading_blanks
 from reconciler.model.secret_settings import JAAS_CONFIG, SECRET_SETTINGS, has_reference
 from reconciler.ports import ClusterError
 
@@ -24,8 +25,11 @@ _NOT_SECRET: Final = (
     "this setting is not a secret, so it cannot contain a reference",
     "References work only in passwords, keys and tokens. Write the value itself.",
 )
-#: What brokers and key stores compare letter by letter, on one line.
-_TYPED: Final = SECRET_SETTINGS - {JAAS_CONFIG, "ssl.key.pem", "ssl.keystore.key"} | {"sasl.username"}
+#: What brokers, key stores and issuers of tokens compare letter by letter, on one line.
+_TYPED: Final = SECRET_SETTINGS - {JAAS_CONFIG, "ssl.key.pem", "ssl.keystore.key"} | {
+    *("sasl.username", "client.id", "sasl.oauthbearer.client.id", "sasl.oauthbearer.client.credentials.client.id"),
+    *("sasl.oauthbearer.scope", "sasl.oauthbearer.extensions"),
+}
 _BLANK: Final = "it begins with a blank, which librdkafka drops: it would send another text"
 
 
@@ -130,11 +134,6 @@ def setting_problems(bootstrap_servers: str, client: Mapping[str, str]) -> tuple
     return ()
 
 
-def sent(value: str) -> str:
-    """A setting as librdkafka takes it: without blanks (C's ``isspace``) at its start; Java's client keeps them."""
-    return value.lstrip(" \t\n\v\f\r")
-
-
 @dataclass(slots=True)
 class _SettingsReader:
     """Values with references resolved, secrets to redact, and problems."""
@@ -161,8 +160,9 @@ class _SettingsReader:
             self._set(key, value, "in sasl.jaas.config")
 
     def _set(self, key: str, value: str, where: str) -> None:
-        if key in _TYPED and value != sent(value):
-            self.problems.append(SettingProblem(key, _BLANK, "Change the secret, or its file."))
+        if key in _TYPED and value != without_leading_blanks(value):
+            advice = "Change the secret, or its file." if key in SECRET_SETTINGS else "Write it without the blank."
+            self.problems.append(SettingProblem(key, _BLANK, advice))
         if key in self.values:
             self.problems.append(SettingProblem(key, f"it is set here and {where}", "Keep one of them."))
         self.values[key] = value

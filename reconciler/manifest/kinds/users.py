@@ -22,6 +22,7 @@ from reconciler.model.kinds.scram_user import (
     SCRAM_CODES,
     PasswordSource,
     ScramUser,
+    unmatched_name,
 )
 from reconciler.model.secret_settings import is_reference
 
@@ -150,13 +151,11 @@ def _check_credential(node: Node, item: "CredentialItem | None", findings: Findi
 def user_name_problem(text: str, *, goes: bool = False) -> Trouble | None:
     """Why no manifest can declare a SCRAM user of that name, or with ``goes`` that none is there; ``None``: it can.
 
-    Brokers take the name of a login in ASCII alone (``ScramMessages.VALUE_SAFE_CHAR``), and store any other.
+    A name that some client cannot send is for ``lint`` to report.
     """
-    if not goes and not text.isascii():
-        odd = ", ".join(f"U+{ord(one):04X}" for one in sorted({one for one in text if not one.isascii()})[:3])
-        message = (
-            f"no client can log in as {quoted(text)}: brokers refuse a SCRAM login with a letter outside ASCII ({odd})"
-        )
+    unmatched = None if goes else unmatched_name(text)
+    if unmatched is not None and not unmatched.some:
+        message = f"no client can log in as {quoted(text)}: {unmatched.message}"
         return Trouble(Code.ITEM_FORM, message, "write the name in ASCII, without accents")
     if text.lower().startswith("user:"):
         message = f"{quoted(text)}: a user is named without the type of the principal"

@@ -16,6 +16,7 @@ from reconciler.manifest.reader.findings import Findings
 from reconciler.manifest.reader.nodes import MappingNode, Node, SequenceNode
 from reconciler.manifest.reader.source import quoted
 from reconciler.model import AclBinding, Expiry, Origin, Selector
+from reconciler.model.listing import ListedItem
 
 _RULE_PATTERN = "^KA[0-9]{3}$"
 _RULE_SCHEMA = {"type": "string", "pattern": f"{_RULE_PATTERN}|{VARIABLE_PATTERN}"}
@@ -92,11 +93,13 @@ class LintWaiver:
     selector: Selector | None = None
     places: frozenset[Origin] | None = None
 
-    def covers(self, rule: str, binding: AclBinding | None, origin: Origin | None) -> bool:
-        """Whether a finding of ``rule`` about ``binding``, declared at ``origin``, is accepted."""
+    def covers(self, rule: str, about: AclBinding | ListedItem | None, origin: Origin | None) -> bool:
+        """Whether a finding of ``rule`` about a binding or another resource, declared at ``origin``, is accepted."""
         if rule != self.rule or (self.places is not None and origin not in self.places):
             return False
-        return self.selector is None or (binding is not None and self.selector.selects(binding))
+        if self.selector is None or about is None:
+            return self.selector is None
+        return self.selector.selects(about) if isinstance(about, AclBinding) else self.selector.selects_listed(about)
 
 
 def declare_lint_waivers(

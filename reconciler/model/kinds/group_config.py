@@ -14,7 +14,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern
 from reconciler.model.enums import ResourceType
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal
+from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal, Unmatched, unmatched_by_librdkafka
 from reconciler.model.topic_configs import ConfigType
 
 _4_1, _4_2, _4_3, _4_4 = (4, 1), (4, 2), (4, 3), (4, 4)
@@ -118,6 +118,11 @@ class GroupConfig:
     def is_disabled(self) -> bool:
         """Never: it keeps nobody from logging in."""
         return False
+
+    @property
+    def unmatched(self) -> Unmatched | None:
+        """Why no client of a kind can be a member of the group."""
+        return unmatched_by_librdkafka(self.group)
 
     def with_values(self, values: Mapping[str, str]) -> "GroupConfig":
         """Other configs of the same group."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal
+from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal, Unmatched, unmatched_by_librdkafka
 
 if TYPE_CHECKING:
     from reconciler.model.addresses import IpAddress
@@ -139,6 +139,11 @@ class ClientQuota:
     def is_disabled(self) -> bool:
         """Never: it keeps nobody from logging in."""
         return False
+
+    @property
+    def unmatched(self) -> Unmatched | None:
+        """Why no client of a kind has that client id; a user's name is not always one that a client sends."""
+        return unmatched_by_librdkafka(dict(self.entity.parts).get(CLIENT_ID) or "")
 
     def with_again(self, again: "ClientQuota") -> "ClientQuota":
         """The quota, which goes, and after which ``again`` is set again."""

@@ -15,7 +15,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.listing import FeatureLevel, Refusal
+from reconciler.model.listing import FeatureLevel, Refusal, Unmatched, unmatched_by_librdkafka
 
 #: The hash of each mechanism, and its code in Kafka's messages (``ScramMechanism.type``).
 SCRAM_HASHES: Final[Mapping[str, str]] = MappingProxyType({"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"})
@@ -106,6 +106,11 @@ class ScramUser:
         """Whether nobody knows any password of the user."""
         return bool(self.values) and self.disabled == self.values.keys()
 
+    @property
+    def unmatched(self) -> Unmatched | None:
+        """Why nobody, or no client of a kind, can log in as the user, which nobody is meant to who is disabled."""
+        return None if self.is_disabled else unmatched_name(self.name)
+
     def with_values(self, values: Mapping[str, int]) -> "ScramUser":
         """Other iterations of the same user; what has them on a cluster has no source."""
         return ScramUser(self.name, values)
@@ -134,6 +139,23 @@ class ScramUser:
                 yield f"{mechanism}: {iterations} iterations, and Kafka takes {MIN_ITERATIONS} or more"
             elif iterations > MAX_ITERATIONS:
                 yield f"{mechanism}: {iterations} iterations, and Kafka takes {MAX_ITERATIONS} or fewer"
+
+
+def unmatched_name(name: str) -> Unmatched | None:
+    """Why nobody, or no client of a kind, can log in by SCRAM under a name.
+
+    Brokers store any name, and take that of a login in ASCII alone (``ScramMessages.VALUE_SAFE_CHAR``). RFC 4013
+    (SASLprep) prohibits control characters; Java's client and librdkafka do not prepare names.
+    """
+    if odd := sorted({one for one in name if not one.isascii() or one == "\0"}):
+        shown = ", ".join(f"U+{ord(one):04X}" for one in odd[:3])
+        return Unmatched(f"brokers refuse a SCRAM login with a letter outside ASCII ({shown})")
+    if (blank := unmatched_by_librdkafka(name)) is not None:
+        return blank
+    if any(one < " " or one == "\x7f" for one in name):
+        message = "clients that prepare names by RFC 4013 (SASLprep), as most for Go, refuse its control characters"
+        return Unmatched(message, some=True)
+    return None
 
 
 def salted(mechanism: str, password: str, salt: bytes, iterations: int) -> bytes:

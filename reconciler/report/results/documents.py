@@ -53,7 +53,8 @@ class LintEntry:
     rule: _Rule
     name: _Name
     severity: _Severity
-    binding: Annotated[AclBinding, Says("The binding that it is about.")]
+    binding: Annotated[AclBinding | None, Says("The binding that it is about; null: it is about something else.")]
+    subject: Annotated[AnyText, Says("What it is about, in words.", "SCRAM user böse")]
     message: _Message
     advice: _Advice
     evidence: Annotated[tuple[AnyText, ...], Says("Examples that show it.")]

@@ -17,7 +17,7 @@ def lint_finding(form: LintEntry, cluster: str) -> Finding:
         form.message,
         form.advice,
         cluster,
-        str(form.binding),
+        form.subject,
         form.place,
         tuple(_details(form)),
         waived_words(form.waiver),

@@ -128,7 +128,7 @@ def redundancy(one: AclBinding, held: Sequence[AclBinding]) -> tuple[AclBinding,
 def of(code: str, found: Sequence[LintFinding]) -> dict[AclBinding, LintFinding]:
     hits = [finding for finding in found if finding.rule.code == code]
     assert len({finding.binding for finding in hits}) == len(hits)
-    return {finding.binding: finding for finding in hits}
+    return {finding.binding: finding for finding in hits if finding.binding is not None}
 
 
 def test_redundant_is_what_others_cover_and_shadowed_what_denies_do() -> None:

@@ -130,7 +130,7 @@ def test_reading_every_topic_and_joining_every_group() -> None:
         assert not told(f"CLUSTER:L:* User:a@* ALLOW {operation.name}", rule="wildcard-read")
     whole = bindings("TOPIC:L:* User:root@* ALLOW READ", "TOPIC:L:* User:a@* ALLOW READ")
     found_by = [one for one in lint(Authorizer(whole, ["User:root"])) if one.rule.name == "wildcard-read"]
-    assert [one.binding.entry.principal for one in found_by] == ["User:a"]
+    assert [one.binding.entry.principal for one in found_by if one.binding is not None] == ["User:a"]
 
 
 def test_prefixes_that_end_inside_a_word() -> None:
@@ -321,6 +321,7 @@ def test_names_that_look_alike_are_told_where_they_are_used() -> None:
     lower, digit = "TOPIC:L:paylng User:a@* ALLOW READ", "TOPIC:L:pay1ng User:a@* ALLOW READ"
     (found,) = findings(LintState(Authorizer(bindings(lower, digit))), [rule])
     first, second = found.evidence
+    assert found.binding is not None
     assert found.binding.pattern.name == second
     assert [one.pattern.name for one in found.related] == [first]
     assert found.message == f"the topic {second} looks like {first}, and is another topic"

@@ -70,6 +70,10 @@ class _Thing:
     def is_disabled(self) -> bool:
         return False
 
+    @property
+    def unmatched(self) -> None:
+        return None
+
     def with_values(self, values: Mapping[str, str]) -> "_Thing":
         return self
 

@@ -18,6 +18,8 @@ GROUPS: Final[dict[str, tuple[LintRule, ...]]] = {
         ineffective.dead_pattern,
         ineffective.unsupported_operation,
         ineffective.evaded_deny,
+        ineffective.no_login,
+        ineffective.changed_name,
     ),
     "Risky": (
         risky.everybody,

@@ -1,6 +1,8 @@
 """Bindings that match nothing, or worse: impossible hosts, principals and names, operations that nothing requests."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import Final
 
 from reconciler.access.hosts import is_dead
 from reconciler.access.lint.covering import effect_bits
@@ -18,6 +20,10 @@ from reconciler.model import (
     PatternType,
     ResourceType,
 )
+from reconciler.model.listing import unmatched_by_librdkafka
+
+#: Resources whose name is a setting of clients.
+_SET_BY_CLIENTS: Final = (ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 
 
 @lint_rule(
@@ -51,6 +57,41 @@ def dead_principal(state: LintState) -> Iterator[LintFinding]:
     for binding in state.bindings:
         if (problem := _principal_problem(binding.entry.principal, state.principal_types)) is not None:
             yield dead_principal.found(binding, *problem)
+
+
+@lint_rule(
+    "KA023",
+    "error",
+    "Nobody can log in as this SCRAM user: brokers store any name, and refuse the login of one that is not ASCII. A "
+    "disabled user is not reported. Users are seen where the login may describe the cluster.",
+    "Make a user whose name is ASCII, and remove this one (`absent: true`).",
+)
+def no_login(state: LintState) -> Iterator[LintFinding]:
+    """SCRAM users as whom nobody can log in."""
+    for item, origin in state.listed:
+        if (found := item.unmatched) is not None and not found.some:
+            advice = "make a user whose name is ASCII, and remove this one"
+            yield replace(no_login.found(item, f"nobody can log in: {found.message}", advice), origin=origin)
+
+
+@lint_rule(
+    "KA024",
+    "warning",
+    "Some clients send another name, so that this is about none of them: clients on librdkafka (for Python, Go, .NET, "
+    "Node.js) drop a blank at the start of a group, a transactional id, a client id or a user name, and Java's client "
+    "keeps it. Clients that prepare the name of a SCRAM user by RFC 4013 (SASLprep) refuse control characters in it.",
+    "Write a name without them, here and in the clients' settings.",
+)
+def changed_name(state: LintState) -> Iterator[LintFinding]:
+    """Names that some clients change or refuse before they send them."""
+    advice = "write a name without it, here and in the clients' settings"
+    for binding in state.bindings:
+        kind, name = binding.pattern.resource_type, binding.pattern.name
+        if kind in _SET_BY_CLIENTS and (found := unmatched_by_librdkafka(name)) is not None:
+            yield changed_name.found(binding, found.message, advice)
+    for item, origin in state.listed:
+        if (found := item.unmatched) is not None and found.some:
+            yield replace(changed_name.found(item, found.message, advice), origin=origin)
 
 
 def _principal_problem(text: str, types: Collection[str]) -> tuple[str, str] | None:

@@ -9,11 +9,12 @@ from confluent_kafka.admin import AdminClient
 
 from reconciler.adapters.kafka.login import log_in
 from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import SettingsError, client_settings, sent
+from reconciler.adapters.kafka.settings import SettingsError, client_settings
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.apply.preflight import Preflight
 from reconciler.manifest import Source, load
 from reconciler.model import ClusterState, Declaration, DesiredItem, DesiredState, Listing, Origin
+from reconciler.model.characters import without_leading_blanks as sent
 from reconciler.model.kinds.scram_user import PasswordSource, ScramUser
 from reconciler.model.secret_permit import SecretPermit
 from reconciler.plan import Request, propose
@@ -35,7 +36,7 @@ def test_a_password_that_our_client_changes_is_not_tried_and_is_no_setting(passw
     assert "which our client drops" in answer.detail
     assert "pw" not in answer.detail
     odd = replace(source, environment={"P": password})
-    for key, value in (("sasl.password", "${env:P}"), ("sasl.username", password)):
+    for key, value in (("sasl.password", "${env:P}"), ("sasl.username", password), ("client.id", password)):
         with pytest.raises(SettingsError, match="begins with a blank"):
             client_settings("b:9093", {**LOGIN, "sasl.password": "x", key: value}, odd, cleartext_login=True)
 
