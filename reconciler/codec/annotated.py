@@ -9,6 +9,7 @@ A value whose JSON is not its fields has a table of :func:`reconciler.codec.obje
 """
 
 import datetime
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING
 from enum import Enum
@@ -21,7 +22,7 @@ from typing import Annotated, Any, ClassVar, Final, TypeVar, Union, get_args, ge
 from reconciler.codec.containers import array, mapping, nullable
 from reconciler.codec.interface import Codec
 from reconciler.codec.objects import Field, Record, described, flat, group, optional, record
-from reconciler.codec.scalars import ANY_TEXT, BOOLEAN, COUNT, DATE, NUMBER, TEXT, by_value, integer
+from reconciler.codec.scalars import ANY_TEXT, BOOLEAN, COUNT, DATE, NUMBER, TEXT, by_value, converted, integer, number
 from reconciler.codec.values import (
     BINDING,
     EXPIRY,
@@ -43,17 +44,28 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.says import REQUIRED, UNSAID, Flat, Form, Says
+from reconciler.model.says import REQUIRED, UNSAID, As, Flat, Form, Says
+from reconciler.model.secret_settings import is_reference
 
 T = TypeVar("T")
 #: Asked for by class, for ``get_origin`` asks a type ten questions: a command derives some fifty classes.
 _ANNOTATED: Final[Any] = type(Annotated[str, ...])
 _UNIONS: Final[Any] = (UnionType, type(Union[str, None]))  # noqa: UP007 - its class is what is wanted
 
+
+def _reference(text: str) -> str:
+    # Its text is not repeated: it may be the secret.
+    if not is_reference(text):
+        raise ValueError("is not a reference to a secret")
+    return text
+
+
 _FORMS: Final[Mapping[Form, Codec[Any]]] = {
     Form.ANY_TEXT: ANY_TEXT,
     Form.NAME: NAME,
     Form.ANY_INTEGER: integer(None),
+    Form.ANY_NUMBER: number(math.inf),
+    Form.REFERENCE: converted(NAME, _reference, str),
 }
 _CODECS: Final[Mapping[Any, Codec[Any]]] = {
     str: TEXT,
@@ -126,7 +138,7 @@ def _field(cls: Any, attribute: str, default: Any, named: Callable[[str], str], 
     if says is not None and says.omit and not says.null:
         kind = plain
     try:
-        codec = _noted(notes) or _codec(plain if Flat in notes else kind, named, closed)
+        codec = _noted(notes, named, closed) or _codec(plain if Flat in notes else kind, named, closed)
     except TypeError as error:
         raise TypeError(f"{cls.__name__}.{attribute}: {error}") from None
     if Flat in notes:
@@ -142,7 +154,7 @@ def _field(cls: Any, attribute: str, default: Any, named: Callable[[str], str], 
 @cache
 def _codec(kind: Any, named: Callable[[str], str], closed: bool) -> Codec[Any]:
     kind, *notes = _parts(kind)
-    if found := _noted(notes) or _CODECS.get(kind):
+    if found := _noted(notes, named, closed) or _CODECS.get(kind):
         return found
     plain = _without_none(kind)
     if plain is not kind:
@@ -164,10 +176,14 @@ def _said(cls: Any, attribute: str) -> Says | None:
     return next((note for note in _parts(cls.__annotations__[attribute])[1:] if isinstance(note, Says)), None)
 
 
-def _noted(notes: Iterable[Any]) -> Codec[Any] | None:
+def _noted(notes: Iterable[Any], named: Callable[[str], str], closed: bool) -> Codec[Any] | None:
     """The codec that an annotation names."""
-    found = (note if isinstance(note, Codec) else _FORMS[note] for note in notes if isinstance(note, Codec | Form))
-    return next(found, None)
+    for note in notes:
+        if isinstance(note, As):
+            return converted(_codec(note.kind, named, closed), note.read, note.write)
+        if isinstance(note, Codec | Form):
+            return note if isinstance(note, Codec) else _FORMS[note]
+    return None
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ Values of the model hold these notes alone and know no codec::
     reason: Annotated[AnyText, Says("Why it is accepted.", "until the migration is over")]
 """
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
@@ -23,11 +24,25 @@ class Form(Enum):
     NAME = "name"
     #: An integer that may be negative.
     ANY_INTEGER = "any integer"
+    #: A number of 0 or more, however large.
+    ANY_NUMBER = "any number"
+    #: A string that is one reference to a secret and nothing else; an error does not repeat it.
+    REFERENCE = "reference"
 
 
 AnyText: TypeAlias = Annotated[str, Form.ANY_TEXT]
 Name: TypeAlias = Annotated[str, Form.NAME]
 AnyInteger: TypeAlias = Annotated[int, Form.ANY_INTEGER]
+AnyNumber: TypeAlias = Annotated[float, Form.ANY_NUMBER]
+Reference: TypeAlias = Annotated[str, Form.REFERENCE]
+
+
+class As(NamedTuple):
+    """A value that is another one in JSON: the annotated type of that, and the functions from it and to it."""
+
+    kind: Any
+    read: Callable[[Any], Any]
+    write: Callable[[Any], Any]
 
 
 class Group(NamedTuple):

@@ -1,13 +1,25 @@
 """How a floor finds what it knows of a kind of resource: by the type of a change's sides, or by a kind's name."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any, Final, Protocol, TypeVar
 
 from reconciler.model.change import Change, resource_of
+from reconciler.model.listing import ListedItem
 
-#: The listed kinds by the name of their modules, in the order in which they are shown.
-LISTED_KINDS: Final = ("quota", "group_config", "scram_user")
+#: The type of a resource of each listed kind, by the name of its module here, in the order in which they are shown.
+LISTED_KINDS: Final[Mapping[str, str]] = {
+    "quota": "ClientQuota",
+    "group_config": "GroupConfig",
+    "scram_user": "ScramUser",
+}
+
+
+@cache
+def listed_types() -> tuple[type[ListedItem], ...]:
+    """The types of all listed kinds."""
+    return tuple(getattr(import_module(f"{__name__}.{module}"), name) for module, name in LISTED_KINDS.items())
 
 
 def listed_kinds(floor: str) -> tuple[Any, ...]:

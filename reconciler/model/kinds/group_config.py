@@ -8,13 +8,14 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
 from types import MappingProxyType
-from typing import ClassVar, Final, NamedTuple
+from typing import Annotated, ClassVar, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern
 from reconciler.model.enums import ResourceType
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal, Unmatched, unmatched_by_librdkafka
+from reconciler.model.says import REQUIRED, AnyText, Name, Says
 from reconciler.model.topic_configs import ConfigType
 
 _4_1, _4_2, _4_3, _4_4 = (4, 1), (4, 2), (4, 3), (4, 4)
@@ -75,8 +76,11 @@ class GroupConfig:
     CAN_VALIDATE: ClassVar[bool] = True  # IncrementalAlterConfigs has a field for it
     ATOMIC: ClassVar[bool] = True  # one batch of records (``ConfigurationControlManager.incrementalAlterConfigs``)
     LEVEL: ClassVar[FeatureLevel] = EVERY_LEVEL  # it asks for none, nor for ``share.version``
-    group: str
-    values: Mapping[str, str] = field(default_factory=FrozenMap)
+    group: Annotated[Name, Says("The group's id.", "payments")]
+    values: Annotated[
+        Mapping[str, AnyText],
+        Says("Its dynamic configs by Kafka's names.", {"share.isolation.level": "read_committed"}, default=REQUIRED),
+    ] = field(default_factory=FrozenMap)
 
     def __post_init__(self) -> None:
         """Takes any mapping and keeps a sorted, immutable copy."""

@@ -7,11 +7,12 @@ Sources: KIP-13, KIP-55, KIP-124, KIP-546, KIP-599, KIP-612; ``QuotaConfig``, ``
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple, TypeAlias
 
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal, Unmatched, unmatched_by_librdkafka
+from reconciler.model.says import REQUIRED, AnyNumber, As, Name, Says
 
 if TYPE_CHECKING:
     from reconciler.model.addresses import IpAddress
@@ -89,6 +90,32 @@ class QuotaEntity:
         return ", ".join(f"{kind} {named[kind]}" if named[kind] else f"default {kind}" for kind in order)
 
 
+def _entity(parts: Mapping[str, str | None]) -> QuotaEntity:
+    return QuotaEntity(tuple(sorted((kind, name or DEFAULT_NAME) for kind, name in parts.items())))
+
+
+def _parts(entity: QuotaEntity) -> dict[str, str | None]:
+    return {kind: name or None for kind, name in entity.parts}
+
+
+_Entity: TypeAlias = Annotated[
+    QuotaEntity,
+    As(Mapping[str, Name | None], _entity, _parts),
+    Says("Whom it is for: user, client-id, both, or ip; null: the default.", {"user": "svc-orders"}),
+]
+_Limits: TypeAlias = Annotated[
+    Mapping[str, AnyNumber],
+    Says("The limits by Kafka's keys.", {"producer_byte_rate": 1048576}, default=REQUIRED),
+]
+
+
+class _SetAgain(NamedTuple):
+    """The JSON of ``ClientQuota.again``, which has none itself."""
+
+    entity: _Entity
+    values: _Limits
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class ClientQuota:
     """The limits of one entity by key; whole numbers are ``int``, so that equal quotas print alike."""
@@ -98,10 +125,17 @@ class ClientQuota:
     CAN_VALIDATE: ClassVar[bool] = True  # AlterClientQuotas has a field for it (KIP-546)
     ATOMIC: ClassVar[bool] = True  # one batch of records an entity (``ClientQuotaControlManager.alterClientQuotas``)
     LEVEL: ClassVar[FeatureLevel] = EVERY_LEVEL  # ``ClientQuotaControlManager`` asks for none
-    entity: QuotaEntity
-    values: Mapping[str, float] = field(default_factory=FrozenMap)
+    entity: _Entity
+    values: _Limits = field(default_factory=FrozenMap)
     #: The live quota of the same address in another spelling, which stays.
-    again: "ClientQuota | None" = None
+    again: Annotated[
+        "ClientQuota | None",
+        As(_SetAgain, lambda one: ClientQuota(*one), lambda one: _SetAgain(one.entity, one.values)),
+        Says(
+            "The live quota of the same address in another spelling, which stays and is set again once this is gone.",
+            omit=True,
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         """Takes any mapping and keeps a sorted, immutable copy."""

@@ -11,11 +11,12 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
 from types import MappingProxyType
-from typing import ClassVar, Final, NamedTuple
+from typing import Annotated, ClassVar, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import FeatureLevel, Refusal, Unmatched, unmatched_by_librdkafka
+from reconciler.model.says import REQUIRED, Name, Reference, Says
 
 #: The hash of each mechanism, and its code in Kafka's messages (``ScramMechanism.type``).
 SCRAM_HASHES: Final[Mapping[str, str]] = MappingProxyType({"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"})
@@ -32,9 +33,11 @@ DEFAULT_ITERATIONS: Final = 8192
 class PasswordSource(NamedTuple):
     """References to a password, or to a salt and the password salted with it (both in base64); never the values."""
 
-    password: str = ""
-    salt: str = ""
-    salted_password: str = ""
+    password: Annotated[Reference, Says("The password.", "${env:KAFKA_USER_ORDERS}", omit=True)] = ""
+    salt: Annotated[Reference, Says("The salt, in base64.", "${dir:/run/secrets:salt}", omit=True)] = ""
+    salted_password: Annotated[
+        Reference, Says("The salted password, in base64.", "${dir:/run/secrets:salted}", omit=True)
+    ] = ""
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -55,9 +58,18 @@ class ScramUser:
     ATOMIC: ClassVar[bool] = False  # one mechanism of a user a request (``ScramControlManager``)
     #: ``MetadataVersion.isScramSupported``, which ``ScramControlManager`` asks before it sets or deletes one.
     LEVEL: ClassVar[FeatureLevel] = FeatureLevel(11, "3.5-IV2", "The current metadata.version does not support SCRAM")
-    name: str
-    values: Mapping[str, int] = field(default_factory=FrozenMap)
-    sources: Mapping[str, PasswordSource] = field(default_factory=FrozenMap)
+    name: Annotated[Name, Says("The user's name.", "svc-orders")]
+    values: Annotated[
+        Mapping[str, int], Says("The iterations by mechanism.", {"SCRAM-SHA-512": 8193}, default=REQUIRED)
+    ] = field(default_factory=FrozenMap)
+    sources: Annotated[
+        Mapping[str, PasswordSource],
+        Says(
+            "Where the passwords come from, by mechanism; absent: nobody says.",
+            {"SCRAM-SHA-512": {"password": "${env:KAFKA_USER_ORDERS}"}},
+            omit=True,
+        ),
+    ] = field(default_factory=FrozenMap)
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps sorted, immutable copies."""

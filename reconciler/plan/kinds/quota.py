@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from reconciler.codec.kinds import quota
+from reconciler.codec.kinds import json_kind
 from reconciler.model import AclOperation, Change, ClusterState, Create, Delete, resource_of
 from reconciler.model.kinds.quota import (
     CLIENT_ID,
@@ -146,4 +146,4 @@ def _of_addresses(
             yield LoginAtRisk(str(entity), text, _by(changes, {entity}), certain=address == DEFAULT_NAME)
 
 
-KIND: Final = _LimitingQuotas(quota.KIND, "Quota", Phase.ALTER_QUOTAS, AclOperation.ALTER_CONFIGS)
+KIND: Final = _LimitingQuotas(json_kind(ClientQuota), "Quota", Phase.ALTER_QUOTAS, AclOperation.ALTER_CONFIGS)

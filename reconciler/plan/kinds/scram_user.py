@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from reconciler.codec.kinds import scram_user
+from reconciler.codec.kinds import json_kind
 from reconciler.model import AclOperation, Change, ClusterState, Create, Update, resource_of, values_of
 from reconciler.model.kinds.scram_user import PasswordSource, ScramUser
 from reconciler.plan.kinds.interface import Conditions, NewPassword, PhaseContext
@@ -100,4 +100,4 @@ def _passwords_lost(change: Change) -> tuple[str, ...]:
     return tuple(name for name, iterations in before.items() if after.get(name) != iterations)
 
 
-KIND: Final = _ScramUsers(scram_user.KIND, "User", Phase.ALTER_USERS, AclOperation.ALTER)
+KIND: Final = _ScramUsers(json_kind(ScramUser), "User", Phase.ALTER_USERS, AclOperation.ALTER)

@@ -33,10 +33,11 @@ from reconciler.codec import (
     schema_text,
     tagged,
 )
-from reconciler.codec.kinds import quota
+from reconciler.codec.kinds import json_kind
 from reconciler.codec.scope import SCOPE
 from reconciler.codec.values import BINDING, ORIGIN, PATTERN
 from reconciler.model import FrozenMap, NameSelector, Scope, Selector
+from reconciler.model.kinds.quota import ClientQuota
 from reconciler.plan.kinds import CHANGE
 from tests.property.strategies import bindings
 
@@ -178,7 +179,7 @@ def test_a_tag_says_the_form() -> None:
         (NUMBER, float("inf")),
         (NUMBER, 10**400),
         (TEXTS, "a"),
-        (quota.KIND.CODEC, {"entity": {"user": ""}, "values": {}}),
+        (json_kind(ClientQuota).CODEC, {"entity": {"user": ""}, "values": {}}),
         (CHANGE, {"action": "CreateAcl", "before": {}, "after": {}}),
         (SCOPE, {"include": [{"topics": {"any": True}, "groups": {"any": True}}], "exclude": [], "ignore": []}),
         (SCOPE, {"include": [{"topic": {"any": True}}], "exclude": [], "ignore": []}),

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.adapters.snapshot import MemoryCluster
 from reconciler.codec import SchemaError
-from reconciler.codec.kinds.scram_user import KIND as JSON
+from reconciler.codec.kinds import json_kind
 from reconciler.diff import SkipReason
 from reconciler.model import (
     AccessControlEntry,
@@ -43,7 +43,7 @@ from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard
 
 DAY = datetime.date(2026, 1, 1)
-KIND, CODEC = ScramUser.KIND, JSON.CODEC
+KIND, CODEC = ScramUser.KIND, json_kind(ScramUser).CODEC
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
 PERMIT = SecretPermit(("TEAM_",), ("/run/secrets/users",))
 ALLOW, DENY = AclPermissionType.ALLOW, AclPermissionType.DENY

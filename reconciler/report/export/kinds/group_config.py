@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from reconciler.codec.kinds import group_config
+from reconciler.codec.kinds import json_kind
 from reconciler.manifest.kinds.groups import group_name_problem
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.report.export.expressible import text_problem
@@ -28,4 +28,4 @@ def _item(config: GroupConfig) -> Iterator[str]:
     yield from (f"        {scalar(name)}: {scalar(value)}" for name, value in config.values.items())
 
 
-KIND: Final[Kind] = ListedKind(group_config.KIND, "Groups", "groups", group_problem, _item)
+KIND: Final[Kind] = ListedKind(json_kind(GroupConfig), "Groups", "groups", group_problem, _item)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from reconciler.codec.kinds import quota
+from reconciler.codec.kinds import json_kind
 from reconciler.manifest import right_form
 from reconciler.manifest.kinds.quotas import quota_name_problem
 from reconciler.model import ListedItem
@@ -64,4 +64,4 @@ def _address(item: Any) -> str | None:
     return right_form(dict(item.entity.parts).get(IP, "")) or None
 
 
-KIND: Final[Kind] = _Quotas(quota.KIND, "Quotas", "quotas", quota_problem, _item)
+KIND: Final[Kind] = _Quotas(json_kind(ClientQuota), "Quotas", "quotas", quota_problem, _item)

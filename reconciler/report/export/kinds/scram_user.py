@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from reconciler.codec.kinds import scram_user
+from reconciler.codec.kinds import json_kind
 from reconciler.manifest.kinds.users import user_name_problem
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.report.export.expressible import text_problem
@@ -34,4 +34,4 @@ def _item(user: ScramUser) -> Iterator[str]:
     yield from (f"        {name}: {{iterations: {iterations}}}" for name, iterations in user.values.items())
 
 
-KIND: Final[Kind] = ListedKind(scram_user.KIND, "Users", "users", user_problem, _item, ScramUser)
+KIND: Final[Kind] = ListedKind(json_kind(ScramUser), "Users", "users", user_problem, _item, ScramUser)
