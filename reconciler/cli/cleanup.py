@@ -1,5 +1,6 @@
 """``reconciler cleanup``: remove what an apply that was cut off left on a cluster."""
 
+import datetime
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -107,9 +108,9 @@ def _lines(wanted: "Sequence[Leftover]") -> list[str]:
 
     if not wanted:
         return ["Nothing is left of any run."]
-    lines = []
+    lines, now = [], datetime.datetime.now(datetime.UTC)
     for leftover in wanted:
-        lines.append(f"Left by run {safe(leftover.run)}{age(leftover)}:")
+        lines.append(f"Left by run {safe(leftover.run)}{age(leftover, now)}:")
         lines += [f"  - bridge: {safe(str(bridge))}" for bridge in leftover.bridges]
         lines += [f"  - {safe(str(binding))}" for binding in leftover.bindings]
     return lines

@@ -42,26 +42,26 @@ def info_note(note: Note) -> None:
 
 
 def _words(note: LeftoverNote) -> str:
-    what = described(note.leftover)
+    what = described(note.leftover, note.at)
     if not note.counted:
         return f"left out: {what}, which may be going on"
     going = "that run is over: “reconciler cleanup” removes it" if note.over else "that run may be going on"
     return f"counted: {what}; {going}"
 
 
-def described(leftover: Leftover) -> str:
-    """``2 bridges and 3 other bindings of run R, begun 2 h ago``."""
+def described(leftover: Leftover, at: datetime.datetime) -> str:
+    """``2 bridges and 3 other bindings of run R, begun 2 h ago``, seen from ``at``."""
     parts = [counted(len(leftover.bridges), "bridge")] if leftover.bridges else []
     parts.append(counted(len(leftover.bindings), "binding") + " on reserved names")
-    return f"{' and '.join(parts)} of run {safe(leftover.run)}{age(leftover)}"
+    return f"{' and '.join(parts)} of run {safe(leftover.run)}{age(leftover, at)}"
 
 
-def age(leftover: Leftover) -> str:
+def age(leftover: Leftover, at: datetime.datetime) -> str:
     """``, begun 2 h ago``; nothing where the run's name does not tell."""
     began = leftover.began()
     if began is None:
         return ""
-    seconds = (datetime.datetime.now(datetime.UTC) - began).total_seconds()
+    seconds = (at - began).total_seconds()
     for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
         if seconds >= 2 * size:
             return f", begun {seconds / size:.0f} {unit} ago"

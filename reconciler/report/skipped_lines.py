@@ -106,5 +106,5 @@ def _line(line: Sequence[Sequence[Skipped]], review: TopicReview) -> SkippedLine
     if len(line) == 1:
         return SkippedLine(f"{verb} {words.text}", origin)
     names = first_names((kind.name(some) for some in changes), kind.alike(changes[0]).gravity)
-    text = kind.many([change for some in changes for change in some], words.text)
+    text = kind.many([change for some in changes for change in some], words.text, review)
     return SkippedLine(f"{verb} {text}", origin, names, sum(map(len, changes[len(names) :])))

@@ -130,7 +130,7 @@ def _line(plan: Plan, lines: Sequence[_Shared], answers: _Answers) -> StepLine:
     below = {kind.details([one.change for one, _ in shared], plan.topics) for shared in lines}
     return replace(
         line,
-        words=kind.many([one.change for one in steps], words.text),
+        words=kind.many([one.change for one in steps], words.text, plan.topics),
         # What is said below or after one of them is said of all only where it is the same.
         details=words.details if len(below) == 1 else (),
         effect="" if effect is None else effect_words(replace(effect, covered_by=None)),

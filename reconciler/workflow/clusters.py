@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 from reconciler.adapters.clock import SystemClock
 from reconciler.adapters.flavored import FlavoredCluster, flavored
 from reconciler.adapters.snapshot import SnapshotCluster, SnapshotError
-from reconciler.apply.lease_markers import time_of
+from reconciler.apply.lease_markers import lease_time, time_of
 from reconciler.apply.leftovers import Leftover, going_on, leftovers, without_live_bridges
 from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration, ManifestError, Manifests, declared_cluster
-from reconciler.model import AclBinding, ClusterState, FactSource, moment_text
+from reconciler.model import AclBinding, ClusterState, FactSource, is_reserved, moment_text
 from reconciler.ports import NO_AUTHORIZER, ClusterError, InspectableCluster, ReadRequest
 from reconciler.workflow.connections import (
     address_of,
@@ -94,27 +94,33 @@ class Target:
         What other runs left is in the state: nobody takes it away again.
         """
         live = self.read_whole(request)
-        runs = self.going_on(live)
+        at = self._time(live)
+        runs = going_on(live, at)
         for leftover in runs:
-            self.tell(LeftoverNote(leftover, counted=False))
+            self.tell(LeftoverNote(leftover, at, counted=False))
         default_allow = self.declaration.allow_everyone_if_no_acl_found if self.declaration else None
         return without_live_bridges(live, runs, default_allow=default_allow)
 
     def read_counted(self, request: ReadRequest) -> ClusterState:
         """The state with everything that grants somebody something now, bridges too; ``tell`` is told of each run."""
         live = self.read_whole(request)
-        alive = {leftover.run for leftover in self.going_on(live)}
+        at = self._time(live)
         # Those with a bridge first: it is what opens something.
-        found = sorted(leftovers(live, time_of(SystemClock())), key=lambda leftover: not leftover.bridges)
+        found = sorted(leftovers(live, at), key=lambda leftover: not leftover.bridges)
         for leftover in found[:MOST_TOLD]:
-            self.tell(LeftoverNote(leftover, counted=True, over=leftover.run not in alive))
+            self.tell(LeftoverNote(leftover, at, counted=True, over=not leftover.going_on(at)))
         if len(found) > MOST_TOLD:
             self.tell(MoreLeftovers(len(found) - MOST_TOLD))
         return live
 
     def going_on(self, live: ClusterState) -> tuple[Leftover, ...]:
         """What runs have there that may be going on now."""
-        return going_on(live, time_of(SystemClock()))
+        return going_on(live, self._time(live))
+
+    def _time(self, live: ClusterState) -> datetime.datetime:
+        """The time by which runs write leases, the controller's; asked for only where a run has something there."""
+        marked = any(is_reserved(one.pattern.name) for one in live.bindings)
+        return lease_time(self.cluster, SystemClock()) if marked else time_of(SystemClock())
 
     def read_whole(self, request: ReadRequest) -> ClusterState:
         """The state with everything that the cluster shows; raises a :class:`WorkflowError`.

@@ -20,12 +20,13 @@ _CLOCKS_DIFFER: Final = datetime.timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class LeftoverNote:
-    """What a run has on the cluster for its own use; ``over`` is true once it cannot be going on.
+    """What a run has on the cluster for its own use ``at`` a time; ``over`` is true once it cannot be going on.
 
     Answers about access count it (``counted``), for it grants what it grants; plans leave it to its run.
     """
 
     leftover: "Leftover"
+    at: datetime.datetime
     counted: bool
     over: bool = False
 

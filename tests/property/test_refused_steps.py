@@ -191,7 +191,8 @@ def test_the_rest_is_performed_and_what_is_refused_is_not(world: World) -> None:
         waits = others.blocking(phases[one.change]) is not None
         assert "the guard " in one.detail or (one.detail.startswith("waits for `") and waits), one
     for said in plan.refusals:
-        assert any(f"--accept {said.guard}=" in one.detail or f"'{said.guard}=" in one.detail for one in plan.refused)
+        assert any(f"the guard {said.guard} refuses it" in one.detail for one in plan.refused)
+        assert f"{said.guard}=" in said.remedy, "how it is accepted stands there"
 
 
 @given(worlds())

@@ -3,6 +3,7 @@
 import datetime
 import re
 from dataclasses import replace
+from html import unescape
 from random import Random
 
 import pytest
@@ -14,15 +15,33 @@ from reconciler.model import (
     AclOperation,
     AclPermissionType,
     Change,
+    ClusterState,
     Create,
     Delete,
+    DesiredState,
+    DesiredTopic,
+    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
     Topic,
+    TopicUse,
 )
-from reconciler.plan import Guard, Options, Phase, Plan, Step, Terms, describe
+from reconciler.plan import (
+    Guard,
+    GuardAcknowledgement,
+    Options,
+    Phase,
+    Plan,
+    Request,
+    Step,
+    Terms,
+    describe,
+    propose,
+)
 from reconciler.plan.refusal import refusal
+from reconciler.report.formats.markdown_plan import step_sections
+from reconciler.report.kinds.topic import use_lines
 from reconciler.report.plan_text import plan_lines
 from reconciler.report.skipped_lines import skipped_groups
 from reconciler.report.step_lines import step_lines, steps_shown
@@ -101,6 +120,55 @@ def test_topics_that_go_are_named() -> None:
     assert line.words == "100 topics and all their records"
     assert line.names == tuple(f"orders.{number:03}" for number in range(100))
     assert line.unnamed == 0
+
+
+USES = {
+    "all known": (
+        [TopicUse(1000 * number, number, f"2026-01-0{1 + number % 3}", ("g",) * (number < 2)) for number in range(100)],
+        "up to 4,950 records, 4.7 MiB on disk in all; last write 2026-01-03; groups have offsets in 2 of them",
+    ),
+    "empty": ([TopicUse(0, 0, "", ())] * 100, "no records, 0 bytes on disk in all"),
+    "one unknown": (
+        [TopicUse(gaps=("not permitted",)), *[TopicUse(0, 0, "", ())] * 99],
+        "no records, 0 bytes on disk in all; records not known for 1 of them; size not known for 1 of them; "
+        "groups not known for 1 of them",
+    ),
+    "one not asked": (
+        [TopicUse(0, 0, "", ())] * 99,
+        "no records, 0 bytes on disk in all; records not known for 1 of them; size not known for 1 of them; "
+        "groups not known for 1 of them",
+    ),
+    "sizes alone": (
+        [TopicUse(1024)] * 100,
+        "100.0 KiB on disk in all; records not known for 100 of them; groups not known for 100 of them",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", USES)
+@pytest.mark.parametrize("accepted", [False, True])
+def test_topics_that_share_a_line_show_what_goes_with_all_of_them(name: str, accepted: bool) -> None:
+    """Of deletions that a guard refuses too: whoever would accept them has to know."""
+    uses, held = USES[name]
+    topics = [f"orders.{number:03}" for number in range(100)]
+    origin = Origin("t.yaml", 1, 1)
+    wish = DesiredState({}, {topic: DesiredTopic(Topic(topic), origin, absent=True) for topic in topics})
+    live = ClusterState("c", topics={topic: Topic(topic, 1, 1, topic_id=topic) for topic in topics})
+    consents = tuple(GuardAcknowledgement(Guard.TOPIC_DELETE, topic) for topic in topics) if accepted else ()
+    request = Request(datetime.date(2026, 11, 21), Options(allow_deletes=True), consents)
+    plan = propose(wish, live, Terms("c", default_allow=False), request)
+    assert len(plan.steps) == 100 * accepted
+    plan = replace(plan, topics=replace(plan.topics, uses=dict(zip(topics, uses, strict=False))))
+    line = f"100 topics and all their records: {held}"
+    found = [one.text for group in skipped_groups(plan) for one in group.lines]
+    assert [one.words for one in step_lines(plan)] + found == [line if accepted else f"delete {line}"]
+    assert any(line in text for text in plan_lines(plan))
+    assert any(line in unescape(row) for section in step_sections(plan, many=False) for row in section.rows)
+    # A page has a line for each.
+    each = [one.text for group in skipped_groups(plan, fold=False) for one in group.lines]
+    each += ["; ".join(detail.text for detail in one.details) for one in step_lines(plan, fold=False)]
+    assert len(each) == 100
+    assert all("; ".join(use_lines(use)) in text for use, text in zip(uses, each, strict=False))
 
 
 def test_what_stays_on_a_large_cluster() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.snapshot import parse_snapshot, snapshot_text
+from reconciler.adapters.snapshot import SnapshotCluster, parse_snapshot, snapshot_text
 from reconciler.apply.lease_markers import LONGEST, marker
 from reconciler.apply.leftovers import YOUNG, going_on, leftovers, without_live_bridges
 from reconciler.cli.exits import Exit
@@ -132,6 +132,24 @@ def test_a_bridge_of_a_run_that_is_going_on_is_no_drift_but_counts_in_answers(cl
     _, shown = cluster.run("who-can", "READ", "topic", "payroll.salaries", path=False)
     assert "everybody else" in shown
     assert "may be going on" in shown
+
+
+@pytest.mark.parametrize(
+    ("hours", "said"), [(0, "left out: "), (1, "begun 60 min ago"), (-1, "a bridge without a run")]
+)
+def test_whether_a_run_is_going_on_is_told_by_the_controllers_clock(
+    cluster: _Cluster, monkeypatch: pytest.MonkeyPatch, hours: int, said: str
+) -> None:
+    """A machine whose clock is wrong takes no run for another one's: leases too are written by that clock."""
+    cluster.declare("true")
+    cluster.has(*_forged(_BEGINS_NOW))
+    told = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=hours)
+    monkeypatch.setattr(SnapshotCluster, "controller_time", lambda _: told)
+    words = ("who-can", "READ", "topic", "payroll.salaries") if hours > 0 else ("drift",)
+    status, shown = cluster.run(*words, path=hours <= 0)
+    assert said in shown
+    assert (status == Exit.OK) == (hours >= 0)
+    assert ("that run is over" in shown) == (hours > 0)
 
 
 @pytest.mark.parametrize("run", [_OLD, _TOMORROW, _BEGINS_NOW])

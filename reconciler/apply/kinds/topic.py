@@ -244,7 +244,8 @@ def _revert_creation(step: Step, made: Topic, draft: UndoDraft) -> Iterator[str]
     elif observed_creation(made, topic).state is not StepState.DONE:
         yield f"topic {name} stays: somebody has changed it since: {differences(*_forms(made, topic))}"
     elif use is not None and use.written:
-        yield f"topic {name} stays: somebody has written to it since, {use.written:,} records"
+        records = "1 record" if use.written == 1 else f"{use.written:,} records"
+        yield f"topic {name} stays: somebody has written to it since, {records}"
     else:
         _want(draft, Topic(name), absent=True)
         doubts = []

@@ -66,7 +66,7 @@ def _gravity(change: Change, binding: AclBinding) -> int:
     return 7 if pattern.pattern_type is PatternType.LITERAL else 6
 
 
-def many(changes: Sequence[Change], text: str) -> str:
+def many(changes: Sequence[Change], text: str, review: TopicReview) -> str:
     """``10,500 bindings: 80 principals ALLOW READ on 700 TOPIC names``."""
     bindings = touched_bindings(changes)
     entry = bindings[0].entry

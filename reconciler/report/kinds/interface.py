@@ -64,8 +64,11 @@ class Kind(Protocol):
         """How grave changes that share a line are, and what very many such lines have in common that share another."""
         ...
 
-    def many(self, changes: Sequence[Change], text: str) -> str:
-        """The words for changes of one shape, how many they are first; ``text`` is what the first ones are called."""
+    def many(self, changes: Sequence[Change], text: str, review: TopicReview) -> str:
+        """The words for changes of one shape, how many they are first; ``text`` is what the first ones are called.
+
+        With what a person has to know of all of them together: ``review`` is as in :meth:`words`.
+        """
         ...
 
     def name(self, changes: Sequence[Change]) -> str:

@@ -49,7 +49,7 @@ class ListedKind:
         gravity = 4 if isinstance(changes[0], Delete) else 6
         return Alike(gravity, (tuple(before.items()), tuple(after.items())))
 
-    def many(self, changes: Sequence[Change], text: str) -> str:
+    def many(self, changes: Sequence[Change], text: str, review: TopicReview) -> str:
         """``300 quotas``."""
         return f"{len(changes):,} {self.noun}s"
 

@@ -65,9 +65,16 @@ def alike(changes: Sequence[Change]) -> Alike:
     raise TypeError(f"{changes[0]!r} is not a change of a topic")
 
 
-def many(changes: Sequence[Change], text: str) -> str:
-    """``2,000 topics: 3 partitions, 1 replica``: what the first one is called, with their number for its name."""
-    return text.replace(f"topic {name(changes)}", f"{len(changes):,} topics", 1).replace("its records", "their records")
+def many(changes: Sequence[Change], text: str, review: TopicReview) -> str:
+    """``2,000 topics: 3 partitions, 1 replica``: what the first one is called, with their number for its name.
+
+    Of topics that are deleted, with all that goes with them.
+    """
+    counts = text.replace(f"topic {name(changes)}", f"{len(changes):,} topics", 1)
+    if not isinstance(changes[0], Delete):
+        return counts
+    held = "; ".join(_in_all([review.uses.get(name([change])) for change in changes]))
+    return counts.replace("its records", "their records") + (f": {held}" if held else "")
 
 
 def name(changes: Sequence[Change]) -> str:
@@ -173,7 +180,7 @@ def use_lines(use: TopicUse) -> Iterator[str]:
         held = "no records" if use.records == 0 else f"up to {counted(use.records, 'record')}"
         yield f"holds {held}{_bytes(use.size_bytes)}{written}"
     elif use.size_bytes is not None:
-        yield f"holds{_bytes(use.size_bytes)}"
+        yield f"holds {_amount(use.size_bytes)} on disk"
     if use.groups:
         named = ", ".join(use.groups[:_GROUPS_NAMED])
         more = f" and {len(use.groups) - _GROUPS_NAMED:,} more" if len(use.groups) > _GROUPS_NAMED else ""
@@ -181,6 +188,30 @@ def use_lines(use: TopicUse) -> Iterator[str]:
     elif use.groups is not None:
         yield "no group has offsets in it"
     yield from (f"not known: {gap}" for gap in use.gaps)
+
+
+def _in_all(found: Sequence[TopicUse | None]) -> Iterator[str]:
+    """What goes with many topics; nothing where none of them was asked about. What is not known is counted."""
+    uses = [use for use in found if use is not None]
+    if not uses:
+        return
+    records = [use.records for use in uses if use.records is not None]
+    sizes = [use.size_bytes for use in uses if use.size_bytes is not None]
+    writes = [use.last_write for use in uses if use.last_write]
+    grouped = sum(bool(use.groups) for use in uses)
+    if records:
+        held = f"up to {counted(sum(records), 'record')}" if sum(records) else "no records"
+        yield f"{held}{_bytes(sum(sizes) if sizes else None)} in all"
+    elif sizes:
+        yield f"{_amount(sum(sizes))} on disk in all"
+    if writes:
+        yield f"last write {max(writes)}"
+    if grouped:
+        yield f"groups have offsets in {grouped:,} of them"
+    known = (("records", len(records)), ("size", len(sizes)), ("groups", sum(use.groups is not None for use in uses)))
+    for what, number in known:
+        if number < len(found):
+            yield f"{what} not known for {len(found) - number:,} of them"
 
 
 def _bytes(size: int | None) -> str:

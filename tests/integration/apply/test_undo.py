@@ -1,14 +1,19 @@
 """Undo, journal and audit on a real broker, by the command line."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, Producer
 
 from reconciler.adapters.journal_file import read_records
 from reconciler.adapters.sandbox import Sandbox
+from reconciler.model import Topic
+from reconciler.ports import ReadRequest
 from tests.integration.main_job import Job
+from tests.shared_brokers import opened
+from tests.verbs import creations, deletions
 
 pytestmark = pytest.mark.broker
 
@@ -57,6 +62,48 @@ def test_undo_reverts_what_the_run_did(team: Job, tmp_path: Path) -> None:
     assert team.run("apply", undo, str(team.directory), "--yes", cluster=False).status == 0
     team.write("team.yaml", BEFORE.replace("partitions: 1", "partitions: 2"))
     assert team.run("drift").status == 0
+
+
+THREE = """\
+apiVersion: reconciler/v1
+kind: Topics
+metadata: {name: team}
+spec:
+  topics:
+    - {name: "@anew", partitions: 1, replicationFactor: 1}
+    - {name: "@used", partitions: 1, replicationFactor: 1}
+    - {name: "@empty", partitions: 1, replicationFactor: 1}
+"""
+
+
+def test_undo_takes_no_topic_that_somebody_made_anew_or_has_written_to(
+    team: Job, tmp_path: Path, broker: Sandbox
+) -> None:
+    team.write("team.yaml", THREE)
+    saved = str(tmp_path / "plan.json")
+    assert team.run("plan", "--out", saved).status == 0
+    applied = team.run("apply", saved, str(team.directory), "--yes", cluster=False)
+    assert applied.status == 0, applied.err
+    anew, used, empty = (f"{team.prefix}{name}" for name in ("anew", "used", "empty"))
+    with opened(broker) as admin:
+        assert admin.send(deletions([Topic(anew, 1, 1)]))[0].good
+        until = time.monotonic() + 60
+        while not admin.send(creations([Topic(anew, 1, 1)]))[0].good:
+            assert time.monotonic() < until, "the topic goes first"
+        producer = Producer(broker.settings("admin"))
+        for name in (anew, anew, used):
+            producer.produce(name, b"theirs")
+        assert producer.flush(30) == 0
+        undo = str(tmp_path / "undo.json")
+        arguments = [saved, str(team.directory), "--allow-deletes", "--out", undo]
+        undone = team.run("undo", *arguments, "--accept", f"topic-delete={empty}", cluster=False)
+        assert undone.status == 0, undone.out + undone.err
+        said = " ".join((undone.out + undone.err).split())
+        assert f"topic {anew} stays: it is another one of that name, which somebody has created since" in said
+        assert f"topic {used} stays: somebody has written to it since, 1 record" in said
+        assert team.run("apply", undo, str(team.directory), "--yes", cluster=False).status == 0
+        assert {*admin.read(ReadRequest(acls=False)).topics} & {anew, used, empty} == {anew, used}
+        assert admin.topic_uses([anew])[anew].records == 2
 
 
 def test_undo_needs_the_journal(team: Job, tmp_path: Path) -> None:
