@@ -7,6 +7,7 @@ tool's documentation and code: every binding and topic, and everything that must
 import datetime
 import io
 import json
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -33,9 +34,7 @@ def _format(source: Path) -> str:
 def _arguments(source: Path, scratch: Path, source_format: str | None = None) -> list[str]:
     """A directory holds ``expected.txt`` too, which is no file of these tools: a copy without it is converted."""
     copy = Path(tempfile.mkdtemp(dir=scratch))
-    for file in source.iterdir():
-        if file.name != "expected.txt":
-            (copy / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("expected.txt"), dirs_exist_ok=True)
     return ["convert", "--from", source_format or _format(source), str(copy)]
 
 

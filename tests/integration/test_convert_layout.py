@@ -3,6 +3,7 @@
 import datetime
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,26 @@ STATE = {
         for name in ("billing.mails", "orders.placed", "other")
     ],
 }
+
+
+ROLE = """\
+# Converted from terraform.
+apiVersion: reconciler/v1
+kind: Role
+metadata: {name: application}
+spec:
+  parameters: [id]
+  rules:
+    - allow: [READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS]
+      topics: {prefix: $id.}
+    - allow: READ
+      topics: [reference.calendar]
+    - allow: [READ, DESCRIBE]
+      topics: [reference.directory]
+      groups: {prefix: $id-}
+    - allow: [WRITE, DESCRIBE]
+      transactionalIds: {prefix: $id-tx}
+"""
 
 
 def _converted(tmp_path: Path, *options: str) -> dict[str, str]:
@@ -296,6 +317,39 @@ def test_applications_that_differ_in_an_id_are_uses_of_one_role(tmp_path: Path) 
     assert "role:" not in files["acls/other.yaml"]
 
 
+@pytest.mark.parametrize(
+    ("principal", "name"),
+    [
+        ("svc-{}", "{}."),
+        ("{}-svc", "{}."),
+        ("{}.apps.example.com", "{}."),
+        ("prod-{}", "prod.{}."),
+        ("prod-{}", "tx_{}"),
+        ("CN={}-app.example.com", "{}-"),
+        ("sa-{:x}", "{}."),
+        ("sa-{:x}", "team-{}-in"),
+    ],
+)
+def test_the_id_is_found_in_principals_and_names_of_many_forms(principal: str, name: str, tmp_path: Path) -> None:
+    """Accounts of a cloud have numbers for names: then the names of what they use say which application it is."""
+    apps = ("billing", "shipping", "order-entry")
+    lines = []
+    for number, app in enumerate(apps, 40_000):
+        who, on = principal.format(number if "x" in principal.partition("{")[2][:3] else app), name.format(app)
+        for kind, operation in (
+            ("Topic", "Read"),
+            ("Topic", "Write"),
+            ("Group", "Read"),
+            ("Transactional_Id", "Write"),
+        ):
+            lines.append(f"User:{who},{kind},PREFIXED,{on},{operation},Allow,*")
+        lines.append(f"User:{who},Topic,LITERAL,reference.directory,Read,Allow,*")
+    files = _of_csv(tmp_path, lines)
+    uses = [text for path, text in files.items() if path.startswith("acls/")]
+    assert sorted(re.findall(r"- role: application\n      parameters: {id: (\S+)}", "\n".join(uses))) == sorted(apps)
+    assert f"prefix: {name.format('$id')}" in files["roles.yaml"]
+
+
 @pytest.mark.parametrize("numbers", [(1, 2), (1, 2, 3)])
 def test_what_is_no_shape_of_three_is_written_out(numbers: tuple[int, ...], tmp_path: Path) -> None:
     """``app10.x`` does not begin with the id ``app1``: with such a name each application is one of its own."""
@@ -306,3 +360,15 @@ def test_what_is_no_shape_of_three_is_written_out(numbers: tuple[int, ...], tmp_
 def test_no_roles_means_none(tmp_path: Path) -> None:
     lines = [line for number in (1, 2, 3) for line in _application(number) if "0.x" not in line]
     assert "roles.yaml" not in _of_csv(tmp_path, lines, "--no-roles")
+
+
+def test_a_module_for_applications_becomes_a_role_that_a_person_would_write(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A module of 156 lines is a role of 16, and a use of it two lines below its principal."""
+    source = Path(__file__).parent / "moving" / "terraform-application"
+    shutil.copytree(source, tmp_path / "in", ignore=shutil.ignore_patterns("expected.txt"))
+    assert run(["convert", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 0, capsys.readouterr().err
+    assert (tmp_path / "out" / "roles.yaml").read_text(encoding="utf-8") == ROLE
+    for use in (tmp_path / "out" / "acls").iterdir():
+        assert len([line for line in use.read_text(encoding="utf-8").splitlines() if line[0] != "#"]) == 8

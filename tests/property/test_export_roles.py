@@ -68,7 +68,7 @@ def test_a_principal_with_thousands_of_rules_is_folded() -> None:
 _SHAPES = st.lists(
     st.tuples(
         st.sampled_from([ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID]),
-        st.sampled_from(["{}", "{}.", "{}-x", "{}x", "shared", "a{}"]),
+        st.sampled_from(["{}", "{}.", "{}-x", "{}x", "shared", "a{}", "a_{}", "b.{0}-{0}", "b.{}x"]),
         st.sampled_from([PatternType.LITERAL, PatternType.PREFIXED]),
         st.sampled_from([AclOperation.DESCRIBE, AclOperation.ALL]),
     ),
