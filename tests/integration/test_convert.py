@@ -108,6 +108,13 @@ def test_every_format_is_offered_and_tried() -> None:
     assert {_format(source) for source in _SOURCES} == set(FORMATS)
 
 
+@pytest.mark.parametrize("page", ["moving-in.md", "other-tools.md"])
+def test_every_format_is_on_the_pages_that_list_them(page: str) -> None:
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+    rows = "".join(line for line in text.splitlines() if line.startswith("|"))
+    assert [name for name in FORMATS if f"`{name}`" not in rows] == []
+
+
 def test_standard_input_is_a_source(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     text = (_MOVING / "kafka-acls" / "acls.txt").read_text(encoding="utf-8").split("[2026")[0]
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
