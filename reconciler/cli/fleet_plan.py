@@ -80,7 +80,7 @@ def command(
     members = MemberConnections(for_copies(path, connection), snapshots)
     members.refuse_past(planning.as_of)
     with session_for(spark, connection=None if snapshots else connection) as session:
-        given = wanted(path, fleet_name, planning.as_of, connection)
+        given = wanted(path, fleet_name, planning.as_of, connection, planning.guardrails)
         guardrails = guardrail_sources(path, planning.guardrails)
         info_unassigned(given.fleet)
         for problem in told_again(given.manifests):

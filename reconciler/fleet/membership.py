@@ -1,11 +1,11 @@
 """Which declared clusters belong to a fleet: each to the first wave that selects it; others are only listed."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Annotated, Final
 
 from reconciler.codec import REQUIRED, Says
 from reconciler.dataclass import dataclass
-from reconciler.manifest import ClusterDeclaration, FleetDeclaration, Manifests
+from reconciler.manifest import FleetDeclaration, Manifests, wave_labels
 
 #: The name of the fleet and of its only wave if no Fleet document is declared.
 IMPLICIT: Final = "all"
@@ -56,7 +56,10 @@ class Fleet:
 
 
 def fleet_of(manifests: Manifests, name: str | None = None) -> Fleet:
-    """The declared fleet of that name, or the only one; without any, all clusters in one wave."""
+    """The declared fleet of that name, or the only one; without any, all clusters in one wave.
+
+    Held by guardrails, each cluster that they declare stays in the wave in which they have it.
+    """
     clusters = manifests.clusters.values()
     if name is None and not manifests.fleets:
         return Fleet(IMPLICIT, (Wave(IMPLICIT, tuple(sorted(cluster.name for cluster in clusters))),))
@@ -65,16 +68,16 @@ def fleet_of(manifests: Manifests, name: str | None = None) -> Fleet:
     declaration = manifests.fleets.get(name) if name else next(iter(manifests.fleets.values()))
     if declaration is None:
         raise UnknownFleetError(f"no fleet {name!r} is declared; declared are: {', '.join(manifests.fleets) or 'none'}")
-    return assign(declaration, clusters)
+    return assign(declaration, {cluster.name: wave_labels(manifests, cluster) for cluster in clusters})
 
 
-def assign(declaration: FleetDeclaration, clusters: Iterable[ClusterDeclaration]) -> Fleet:
-    """Each cluster in the first wave that selects it, names in order."""
+def assign(declaration: FleetDeclaration, clusters: Mapping[str, Mapping[str, str]]) -> Fleet:
+    """Each cluster, by name with its labels, in the first wave that selects it, names in order."""
     members: dict[str, list[str]] = {wave.name: [] for wave in declaration.waves}
     unassigned: list[str] = []
-    for cluster in sorted(clusters, key=lambda item: item.name):
-        first = next((wave.name for wave in declaration.waves if wave.selects(cluster.labels)), None)
-        (unassigned if first is None else members[first]).append(cluster.name)
+    for name, labels in sorted(clusters.items()):
+        first = next((wave.name for wave in declaration.waves if wave.selects(labels)), None)
+        (unassigned if first is None else members[first]).append(name)
     return Fleet(
         declaration.name,
         tuple(Wave(wave.name, tuple(members[wave.name]), wave.soak, wave.max_failures) for wave in declaration.waves),

@@ -10,6 +10,7 @@ from reconciler.manifest.guardrail_set import (
     guardrail_labels,
     guardrails_digest,
     rule_key,
+    wave_labels,
     with_guardrails,
 )
 from reconciler.manifest.guardrails import GuardrailChange, gravest_first, guardrail_changes
@@ -143,6 +144,7 @@ __all__ = [
     "setting_problem",
     "standing_acknowledgements",
     "topic_rules",
+    "wave_labels",
     "with_flavor",
     "with_guardrails",
     "with_operator",

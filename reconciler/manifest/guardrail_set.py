@@ -1,7 +1,7 @@
 """Manifests held by guardrails: a second set that the proposal cannot edit, such as the base branch's.
 
 Both sets judge. Access and cluster tests, topic policies and ownership of either are decided as they are written there;
-of the clusters that both declare, the tighter terms count. So a proposal can add rules and never loosen one.
+of the clusters and fleets that both declare, the tighter terms count. So a proposal can add rules and never loosen one.
 """
 
 import datetime
@@ -17,6 +17,7 @@ from reconciler.manifest.desired import FindingsByFile, declared_for, desired_st
 from reconciler.manifest.kinds import KINDS_BY_NAME
 from reconciler.manifest.kinds.access_tests import AccessTestsDeclaration
 from reconciler.manifest.kinds.cluster_tests import ClusterTestsDeclaration
+from reconciler.manifest.kinds.fleet import FleetDeclaration, WaveDeclaration
 from reconciler.manifest.kinds.interface import Declared
 from reconciler.manifest.kinds.ownership import OwnershipDeclaration
 from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyDeclaration
@@ -53,10 +54,15 @@ def with_guardrails(manifests: Manifests, sources: Iterable[Source]) -> Manifest
     documents = tuple(
         clusters[item.name] if isinstance(item, ClusterDeclaration) else item for item in manifests.documents
     )
-    notices = FrozenMap({name: tuple(sorted(_notices(guardrails, *pair))) for name, pair in pairs.items()})
+    fleets = {name: _held_fleet(manifests.fleets.get(name), bounds) for name, bounds in guardrails.fleets.items()}
+    about_fleets = tuple(_fleet_notices(manifests.fleets, fleets))
+    notices = FrozenMap(
+        {name: tuple(sorted((*_notices(guardrails, *pair), *about_fleets))) for name, pair in pairs.items()}
+    )
     return replace(
         manifests,
         clusters=FrozenMap(clusters),
+        fleets=FrozenMap({**manifests.fleets, **fleets}),
         documents=documents,
         guardrails=Guardrails(guardrails, guardrails_digest(marked), notices),
     )
@@ -106,6 +112,42 @@ def guardrail_labels(manifests: Manifests, cluster_name: str, as_of: datetime.da
         return {}
     topics = desired_state(manifests.guardrails.manifests, cluster_name, as_of).topics
     return {name: topic.all_labels for name, topic in topics.items()}
+
+
+def wave_labels(manifests: Manifests, cluster: ClusterDeclaration) -> Mapping[str, str]:
+    """The labels by which a cluster belongs to a wave: a new label must not take it out of its turn."""
+    if manifests.guardrails is None:
+        return cluster.labels
+    return manifests.guardrails.manifests.clusters.get(cluster.name, cluster).labels
+
+
+def _held_fleet(own: FleetDeclaration | None, bounds: FleetDeclaration) -> FleetDeclaration:
+    """The waves of the guardrails, in their order, with the stricter of their gates; of limits the tighter."""
+    if own is None:
+        return bounds
+    gates = {wave.name: wave for wave in own.waves}
+    return replace(
+        bounds,
+        waves=tuple(_held_wave(gates.get(wave.name, wave), wave) for wave in bounds.waves),
+        max_changed_clusters_percent=_tighter(own.max_changed_clusters_percent, bounds.max_changed_clusters_percent),
+        max_deletes=_tighter(own.max_deletes, bounds.max_deletes),
+    )
+
+
+def _held_wave(own: WaveDeclaration, bounds: WaveDeclaration) -> WaveDeclaration:
+    failures = min(own.max_failures, bounds.max_failures)
+    return replace(bounds, soak=max(own.soak, bounds.soak), max_failures=failures)
+
+
+def _fleet_notices(
+    own: Mapping[str, FleetDeclaration], held: Mapping[str, FleetDeclaration]
+) -> Iterator[GuardrailNotice]:
+    """Fleets whose waves, gates or limits the proposal would loosen."""
+    for name, counts in held.items():
+        said = own.get(name)
+        if said is None or rule_key(said) != rule_key(counts):
+            message = f"the fleet {name} is not what the guardrails say: their waves and the tighter terms count"
+            yield GuardrailNotice((said or counts).origin, "guardrail-fleet", message, counts.origin)
 
 
 def rule_key(value: Any) -> Hashable:

@@ -234,3 +234,18 @@ def test_a_fleet_snapshot_by_connections_of_the_proposal_is_refused(
     store = str(fleet.root / "store")
     assert run(["fleet", "snapshot", fleet.manifests, "--store", store, "--connections", own]) == Exit.ERROR
     assert "lies inside the manifests" in capsys.readouterr().err
+
+
+def test_guardrails_hold_waves_and_limits_of_a_fleet_plan(tmp_path: Path) -> None:
+    """A proposal that takes the fleet's document away is planned in the waves that the guardrails have."""
+    cluster = _CLUSTER.format(facts="vars: {}")
+    world = "apiVersion: reconciler/v1\nkind: Fleet\nmetadata: {name: world}\nspec:\n"
+    world += "  waves: [{name: last, clusters: {matchLabels: {}}, gate: {soak: 1h}}]\n  limits: {maxDeletes: 1}\n"
+    for name, text in (("manifests", cluster), ("judges", f"{cluster}---\n{world}")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "all.yaml").write_text(text)
+    path, judges = str(tmp_path / "manifests"), str(tmp_path / "judges")
+    assert wanted(path).fleet.limits == FleetLimits()
+    fleet = wanted(path, guardrails=judges).fleet
+    assert fleet.limits == FleetLimits(max_deletes=1)
+    assert [(wave.name, wave.soak) for wave in fleet.waves] == [("last", 3600.0)]

@@ -26,6 +26,7 @@ from reconciler.fleet import (
 from reconciler.fleet.store import FleetStore, NoRunError
 from reconciler.manifest import Manifests, Source
 from reconciler.workflow.connections import as_operator_says
+from reconciler.workflow.guardrails import held
 from reconciler.workflow.manifests import checked, read_sources
 from reconciler.workflow.options import ConnectionOptions, moment, today
 from reconciler.workflow.reasons import NoStoredRunError, UnknownFleetNameError, WorkflowError
@@ -52,15 +53,18 @@ def wanted(
     name: str | None = None,
     as_of: datetime.date | None = None,
     connection: ConnectionOptions = ConnectionOptions(),
+    guardrails: str | None = None,
 ) -> Wanted:
     """The fleet that the manifests below ``path`` declare, or the one called ``name`` where there are several.
 
-    The facts of the connections file count, and a manifest that contradicts them is a problem.
+    The facts of the connections file count, and a manifest that contradicts them is a problem. Guardrails hold the
+    fleet too: its waves, gates and limits.
     """
     sources = read_sources(path)
     manifests = as_operator_says(checked(sources, below=path), path, connection)
     default = today() if all(_only_days(source.text) for source in sources) else moment()
-    return Wanted(sources, manifests, fleet_in(manifests, name), as_of or default)
+    fleet = fleet_in(held(manifests, path, guardrails), name)
+    return Wanted(sources, manifests, fleet, as_of or default)
 
 
 def _only_days(text: str) -> bool:

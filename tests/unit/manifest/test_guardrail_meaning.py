@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
+from reconciler.fleet import Fleet, FleetLimits, Wave, fleet_of
 from reconciler.manifest import Manifests, Source, load, with_guardrails
 from reconciler.manifest.guardrail_meaning import (
     GUARDRAILS,
@@ -229,3 +230,82 @@ def test_what_counts_where_a_proposal_says_otherwise(
     assert getattr(found, field) == counts
     assert len(notices) == bool(notice)
     assert all(notice in one for one in notices)
+
+
+_RING = "kind: Cluster, metadata: {name: %s, labels: {ring: %s}}, spec: {}"
+_CANARY = "{name: canary, clusters: {matchLabels: {ring: canary}}, gate: {soak: 1h, maxFailures: 1}}"
+_REST = "{name: rest, clusters: {matchLabels: {ring: rest}}}"
+_LIMITS = "limits: {maxChangedClustersPercent: 50, maxDeletes: 9}"
+_WORLD = f"waves: [{_CANARY}, {_REST}], {_LIMITS}"
+#: Each field of a Fleet document, and what a proposal makes of it to be held less.
+_LOOSER_FLEETS = {
+    "waves.name": ("name: canary", "name: other"),
+    "waves.clusters": ("matchLabels: {ring: canary}", "matchLabels: {}"),
+    "waves.gate.soak": ("soak: 1h", "soak: 1s"),
+    "waves.gate.maxFailures": ("maxFailures: 1", "maxFailures: 9"),
+    "limits.maxChangedClustersPercent": ("maxChangedClustersPercent: 50", "maxChangedClustersPercent: 100"),
+    "limits.maxDeletes": ("maxDeletes: 9", "maxDeletes: 90"),
+}
+#: Fields taken away as a whole, the order, and the name of the document.
+_GONE_FLEETS = (
+    ("gate: {soak: 1h, maxFailures: 1}", "gate: {maxFailures: 9}"),
+    (f", {_LIMITS}", ""),
+    (_WORLD, f"waves: [{{name: every, clusters: {{matchLabels: {{}}}}}}], {_LIMITS}"),
+    (_WORLD, f"waves: [{_REST}, {_CANARY}], {_LIMITS}"),
+    ("kind: Fleet, metadata: {name: world}", "kind: Fleet, metadata: {name: moon}"),
+)
+
+
+def _leaves(path: str, group: Fields) -> Iterator[str]:
+    for name, entry in group.fields.items():
+        inner = entry.item if isinstance(entry, Records) else entry
+        here = f"{path}{name}"
+        if isinstance(inner, Fields) and name != "clusters":
+            yield from _leaves(f"{here}.", inner)
+        else:
+            yield here
+
+
+def _world(change: tuple[str, str], ring: str) -> list[Source]:
+    """Two clusters and a fleet, of which a text is changed."""
+    fleet = f"kind: Fleet, metadata: {{name: world}}, spec: {{{_WORLD}}}"
+    assert change[0] in fleet
+    documents = (_RING % ("a", "canary"), _RING % ("b", ring), fleet.replace(*change, 1))
+    return [Source("f.yaml", "\n---\n".join(f"{{apiVersion: reconciler/v1, {one}}}" for one in documents))]
+
+
+def _fleet(change: tuple[str, str], ring: str = "rest") -> tuple[Fleet, list[str]]:
+    found = with_guardrails(load(_world(change, ring)), _world(("", ""), "rest"))
+    assert found.guardrails is not None
+    notices = [one.message for one in found.guardrails.notices["a"] if one.rule == "guardrail-fleet"]
+    return fleet_of(found, "world"), notices
+
+
+_AS_DECLARED = Fleet(
+    "world", (Wave("canary", ("a",), 3600.0, 1), Wave("rest", ("b",))), FleetLimits(50, 9), unassigned=()
+)
+
+
+def test_every_field_of_a_fleet_is_tried() -> None:
+    spec = GUARDRAILS["Fleet"].fields["spec"]
+    assert isinstance(spec, Fields)
+    assert {*_leaves("", spec)} == _LOOSER_FLEETS.keys()
+
+
+@pytest.mark.parametrize("change", [*_LOOSER_FLEETS.values(), *_GONE_FLEETS])
+def test_no_proposal_loosens_a_fleet_that_guardrails_hold(change: tuple[str, str]) -> None:
+    found, notices = _fleet(change)
+    assert found == _AS_DECLARED
+    assert notices == ["the fleet world is not what the guardrails say: their waves and the tighter terms count"]
+
+
+def test_a_tighter_fleet_counts_and_a_new_label_moves_no_cluster_to_an_earlier_wave() -> None:
+    for change, field in (
+        (("soak: 1h", "soak: 2h"), 7200.0),
+        (("maxFailures: 1", "maxFailures: 0"), 0),
+        (("maxDeletes: 9", "maxDeletes: 3"), 3),
+    ):
+        found, notices = _fleet(change)
+        assert field in (found.waves[0].soak, found.waves[0].max_failures, found.limits.max_deletes)
+        assert notices == []
+    assert _fleet(("", ""), "canary")[0] == _AS_DECLARED
