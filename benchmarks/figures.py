@@ -76,7 +76,6 @@ LISTED: Final = (
                 "cli/explain.py",
                 "cli/main.py",
                 "cli/quota.py",
-                "plan/file/gaining.py",
                 "plan/review/gaining.py",
                 "report/beside_acls.py",
                 "report/gaining_words.py",

@@ -7,7 +7,7 @@ else, and rows for single principals, which override them on the names they cove
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import AccessComparison
@@ -20,6 +20,7 @@ from reconciler.access.possible import CertainChange, PossibleChange
 from reconciler.access.region import Region
 from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.access.work import Work
+from reconciler.codec import Says
 from reconciler.dataclass import dataclass
 from reconciler.model import AclOperation
 
@@ -30,9 +31,9 @@ _new: Final = tuple.__new__
 class Witness(NamedTuple):
     """A connection and a resource name: an example of what a row says."""
 
-    principal: str
-    host: str
-    resource_name: str
+    principal: Annotated[str, Says("The principal.", "User:svc-orders")]
+    host: Annotated[str, Says("The address that it connects from.", "10.0.0.1")]
+    resource_name: Annotated[str, Says("The name of the resource.", "orders", name="name")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ LITERAL ``*`` means every name except those that begin with an asterisk and have
 skips it. No topic can have such a name; a group can. PREFIXED ``*`` means exactly those names and ``*`` itself.
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from reconciler.codec import TEXT, Codec, constant, field, single
 from reconciler.model import WILDCARD, PatternType, ResourcePattern
 
 #: What ``NameSet.kind`` can be. The order makes a set sort before its subsets.
@@ -67,3 +68,33 @@ def matches(pattern: ResourcePattern, name: str) -> bool:
     if pattern.is_wildcard:
         return not ASTERISK_NAMES.matches(name)
     return names_of(pattern).matches(name)
+
+
+def _name_set(name: str, value: Any) -> NameSet:
+    match name:
+        case "any":
+            return ALL_NAMES
+        case "longerThan":
+            return ASTERISK_NAMES
+        case "literal":
+            return literal(value)
+    return NameSet(value)
+
+
+def _parts(names: NameSet) -> tuple[str, Any]:
+    if names == ALL_NAMES:
+        return "any", True
+    if names == ASTERISK_NAMES:
+        return "longerThan", WILDCARD
+    return ("literal" if names.literal else "prefix"), names.text
+
+
+#: A set of names in JSON, in the words of manifests.
+NAMES: Final[Codec[NameSet]] = single(
+    _name_set,
+    _parts,
+    field("any", constant(True), "Every name there is or could be.", True),
+    field("longerThan", constant(WILDCARD), "Every longer name that begins so.", WILDCARD),
+    field("literal", TEXT, "Exactly this name.", "orders"),
+    field("prefix", TEXT, "Every name that begins so.", "orders."),
+)

@@ -3,10 +3,11 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Final
+from typing import Annotated, Final
 
-from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet
+from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NAMES, NameSet
 from reconciler.access.names import has_names, shortest_name
+from reconciler.codec import REQUIRED, TEXT, Record, Says, derived, record_of
 from reconciler.dataclass import dataclass
 from reconciler.model import ResourceType
 from reconciler.model.naming import ticked
@@ -18,9 +19,12 @@ _SHOWN: Final = 3
 class Region:
     """Names of one resource type: those in ``names`` and in none of ``cuts``, which are inside ``names``."""
 
-    resource_type: ResourceType
-    names: NameSet = ALL_NAMES
-    cuts: tuple[NameSet, ...] = ()
+    resource_type: Annotated[ResourceType, Says("The type of resource.", "TOPIC")]
+    names: Annotated[NameSet, NAMES, Says("The names that this is about.", default=REQUIRED)] = ALL_NAMES
+    cuts: Annotated[
+        tuple[Annotated[NameSet, NAMES], ...],
+        Says("Names that are left out of it.", name="except", default=REQUIRED),
+    ] = ()
 
     def contains(self, name: str) -> bool:
         """Whether ``name`` is in the region."""
@@ -80,6 +84,12 @@ class Region:
     def __str__(self) -> str:
         """The region in plain words."""
         return self.describe()
+
+
+#: A region in JSON, with its names in words.
+REGION: Final[Record[Region]] = record_of(
+    Region, derived("description", TEXT, "The names in words.", "topics starting with orders.", get=Region.describe)
+)
 
 
 def less(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:

@@ -27,7 +27,7 @@ from reconciler.codec.scalars import (
     text,
     word,
 )
-from reconciler.model.says import REQUIRED, AnyInteger, AnyText, Flat, Group, Name, Says
+from reconciler.model.says import REQUIRED, AnyInteger, AnyText, Apart, FieldGroup, Flat, Name, Says
 
 __all__ = [
     "ANY_TEXT",
@@ -40,10 +40,11 @@ __all__ = [
     "TEXTS",
     "AnyInteger",
     "AnyText",
+    "Apart",
     "Codec",
     "Field",
+    "FieldGroup",
     "Flat",
-    "Group",
     "Lines",
     "Name",
     "Record",

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from operator import attrgetter
 from types import NoneType, UnionType
@@ -44,7 +44,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.says import REQUIRED, UNSAID, As, Flat, Form, Says
+from reconciler.model.says import REQUIRED, UNSAID, Apart, As, Flat, Form, Says
 from reconciler.model.secret_settings import is_reference
 
 T = TypeVar("T")
@@ -106,7 +106,7 @@ def record_of(
     """
     kind: Any = cls
     derived: Record[T] = _record(kind, named, closed)
-    return record(cls, *first, *derived.fields, *more, closed=closed) if first or more else derived
+    return record(_build(cls), *first, *derived.fields, *more, closed=closed) if first or more else derived
 
 
 @cache
@@ -116,14 +116,22 @@ def _record(cls: Any, named: Callable[[str], str], closed: bool) -> Record[Any]:
     for part, names in groupby(_order(cls), key=lambda name: (says := _said(cls, name)) and says.group):
         fields = (_field(cls, name, defaults.get(name, REQUIRED), named, closed) for name in names)
         found += fields if part is None else [group(part.name, part.words, *fields)]
-    return record(cls, *found, closed=closed)
+    return record(_build(cls), *found, closed=closed)
+
+
+def _build(cls: Any) -> Callable[..., Any]:
+    """What makes a value of its fields: those that stand apart have their defaults."""
+    apart = {
+        name: note.default for name in cls.__annotations__ for note in _notes(cls, name) if isinstance(note, Apart)
+    }
+    return partial(cls, **{name: one for name, one in apart.items() if one is not UNSAID}) if apart else cls
 
 
 def _order(cls: Any) -> list[str]:
     """The attributes in the order of JSON."""
-    names = [name for name, kind in cls.__annotations__.items() if getattr(kind, "__origin__", None) is not ClassVar]
-    found = [*names]
-    for name in names:
+    found = [name for name, kind in cls.__annotations__.items() if getattr(kind, "__origin__", None) is not ClassVar]
+    found = [name for name in found if not any(isinstance(note, Apart) for note in _notes(cls, name))]
+    for name in tuple(found):
         says = _said(cls, name)
         if says is not None and says.before:
             found.remove(name)
@@ -173,7 +181,11 @@ def _codec(kind: Any, named: Callable[[str], str], closed: bool) -> Codec[Any]:
 
 
 def _said(cls: Any, attribute: str) -> Says | None:
-    return next((note for note in _parts(cls.__annotations__[attribute])[1:] if isinstance(note, Says)), None)
+    return next((note for note in _notes(cls, attribute) if isinstance(note, Says)), None)
+
+
+def _notes(cls: Any, attribute: str) -> tuple[Any, ...]:
+    return _parts(cls.__annotations__[attribute])[1:]
 
 
 def _noted(notes: Iterable[Any], named: Callable[[str], str], closed: bool) -> Codec[Any] | None:

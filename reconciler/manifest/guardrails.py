@@ -8,9 +8,9 @@ by document and field by field; :mod:`reconciler.manifest.guardrail_meaning` has
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, TypeAlias, assert_never
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, assert_never
 
-from reconciler.codec import compact
+from reconciler.codec import AnyText, Says, compact
 from reconciler.dataclass import dataclass
 from reconciler.manifest.guardrail_meaning import (
     GUARDRAILS,
@@ -44,14 +44,19 @@ class GuardrailChange:
     proposal, or in the base where the proposal has none (``removed``).
     """
 
-    kind: str
-    document: str
-    field: str
-    meaning: Meaning
-    before: str | None
-    after: str | None
-    origin: Origin
-    reason: str = ""
+    kind: Annotated[str, Says("The kind of the document.", "AccessTests")]
+    document: Annotated[AnyText, Says("Its name.", "payroll")]
+    field: Annotated[AnyText, Says("What of it differs; empty: all of it.", "spec.tests[only payroll].severity")]
+    meaning: Annotated[
+        Meaning, Says("Whether the rules refuse more (tighter), less (looser), or that is unclear.", "looser")
+    ]
+    before: Annotated[AnyText | None, Says("The value in the base; null: none.", "error")]
+    after: Annotated[AnyText | None, Says("The value in the proposal; null: none.", "warning")]
+    origin: Annotated[
+        Origin,
+        Says("The place in the proposal, or in the base where it is gone.", "guards.yaml:7:5", name="place"),
+    ]
+    reason: Annotated[AnyText, Says("What follows, where the values do not show it.", "")] = ""
 
     @property
     def subject(self) -> tuple[str, str, str]:

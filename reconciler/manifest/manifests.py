@@ -5,8 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
+from reconciler.codec import REQUIRED, AnyText, Says
 from reconciler.dataclass import dataclass
 from reconciler.manifest.kinds import KINDS_BY_NAME
 from reconciler.manifest.kinds.fleet import FleetDeclaration
@@ -91,10 +92,13 @@ class GuardrailNotice:
     ``origin`` is the place in the proposal, ``related`` that in the guardrails.
     """
 
-    origin: Origin
-    rule: str
-    message: str
-    related: Origin | None = None
+    origin: Annotated[Origin, Says("The place in the proposal.", "guards.yaml:7:5", name="place")]
+    rule: Annotated[str, Says("What it is about.", "guardrail-scope")]
+    message: Annotated[AnyText, Says("What counts, in words.", "the scope is wider than in the guardrails")]
+    related: Annotated[
+        Origin | None,
+        Says("The place in the guardrails; null: none.", "guardrails://guards.yaml:7:5", default=REQUIRED),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

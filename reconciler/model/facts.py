@@ -5,9 +5,10 @@ operator's file is out of their reach.
 """
 
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
 from reconciler.dataclass import dataclass
+from reconciler.model.says import REQUIRED, Says
 
 
 class FactSource(StrEnum):
@@ -27,21 +28,33 @@ class FactSource(StrEnum):
         return self in (FactSource.MANIFESTS, FactSource.FLAVOR)
 
 
+def _says(words: str, name: str = "") -> Says:
+    return Says(words, "operator", name=name, default=REQUIRED)
+
+
 @dataclass(frozen=True, slots=True)
 class FactSources:
     """Who states each fact of a cluster. The operator's word stands wherever it is given; manifests may repeat it."""
 
-    principal: FactSource = FactSource.NOBODY
-    super_users: FactSource = FactSource.NOBODY
-    default_allow: FactSource = FactSource.NOBODY
-    kafka_version: FactSource = FactSource.NOBODY
-    inter_broker_principals: FactSource = FactSource.NOBODY
-    brokers: FactSource = FactSource.NOBODY
-    barrier: FactSource = FactSource.NOBODY
-    protect: FactSource = FactSource.NOBODY
-    limits: FactSource = FactSource.NOBODY
-    acknowledge: FactSource = FactSource.NOBODY
-    flavor: FactSource = FactSource.NOBODY
+    principal: Annotated[FactSource, _says("Of our own principal.")] = FactSource.NOBODY
+    super_users: Annotated[FactSource, _says("Of the super users.")] = FactSource.NOBODY
+    default_allow: Annotated[FactSource, _says("Of the setting in terms.", "allowEveryoneIfNoAclFound")] = (
+        FactSource.NOBODY
+    )
+    kafka_version: Annotated[
+        FactSource, Says("Of the stated Kafka release; absent where nobody states it.", "operator", omit=True)
+    ] = FactSource.NOBODY
+    inter_broker_principals: Annotated[FactSource, _says("Of the brokers' principals; manifests may add some.")] = (
+        FactSource.NOBODY
+    )
+    brokers: Annotated[FactSource, _says("Of the brokers in terms.")] = FactSource.NOBODY
+    barrier: Annotated[FactSource, _says("Of how terms wait between phases.")] = FactSource.NOBODY
+    protect: Annotated[FactSource, _says("Of what is protected; manifests may add to it.")] = FactSource.NOBODY
+    limits: Annotated[FactSource, _says("Of the limits in terms; manifests may tighten them.")] = FactSource.NOBODY
+    acknowledge: Annotated[FactSource, _says("Of the acknowledgements that were not given on the command line.")] = (
+        FactSource.NOBODY
+    )
+    flavor: Annotated[FactSource, Says("Of the flavor in terms.", "operator", omit=True)] = FactSource.NOBODY
 
 
 NO_SOURCES: Final = FactSources()

@@ -45,7 +45,7 @@ class As(NamedTuple):
     write: Callable[[Any], Any]
 
 
-class Group(NamedTuple):
+class FieldGroup(NamedTuple):
     """An object of its own for some fields of a value: its name in JSON and its description in the schema."""
 
     name: str
@@ -74,12 +74,22 @@ class Says:
         omit: bool = False,
         null: bool = False,
         before: str = "",
-        group: Group | None = None,
+        group: FieldGroup | None = None,
     ) -> None:
         """``example`` is one value as JSON has it."""
         self.words, self.name, self.default, self.omit, self.null = words, name, default, omit, null
         self.before, self.group = before, group
         self.example: tuple[Any, ...] = () if example is UNSAID else (example,)
+
+
+class Apart:
+    """The attribute is no field of the JSON object: who reads that has ``default``, that of the class unless given."""
+
+    __slots__ = ("default",)
+
+    def __init__(self, default: Any = UNSAID) -> None:
+        """``default`` where the class has none."""
+        self.default = default
 
 
 class Flat:

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import field
-from typing import ClassVar, Final, TypeAlias
+from typing import Annotated, ClassVar, Final, TypeAlias
 
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
+from reconciler.model.says import REQUIRED, Name, Says
 
 MAX_TOPIC_NAME_LENGTH: Final = 249
 #: Kept by brokers for themselves; never deleted.
@@ -42,6 +43,16 @@ def collision_key(name: str) -> str:
 
 #: Settings by name, values in Kafka's text form.
 Configs: TypeAlias = FrozenMap[str]
+#: The brokers of each partition, the preferred leader first.
+Assignments: TypeAlias = tuple[tuple[int, ...], ...]
+
+_NAME: Final = Says("The name.", "orders")
+_ASKED: Final = "The brokers of each partition, where they are asked for."
+
+
+def _id(before: str) -> Says:
+    words = "Kafka's id of the topic; null where it does not exist or is unknown."
+    return Says(words, "AAAAAAAAAAAAAAAAAAAAAA", default=REQUIRED, before=before)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,12 +64,18 @@ class Topic:
     """
 
     KIND: ClassVar[str] = "topics"
-    name: str
-    num_partitions: int | None = None
-    replication_factor: int | None = None
-    configs: Mapping[str, str] = field(default_factory=FrozenMap)
-    topic_id: str | None = None
-    replica_assignments: tuple[tuple[int, ...], ...] | None = None
+    name: Annotated[Name, _NAME]
+    num_partitions: Annotated[
+        int | None, Says("How many; null where the broker decides.", 6, name="partitions", default=REQUIRED)
+    ] = None
+    replication_factor: Annotated[
+        int | None, Says("How many replicas; null where the broker decides.", 3, default=REQUIRED)
+    ] = None
+    configs: Annotated[Mapping[str, str], Says("Configs of the topic itself, by name.", default=REQUIRED)] = field(
+        default_factory=FrozenMap
+    )
+    topic_id: Annotated[str | None, _id("num_partitions")] = None
+    replica_assignments: Annotated[Assignments | None, Says(_ASKED, omit=True)] = None
 
     def __post_init__(self) -> None:
         """Takes any mapping as ``configs`` and keeps an immutable copy."""
@@ -81,10 +98,10 @@ class Topic:
 class TopicPartitions:
     """How many partitions a live topic has; ``assignments`` are the brokers of those that an update adds."""
 
-    name: str
-    count: int
-    topic_id: str | None = None
-    assignments: tuple[tuple[int, ...], ...] | None = None
+    name: Annotated[Name, _NAME]
+    count: Annotated[int, Says("How many there are.", 6, name="partitions")]
+    topic_id: Annotated[str | None, _id("count")] = None
+    assignments: Annotated[Assignments | None, Says(_ASKED, name="replicaAssignments", omit=True)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +112,16 @@ class TopicConfigs:
     the broker or to another config, where they are known: what is lost is judged by what holds.
     """
 
-    name: str
-    configs: Mapping[str, str | None]
-    topic_id: str | None = None
-    effective: Mapping[str, str] = field(default_factory=FrozenMap)
+    name: Annotated[Name, _NAME]
+    configs: Annotated[Mapping[str, str | None], Says("Configs that differ, by name; null: not set on the topic.")]
+    topic_id: Annotated[str | None, _id("configs")] = None
+    effective: Annotated[
+        Mapping[str, str],
+        Says(
+            "The values that hold for those that decide what the topic keeps and are left to the broker, where known.",
+            omit=True,
+        ),
+    ] = field(default_factory=FrozenMap)
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps immutable copies."""
@@ -126,7 +149,12 @@ class TopicReplicas:
     keeps its id while records come in. Before a change it is 0.
     """
 
-    name: str
-    assignments: tuple[tuple[int, ...], ...]
-    topic_id: str | None = None
-    copied: int = 0
+    name: Annotated[Name, _NAME]
+    assignments: Annotated[Assignments, Says("The brokers of each partition.", name="replicaAssignments")]
+    topic_id: Annotated[str | None, _id("assignments")] = None
+    copied: Annotated[
+        int,
+        Says(
+            "At most so many bytes are copied, rounded up to a power of two.", 0, name="copiedBytes", default=REQUIRED
+        ),
+    ] = 0

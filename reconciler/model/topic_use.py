@@ -1,6 +1,9 @@
 """What a topic is used for, as far as a cluster tells: what would go with it."""
 
+from typing import Annotated
+
 from reconciler.dataclass import dataclass
+from reconciler.model.says import REQUIRED, AnyInteger, AnyText, Says
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,9 +16,21 @@ class TopicUse:
     retention has removed too.
     """
 
-    size_bytes: int | None = None
-    records: int | None = None
-    last_write: str | None = None
-    groups: tuple[str, ...] | None = None
-    gaps: tuple[str, ...] = ()
-    written: int | None = None
+    size_bytes: Annotated[
+        int | None, Says("How much it holds; null where that is unknown.", 1048576, default=REQUIRED)
+    ] = None
+    records: Annotated[
+        AnyInteger | None, Says("How many records it holds; null where that is unknown.", 1200, default=REQUIRED)
+    ] = None
+    last_write: Annotated[
+        str | None,
+        Says("When the newest record was written; null where unknown.", "2026-11-20T08:00:00Z", default=REQUIRED),
+    ] = None
+    groups: Annotated[
+        tuple[str, ...] | None,
+        Says("Consumer groups with offsets in it; null where that is unknown.", default=REQUIRED),
+    ] = None
+    gaps: Annotated[tuple[AnyText, ...], Says("What could not be found out.", default=REQUIRED)] = ()
+    written: Annotated[
+        int | None, Says("How many records were ever written; null: unknown.", 0, omit=True, null=True)
+    ] = None

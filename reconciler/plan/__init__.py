@@ -22,8 +22,7 @@ from reconciler.plan.file.document import (
     plan_to_json,
     step_to_json,
 )
-from reconciler.plan.file.identity import file_digest
-from reconciler.plan.file.short_ids import whole_id
+from reconciler.plan.file.identity import file_digest, whole_id
 from reconciler.plan.guards import (
     DeleteLimits,
     GuardAcknowledgement,

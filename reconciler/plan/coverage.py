@@ -7,7 +7,9 @@ covered exactly if one other pattern contains it.
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import Annotated
 
+from reconciler.codec import REQUIRED, Says
 from reconciler.dataclass import dataclass
 from reconciler.model import ClusterState, PatternType, ResourcePattern, ResourceType
 from reconciler.plan.overlap import pattern_indexes
@@ -17,8 +19,12 @@ from reconciler.plan.overlap import pattern_indexes
 class CoverageChange:
     """Patterns whose names get their first binding (``closed``) or lose their last one (``opened``), sorted."""
 
-    closed: tuple[ResourcePattern, ...] = ()
-    opened: tuple[ResourcePattern, ...] = ()
+    closed: Annotated[
+        tuple[ResourcePattern, ...], Says("Patterns that get their first binding.", default=REQUIRED)
+    ] = ()
+    opened: Annotated[
+        tuple[ResourcePattern, ...], Says("Patterns that lose their last binding.", default=REQUIRED)
+    ] = ()
 
     def __bool__(self) -> bool:
         """Whether anything depends on default-allow at all."""

@@ -1,7 +1,10 @@
 """What somebody states about a cluster and no API tells, and how far a plan may rely on it."""
 
-from typing import Final
+from typing import Annotated, Final
 
+from reconciler.codec import REQUIRED, Says
+from reconciler.codec.scope import SELECTORS
+from reconciler.codec.values import KAFKA_VERSION
 from reconciler.dataclass import dataclass
 from reconciler.model import NO_SOURCES, FactSource, FactSources, Selector
 
@@ -15,12 +18,33 @@ class Facts:
     ``kafka_version`` is as stated; a plan goes by what the cluster tells, if it does (:class:`ClusterState`).
     """
 
-    principal: str | None = None
-    inter_broker_principals: tuple[str, ...] = ()
-    super_users: tuple[str, ...] = ()
-    protect: tuple[Selector, ...] = ()
-    sources: FactSources = NO_SOURCES
-    kafka_version: tuple[int, int] | None = None
+    principal: Annotated[
+        str | None,
+        Says("The principal that plans and applies; null: not stated.", "User:reconciler", default=REQUIRED),
+    ] = None
+    inter_broker_principals: Annotated[
+        tuple[str, ...], Says("The principals that the brokers connect to each other as.", default=REQUIRED)
+    ] = ()
+    super_users: Annotated[tuple[str, ...], Says("The brokers' super.users, as stated.", default=REQUIRED)] = ()
+    protect: Annotated[
+        tuple[Selector, ...],
+        SELECTORS,
+        Says("Names and principals whose access no plan may change.", default=REQUIRED),
+    ] = ()
+    sources: Annotated[
+        FactSources,
+        Says("Who states each: the operator's file, the manifests alone, or nobody.", default=REQUIRED),
+    ] = NO_SOURCES
+    kafka_version: Annotated[
+        tuple[int, int] | None,
+        KAFKA_VERSION,
+        Says(
+            "The Kafka release as stated; absent where nobody states it. What the cluster tells counts first.",
+            "4.4",
+            omit=True,
+            before="sources",
+        ),
+    ] = None
 
     @property
     def established_super_users(self) -> tuple[str, ...]:

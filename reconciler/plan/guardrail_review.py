@@ -1,7 +1,8 @@
 """What a reviewer is told about the rules that judged a proposal: which they were, and what it changes about them."""
 
-from typing import Final
+from typing import Annotated, Final
 
+from reconciler.codec import REQUIRED, Record, Says, record_of, text
 from reconciler.dataclass import dataclass
 from reconciler.manifest import GuardrailChange, GuardrailNotice, Manifests, Meaning, coverage_notices
 
@@ -16,9 +17,22 @@ class GuardrailReview:
     ``changes`` are the differences from a base, loosening ones first; ``notices`` say where the guardrails held.
     """
 
-    digest: str | None = None
-    changes: tuple[GuardrailChange, ...] = ()
-    notices: tuple[GuardrailNotice, ...] = ()
+    digest: Annotated[
+        Annotated[str, text("^sha256:[0-9a-f]{64}$")] | None,
+        Says(
+            "Of the guardrails that held the proposal; null: it was judged by its own rules alone.",
+            f"sha256:{'0' * 64}",
+            default=REQUIRED,
+        ),
+    ] = None
+    changes: Annotated[
+        tuple[GuardrailChange, ...],
+        Says("What differs from the guardrails of --base, loosening differences first.", default=REQUIRED),
+    ] = ()
+    notices: Annotated[
+        tuple[GuardrailNotice, ...],
+        Says("Where the guardrails hold although the proposal asks for less.", default=REQUIRED),
+    ] = ()
 
     @property
     def weakened(self) -> bool:
@@ -27,6 +41,7 @@ class GuardrailReview:
         return tries or any(change.meaning is not Meaning.TIGHTER for change in self.changes)
 
 
+GUARDRAILS: Final[Record[GuardrailReview]] = record_of(GuardrailReview)
 NO_GUARDRAILS: Final = GuardrailReview()
 
 

@@ -4,8 +4,9 @@ An acknowledgement names the guard and the object, is given when the plan is mad
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from reconciler.codec import REQUIRED, AnyText, Says
 from reconciler.dataclass import dataclass
 from reconciler.model import APACHE, AclBinding, Change, Flavor, ResourcePattern
 from reconciler.model.naming import pattern_name
@@ -21,9 +22,9 @@ from reconciler.plan.step import Step
 class GuardAcknowledgement:
     """A person's word that this guard may let this object pass, and why."""
 
-    guard: Guard
-    object: str
-    reason: str = ""
+    guard: Annotated[Guard, Says("The guard that is let pass.", "topic-delete")]
+    object: Annotated[str, Says("The name that was acknowledged.", "orders.old")]
+    reason: Annotated[AnyText, Says("Why it was accepted.", "agreed in SEC-1204", default=REQUIRED)] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,15 @@ class DeleteLimits:
     The share is of the live bindings in scope, and counts where more than ``percent_above`` bindings go.
     """
 
-    max_deletes: int | None = None
-    max_delete_percent: int | None = None
-    percent_above: int = 0
+    max_deletes: Annotated[
+        int | None,
+        Says("The largest number of bindings and topics that may be deleted; null: no limit.", 200, default=REQUIRED),
+    ] = None
+    max_delete_percent: Annotated[
+        int | None,
+        Says("The largest share of live bindings that may be deleted; null: no limit.", 20, default=REQUIRED),
+    ] = None
+    percent_above: Annotated[int, Says("The share counts where more bindings than this go.", 10, default=REQUIRED)] = 0
 
 
 @dataclass(frozen=True, slots=True)

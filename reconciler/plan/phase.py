@@ -8,6 +8,8 @@ that both permit is ever interrupted, whatever part of a phase is visible at a m
 from enum import IntEnum
 from typing import Final, Self
 
+from reconciler.codec import Codec, by_number
+
 
 class Phase(IntEnum):
     """When a step is performed; inside a phase, steps go by key.
@@ -64,6 +66,10 @@ BARRIER_AFTER: Final = (
 _BEFORE_LOGINS: Final = (Phase.CREATE_FIRST, Phase.CREATE_DENY)
 
 TITLES: Final = {phase: phase.title for phase in Phase}
+#: ``1 create what everything else relies on; 2 create DENY bindings`` and so on.
+PHASE_TITLES: Final = "; ".join(f"{int(phase)} {phase.title}" for phase in Phase)
+#: A phase in JSON: its number.
+PHASE: Final[Codec[Phase]] = by_number(Phase)
 
 
 def barriers(phases: set[Phase]) -> tuple[Phase, ...]:

@@ -1,13 +1,29 @@
 """The plan: a value, complete and ordered, and the only input of apply. What is shown is what is sent."""
 
+import dataclasses
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field
-from typing import Final
+from typing import Annotated, Final
 
+from reconciler.codec import (
+    BOOLEAN,
+    REQUIRED,
+    Apart,
+    Field,
+    Flat,
+    Record,
+    Says,
+    converted,
+    field,
+    record,
+    record_of,
+    word,
+)
+from reconciler.codec.kinds import PRUNE_FIELDS
+from reconciler.codec.scope import SCOPE
 from reconciler.dataclass import dataclass
 from reconciler.diff import DiffRules, Skipped, SkipReason
-from reconciler.model import APACHE, AclBinding, Expiry, FactSource, Flavor, Scope
+from reconciler.model import APACHE, FLAVORS, AclBinding, Expiry, FactSource, Flavor, Scope
 from reconciler.model.naming import as_name
 from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.default_allow.bridge import Bridges
@@ -29,6 +45,18 @@ from reconciler.policy.laws import NewAccess
 _NAMED: Final = 5
 
 
+def _prune(name: str, kind: str) -> Field:
+    words = f"Whether {kind} that no manifest declares are planned to be deleted."
+    return field(name, BOOLEAN, words, False, attr=name, get=lambda prune: kind in prune)
+
+
+#: By a table: a set, of whose possible members each is a field.
+_PRUNE: Final[Record[frozenset[str]]] = record(
+    lambda **wanted: frozenset(kind for name, kind in PRUNE_FIELDS.items() if wanted[name]),
+    *(_prune(name, kind) for name, kind in PRUNE_FIELDS.items()),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What the cluster's declaration says about planning and applying.
@@ -38,19 +66,43 @@ class Terms:
     short for the flavor. ``facts`` say who stated the facts among these terms, too. ``flavor`` is the make of Kafka.
     """
 
-    cluster: str
-    scope: Scope = Scope()
-    default_allow: bool | None = None
-    limits: DeleteLimits = DeleteLimits()
-    prune: frozenset[str] = frozenset()
-    ignore_configs: tuple[str, ...] = ()
-    barrier_wait: float = 2.0
-    short_wait: float | None = None
-    probe: str | None = None
-    barrier_seconds: float = 30.0
-    brokers: tuple[int, ...] = ()
-    facts: Facts = NO_FACTS
-    flavor: Flavor = APACHE
+    # The name stands beside the terms: what is planned for two clusters in one state has one change id.
+    cluster: Annotated[str, Apart("")]
+    scope: Annotated[Scope, SCOPE, Says("What the manifests answer for.", default=REQUIRED)] = Scope()
+    default_allow: Annotated[
+        bool | None,
+        Says(
+            "The brokers' setting as declared; null where nobody declared it.",
+            False,
+            name="allowEveryoneIfNoAclFound",
+            default=REQUIRED,
+        ),
+    ] = None
+    limits: Annotated[DeleteLimits, Says("How much a plan may delete.", default=REQUIRED)] = DeleteLimits()
+    prune: Annotated[frozenset[str], _PRUNE, Flat] = frozenset()
+    ignore_configs: Annotated[tuple[str, ...], Says("Configs of topics that are left alone.", default=REQUIRED)] = ()
+    barrier_wait: Annotated[
+        float,
+        Says("The fixed wait, where no probe is declared.", 2, name="barrierWaitSeconds", default=REQUIRED),
+    ] = 2.0
+    short_wait: Annotated[float | None, Apart()] = None
+    probe: Annotated[
+        str | None,
+        Says(
+            "As whom every broker is asked; null: a fixed wait.",
+            "User:acl-probe",
+            name="barrierProbe",
+            default=REQUIRED,
+        ),
+    ] = None
+    barrier_seconds: Annotated[float, Says("How long one barrier may take.", 30, default=REQUIRED)] = 30.0
+    brokers: Annotated[tuple[int, ...], Says("Ids of the brokers that a barrier waits for.", default=REQUIRED)] = ()
+    facts: Annotated[Facts, Apart()] = NO_FACTS
+    flavor: Annotated[
+        Flavor,
+        converted(word(*FLAVORS), FLAVORS.__getitem__, lambda flavor: flavor.name),
+        Says("The make of Kafka; absent: Apache Kafka.", "confluent-cloud", omit=True),
+    ] = APACHE
 
     @property
     def diff_rules(self) -> DiffRules:
@@ -82,6 +134,10 @@ class Terms:
         return tuple(found)
 
 
+#: The terms in JSON, but for the name of the cluster and the facts.
+TERMS: Final[Record[Terms]] = record_of(Terms)
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the person who plans asks for; with ``undo``, to revert what was applied, whatever manifests declare.
@@ -89,24 +145,35 @@ class Options:
     With ``break_glass``, access until then that no manifest need declare: every step creates an ALLOW.
     """
 
-    allow_deletes: bool = False
-    selection: Selection = Selection()
-    undo: bool = False
-    break_glass: Expiry | None = None
+    allow_deletes: Annotated[bool, Says("Whether deletions were asked for.", False, default=REQUIRED)] = False
+    selection: Annotated[Selection, Flat] = Selection()
+    undo: Annotated[
+        bool,
+        Says("Whether it reverts what was applied, whatever the manifests declare.", False, default=REQUIRED),
+    ] = False
+    break_glass: Annotated[
+        Expiry | None,
+        Says(
+            "Until when it gives break-glass access, which no manifest need declare; absent: it gives none.",
+            "2026-11-23T15:00:00Z",
+            omit=True,
+            null=True,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How much was looked at: live bindings by whose they are, opaque entries, live topics, declared things."""
 
-    live_bindings: int = 0
-    owned: int = 0
-    ignored: int = 0
-    outside: int = 0
-    opaque: int = 0
-    live_topics: int = 0
-    desired_bindings: int = 0
-    desired_topics: int = 0
+    live_bindings: Annotated[int, Says("Live bindings.", 3, default=REQUIRED)] = 0
+    owned: Annotated[int, Says("Live bindings in scope.", 3, default=REQUIRED)] = 0
+    ignored: Annotated[int, Says("Live bindings that somebody else manages.", 3, default=REQUIRED)] = 0
+    outside: Annotated[int, Says("Live bindings out of scope.", 3, default=REQUIRED)] = 0
+    opaque: Annotated[int, Says("Live entries of a kind that the client cannot name.", 3, default=REQUIRED)] = 0
+    live_topics: Annotated[int, Says("Live topics.", 3, default=REQUIRED)] = 0
+    desired_bindings: Annotated[int, Says("Declared bindings.", 3, default=REQUIRED)] = 0
+    desired_topics: Annotated[int, Says("Declared topics.", 3, default=REQUIRED)] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +202,13 @@ class Plan:
     tool_version: str = ""
     source_commit: str | None = None
     created_at: str | None = None
-    access: AccessReview = field(default_factory=AccessReview)
-    topics: TopicReview = field(default_factory=TopicReview)
-    bridges: Bridges = field(default_factory=Bridges)
+    access: AccessReview = dataclasses.field(default_factory=AccessReview)
+    topics: TopicReview = dataclasses.field(default_factory=TopicReview)
+    bridges: Bridges = dataclasses.field(default_factory=Bridges)
     guardrails: GuardrailReview = NO_GUARDRAILS
     gaining: tuple[GainingPrincipal, ...] = ()
     #: Only for :func:`reconciler.plan.file.document.ids`, which keeps the ids of this very plan here.
-    known_ids: tuple[str, str] | None = field(default=None, init=False, compare=False, repr=False)
+    known_ids: tuple[str, str] | None = dataclasses.field(default=None, init=False, compare=False, repr=False)
 
     @property
     def stops(self) -> tuple[Refusal, ...]:

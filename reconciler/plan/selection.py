@@ -1,7 +1,9 @@
 """``--only`` and ``--exclude``: a part of the differences, chosen by the names that manifests use."""
 
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
+from reconciler.codec import REQUIRED, Says
 from reconciler.dataclass import dataclass
 from reconciler.model import RESOURCE_FIELDS, WILDCARD, Change, NameSelector, Selector
 from reconciler.plan.kinds import kind_of
@@ -15,8 +17,8 @@ class Selection:
     ``*`` alone means any name.
     """
 
-    only: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    only: Annotated[tuple[str, ...], Says("What the plan was restricted to.", default=REQUIRED)] = ()
+    exclude: Annotated[tuple[str, ...], Says("What was left out.", default=REQUIRED)] = ()
 
     def __post_init__(self) -> None:
         """Check every item; raises ``ValueError`` with what is wrong."""

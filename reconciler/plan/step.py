@@ -2,16 +2,16 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from reconciler.codec import compact
+from reconciler.codec import REQUIRED, AnyText, Flat, Says, compact
 from reconciler.dataclass import dataclass
 from reconciler.model import Change, ClusterState, Expiry, Origin
-from reconciler.plan.kinds import CHANGE, kind_of
+from reconciler.plan.kinds import CHANGE, STEP_CHANGE, kind_of
 from reconciler.plan.kinds.interface import Halves
 from reconciler.plan.kinds.topic import touched_names
 from reconciler.plan.observed import Observed
-from reconciler.plan.phase import Phase
+from reconciler.plan.phase import PHASE, PHASE_TITLES, Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +23,35 @@ class Step:
     rule of a ``Role`` document that names the operation, where ``origin`` only uses the role.
     """
 
-    phase: Phase
-    change: Change
-    origin: Origin | None = None
-    expires: Expiry | None = None
-    reason: str | None = None
-    ticket: str | None = None
-    role: Origin | None = None
+    phase: Annotated[Phase, PHASE, Says(f"The phase in which it is sent: {PHASE_TITLES}.", 2)]
+    change: Annotated[Change, STEP_CHANGE, Flat]
+    origin: Annotated[
+        Origin | None,
+        Says(
+            "The place in the manifests, file:line:column; null: nothing asks for it.",
+            "acls.yaml:8:16",
+            default=REQUIRED,
+        ),
+    ] = None
+    expires: Annotated[
+        Expiry | None,
+        Says(
+            "Until when what it creates is wanted, through a day or until an instant; null: no end.",
+            "2027-01-31",
+            default=REQUIRED,
+        ),
+    ] = None
+    reason: Annotated[
+        AnyText | None,
+        Says("Why it is wanted, as its declaration says; null: it does not.", "nightly loads", default=REQUIRED),
+    ] = None
+    ticket: Annotated[
+        AnyText | None, Says("The ticket that its declaration names; null: none.", "OPS-42", default=REQUIRED)
+    ] = None
+    role: Annotated[
+        Origin | None,
+        Says("The rule of a Role document that names the operation; null: none does.", "roles.yaml:8:7"),
+    ] = None
 
     @property
     def action(self) -> str:

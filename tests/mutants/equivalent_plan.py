@@ -338,7 +338,7 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
     ("reconciler/plan/kinds/topic.py", "lacking_right", "return None", "pass"): _END,
     ("reconciler/plan/kinds/topic.py", "obstacle", "return None", "pass"): _END,
     ("reconciler/plan/kinds/topic.py", "irreversible", "return None", "pass"): _END,
-    ("reconciler/plan/topic_json.py", "_topics", "return None", "pass"): _END,
+    ("reconciler/plan/kinds/topic.py", "_topics", "return None", "pass"): _END,
     (
         "reconciler/plan/file/identity.py",
         "PlanDigest._step_text",

@@ -1,7 +1,9 @@
 """A bridge of a plan, as a value: what is kept open under default-allow while the plan runs, and what cannot be."""
 
 from enum import StrEnum
+from typing import Annotated, Final
 
+from reconciler.codec import REQUIRED, AnyText, Flat, Says
 from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, ResourcePattern, bridge_on
 
@@ -21,14 +23,17 @@ class Means(StrEnum):
     DELETED_LAST = "deleted-last"
 
 
+_PRINCIPALS: Final = "Who holds an ALLOW there on the side that has bindings."
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Bridge:
     """A pattern to be kept open; ``principals`` hold an ALLOW there on the side that has bindings."""
 
-    pattern: ResourcePattern
-    side: Side
-    means: Means
-    principals: tuple[str, ...] = ()
+    pattern: Annotated[ResourcePattern, Flat]
+    side: Annotated[Side, Says("Which way coverage changes.", "closing", before="pattern")]
+    means: Annotated[Means, Says("How the resource is kept covered.", "bridge", before="pattern")]
+    principals: Annotated[tuple[str, ...], Says(_PRINCIPALS, default=REQUIRED, before="pattern")] = ()
 
     @property
     def binding(self) -> AclBinding:
@@ -40,10 +45,10 @@ class Bridge:
 class Unbridged:
     """Names under ``pattern`` whose coverage changes without a bridge: ``principals`` may be refused for a moment."""
 
-    pattern: ResourcePattern
-    side: Side
-    reason: str
-    principals: tuple[str, ...] = ()
+    pattern: Annotated[ResourcePattern, Flat]
+    side: Annotated[Side, Says("Which way coverage changes.", "closing")]
+    reason: Annotated[AnyText, Says("Why nothing can keep it covered.", "no such topic exists yet")]
+    principals: Annotated[tuple[str, ...], Says(_PRINCIPALS, default=REQUIRED)] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 A new field of a plan is one line here.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 from reconciler.codec import (
     ANY_TEXT,
@@ -13,86 +14,72 @@ from reconciler.codec import (
     NUMBER,
     TEXT,
     Codec,
+    Flat,
     Record,
+    Says,
     array,
     by_value,
     derived,
     field,
-    flat,
     group,
     nullable,
     optional,
     record,
+    record_of,
     text,
 )
-from reconciler.codec.values import EXPIRY, MOMENT, ORIGIN
+from reconciler.codec.values import MOMENT, ORIGIN
 from reconciler.diff import Skipped, SkipReason
 from reconciler.model import Change
+from reconciler.plan.coverage import CoverageChange
 from reconciler.plan.default_allow.bridge import Bridge, Bridges, Unbridged
 from reconciler.plan.facts import Facts
-from reconciler.plan.file.access import CALLOUT, CONSEQUENCE, EFFECT, EXCEPTION
-from reconciler.plan.file.conditional import CONDITIONAL, PHASE, PHASE_TITLES, UNBRIDGED, Conditional, conditional_steps
-from reconciler.plan.file.gaining import GAINING
-from reconciler.plan.file.guardrails import GUARDRAILS
-from reconciler.plan.file.terms import ACKNOWLEDGEMENT, COUNTS, COVERAGE, FACTS, OPTIONS, TERMS
-from reconciler.plan.file.topics import TOPIC_REVIEW
-from reconciler.plan.kinds import CHANGE, STEP_CHANGE, with_reason
-from reconciler.plan.proposal import Plan, Terms
+from reconciler.plan.file.conditional import CONDITIONAL, Conditional, conditional_steps
+from reconciler.plan.guardrail_review import GUARDRAILS
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.kinds import CHANGE, with_reason
+from reconciler.plan.phase import PHASE
+from reconciler.plan.proposal import TERMS, Counts, Options, Plan, Terms
 from reconciler.plan.refusal import REFUSAL
+from reconciler.plan.review.access_change import AccessChange, ExemptPrincipal
 from reconciler.plan.review.access_review import AccessReview, AccessTrend
+from reconciler.plan.review.callouts import Callout
 from reconciler.plan.review.effects import Effect
+from reconciler.plan.review.gaining import GAINING
+from reconciler.plan.review.topic_review import TOPIC_REVIEW
 from reconciler.plan.step import Step, id_of
 
 _ID_EXAMPLE: Final = "0123456789ab"
 _DAY: Final = "2026-11-21"
 
 
-class _Item(NamedTuple):
-    """A step with what it does to access."""
-
-    step: Step
-    effect: Effect | None
-
-
-_STEP_ID: Final = derived("id", text("^[0-9a-f]{12}$"), "What names the step.", _ID_EXAMPLE, get=lambda step: step.id)
-_STEP_FIELDS: Final = (
-    field("phase", PHASE, f"The phase in which it is sent: {PHASE_TITLES}.", 2),
-    flat(STEP_CHANGE, "change"),
-    field(
-        "origin",
-        nullable(ORIGIN),
-        "The place in the manifests, file:line:column; null: nothing asks for it.",
-        "acls.yaml:8:16",
-    ),
-    field(
-        "expires",
-        nullable(EXPIRY),
-        "Until when what it creates is wanted, through a day or until an instant; null: no end.",
-        "2027-01-31",
-    ),
-    field(
-        "reason", nullable(ANY_TEXT), "Why it is wanted, as its declaration says; null: it does not.", "nightly loads"
-    ),
-    field("ticket", nullable(ANY_TEXT), "The ticket that its declaration names; null: none.", "OPS-42"),
-    field(
-        "role",
-        nullable(ORIGIN),
-        "The rule of a Role document that names the operation; null: none does.",
-        "roles.yaml:8:7",
-        default=None,
-    ),
+_COMPUTED: Final = (
     derived(
         "destructive", BOOLEAN, "Whether somebody may lose access or data.", False, get=lambda step: step.destructive
     ),
     derived("reversible", BOOLEAN, "Whether undo can bring it back.", True, get=lambda step: step.reversible),
 )
+
+
+def _step(id_of_step: Callable[[Step], str]) -> Record[Step]:
+    name = derived("id", text("^[0-9a-f]{12}$"), "What names the step.", _ID_EXAMPLE, get=id_of_step)
+    return record_of(Step, *_COMPUTED, first=(name,))
+
+
 #: A step, without what it does to access.
-STEP: Final[Record[Step]] = record(Step, _STEP_ID, *_STEP_FIELDS)
+STEP: Final = _step(lambda step: step.id)
 # A plan may have 150,000 steps: their ids are taken from what is written anyway.
-_PLAIN_STEP: Final = record(Step, replace(_STEP_ID, get=lambda _: ""), *_STEP_FIELDS)
-_ITEM: Final[Record[_Item]] = record(
-    _Item, flat(_PLAIN_STEP, "step"), field("effect", nullable(EFFECT), "What the step does to access.")
-)
+_PLAIN_STEP: Final = _step(lambda _: "")
+
+
+class _Item(NamedTuple):
+    """A step with what it does to access."""
+
+    step: Annotated[Step, _PLAIN_STEP, Flat]
+    effect: Annotated[Effect | None, Says("What the step does to access.")]
+
+
+_ITEM: Final = record_of(_Item)
 
 
 def _write_item(item: _Item) -> dict[str, Any]:
@@ -165,15 +152,20 @@ PLAN: Final[Record[Plan]] = record(
         ),
     ),
     field("asOf", MOMENT, "The instant, or the begin of the day, that decides what has expired.", f"{_DAY}T08:00:00Z"),
-    field("options", OPTIONS, "What the command line asked for."),
+    field("options", record_of(Options), "What the command line asked for."),
     field("terms", TERMS, "The facts and limits that the plan was made under."),
-    field("facts", FACTS, "What no API tells of the cluster, and who states it.", get=lambda plan: plan.terms.facts),
+    field(
+        "facts",
+        record_of(Facts),
+        "What no API tells of the cluster, and who states it.",
+        get=lambda plan: plan.terms.facts,
+    ),
     field(
         "acknowledgements",
-        array(ACKNOWLEDGEMENT, lines=True),
+        array(record_of(GuardAcknowledgement), lines=True),
         "What a person accepted by name, so that a guard lets it pass.",
     ),
-    field("counts", COUNTS, "How many bindings and topics were declared and read."),
+    field("counts", record_of(Counts), "How many bindings and topics were declared and read."),
     derived(
         "estimatedSeconds",
         NUMBER,
@@ -195,7 +187,7 @@ PLAN: Final[Record[Plan]] = record(
     ),
     field(
         "unbridged",
-        array(UNBRIDGED, lines=True),
+        array(record_of(Unbridged), lines=True),
         "Patterns that nothing can keep covered while their bindings change.",
         get=lambda plan: plan.bridges.unbridged,
     ),
@@ -205,7 +197,11 @@ PLAN: Final[Record[Plan]] = record(
         array(ANY_TEXT, lines=True),
         "What the login that planned may not do, in words. In no id: a review may plan with fewer rights.",
     ),
-    field("coverage", COVERAGE, "Patterns that get or lose their only binding, which default-allow makes matter."),
+    field(
+        "coverage",
+        record_of(CoverageChange),
+        "Patterns that get or lose their only binding, which default-allow makes matter.",
+    ),
     derived(
         "accessChange",
         by_value(AccessTrend),
@@ -218,14 +214,14 @@ PLAN: Final[Record[Plan]] = record(
         "Who gains and loses what, computed on all bindings before and after.",
         field(
             "rows",
-            array(CONSEQUENCE),
+            array(record_of(AccessChange)),
             "One for each principal and set of names whose access changes.",
             get=lambda plan: plan.access.access_changes,
             attr="access_changes",
         ),
         field(
             "exceptions",
-            array(EXCEPTION),
+            array(record_of(ExemptPrincipal)),
             "Principals with rights of their own, whom a row about everybody else leaves out.",
             get=lambda plan: plan.access.exceptions,
         ),
@@ -246,7 +242,7 @@ PLAN: Final[Record[Plan]] = record(
     ),
     field(
         "callouts",
-        array(CALLOUT, lines=True),
+        array(record_of(Callout), lines=True),
         "What a reviewer should not miss.",
         get=lambda plan: plan.access.callouts,
     ),

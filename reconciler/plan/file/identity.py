@@ -4,12 +4,16 @@
 in one state: :data:`NOT_BOUND` lists it. What is not listed is bound, also fields that are added later, so nobody can
 show one thing and have another approved. They detect change; they do not prove who wrote a plan: that comes from an
 id that came through a trusted channel, from planning the merged commit again, or from signatures.
+
+A person may write the beginning of an id for the whole id. Eight hexadecimal digits tell the plans of a day apart. They
+do not withstand somebody who makes plans until one begins as the approved one does, some four billion tries: where no
+person looks, ids are written in full.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -45,6 +49,10 @@ NOT_BOUND: Final = MappingProxyType(
 #: What names and counts one cluster: bound by ``plan-…``, not by ``change-…``, which is equal where all else is.
 ONE_CLUSTER: Final = ("cluster", "counts", "topicId")
 
+#: The fewest digits that may stand for an id, and those of a whole one.
+_FEWEST_DIGITS: Final = 8
+_DIGITS: Final = 64
+_ID: Final = re.compile(rf"[a-z]+-[0-9a-f]{{{_FEWEST_DIGITS},{_DIGITS}}}")
 _COUNTS: Final = frozenset(path.removeprefix("counts.") for path in NOT_BOUND if path.startswith("counts."))
 _USES: Final = frozenset(path.removeprefix("topics.uses.*.") for path in NOT_BOUND if path.startswith("topics.uses."))
 # In canonical text ``"origin":`` is a key: a quote within a string has a backslash before it, and neither a value nor a
@@ -151,6 +159,14 @@ _FIELDS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "refusals": lambda found: [*map(_refusal, found)],
     "topics": _topics,
 }
+
+
+def whole_id(given: str, known: Collection[str]) -> str:
+    """The only id of ``known`` that ``given`` is the beginning of; ``given`` itself where there is none, or several."""
+    if given in known or not _ID.fullmatch(given):
+        return given
+    found = {one for one in known if one.startswith(given)}
+    return found.pop() if len(found) == 1 else given
 
 
 def _bound_text(name: str, value: Any, text: str) -> str:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from reconciler.codec import Codec, record_of
+from reconciler.codec.changes import created, deleted, updated
 from reconciler.model import (
     Change,
     ClusterState,
@@ -26,18 +28,49 @@ from reconciler.plan.observed_replicas import MOST_COPIED, observed_replicas
 from reconciler.plan.observed_topic import observed_configs, observed_creation, observed_id, observed_partitions
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard, Refusal, refusal
-from reconciler.plan.topic_json import CODECS as _CODECS
 from reconciler.policy.laws import MOVE, TOPIC, Law
 
 #: Of all kinds only topics have declared states that Kafka cannot reach.
 TYPES: Final = (Topic, TopicPartitions, TopicConfigs, TopicReplicas, Impossible)
-CODECS: Final = _CODECS
 #: Whether brokers create a topic when a client asks for it.
 AUTO_CREATE: Final = "auto.create.topics.enable"
 PARTITIONS: Final = "num.partitions"
 REPLICAS: Final = "default.replication.factor"
 MIN_INSYNC: Final = "min.insync.replicas"
 _PARTS: Final = (TopicPartitions, TopicConfigs, TopicReplicas)
+_Side: TypeAlias = TopicPartitions | TopicConfigs | TopicReplicas
+
+
+def _topics(before: _Side, after: _Side) -> str | None:
+    if (before.name, before.topic_id) != (after.name, after.topic_id):
+        return "before and after are not the same topic"
+    return None
+
+
+def _configs(before: TopicConfigs, after: TopicConfigs) -> str | None:
+    if [*before.configs] != [*after.configs]:
+        return f"before and after do not have the same configs of topic {before.name}"
+    if any(side.configs.get(key) not in (None, "-2") for side in (before, after) for key in side.effective):
+        return f"a config of topic {before.name} has a value, and another one in force"
+    return _topics(before, after)
+
+
+def _replicas(before: TopicReplicas, after: TopicReplicas) -> str | None:
+    if len(before.assignments) != len(after.assignments):
+        return f"before and after do not have the same partitions of topic {before.name}"
+    if not all(replicas and len(set(replicas)) == len(replicas) for replicas in after.assignments):
+        return f"a partition of topic {before.name} has no replica, or a broker twice"
+    return _topics(before, after)
+
+
+#: How a change of topics looks in JSON.
+CODECS: Final[Mapping[str, Codec[Any]]] = {
+    "CreateTopic": created(record_of(Topic)),
+    "DeleteTopic": deleted(record_of(Topic)),
+    "CreatePartitions": updated(record_of(TopicPartitions), _topics),
+    "AlterConfigs": updated(record_of(TopicConfigs), _configs),
+    "MoveReplicas": updated(record_of(TopicReplicas), _replicas),
+}
 
 _UPDATES: Final = {
     TopicPartitions: "CreatePartitions",

@@ -7,10 +7,13 @@ import datetime
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from reconciler.access import AccessDifference, DifferenceRow, NameSet, Region, Witness, supported
 from reconciler.access.operations import IMPLICATIONS
+from reconciler.access.region import REGION
+from reconciler.codec import REQUIRED, FieldGroup, Flat, Says, array, by_name, word
+from reconciler.codec.values import MOMENT
 from reconciler.dataclass import dataclass
 from reconciler.model import AclOperation, AclPermissionType, FactSource, ResourceType, moment_text
 
@@ -22,13 +25,19 @@ _TOPICS_NAMED: Final = 20
 _NEWEST: Final = (4, 4)
 #: So many operations at least are called ``everything``.
 _MANY: Final = 4
+_OPERATIONS: Final = array(by_name(item for item in AclOperation if item > AclOperation.ALL))
+_TOPICS: Final = FieldGroup("topics", "Topics among the names.")
+_Operations: TypeAlias = Annotated[tuple[AclOperation, ...], _OPERATIONS]
+_Reading: TypeAlias = Annotated[str, word("least", "most", "perhaps")]
 
 
 class DeclaredEnd(NamedTuple):
     """The first instant at which something is over that manifests declare with an end; whether a DENY is among it."""
 
-    instant: datetime.datetime
-    permission: AclPermissionType
+    instant: Annotated[
+        datetime.datetime, MOMENT, Says("The first instant at which it is over.", "2027-02-23T00:00:00Z")
+    ]
+    permission: Annotated[AclPermissionType, Says("DENY: one ends.", "DENY", name="permissionType")]
 
 
 def ending_words(ending: DeclaredEnd) -> str:
@@ -49,25 +58,46 @@ class AccessChange:
     which the brokers' ``super.users`` no longer holds it. ``since``: nothing changes before that end.
     """
 
-    principal: str | None
-    hosts: str
-    region: Region
-    gained: tuple[AclOperation, ...]
-    lost: tuple[AclOperation, ...]
-    witness: Witness
-    topics: tuple[str, ...] = ()
-    topic_count: int = 0
-    reading: str | None = None
-    super_user: FactSource | None = None
-    since: DeclaredEnd | None = None
+    principal: Annotated[
+        str | None,
+        Says("Kafka's text form; null: everybody who has no row or exception of their own.", "User:svc-orders"),
+    ]
+    hosts: Annotated[str, Says("The addresses that this holds for, in words.", "anywhere")]
+    region: Annotated[Region, REGION, Flat]
+    gained: Annotated[_Operations, Says("Operations that are permitted afterwards and were not before.")]
+    lost: Annotated[_Operations, Says("Operations that were permitted before and are not afterwards.")]
+    witness: Annotated[Witness, Says("One request for which it is so.")]
+    topics: Annotated[
+        tuple[str, ...], Says("The first of them by name.", name="first", default=REQUIRED, group=_TOPICS)
+    ] = ()
+    topic_count: Annotated[
+        int, Says("How many there are.", 3, name="count", default=REQUIRED, group=_TOPICS, before="topics")
+    ] = 0
+    reading: Annotated[_Reading | None, Says("null: certain, whatever is not known.", "least", default=REQUIRED)] = None
+    super_user: Annotated[
+        FactSource | None,
+        Says(
+            "Who states that the principal is a super user, so that no ACL limits it; null: nobody.",
+            "manifests",
+            default=REQUIRED,
+        ),
+    ] = None
+    since: Annotated[
+        DeclaredEnd | None,
+        Says(
+            "The end that is declared and before which nothing changes; left out: the plan changes it.",
+            omit=True,
+            null=True,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ExemptPrincipal:
     """A principal whose own bindings keep what happens to everybody else on these names from it."""
 
-    principal: str
-    region: Region
+    principal: Annotated[str, Says("The principal.", "User:svc-orders")]
+    region: Annotated[Region, REGION, Flat]
 
 
 class Reached(NamedTuple):

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Annotated, Final
 
+from reconciler.codec import AnyText, Says
 from reconciler.dataclass import dataclass
 from reconciler.model import ANONYMOUS, INTERNAL_TOPICS, AclOperation, DesiredState, FactSource, ResourceType
 from reconciler.model.naming import as_name
@@ -23,9 +24,9 @@ _RECORDS: Final = frozenset({AclOperation.READ, AclOperation.WRITE})
 class Callout:
     """A stable rule name, who it is about (``everybody else`` where it is nobody in particular), and a sentence."""
 
-    rule: str
-    principal: str
-    text: str
+    rule: Annotated[str, Says("Why it stands out.", "wildcard")]
+    principal: Annotated[str, Says("Who gains it.", "User:svc-orders")]
+    text: Annotated[AnyText, Says("In words.", "gains READ on all topics")]
 
 
 #: The gravest first: whoever floods a review with harmless grants cannot push these out of what is shown.

@@ -10,7 +10,7 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import cache
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from reconciler.access import DifferenceRow, KafkaVersion, Region
 from reconciler.access.hosts import is_dead
@@ -19,6 +19,7 @@ from reconciler.access.lint.covering import covers
 from reconciler.access.name_set import ASTERISK_NAMES, literal, names_of
 from reconciler.access.names import has_names
 from reconciler.access.operations import IMPLICATIONS
+from reconciler.codec import REQUIRED, Says
 from reconciler.dataclass import dataclass
 from reconciler.model import (
     CLUSTER_NAME,
@@ -60,9 +61,15 @@ class EffectKind(StrEnum):
 class Effect:
     """A step's effect; ``covered_by`` is the binding that makes it redundant, ``origin`` where that is declared."""
 
-    kind: EffectKind
-    covered_by: AclBinding | None = None
-    origin: Origin | None = None
+    kind: Annotated[EffectKind, Says("What becomes of access.", "grant")]
+    covered_by: Annotated[
+        AclBinding | None,
+        Says("The binding that grants or denies the same, or overrides it.", default=REQUIRED),
+    ] = None
+    origin: Annotated[
+        Origin | None,
+        Says("Where that binding is declared; null where it is not.", "acls.yaml:8:16", default=REQUIRED),
+    ] = None
 
 
 #: Those without a covering binding, one object each: reports compare the effects of neighbours.

@@ -1,7 +1,9 @@
 """Who gains access in a plan, with the client quotas that limit them once it is applied."""
 
 from collections.abc import Iterable, Mapping
+from typing import Annotated, Final
 
+from reconciler.codec import REQUIRED, Field, Says, array, field, record_of
 from reconciler.dataclass import dataclass
 from reconciler.model import WILDCARD_PRINCIPAL, Change
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, limits
@@ -13,17 +15,28 @@ from reconciler.plan.review.access_change import AccessChange
 class PrincipalLimit:
     """One key of a client quota, its value in Kafka's unit, and the entity that has it, in words."""
 
-    key: str
-    value: float
-    entity: str
+    key: Annotated[str, Says("The key of the client quota.", "producer_byte_rate")]
+    value: Annotated[float, Says("Its value, in Kafka's unit.", 1048576)]
+    entity: Annotated[str, Says("The entity whose quota it is, in words.", "default user")]
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class GainingPrincipal:
     """A principal, and what limits it when it connects without a client id; no limits: nothing does."""
 
-    principal: str
-    limits: tuple[PrincipalLimit, ...] = ()
+    principal: Annotated[str, Says("Who gains access.", "User:svc-orders")]
+    limits: Annotated[tuple[PrincipalLimit, ...], Says("What limits it; empty: nothing does.", default=REQUIRED)] = ()
+
+
+#: A field of the plan.
+GAINING: Final[Field] = field(
+    "gaining",
+    array(record_of(GainingPrincipal), lines=True),
+    "Who gains access, with the client quotas that limit them without a client id, once applied. In no id. Absent "
+    "where quotas are not known, or there are none.",
+    default=(),
+    omit=True,
+)
 
 
 def gaining(

@@ -10,8 +10,7 @@ from typing import Annotated, Final, TypeAlias
 from reconciler.codec import AnyInteger, AnyText, Flat, Record, Says, record_of
 from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, Origin
-from reconciler.plan.file.guardrails import GUARDRAILS
-from reconciler.plan.guardrail_review import NO_GUARDRAILS, GuardrailReview
+from reconciler.plan.guardrail_review import GUARDRAILS, NO_GUARDRAILS, GuardrailReview
 from reconciler.report.results.finding import Level
 
 _Rule: TypeAlias = Annotated[str, Says("The rule, as a stable code.", "KA001")]

@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.codec import SchemaError
 from reconciler.model import Topic, TopicConfigs, TopicPartitions, TopicReplicas, Update
-from reconciler.plan.topic_json import CODECS
+from reconciler.plan.kinds.topic import CODECS
 
 NAMES, IDS = ("t", "u"), (None, "id", "other")
 

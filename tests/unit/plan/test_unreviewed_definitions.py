@@ -8,9 +8,9 @@ from typing import Final
 from reconciler.access import NameSet, Region, Witness
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, literal
+from reconciler.codec import record_of
 from reconciler.model import AclOperation, FactSource, ResourceType
 from reconciler.plan import AccessChange, AccessReview, unreviewed
-from reconciler.plan.file.access import CONSEQUENCE, EXCEPTION
 from reconciler.plan.review.access_change import ExemptPrincipal
 
 ANY: Final = str(ANY_HOST)
@@ -23,6 +23,7 @@ REGIONS: Final = [
 ]
 READINGS: Final = (None, None, "least", "most", "perhaps")
 OPERATIONS: Final = ((), (AclOperation.READ,), (AclOperation.WRITE,), (AclOperation.READ, AclOperation.WRITE))
+ROW, EXEMPT = record_of(AccessChange), record_of(ExemptPrincipal)
 PRINCIPALS: Final = (None, "User:a", "User:b")
 
 
@@ -128,6 +129,6 @@ def test_a_file_keeps_each_row_and_exception() -> None:
         whole = AccessChange(
             row.principal, row.hosts, region, row.gained, row.lost, row.witness, ("x", "y"), 7, row.reading, source
         )
-        assert CONSEQUENCE.read(CONSEQUENCE.write(whole)) == whole
+        assert ROW.read(ROW.write(whole)) == whole
         exempt = ExemptPrincipal("User:a", region)
-        assert EXCEPTION.read(EXCEPTION.write(exempt)) == exempt
+        assert EXEMPT.read(EXEMPT.write(exempt)) == exempt
