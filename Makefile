@@ -22,7 +22,7 @@ INSTALL_ALL = ! $(BIN)/python -m pip config list | grep -qE 'index|proxy|trusted
 	  && $(PIP) --require-hashes --no-deps -r $(VENV)/uv.lock \
 	  && $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps --compile-bytecode -r requirements.lock
 
-.PHONY: setup demo test test-compat test-long explore mutants mutants-sampled lint format bench figures schema reference docs dist lock clean
+.PHONY: setup demo test test-compat test-long explore mutants mutants-sampled lint format bench figures schema reference docs dist pictures lock clean
 
 setup: $(STAMP)
 
@@ -87,7 +87,11 @@ figures: $(STAMP)
 
 ## The documents as a site, in site/.
 docs: $(STAMP)
-	$(BIN)/python docs/build.py site
+	NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --quiet
+
+## The README's pictures again, by the tests' browser.
+pictures: $(STAMP)
+	$(BIN)/python -m tests.browser.pictures
 
 ## Wheel, sdist and bill of materials, in dist/.
 dist: $(STAMP)

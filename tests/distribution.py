@@ -51,6 +51,8 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     # The broker with allow.everyone.if.no.acl.found.
     (110, ("tests/integration/apply/test_barrier.py", "tests/integration/apply/test_bridges.py")),
     (100, ("tests/integration/ci/test_pull_request_story.py",)),
+    # One Chromium.
+    (100, ("tests/browser/test_",)),
     (90, ("tests/integration/apply/test_kill_points.py",)),
     (90, ("tests/integration/test_demo.py",)),
     # Builds the wheel, and installs it.
@@ -80,15 +82,12 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
             "tests/integration/report/test_webhook.py",
         ),
     ),
-    # One Chromium.
-    (60, ("tests/browser/test_",)),
     (50, ("tests/integration/apply/test_quotas.py",)),
     (50, ("tests/integration/apply/test_groups.py",)),
     (50, ("tests/reports/test_reports.py",)),
     (50, ("tests/integration/report/test_limits.py",)),
     (50, ("tests/property/test_bridge_laws.py",)),
     (50, ("tests/security/test_access_floods.py",)),
-    (40, ("tests/integration/test_site.py",)),
     (40, ("tests/security/test_action_guardrails.py",)),
     (40, ("tests/security/test_reader_floods.py",)),
     (40, ("tests/unit/cli/test_streams.py",)),

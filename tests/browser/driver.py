@@ -66,12 +66,17 @@ class Browser:
         dark: bool = False,
         reduced_motion: bool = False,
         size: tuple[int, int] = (1280, 900),
+        scale: float = 1,
     ) -> "Iterator[Page]":
-        """A page loaded from a file, an address or HTML text (what begins with ``<``), alone in its session."""
+        """A page loaded from a file, an address or HTML text (what begins with ``<``), alone in its session.
+
+        ``scale`` is the number of pixels of a screenshot for each CSS pixel.
+        """
         context = self._browser.new_context(
             java_script_enabled=javascript,
             viewport={"width": size[0], "height": size[1]},
             color_scheme="dark" if dark else "light",
+            device_scale_factor=scale,
             reduced_motion="reduce" if reduced_motion else "no-preference",
         )
         context.set_default_timeout(PATIENCE * 1000)

@@ -1,5 +1,6 @@
-"""Every recipe of the how-to does what it shows: its files are written, its commands run, its lines appear in order."""
+"""Recipes, and what to do on call, work as shown: files are written, commands run, their lines appear in order."""
 
+import datetime
 import os
 import re
 import shlex
@@ -14,6 +15,7 @@ import pytest
 import yaml
 
 from reconciler.adapters.snapshot import BrokerFacts, parse_snapshot, snapshot_text
+from reconciler.apply.lease_markers import marker
 from reconciler.cli.main import run
 from reconciler.cli.recipes import RECIPES
 from reconciler.codec.kinds import LISTED
@@ -35,8 +37,15 @@ from tests.integration.fleet.test_usage import event, log
 from tests.integration.test_tutorials import Step, steps_of
 
 _ROOT = Path(__file__).parents[2]
-_PAGE = (_ROOT / "docs" / "how-to.md").read_text(encoding="utf-8")
-_RECIPES = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", _PAGE, re.MULTILINE | re.DOTALL))
+
+
+def _sections(page: str) -> dict[str, str]:
+    text = (_ROOT / "docs" / page).read_text(encoding="utf-8")
+    return dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+
+
+_RECIPES = _sections("how-to.md")
+_ALARMS = _sections("on-call.md")
 #: A recipe is read in a hurry.
 _MOST_LINES = 15
 
@@ -83,13 +92,23 @@ def _add_binding(principal: str, topic: str) -> None:
     _write_cluster(replace(state, bindings=state.bindings | {added}))
 
 
-@pytest.mark.parametrize("recipe", sorted(_RECIPES))
+def _add_lease(holder: str) -> None:
+    ends = datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=5)
+    state = parse_snapshot(Path("live.json").read_text(encoding="utf-8"))
+    _write_cluster(replace(state, bindings=state.bindings | {marker(holder, "20261126T120000Z-0badcafe", ends)}))
+
+
+@pytest.mark.parametrize("recipe", sorted(_RECIPES | _ALARMS))
 def test_a_recipe_does_what_it_shows(recipe: str, world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if recipe == "Delete a topic":
         _add_topic("payments.old")
-    if recipe == "Keep what somebody changed on the cluster by hand":
+    if recipe in ("Keep what somebody changed on the cluster by hand", "A drift alarm"):
         _add_binding("User:svc-night", "payments.settled")
-    for step in steps_of(_RECIPES[recipe]):
+    if recipe == "The lease is held":
+        _add_binding("User:svc-night", "payments.settled")
+        assert run(["plan", "--allow-deletes", "--out", "plan.json"]) == 0
+        _add_lease("ci@runner-7")
+    for step in steps_of((_RECIPES | _ALARMS)[recipe]):
         if step.file:
             file = Path(world, step.file)
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -155,9 +174,9 @@ def _ran(step: Step, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     return status, printed.out + printed.err
 
 
-@pytest.mark.parametrize("recipe", sorted(_RECIPES))
+@pytest.mark.parametrize("recipe", sorted(_RECIPES | _ALARMS))
 def test_a_recipe_is_short(recipe: str) -> None:
-    code = "".join(re.findall(r"^```[a-z]*\n(.*?)^```", _RECIPES[recipe], re.MULTILINE | re.DOTALL))
+    code = "".join(re.findall(r"^```[a-z]*\n(.*?)^```", (_RECIPES | _ALARMS)[recipe], re.MULTILINE | re.DOTALL))
     assert code.count("\n") <= _MOST_LINES
 
 

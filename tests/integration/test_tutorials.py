@@ -68,6 +68,10 @@ class Shell:
             **{name: os.environ[name] for name in ("JAVA_HOME",) if name in os.environ},
         }
 
+    def set(self, **variables: str) -> None:
+        """What every later command finds in its environment."""
+        self._environment |= variables
+
     def run(self, command: str) -> tuple[int, str]:
         bash = shutil.which("bash")
         assert bash

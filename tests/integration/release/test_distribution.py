@@ -16,6 +16,7 @@ import pytest
 from reconciler.adapters.snapshot import snapshot_text
 from reconciler.model import ClusterState
 from tests.integration.commands_page import every_command
+from tests.integration.test_readme import tried, without_ids
 
 _ROOT = Path(__file__).parents[3]
 _BIN = Path(sys.executable).parent
@@ -110,6 +111,15 @@ def test_the_wheel_works_where_nothing_of_development_is(clean: Path, tmp_path: 
     foreign = "import importlib.util as u, sys; sys.exit(any(map(u.find_spec, ('pytest', 'hypothesis', 'mypy'))))"
     _ran(str(clean / "bin" / "python"), "-c", foreign)
     _ran(str(clean / "bin" / "python"), "-m", "pip", "check")
+
+
+def test_the_readmes_first_command_works_from_the_wheel(clean: Path) -> None:
+    """By the name of the distribution, which ``uvx`` and ``pipx run`` look for."""
+    arguments, quoted = tried()
+    day = re.search(r"as of ([\d:TZ-]+)", quoted)
+    assert day
+    printed = _ran(str(clean / "bin" / "kafka-reconciler"), *arguments, "--as-of", day[1])
+    assert without_ids(printed) == without_ids(quoted)
 
 
 def test_commands_that_need_an_extra_say_which(clean: Path) -> None:

@@ -1,0 +1,41 @@
+"""The README's pictures: small, there for light and dark, and made again by one command."""
+
+import re
+import struct
+from pathlib import Path
+
+import pytest
+
+from tests.browser.pictures import PICTURES, ROOT, write
+
+#: A page that loads on a phone.
+MOST_BYTES = 200_000
+
+
+def _size(png: Path) -> tuple[int, int]:
+    head = png.read_bytes()[:24]
+    assert head.startswith(b"\x89PNG")
+    return struct.unpack(">II", head[16:])
+
+
+def test_the_readme_shows_each_picture_in_light_and_dark() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"docs/pictures/([\w-]+\.(?:png|svg))", readme))
+    assert shown == {path.name for path in PICTURES.iterdir()}
+    assert {name.replace("dark", "light") for name in shown} <= shown
+    assert re.findall(r"<img (?!alt=\"\w)", readme) == []
+
+
+def test_pictures_are_small() -> None:
+    assert [path.name for path in PICTURES.iterdir() if path.stat().st_size > MOST_BYTES] == []
+
+
+@pytest.mark.browser
+def test_pictures_are_made_again(tmp_path: Path) -> None:
+    files = write(tmp_path)
+    assert {file.name for file in files} == {path.name for path in PICTURES.iterdir()}
+    for file in files:
+        if file.suffix == ".svg":
+            assert file.read_bytes() == (PICTURES / file.name).read_bytes()
+        else:
+            assert _size(file)[0] == _size(PICTURES / file.name)[0]
