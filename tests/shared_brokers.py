@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from reconciler.adapters.kafka.cluster import KafkaCluster, connect
 from reconciler.adapters.kafka.secret_source import SecretSource
@@ -24,12 +24,19 @@ def opened(sandbox: Sandbox) -> Iterator[KafkaCluster]:
         yield cluster
 
 
-def clear(sandbox: Sandbox, connected: KafkaCluster | None = None) -> None:
-    """Delete all that is managed: a ``User:*`` of one test file changes whom another's plan gives what."""
+#: All that is managed.
+EVERYTHING: Final = ReadRequest(listings=LISTED)
+
+
+def clear(sandbox: Sandbox, connected: KafkaCluster | None = None, what: ReadRequest = EVERYTHING) -> None:
+    """Delete all that is managed: a ``User:*`` of one test file changes whom another's plan gives what.
+
+    ``what`` is less where a test is known to make nothing else: each kind is a process that reads it.
+    """
     if connected is None:
         with opened(sandbox) as cluster:
-            return clear(sandbox, cluster)
-    found = connected.read(ReadRequest(listings=LISTED))
+            return clear(sandbox, cluster, what)
+    found = connected.read(what)
     topics = [topic for topic in found.topics.values() if not topic.name.startswith("__")]
     # Those of the sandbox stay: its users log in with them.
     own = {f"User:{name}" for name in sandbox.users}

@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,6 @@ from reconciler.adapters.kafka.cluster import KafkaCluster
 from reconciler.adapters.sandbox import Sandbox
 from reconciler.adapters.snapshot import BrokerFacts, parse_snapshot, snapshot_text
 from reconciler.cli.main import run
-from reconciler.codec.kinds import LISTED
 from reconciler.model import (
     AccessControlEntry,
     AclBinding,
@@ -33,7 +32,7 @@ from reconciler.model.listing import Listing
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.main_job import connections_file, password_file
 from tests.reports.cases import AREAS, PAGE, Case, read_cases, refreshed, spread
-from tests.shared_brokers import clear, opened
+from tests.shared_brokers import EVERYTHING, clear, opened
 from tests.verbs import creations
 
 CASES: Final = read_cases()
@@ -47,7 +46,6 @@ _SHELL: Final = {
     "PROJECT": str(Path(__file__).parents[2]),
     **{f"GIT_{who}_{what}": "a@b.c" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
 }
-_EVERYTHING: Final = ReadRequest(listings=LISTED)
 
 
 def named(case: Case) -> str:
@@ -72,7 +70,7 @@ def test_on_a_snapshot(
     play(
         case,
         "c=snapshot:live.json",
-        lambda: parse_snapshot(Path("live.json").read_text(encoding="utf-8")),
+        lambda _: parse_snapshot(Path("live.json").read_text(encoding="utf-8")),
         capsys,
     )
 
@@ -104,19 +102,39 @@ def test_on_a_broker(
         more = {"superUsers": ["User:admin", "User:reconciler"], "allowEveryoneIfNoAclFound": False}
         more |= {"principal": "User:admin", "barrier": {"wait": "100ms"}, **case.given.get("operator", {})}
         file.write("".join(f"  {line}\n" for line in yaml.safe_dump(more).splitlines()))
+    made = EVERYTHING
     try:
         make(admin, case.given.get("live") or {})
-        play(case, "c", lambda: without_own(admin.read(_EVERYTHING), broker), capsys)
+        play(case, "c", lambda kinds: without_own(admin.read(reading(kinds)), broker), capsys)
+        made = makes(case)
     finally:
-        clear(broker, admin)
+        clear(broker, admin, made)
 
 
-def play(case: Case, cluster: str, live: Callable[[], ClusterState], capsys: pytest.CaptureFixture[str]) -> None:
+def reading(kinds: Collection[str]) -> ReadRequest:
+    """What is read of the kinds that a case calls so, and no other: each is a process of its own."""
+    listings = [kind.KIND for name, kind in (("quotas", ClientQuota), ("users", ScramUser)) if name in kinds]
+    return ReadRequest(acls="bindings" in kinds, all_topics="topics" in kinds, listings=listings)
+
+
+def makes(case: Case) -> ReadRequest:
+    """What a case can leave on a broker; a file of its own can have anything."""
+    given = case.given
+    if any(name.startswith("manifests/") or "kind:" in text for name, text in given.get("files", {}).items()):
+        return EVERYTHING
+    # Topics go with every case: some commands make one, and a listing of them costs no process.
+    kinds = {"topics", *given, *(given.get("live") or {}), *(["bindings"] if "acls" in given else [])}
+    return EVERYTHING if "groups" in kinds else reading(kinds)
+
+
+def play(
+    case: Case, cluster: str, live: Callable[[Collection[str]], ClusterState], capsys: pytest.CaptureFixture[str]
+) -> None:
     """Take each step of a case, and compare what comes of it."""
     where = f"manifests --cluster {cluster} --connections connections.yaml"
     for step in case.expect:
         if "live" in step:
-            compare(live(), step["live"])
+            compare(live(step["live"].keys()), step["live"])
             continue
         if "sh" in step:
             command = ["bash", "-eu", "-c", step["sh"]]
