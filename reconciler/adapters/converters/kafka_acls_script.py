@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from reconciler.adapters.converters.container_calls import calls_elsewhere, calls_tools, container_calls
 from reconciler.adapters.converters.conversion import Conversion, Resource
@@ -80,6 +80,7 @@ _RUNNERS: Final = frozenset(
 #: Programs behind those that print, look for or change a file of that name.
 _NO_RUNNERS: Final = frozenset(("echo", "printf", "cat", "which", "type", "man", "grep", "ls", "test", "rm", "chmod"))
 _REMOVES: Final = "it takes ACLs away: convert what `kafka-acls --list` prints after the script"
+_TAKEN: Final = "a later command may take it away: convert what `kafka-acls --list` prints after the script"
 _CONFIGS: Final = "it changes configs of topics: convert what `kafka-topics --describe` says, or use reconciler export"
 _RBAC: Final = "it gives a role of Confluent's RBAC, which grants access besides ACLs: no manifest can declare it"
 _HIDDEN: Final = "it seems to call kafka-acls in a way that only the shell can follow"
@@ -128,12 +129,24 @@ def _read_workload(tree: Tree, script: "_Calls", conversion: Conversion) -> None
             conversion.skip(where, " ".join(text.split())[:80], _IN_YAML)
 
 
+class _Grant(NamedTuple):
+    """What one call adds for a principal on a resource."""
+
+    principal: str
+    resource: Resource
+    operations: tuple[str, ...]
+    where: str
+    effect: str
+    host: str
+
+
 class _Calls:
-    """The calls of one script, in order: those of kafka-configs for one entity add up."""
+    """The calls of one script, in order: those of kafka-configs for one entity add up, and a removal takes away."""
 
     def __init__(self, name: str, conversion: Conversion) -> None:
         self._name = name
         self._conversion = conversion
+        self._grants: list[_Grant] = []
         self._quotas: dict[QuotaEntity, tuple[dict[str, str], str]] = {}
         self._groups: dict[str, tuple[dict[str, str], str]] = {}
 
@@ -160,7 +173,11 @@ class _Calls:
             self._conversion.skip(where, "a command", _HIDDEN)
 
     def finish(self) -> None:
-        """Add what several calls declare together."""
+        """Add what several calls declare together, and what none of them takes away."""
+        for one in self._grants:
+            self._conversion.add_binding(
+                one.principal, one.resource, one.operations, one.where, permission=one.effect, host=one.host
+            )
         for entity, (limits, where) in self._quotas.items():
             self._conversion.add_quota(entity, limits, where)
         for group, (configs, where) in self._groups.items():
@@ -195,18 +212,42 @@ class _Calls:
         if tool == "kafka-configs":
             self._configs(words, doubt, where)
             return
-        options = _options(words, _VALUES)
         # What a script removes depends on what was there before, which no file says.
-        if tool == "kafka-acls" and "remove" in options:
+        if tool == "kafka-acls" and any(word.text == "--remove" for word in words):
+            self._take(words)
             raise _UnreadableError(_REMOVES)
+        options = _options(words, _VALUES)
         if ("add" if tool == "kafka-acls" else "create") not in options:
             if not options.keys() & {"alter", "delete"}:
                 return
             raise _UnreadableError("it changes or deletes a topic: use reconciler export")
         if doubt is not None:
             raise _UnreadableError(doubt)
-        add = _acls if tool == "kafka-acls" else _topic
-        add(options, where, self._conversion)
+        if tool == "kafka-acls":
+            self._grants += _acls(options, where)
+        else:
+            _topic(options, where, self._conversion)
+
+    def _take(self, words: Sequence[Word]) -> None:
+        """Name the grants so far that a removal may reach; where it cannot be read, it may reach each."""
+        try:
+            options = _options(words, _VALUES)
+        except _UnreadableError:
+            options = {}
+        principals = {name for effect in ("allow", "deny") for name in options.get(f"{effect}-principal", ())}
+        named = {(_KINDS[kind], name) for kind in _KINDS for name in options.get(kind, ())}
+        exact = (options.get("resource-pattern-type") or ["literal"])[-1].lower() == "literal"
+        exact = exact and not options.keys() & {"producer", "consumer", "idempotent", "cluster"}
+        kept: list[_Grant] = []
+        for one in self._grants:
+            resource = one.resource
+            other = exact and bool(named) and (resource.kind, resource.name) not in named
+            if other or (principals and one.principal not in principals):
+                kept.append(one)
+                continue
+            subject = f"{one.principal} {one.effect} {', '.join(one.operations)} on {resource.kind} {resource.name}"
+            self._conversion.skip(one.where, subject, _TAKEN)
+        self._grants = kept
 
     def _configs(self, words: Sequence[Word], doubt: str | None, where: str) -> None:
         """Quotas and users that ``--add-config`` sets."""
@@ -314,7 +355,7 @@ def _literal(name: str, given: Word | None) -> str:
     return text
 
 
-def _acls(options: _Options, where: str, conversion: Conversion) -> None:
+def _acls(options: _Options, where: str) -> list[_Grant]:
     form = (options.get("resource-pattern-type") or ["literal"])[-1]
     named = [Resource(_KINDS[name], text, form) for name in _KINDS for text in options.get(name, ())]
     grants = list(_grants(options, named))
@@ -328,9 +369,11 @@ def _acls(options: _Options, where: str, conversion: Conversion) -> None:
     ]
     if not sides:
         raise _UnreadableError("it names no principal")
-    for effect, principal, host in sides:
-        for resource, operations in grants:
-            conversion.add_binding(principal, resource, operations, where, permission=effect, host=host)
+    return [
+        _Grant(principal, resource, operations, where, effect, host)
+        for effect, principal, host in sides
+        for resource, operations in grants
+    ]
 
 
 def _grants(options: _Options, named: Sequence[Resource]) -> Iterator[tuple[Resource, tuple[str, ...]]]:

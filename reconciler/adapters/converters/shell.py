@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+_READS_ONLY: Final = re.compile(r"-[A-Za-z]*n[A-Za-z]*|noexec")
 _OPENS: Final = frozenset(("if", "for", "while", "until", "case", "select", "{", "("))
 _CLOSES: Final = frozenset(("fi", "done", "esac", "}", ")"))
 _BETWEEN: Final = frozenset(("then", "do", "else", "elif", "!", "time"))
@@ -27,7 +28,7 @@ _LETTERS_WITH_C: Final = re.compile(r"-[a-z]*c")
 _NESTED: Final = "inside a loop, a condition or a function: whether and how often it runs, only the shell knows"
 _CONDITIONAL: Final = "behind && or ||: whether it runs depends on the command before it"
 _HEREDOC: Final = "inside a heredoc: which program reads that text, and whether it runs it, is not known"
-_UNREACHED: Final = "behind the end of the script: nothing runs after exit, return or exec"
+_UNREACHED: Final = "behind the end of the script: nothing runs after exit, return, exec or set -n"
 _VARIABLE: Final = "a variable or a command of the shell"
 
 
@@ -145,7 +146,9 @@ class _Script:
         if words:
             yield Command(self._line, tuple(words), doubt)
         name = words[0].text if words else ""
-        if doubt is None and ((replaced and words) or name in ("exit", "return")):
+        # With ``set -n`` a shell reads the rest and runs nothing of it.
+        reads_only = name == "set" and any(_READS_ONLY.fullmatch(word.text) for word in words[1:])
+        if doubt is None and ((replaced and words) or name in ("exit", "return") or reads_only):
             self._ended = True
         if operator == "||" or (operator == "&&" and not (doubt is None and name in _SUCCEEDING)):
             self._conditional = True
@@ -179,8 +182,12 @@ class _Script:
                 break
             self._of_function = first == "function" or (bool(_FUNCTION.fullmatch(first)) and not first.endswith("{"))
             words = words[1:]
-            if first in ("for", "case", "select"):
+            if first in ("for", "select"):
                 return []
+            if first == "case":
+                # The first branch may stand on the line of the heading, behind its pattern.
+                pattern = next((at for at, word in enumerate(words) if word.text.endswith(")")), len(words))
+                words = words[pattern + 1 :]
         return words
 
 

@@ -155,7 +155,16 @@ OF_OTHER_CLIENTS: Final = frozenset(
 )
 #: Of clients of a schema registry, of Connect and of Streams, by how their names begin.
 _PREFIXES_OF_OTHER_CLIENTS: Final = (
-    *("schema.registry.", "basic.auth.", "producer.", "consumer.", "key.converter.", "value.converter.", "rocksdb."),
+    *(
+        "schema.registry.",
+        "basic.auth.",
+        "producer.",
+        "consumer.",
+        "key.converter.",
+        "value.converter.",
+        "rocksdb.",
+        "confluent.",
+    ),
     *(
         "key.serializer.",
         "value.serializer.",

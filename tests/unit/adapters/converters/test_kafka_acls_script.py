@@ -42,6 +42,8 @@ DOUBTFUL = {
     "the end of the script": "exit 0\n{}\n",
     "the end in a group": "{{ exit 0; }}\n{}\n",
     "another program": "exec true\n{}\n",
+    "a shell that only reads": "set -n\n{}\n",
+    "a shell that only reads, by the option's name": "set -eo noexec\n{}\n",
     "a return": "return 0\n{}\n",
     "what is printed": "echo {}\n",
     "what is printed by a full path": "/bin/echo {}\n",
@@ -205,3 +207,36 @@ def test_configs_of_a_group_add_up() -> None:
     values = {"consumer.session.timeout.ms": "45000", "consumer.heartbeat.interval.ms": "3000"}
     assert config == GroupConfig("g", values)
     assert found.skipped == ()
+
+
+@pytest.mark.parametrize(
+    "branch", ["case $E in dev) {} ;; esac", "case $E in\n(a | b) {} ;;\nesac", 'case "$E" in a) ;; b) {};; esac']
+)
+def test_a_call_in_a_branch_on_one_line_is_named_beside_others(branch: str) -> None:
+    found = converted(f"{branch.format(grant('a'))}\n{grant('b')}\n")
+    assert {binding.entry.principal for binding in found.bindings} == {"User:b"}
+    assert ["User:a" in one.subject for one in found.skipped] == [True]
+
+
+REMOVE = "kafka-acls --bootstrap-server b:9092 --remove --force"
+
+
+@pytest.mark.parametrize(
+    ("removal", "kept"),
+    [
+        (f"{REMOVE} --allow-principal User:a --operation READ --topic t", {"b"}),
+        (f"{REMOVE} --topic t", set()),
+        (f"{REMOVE} --topic other", {"a", "b"}),
+        (f"{REMOVE} --group t", {"a", "b"}),
+        (f"{REMOVE} --topic x --resource-pattern-type match", set()),
+        (f"{REMOVE} --allow-principal User:b --consumer --topic t --group g", {"a"}),
+        (f"{REMOVE} --allow-principal User:$WHO --topic t", set()),
+        (f"false && {REMOVE} --allow-principal User:a --topic t", {"b"}),
+        (f"bash -c '{REMOVE} --allow-principal User:a --topic t'", {"b"}),
+    ],
+)
+def test_what_a_later_command_may_take_away_is_named_and_not_granted(removal: str, kept: set[str]) -> None:
+    script = f"{grant('a')}\n{grant('b')}\n{removal}\n{grant('c')}\n"
+    assert users(script) == kept | {"c"}
+    named = " ".join(one.subject for one in converted(script).skipped)
+    assert all(f"User:{user} allow" in named for user in {"a", "b"} - kept)

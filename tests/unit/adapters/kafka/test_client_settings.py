@@ -161,7 +161,16 @@ def test_names_of_strimzi_and_of_kafka_4_1_are_those_of_oidc() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["session.timeout.ms", "acks", "schema.registry.url", "basic.auth.user.info", "key.deserializer", "group.id"]
+    "key",
+    [
+        "session.timeout.ms",
+        "acks",
+        "schema.registry.url",
+        "confluent.monitoring.interceptor.bootstrap.servers",
+        "basic.auth.user.info",
+        "key.deserializer",
+        "group.id",
+    ],
 )
 def test_a_setting_of_another_client_is_named_as_such(key: str) -> None:
     assert "has this setting: no effect here | Remove it." in problems({key: "x"})[key]
