@@ -18,7 +18,7 @@ from reconciler.apply.records import (
     ThrottleRecord,
     Time,
 )
-from reconciler.codec import AnyText, Codec, Flat, Record, Says, field, flat, record, record_of, tagged, text
+from reconciler.codec import AnyText, Codec, Flat, Record, Says, record_of, tagged, text
 from reconciler.dataclass import dataclass
 from reconciler.plan import STEP, Step
 
@@ -39,32 +39,36 @@ class AuditedStep:
 class AuditLine:
     """A record of the audit log, with the digest of the line before it, and of which log it is."""
 
-    previous: str
-    log: LogIdentity
-    content: (
-        "RunRecord | AuditedStep | BridgesRecord | ThrottleRecord | EndRecord"
-        " | CancellationRecord | CleanupRecord | BreakGlassRecord"
-    )
+    previous: Annotated[
+        str,
+        text("^sha256:[0-9a-f]{64}$"),
+        Says("The digest of the line before, zeros in the first.", f"sha256:{'0' * 64}"),
+    ]
+    log: Annotated[LogIdentity, LOG_IDENTITY, Says("The log that has this line.")]
+    content: Annotated[
+        RunRecord
+        | AuditedStep
+        | BridgesRecord
+        | ThrottleRecord
+        | EndRecord
+        | CancellationRecord
+        | CleanupRecord
+        | BreakGlassRecord,
+        Flat,
+    ]
 
 
 _STEP_RECORD: Final = "step"
 _AUDITED_STEP: Final[Record[AuditedStep]] = record_of(AuditedStep)
-_PREVIOUS: Final = field(
-    "previous",
-    text("^sha256:[0-9a-f]{64}$"),
-    "The digest of the line before, zeros in the first.",
-    f"sha256:{'0' * 64}",
-)
-_LOG: Final = field("log", LOG_IDENTITY, "The log that has this line.")
 _AUDITED: Final[Mapping[type, tuple[str, Record[Any]]]] = {
     AuditedStep: (_STEP_RECORD, _AUDITED_STEP),
     **{kind: FORMS[kind] for kind in (RunRecord, BridgesRecord, ThrottleRecord, EndRecord)},
     **COMMAND_RECORDS,
 }
-#: One line of an audit log. By tables: which class the content has decides which fields there are beside these two.
+#: One line of an audit log: which class the content has decides which fields there are beside the other two.
 AUDIT: Final[Codec[AuditLine]] = tagged(
     "record",
-    {name: record(AuditLine, _PREVIOUS, _LOG, flat(form, "content")) for name, form in _AUDITED.values()},
+    {name: record_of(AuditLine, codecs={"content": form}) for name, form in _AUDITED.values()},
     lambda line: _AUDITED[type(line.content)][0],
     "What kind of record it is.",
 )

@@ -11,12 +11,12 @@ A value whose JSON is not its fields has a table of :func:`reconciler.codec.obje
 import datetime
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING
+from dataclasses import MISSING, replace
 from enum import Enum
 from functools import cache, partial
 from itertools import groupby
 from operator import attrgetter
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Final, TypeVar, Union, get_args, get_origin
 
 from reconciler.codec.containers import array, mapping, nullable
@@ -60,6 +60,7 @@ def _reference(text: str) -> str:
     return text
 
 
+NO_CODECS: Final[Mapping[str, Codec[Any]]] = MappingProxyType({})
 _FORMS: Final[Mapping[Form, Codec[Any]]] = {
     Form.ANY_TEXT: ANY_TEXT,
     Form.NAME: NAME,
@@ -96,27 +97,37 @@ def record_of(
     first: tuple[Field, ...] = (),
     named: Callable[[str], str] = camel,
     closed: bool = False,
+    codecs: Mapping[str, Codec[Any]] = NO_CODECS,
 ) -> Record[T]:
     """The codec of a dataclass or named tuple whose annotations describe its fields.
 
     ``first`` and ``more`` precede and follow them, and are only written.
     ``named`` makes the names of JSON of those of attributes. With ``closed``, fields that the class does not have are
-    refused. Both hold for annotated classes within it, too. Raises ``TypeError`` where a field is not described, or no
-    codec is known of its type.
+    refused. Both hold for annotated classes within it, too. ``codecs`` are those of attributes whose JSON depends on
+    where the value stands. An attribute that no constructor takes (``init=False``) is written, and only checked when it
+    is read. Raises ``TypeError`` where a field is not described, or no codec is known of its type.
     """
     kind: Any = cls
-    derived: Record[T] = _record(kind, named, closed)
-    return record(_build(cls), *first, *derived.fields, *more, closed=closed) if first or more else derived
+    if not (first or more or codecs):
+        known: Record[T] = _record(kind, named, closed)
+        return known
+    return record(_build(cls), *first, *_fields(kind, named, closed, codecs), *more, closed=closed)
 
 
 @cache
 def _record(cls: Any, named: Callable[[str], str], closed: bool) -> Record[Any]:
+    return record(_build(cls), *_fields(cls, named, closed, NO_CODECS), closed=closed)
+
+
+def _fields(cls: Any, named: Callable[[str], str], closed: bool, codecs: Mapping[str, Codec[Any]]) -> tuple[Field, ...]:
+    attributes = getattr(cls, "__dataclass_fields__", {})
     defaults = _defaults(cls)
     found: list[Field] = []
     for part, names in groupby(_order(cls), key=lambda name: (says := _said(cls, name)) and says.group):
-        fields = (_field(cls, name, defaults.get(name, REQUIRED), named, closed) for name in names)
+        fields = [_field(cls, name, defaults.get(name, REQUIRED), named, closed, codecs.get(name)) for name in names]
         found += fields if part is None else [group(part.name, part.words, *fields)]
-    return record(_build(cls), *found, closed=closed)
+    computed = {name for name, one in attributes.items() if not one.init}
+    return tuple(replace(one, keyword="") if one.keyword in computed else one for one in found)
 
 
 def _build(cls: Any) -> Callable[..., Any]:
@@ -139,14 +150,16 @@ def _order(cls: Any) -> list[str]:
     return found
 
 
-def _field(cls: Any, attribute: str, default: Any, named: Callable[[str], str], closed: bool) -> Field:
+def _field(
+    cls: Any, attribute: str, default: Any, named: Callable[[str], str], closed: bool, given: Codec[Any] | None
+) -> Field:
     kind, *notes = _parts(cls.__annotations__[attribute])
     says = _said(cls, attribute)
     plain = _without_none(kind)
     if says is not None and says.omit and not says.null:
         kind = plain
     try:
-        codec = _noted(notes, named, closed) or _codec(plain if Flat in notes else kind, named, closed)
+        codec = given or _noted(notes, named, closed) or _codec(plain if Flat in notes else kind, named, closed)
     except TypeError as error:
         raise TypeError(f"{cls.__name__}.{attribute}: {error}") from None
     if Flat in notes:

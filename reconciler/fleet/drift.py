@@ -2,29 +2,12 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Annotated, Any, Final
+from dataclasses import field, replace
+from typing import Annotated, Final
 
-from reconciler.codec import (
-    COUNT,
-    REQUIRED,
-    TEXT,
-    TEXTS,
-    Record,
-    Says,
-    array,
-    compact,
-    derived,
-    field,
-    load,
-    mapping,
-    nullable,
-    record,
-    record_of,
-    same,
-)
+from reconciler.codec import REQUIRED, TEXTS, Apart, Record, Says, compact, load, mapping, record_of, same
 from reconciler.dataclass import dataclass
-from reconciler.fleet.header import FAILURE, Failure
+from reconciler.fleet.header import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,35 +49,46 @@ class PartialDrift:
 
 @dataclass(frozen=True, slots=True)
 class ClusterDrift:
-    """One cluster: how it differs, or why that is unknown (``failure``); ``doubt`` says why it may differ in more."""
+    """One cluster: how it differs, or why that is unknown: with a ``failure``, ``counts`` are ``None``.
 
-    cluster: str
-    counts: DriftCounts = DriftCounts()
-    failure: Failure | None = None
-    files: tuple[str, ...] = ()
-    doubt: str = ""
+    ``doubt`` says why it may differ in more. ``files`` contain the differing rows.
+    """
+
+    cluster: Annotated[str, Says("The cluster.", "prod")]
+    failure: Annotated[Failure | None, Says("Why it is not known how it differs.", default=REQUIRED)] = None
+    counts: Annotated[DriftCounts | None, Says("What was compared; null where it failed.", default=REQUIRED)] = (
+        DriftCounts()
+    )
+    files: Annotated[tuple[str, ...], Apart()] = ()
+    doubt: Annotated[str, Says("Why there may be more differences.", "", default=REQUIRED)] = ""
+
+    def __post_init__(self) -> None:
+        """Keeps no counts of a cluster that could not be compared."""
+        if self.failure is not None:
+            object.__setattr__(self, "counts", None)
 
     @property
     def differs(self) -> bool:
         """Whether something is known to differ."""
-        return bool(self.counts.changes or self.counts.left)
+        return self.counts is not None and bool(self.counts.changes or self.counts.left)
 
 
 @dataclass(frozen=True, slots=True)
 class FleetDrift:
     """All clusters, sorted by name, and the cost of the comparison."""
 
-    run: str
-    taken: str
-    clusters: tuple[ClusterDrift, ...]
-    buckets: int = 0
-    skipped: int = 0
-    bytes_read: int = 0
+    run: Annotated[str, Says("The run that was compared.", "20261121T051700Z")]
+    taken: Annotated[str, Says("When it was taken.", "2026-11-21T05:17:00Z")]
+    totals: Annotated[DriftCounts, Says("The counts of all clusters together.")] = field(init=False, compare=False)
+    buckets: Annotated[int, Says("Pairs of files that hold the same part of both sides.", 64)]
+    skipped: Annotated[int, Says("Pairs that were equal and never read.", 60, name="bucketsSkipped")]
+    bytes_read: Annotated[int, Says("How much was read.", 4096)]
+    clusters: Annotated[tuple[ClusterDrift, ...], Says("The clusters, by name.")]
 
-    @property
-    def totals(self) -> DriftCounts:
-        """All clusters together."""
-        return sum((item.counts for item in self.clusters), DriftCounts())
+    def __post_init__(self) -> None:
+        """Adds up the counts of all clusters."""
+        known = (item.counts for item in self.clusters if item.counts is not None)
+        object.__setattr__(self, "totals", sum(known, DriftCounts()))
 
     @property
     def differing(self) -> tuple[ClusterDrift, ...]:
@@ -127,7 +121,7 @@ def merge(
         if part.file:
             files.setdefault(part.cluster, []).append(part.file)
     known = (
-        ClusterDrift(name, found, files=tuple(sorted(set(files.get(name, ())))), doubt=doubts.get(name, ""))
+        ClusterDrift(name, counts=found, files=tuple(sorted(set(files.get(name, ())))), doubt=doubts.get(name, ""))
         for name, found in counts.items()
         if name not in failed
     )
@@ -135,36 +129,8 @@ def merge(
     return tuple(sorted((*known, *unknown), key=lambda item: item.cluster))
 
 
-def _cluster(counts: DriftCounts | None, **facts: Any) -> ClusterDrift:
-    return ClusterDrift(counts=counts or DriftCounts(), **facts)
-
-
-_COUNTS: Final[Record[DriftCounts]] = record_of(DriftCounts, named=same)
 _PART: Final[Record[PartialDrift]] = record_of(PartialDrift, named=same)
-#: By a table: counts are null where the comparison failed, and the files are beside the clusters.
-_CLUSTER: Final[Record[ClusterDrift]] = record(
-    _cluster,
-    field("cluster", TEXT, "The cluster.", "prod"),
-    field("failure", nullable(FAILURE), "Why it is not known how it differs."),
-    field(
-        "counts",
-        nullable(_COUNTS),
-        "What was compared; null where it failed.",
-        get=lambda item: None if item.failure else item.counts,
-    ),
-    field("doubt", TEXT, "Why there may be more differences.", ""),
-)
-#: By a table: the totals are computed.
-_DRIFT: Final[Record[FleetDrift]] = record(
-    FleetDrift,
-    field("run", TEXT, "The run that was compared.", "20261121T051700Z"),
-    field("taken", TEXT, "When it was taken.", "2026-11-21T05:17:00Z"),
-    derived("totals", _COUNTS, "The counts of all clusters together.", get=lambda drift: drift.totals),
-    field("buckets", COUNT, "Pairs of files that hold the same part of both sides.", 64),
-    field("bucketsSkipped", COUNT, "Pairs that were equal and never read.", 60, attr="skipped"),
-    field("bytesRead", COUNT, "How much was read.", 4096),
-    field("clusters", array(_CLUSTER), "The clusters, by name."),
-)
+_DRIFT: Final[Record[FleetDrift]] = record_of(FleetDrift)
 _FILES: Final = mapping(TEXTS)
 
 
@@ -178,15 +144,10 @@ def parse_partial_drift(text: str) -> PartialDrift:
     return _PART.read(load(text))
 
 
-def drift_document(drift: FleetDrift) -> dict[str, Any]:
-    """What ``fleet drift --output json`` prints, without the differing rows."""
-    return _DRIFT.write(drift)
-
-
 def drift_text(drift: FleetDrift) -> str:
     """The drift as the store keeps it, with the names of the files that hold the differing rows."""
     files = {item.cluster: item.files for item in drift.clusters if item.files}
-    return json.dumps({**drift_document(drift), "files": _FILES.write(files)}, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps({**_DRIFT.write(drift), "files": _FILES.write(files)}, ensure_ascii=False, indent=1) + "\n"
 
 
 def parse_drift(text: str) -> FleetDrift:

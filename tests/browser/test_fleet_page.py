@@ -16,9 +16,9 @@ pytestmark = pytest.mark.browser
 
 HOSTILE = "</title><script>alert(1)</script><img src=//127.0.0.1:1/x onerror=alert(2)>"
 CLUSTERS = (
-    ClusterDrift("as-declared", DriftCounts(5, 5)),
-    ClusterDrift("prod-eu", DriftCounts(9, 9, creates=12_300, deletes=4)),
-    ClusterDrift("prod-us", DriftCounts(9, 9, creates=1)),
+    ClusterDrift("as-declared", counts=DriftCounts(5, 5)),
+    ClusterDrift("prod-eu", counts=DriftCounts(9, 9, creates=12_300, deletes=4)),
+    ClusterDrift("prod-us", counts=DriftCounts(9, 9, creates=1)),
     ClusterDrift("gone", failure=Failure("gone", "timed_out", HOSTILE)),
 )
 TEAMS: Mapping[str, Mapping[str, int]] = {
@@ -35,7 +35,7 @@ def drift_page(drift: FleetDrift, teams: Mapping[str, Mapping[str, int]]) -> str
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     page = tmp_path / "drift.html"
-    page.write_text(drift_page(FleetDrift("run", "2026-01-01", CLUSTERS), TEAMS), encoding="utf-8")
+    page.write_text(drift_page(FleetDrift("run", "2026-01-01", 0, 0, 0, CLUSTERS), TEAMS), encoding="utf-8")
     return page
 
 
@@ -65,13 +65,13 @@ def test_the_map_has_a_cell_for_each_cluster_and_team(browser: Browser, file: Pa
 def test_a_narrow_window_scrolls_the_map_and_not_the_page(browser: Browser, tmp_path: Path) -> None:
     teams = {"prod-eu": {f"team-{number}": number for number in range(1, 60)}}
     file = tmp_path / "wide.html"
-    file.write_text(drift_page(FleetDrift("run", "now", CLUSTERS[1:2]), teams), encoding="utf-8")
+    file.write_text(drift_page(FleetDrift("run", "now", 0, 0, 0, CLUSTERS[1:2]), teams), encoding="utf-8")
     with browser.page(file, size=(800, 600)) as page:
         map_width = page.evaluate("document.querySelector('.map').scrollWidth")
         assert map_width > 800 >= page.evaluate("document.querySelector('.map').clientWidth")
 
 
 def test_a_fleet_as_declared_has_no_map(browser: Browser) -> None:
-    with browser.page(drift_page(FleetDrift("run", "now", CLUSTERS[:1]), {})) as page:
+    with browser.page(drift_page(FleetDrift("run", "now", 0, 0, 0, CLUSTERS[:1]), {})) as page:
         assert page.count("svg, table") == 0
         assert "1 cluster: 1 as declared" in page.text()

@@ -91,7 +91,7 @@ def test_what_was_compiled_is_found_by_its_key(store: FleetStore) -> None:
 
 def test_the_newest_comparison_of_a_run(store: FleetStore) -> None:
     for name in ("run-1-a", "run-1-b", "run-2-a"):
-        store.keep_drift(name, FleetDrift(name, "now", (ClusterDrift("c"),)))
+        store.keep_drift(name, FleetDrift(name, "now", 0, 0, 0, (ClusterDrift("c"),)))
         time.sleep(0.01)
     newest, of_one = store.drift(), store.drift("run-1")
     assert (newest.run, of_one.run) == ("run-2-a", "run-1-b")

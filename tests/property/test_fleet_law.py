@@ -143,7 +143,7 @@ def test_spark_and_the_local_engine_give_the_same_answer(
         # As a plan file spells them: an assignment of replicas is no part of a change.
         assert spelled(changes) == spelled(expected.changes)
         assert tuple(left) == expected.skipped
-        counts = answer.counts
+        counts = answer.counts or DriftCounts()
         assert (counts.owned, counts.ignored, counts.outside) == (expected.owned, expected.ignored, expected.outside)
         assert counts.desired == len(wanted.bindings)
         assert counts.changes == len(expected.changes)

@@ -5,12 +5,12 @@ are read and written one at a time, because a snapshot may hold millions of bind
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import repeat
-from typing import Any, Final, NamedTuple, cast
+from typing import Annotated, Any, Final, NamedTuple, cast
 
-from reconciler.codec import TEXT, Codec, Lines, Record, SchemaError, field, record, unexpected
+from reconciler.codec import TEXT, Codec, Lines, Record, Says, SchemaError, record_of, unexpected
 from reconciler.codec.values import NAME, OPERATION, PATTERN_TYPE, PERMISSION, RESOURCE_TYPE
 from reconciler.model import AccessControlEntry, AclBinding, PatternType, ResourcePattern, ResourceType
 from reconciler.ports import NONE_KNOWN
@@ -23,11 +23,21 @@ _new_binding: Final = partial(tuple.__new__, AclBinding)
 _MOST_ROWS: Final = 1 << 10
 
 
-class Group(NamedTuple):
+class PatternGroup(NamedTuple):
     """The entries of one pattern: one after another where they are written, by row where they were read."""
 
-    pattern: ResourcePattern
-    entries: Iterable[Any]
+    resource_type: Annotated[ResourceType, RESOURCE_TYPE, Says("The type of resource.", "TOPIC")]
+    pattern_type: Annotated[PatternType, PATTERN_TYPE, Says("How the name is compared.", "LITERAL")]
+    name: Annotated[str, NAME, Says("The name.", "orders")]
+    entries: Annotated[
+        Iterable[Any],
+        Says("Sorted rows of principal, host, permission, and one or more operations in the order of their codes."),
+    ]
+
+    @property
+    def pattern(self) -> ResourcePattern:
+        """The pattern of all entries."""
+        return ResourcePattern(self.resource_type, self.name, self.pattern_type)
 
 
 def bindings_codec(*, closed: bool) -> Codec[frozenset[AclBinding]]:
@@ -49,7 +59,11 @@ def bindings_codec(*, closed: bool) -> Codec[frozenset[AclBinding]]:
         groups: defaultdict[ResourcePattern, list[AccessControlEntry]] = defaultdict(list)
         for pattern, entry in bindings:
             groups[pattern].append(entry)
-        return Lines(group.write(Group(pattern, sorted(groups[pattern]))) for pattern in sorted(groups))
+        return Lines(
+            group.write(PatternGroup(kind, form, name, sorted(groups[pattern])))
+            for pattern in sorted(groups)
+            for kind, name, form in [pattern]
+        )
 
     return Codec(read, write, {"type": "array", "items": group.schema})
 
@@ -66,9 +80,10 @@ def read_items(
     def bindings() -> Iterator[AclBinding]:
         nonlocal count
         for item in items:
-            pattern, rows = read(item)
+            group = read(item)
+            pattern = group.pattern
             pattern = same(pattern, pattern)
-            for row in rows:
+            for row in group.entries:
                 count += len(row)
                 # Without the constructor, which is a Python call for each of millions.
                 yield from map(_new_binding, zip(repeat(pattern), row))
@@ -80,7 +95,7 @@ def read_items(
     return found
 
 
-def _read_in_order(items: list[Any], group: Record[Group]) -> frozenset[AclBinding]:
+def _read_in_order(items: list[Any], group: Record[PatternGroup]) -> frozenset[AclBinding]:
     """The same, raising :class:`SchemaError` with the first problem and its place."""
     found: set[AclBinding] = set()
     for index, item in enumerate(items):
@@ -91,31 +106,16 @@ def _read_in_order(items: list[Any], group: Record[Group]) -> frozenset[AclBindi
     return frozenset(found)
 
 
-def _group_codec(read_rows: Callable[[Any], Iterable[Any]] | None = None, *, closed: bool) -> Record[Group]:
-    return record(
-        _group,
-        field("resourceType", RESOURCE_TYPE, "The type of resource.", "TOPIC", attr="pattern.resource_type"),
-        field("patternType", PATTERN_TYPE, "How the name is compared.", "LITERAL", attr="pattern.pattern_type"),
-        field("name", NAME, "The name.", "orders", attr="pattern.name"),
-        field(
-            _ENTRIES,
-            Codec(read_rows or _Rows().read, _write_rows, _SCHEMA),
-            "Sorted rows of principal, host, permission, and one or more operations in the order of their codes.",
-        ),
-        closed=closed,
-    )
+def _group_codec(read_rows: Callable[[Any], Iterable[Any]] | None = None, *, closed: bool) -> Record[PatternGroup]:
+    entries = Codec(read_rows or _Rows().read, _write_rows, _SCHEMA)
+    return record_of(PatternGroup, closed=closed, codecs={_ENTRIES: entries})
 
 
-def _group(
-    resource_type: ResourceType, pattern_type: PatternType, name: str, entries: Iterable[Sequence[AccessControlEntry]]
-) -> Group:
-    return Group(ResourcePattern(resource_type, name, pattern_type), entries)
-
-
-def _add(found: set[AclBinding], group: Group) -> None:
+def _add(found: set[AclBinding], group: PatternGroup) -> None:
+    pattern = group.pattern
     for index, row in enumerate(group.entries):
         for entry in row:
-            binding = AclBinding(group.pattern, entry)
+            binding = AclBinding(pattern, entry)
             if binding in found:
                 raise SchemaError(f"{binding} occurs twice").inside(index).inside(_ENTRIES)
             found.add(binding)

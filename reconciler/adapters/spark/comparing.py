@@ -99,10 +99,10 @@ def compare_fleet(
     return FleetDrift(
         live.id,
         live.taken,
-        merge((*settled, *parts), _failures(desired, live), {name: _doubt(found) for name, found in live_of.items()}),
         buckets,
         skipped,
         sum(part.bytes_read for part in parts),
+        merge((*settled, *parts), _failures(desired, live), {name: _doubt(found) for name, found in live_of.items()}),
     )
 
 

@@ -3,9 +3,10 @@
 import datetime
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from reconciler.access.operations import IMPLICATIONS
+from reconciler.codec import REQUIRED, Apart, Says
 from reconciler.fleet.tighten.evidence import BindingUsage, Operations
 from reconciler.fleet.usage.days import NO_DAYS, DaySet
 from reconciler.fleet.usage.names import name_problem
@@ -54,14 +55,14 @@ class Held(NamedTuple):
 class Narrowing(NamedTuple):
     """Rights that go, and what takes their place: nothing, where none of them was used.
 
-    ``times`` and ``days`` are of their use, ``names`` the names seen, sorted.
+    ``times`` and ``days`` are of their use, ``names`` the names seen, sorted: no file has them.
     """
 
-    bindings: tuple[AclBinding, ...]
-    into: tuple[AclBinding, ...] = ()
-    times: int = 0
-    days: DaySet = NO_DAYS
-    names: tuple[str, ...] = ()
+    bindings: Annotated[tuple[AclBinding, ...], Says("What goes.")]
+    into: Annotated[tuple[AclBinding, ...], Says("What takes its place.", default=REQUIRED)] = ()
+    times: Annotated[int, Apart()] = 0
+    days: Annotated[DaySet, Apart()] = NO_DAYS
+    names: Annotated[tuple[str, ...], Apart()] = ()
 
     @property
     def first(self) -> AclBinding:

@@ -5,49 +5,39 @@ chooses among what a new run proposes, so that a forged file can take nothing th
 """
 
 import datetime
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
-from reconciler.codec import DATE, TEXT, Record, array, field, record
+from reconciler.codec import REQUIRED, Codec, Record, Says, array, converted, record_of
 from reconciler.codec.document import canonical, known_minor, load
 from reconciler.codec.interface import SchemaError
-from reconciler.codec.values import BINDING
 from reconciler.fleet.tighten.narrowing import Narrowing
-from reconciler.model import AclBinding, AclPermissionType
+from reconciler.model import AclPermissionType
 
 VERSION: Final = "1.0"
-_BINDINGS: Final = array(BINDING)
+
+
+def _only_allows(found: Narrowing) -> Narrowing:
+    bindings = (*found.bindings, *found.into)
+    if not found.bindings or any(one.entry.permission_type is not AclPermissionType.ALLOW for one in bindings):
+        raise ValueError("only ALLOWs are narrowed")
+    return found
+
+
+_READ: Final[Record[Narrowing]] = record_of(Narrowing)
+_NARROWING: Final[Codec[Narrowing]] = converted(_READ, _only_allows, _READ.write)
 
 
 class Stage(NamedTuple):
     """Narrowings for one cluster, watched since a day and proposed not before another."""
 
-    cluster: str
-    since: datetime.date
-    not_before: datetime.date
-    narrowings: tuple[Narrowing, ...]
-    format_version: str = VERSION
+    cluster: Annotated[str, Says("The cluster.", "prod")]
+    since: Annotated[datetime.date, Says("The day of the proposal.", "2026-11-23")]
+    not_before: Annotated[datetime.date, Says("The first day on which the edit may be proposed.", "2026-12-23")]
+    narrowings: Annotated[tuple[Narrowing, ...], array(_NARROWING), Says("What is to be narrowed.")]
+    format_version: Annotated[str, Says("The version of this file's format.", VERSION, default=REQUIRED)] = VERSION
 
 
-def _narrowing(bindings: tuple[AclBinding, ...], into: tuple[AclBinding, ...]) -> Narrowing:
-    if not bindings or any(one.entry.permission_type is not AclPermissionType.ALLOW for one in (*bindings, *into)):
-        raise ValueError("only ALLOWs are narrowed")
-    return Narrowing(tuple(bindings), tuple(into))
-
-
-#: By a table: it is checked while it is read, and its use is not in the file.
-_NARROWING: Final[Record[Narrowing]] = record(
-    _narrowing,
-    field("bindings", _BINDINGS, "What goes."),
-    field("into", _BINDINGS, "What takes its place."),
-)
-STAGE: Final[Record[Stage]] = record(
-    Stage,
-    field("formatVersion", TEXT, "The version of this file's format.", VERSION),
-    field("cluster", TEXT, "The cluster.", "prod"),
-    field("since", DATE, "The day of the proposal.", "2026-11-23"),
-    field("notBefore", DATE, "The first day on which the edit may be proposed.", "2026-12-23"),
-    field("narrowings", array(_NARROWING), "What is to be narrowed."),
-)
+STAGE: Final[Record[Stage]] = record_of(Stage)
 
 
 def stage_text(stage: Stage) -> str:

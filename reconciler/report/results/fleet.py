@@ -129,7 +129,7 @@ def fleet_report(
     clusters = (
         FleetCluster(
             item.cluster,
-            None if item.failure else item.counts,
+            item.counts,
             item.failure,
             item.doubt,
             taken.get(item.cluster, ""),

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from reconciler.adapters.spark.outlying import OUTLIER_COLUMNS, OutlierQuestion, outliers
 from reconciler.adapters.spark.views import moved, register, register_changes
 from reconciler.dataclass import dataclass
-from reconciler.fleet import Failure, FleetDrift, FleetRun, fleet_of
+from reconciler.fleet import DriftCounts, Failure, FleetDrift, FleetRun, fleet_of
 from reconciler.fleet.queries import UNDECLARED
 from reconciler.fleet.store import FleetStore, NoRunError
 from reconciler.manifest import Manifests
@@ -110,7 +110,7 @@ def furthest(drift: FleetDrift, limit: int) -> FleetAnswer:
     """
     found = []
     for item in drift.differing:
-        counts = item.counts
+        counts = item.counts or DriftCounts()
         differences = counts.changes + counts.left
         found.append((differences / max(1, counts.desired + counts.owned), differences, item.cluster))
     found.sort(key=lambda row: (-row[0], -row[1], row[2]))

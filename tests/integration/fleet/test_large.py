@@ -57,6 +57,7 @@ def test_a_thousand_clusters(spark: "SparkSession", tmp_path_factory: pytest.Tem
     assert not drift.failed
     for item in drift.clusters:
         expected = compare(*fleet[item.cluster], scope, DiffRules())
+        assert item.counts is not None
         assert item.counts.changes == len(expected.changes)
         if len(expected.changes) > 150:  # the files of a task hold many clusters: reading all of them takes minutes
             assert tuple(changes_of(store.files, item.files, item.cluster)[0]) == expected.changes

@@ -28,7 +28,7 @@ _TAKEN = {"prod": "2026-11-20T08:00:00+00:00", "equal": "2026-11-20T08:00:00+00:
 def fleet(*clusters: ClusterDrift, teams: Mapping[str, Mapping[str, int]] | None = None) -> FleetReport:
     missing = binding("TOPIC:L:orders User:a@* ALLOW READ")
     return fleet_report(
-        FleetDrift("run", "2026-11-20", clusters, 9, 8),
+        FleetDrift("run", "2026-11-20", 9, 8, 0, clusters),
         lambda _: (
             [DeclaredChange(Create(missing), Declaration(Origin("a.yaml", 3, 1)))],
             [Skipped(SkipReason.IMPOSSIBLE, "topic x", "fewer partitions", None)],
@@ -44,10 +44,10 @@ def report(*clusters: ClusterDrift, teams: Mapping[str, Mapping[str, int]] | Non
     return read_result(json.loads(json.dumps(fleet_document(fleet(*clusters, teams=teams)))))
 
 
-PROD = ClusterDrift("prod", DriftCounts(9, 9, creates=2, left=1))
-EQUAL = ClusterDrift("equal", DriftCounts(9, 9))
+PROD = ClusterDrift("prod", counts=DriftCounts(9, 9, creates=2, left=1))
+EQUAL = ClusterDrift("equal", counts=DriftCounts(9, 9))
 GONE = ClusterDrift("gone", failure=Failure("gone", "timed_out", "no broker answers", "try again"))
-HALF = ClusterDrift("half", DriftCounts(9, 9), doubt="ACLs were read in parts")
+HALF = ClusterDrift("half", counts=DriftCounts(9, 9), doubt="ACLs were read in parts")
 
 
 def test_a_report_survives_its_json() -> None:
@@ -81,7 +81,7 @@ def test_differences_are_listed() -> None:
 
 
 def test_the_count_of_topics_says_that_it_has_the_quotas_too() -> None:
-    made = report(ClusterDrift("prod", DriftCounts(others=2)))
+    made = report(ClusterDrift("prod", counts=DriftCounts(others=2)))
     (prod,) = made.fleets[0].clusters
     assert prod.words == "2 changes of topics or others"
     assert "| topics and others |" in format_named("markdown").write(made, _OPTIONS)
@@ -114,7 +114,7 @@ def test_a_message_names_clusters() -> None:
 def test_hostile_names_and_messages_stay_text() -> None:
     clusters = (
         ClusterDrift("a", failure=Failure("a", "code", _HOSTILE)),
-        ClusterDrift("b", DriftCounts(creates=1)),
+        ClusterDrift("b", counts=DriftCounts(creates=1)),
         ClusterDrift("c", doubt=_HOSTILE),
     )
     page = format_named("html").write(report(*clusters, teams={"b": {_HOSTILE: 1}}), _OPTIONS)
