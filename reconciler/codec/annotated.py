@@ -205,10 +205,14 @@ def _noted(notes: Iterable[Any], named: Callable[[str], str], closed: bool) -> C
     """The codec that an annotation names."""
     for note in notes:
         if isinstance(note, As):
-            return converted(_codec(note.kind, named, closed), note.read, note.write)
+            return _other(note, _codec(note.kind, named, closed))
         if isinstance(note, Codec | Form):
             return note if isinstance(note, Codec) else _FORMS[note]
     return None
+
+
+def _other(note: As, base: Codec[Any]) -> Codec[Any]:
+    return converted(base, note.read, lambda value: base.write(note.write(value)))
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:

@@ -313,14 +313,16 @@ class Rack(NamedTuple):
     bikes: Annotated[
         tuple[str, ...], As(Mapping[str, int], tuple, lambda found: dict.fromkeys(found, 1)), Says("Whose.")
     ]
+    size: Annotated[int, As(Wheel, lambda wheel: wheel.spokes, Wheel), Says("Of its largest wheel.")] = 28
     weight: Annotated[AnyNumber, Says("In kilograms.")] = 0
     lock: Annotated[Reference, Says("Its code.", omit=True)] = ""
 
 
 def test_a_field_may_be_another_value_in_json() -> None:
     codec = record_of(Rack)
-    rack = Rack(("a", "b"), 1e300, "${env:LOCK}")
-    assert codec.write(rack) == {"bikes": {"a": 1, "b": 1}, "weight": 1e300, "lock": "${env:LOCK}"}
+    rack = Rack(("a", "b"), 3, 1e300, "${env:LOCK}")
+    size = {"spokes": 3, "offsetBy": 0}
+    assert codec.write(rack) == {"bikes": {"a": 1, "b": 1}, "size": size, "weight": 1e300, "lock": "${env:LOCK}"}
     assert codec.read(codec.write(rack)) == rack
     assert _places(codec, {"bikes": {"a": -1}}).startswith("bikes.a: ")
     assert _places(codec, {"bikes": {}, "weight": -1}).startswith("weight: ")
