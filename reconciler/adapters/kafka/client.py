@@ -4,6 +4,7 @@ The client's objects stay inside this package; its log is only used in the text 
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -34,9 +35,12 @@ _LOG: Final = logging.getLogger(__name__)
 #: How often a waiting call polls for callbacks; an answered call returns at once.
 _POLL_SECONDS: Final = 0.05
 _READ_ATTEMPTS: Final = 4
-#: After so many seconds without an answer a reading is asked again by a new client: sooner where a broker is known to
-#: refuse connections. One that has died is named as the controller until ``broker.session.timeout.ms``, 9 s.
-_ASK_AGAIN_SECONDS, _LOST_SECONDS = 8.0, 2.0
+#: A reading is asked again by a new client after so many seconds without an answer, as often as there are numbers. A
+#: broker that stands still is named as the controller until ``broker.session.timeout.ms``, 9 s: the second client may
+#: be sent to it too. A large answer may take long, so that the waits grow.
+_ASK_AGAIN_SECONDS: Final = (8.0, 8.0, 16.0)
+#: The same where a broker is known to refuse connections, as often as it takes.
+_LOST_SECONDS: Final = 2.0
 #: How often a client that waits for such a broker is told to ask for the controller again, and how long that may take.
 #: It tries one that refuses thousands of times a second meanwhile, whatever ``reconnect.backoff.ms`` says. A broker
 #: that only says nothing may be at work, so its client is told less often.
@@ -235,15 +239,16 @@ class AdminConnection:
             if not due:
                 break
             self._client.poll(0)
-            # A large answer may take long, and is asked for once more at the most; a broker that is lost never answers.
             quiet = time.monotonic() - asked
-            if (quiet > _ASK_AGAIN_SECONDS and len(rounds) == 1) or (quiet > _LOST_SECONDS and self._log.lost):
+            # Once the caller's own timeout is over, what was asked last is waited for, and nothing more is asked.
+            open_yet = [name for name in waiting if not _timed_out(rounds[0].get(name))]
+            if open_yet and quiet > (_LOST_SECONDS if self._log.lost else _patience(len(rounds))):
                 self._try_others()
-                rounds.append(dict(ask(waiting)))
+                rounds.append(dict(ask(open_yet)))
                 asked = time.monotonic()
             else:
                 wait(due, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
-        # Before clients are closed: what still waits there ends with an error of its own.
+        # Before clients are closed: what still waits there ends with an error that says nothing.
         best = {name: _best([one[name] for one in rounds if name in one]) for name in names}
         self._close_retired(kept)
         return best
@@ -258,7 +263,7 @@ class AdminConnection:
     def failure(self, error: KafkaException) -> ClientFailure:
         """The failure, with Kafka's name for it and without secrets."""
         cause = error.args[0]
-        self._failed |= isinstance(cause, KafkaError) and cause.code() in (codes.TIMED_OUT, codes.TRANSPORT)
+        self._failed |= isinstance(cause, KafkaError) and cause.code() in codes.UNANSWERED
         # An error of the Python layer can carry a plain text instead of a KafkaError.
         if not isinstance(cause, KafkaError):
             return ClientFailure(codes.UNKNOWN_SERVER_ERROR, "UNKNOWN_SERVER_ERROR", self.settings.redact(str(cause)))
@@ -291,18 +296,31 @@ class AdminConnection:
         return self.settings.redact(self._log.timed_out or self._log.last)
 
 
+def _patience(rounds: int) -> float:
+    """Seconds to wait for an answer to what was asked so often already."""
+    return _ASK_AGAIN_SECONDS[rounds - 1] if rounds <= len(_ASK_AGAIN_SECONDS) else math.inf
+
+
 def _best(futures: "Sequence[Future[T]]") -> "Future[T]":
-    """The first that has an answer, else the one that was asked last."""
-    return next((one for one in futures if _answered(one)), futures[-1])
+    """The first that has an answer, else one that has ended, so that nobody waits longer; else the last."""
+    ended = (one for test in (_answered, Future.done) for one in futures if test(one))
+    return next(ended, futures[-1])
 
 
 def _answered(future: "Future[Any] | None") -> bool:
     """Whether it has a result, or an error of a broker's own: librdkafka's own errors are of one connection."""
-    if future is None or not future.done():
-        return False
+    return future is not None and future.done() and _code(future) not in codes.UNANSWERED
+
+
+def _timed_out(future: "Future[Any] | None") -> bool:
+    return future is not None and future.done() and _code(future) == codes.TIMED_OUT
+
+
+def _code(future: "Future[Any]") -> int | None:
+    """The client's code of a future that failed; ``None`` for a result, and for what is no error of the client."""
     error = future.exception()
     cause = error.args[0] if isinstance(error, KafkaException) else None
-    return not isinstance(cause, KafkaError) or cause.code() not in codes.UNANSWERED
+    return cause.code() if isinstance(cause, KafkaError) else None
 
 
 def _worth_asking_again(outcome: object) -> bool:

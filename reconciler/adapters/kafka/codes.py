@@ -36,6 +36,8 @@ SSL: Final = -181
 ALL_BROKERS_DOWN: Final = -187
 #: Of a client that was closed, because it waited for a broker that had died.
 CLOSED: Final = -197
+#: Of a broker that the cluster stopped naming while a request waited for its answer: it has died, or stands still.
+NAMED_NO_LONGER: Final = -137
 
 #: Nothing was changed, and the same request may succeed later.
 _RETRIABLE: Final = frozenset({5, 6, 8, 9, 14, 15, 16, 41, 56, 89})
@@ -49,7 +51,7 @@ _NOT_SENT: Final = frozenset({-186, -165})
 #: librdkafka's text if it found no broker to send to.
 _NO_BROKER: Final = "waiting for controller"
 #: librdkafka's own errors of one connection: no broker said anything.
-UNANSWERED: Final = frozenset({TIMED_OUT, TRANSPORT, CLOSED})
+UNANSWERED: Final = frozenset({TIMED_OUT, TRANSPORT, CLOSED, NAMED_NO_LONGER})
 
 
 class ClientFailure(NamedTuple):
@@ -77,7 +79,7 @@ class ClientFailure(NamedTuple):
     @property
     def worth_reading_again(self) -> bool:
         """Whether to repeat a read: also if a write would be in doubt, but not after a full timeout."""
-        return self.code in _RETRIABLE or self.code in (-1, 7, 13, TRANSPORT, CLOSED)
+        return self.code in _RETRIABLE or self.code in (-1, 7, 13, TRANSPORT, CLOSED, NAMED_NO_LONGER)
 
     def answer(self) -> Answer:
         """The outcome of an item with this failure."""

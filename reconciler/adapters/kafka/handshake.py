@@ -1,11 +1,11 @@
 """The first request to a cluster: its id, our rights on it, and whether it has an authorizer."""
 
 import secrets
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from enum import StrEnum
 from typing import Any, Final
 
-from confluent_kafka import KafkaException
 from confluent_kafka.admin import (
     AclBindingFilter,
     AclOperation,
@@ -17,6 +17,7 @@ from confluent_kafka.admin import (
 from reconciler import model
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.client import AdminConnection
+from reconciler.adapters.kafka.codes import ClientFailure
 from reconciler.adapters.kafka.settings import ClientSettings
 from reconciler.dataclass import dataclass
 from reconciler.ports import ClusterError
@@ -133,12 +134,18 @@ def probe_authorizer(connection: AdminConnection) -> AuthorizerProbe:
         AclOperation.READ,
         AclPermissionType.ALLOW,
     )
-    timeout = connection.settings.write_timeout
-    try:
-        connection.wait(connection.admin.delete_acls([exact], request_timeout=timeout)[exact])
-    except KafkaException as error:
-        failed = connection.failure(error)
-        if failed.code < codes.UNKNOWN_SERVER_ERROR:
-            raise connection.cluster_error(failed) from None
-        return _REFUSALS.get(failed.code, AuthorizerProbe(AuthorizerPresence.UNKNOWN))
-    return AuthorizerProbe(AuthorizerPresence.PRESENT, may_alter=True)
+    timeout = connection.settings.request_timeout
+
+    def ask(filters: Sequence[AclBindingFilter]) -> "Mapping[AclBindingFilter, Future[Any]]":
+        asked: Mapping[AclBindingFilter, Future[Any]] = connection.admin.delete_acls(
+            list(filters), request_timeout=timeout
+        )
+        return asked
+
+    # As a reading, which another broker is asked for where one is silent: to delete nothing twice deletes nothing.
+    answer = connection.read_each([exact], ask)[exact]
+    if not isinstance(answer, ClientFailure):
+        return AuthorizerProbe(AuthorizerPresence.PRESENT, may_alter=True)
+    if answer.code < codes.UNKNOWN_SERVER_ERROR:
+        raise connection.cluster_error(answer)
+    return _REFUSALS.get(answer.code, AuthorizerProbe(AuthorizerPresence.UNKNOWN))

@@ -1,6 +1,6 @@
 """A child process with kafka-python, which answers one question: the ACLs, features, topic sizes, or of a listed kind.
 
-Only this module, ``raw_messages`` and the ``…_messages`` of a kind import kafka-python. ``raw_messages.run`` and
+Only this module, ``raw_messages`` and the ``…_messages`` of a kind import kafka-python. ``raw_messages`` and
 ``_cluster_id`` are the only places that go beyond its public API, so the dependency is pinned to 3.0.*. The public
 methods are not enough: ``describe_acls`` turns codes into enums and raises for one that is newer than the library, and
 for some kinds there is none. Messages keep every code and error, and memory is their only limit.
@@ -14,14 +14,16 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final
 
+import kafka
 from kafka import errors
 from kafka.admin import KafkaAdminClient
 from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.protocol.admin import DescribeAclsRequest
+from kafka.protocol.metadata import ApiVersionsRequest
 
 from reconciler.adapters.kafka import acl_messages
 from reconciler.adapters.kafka.child_process import ANY, Reply, Task, serve
-from reconciler.adapters.kafka.raw_messages import PATIENCE_MS, Question, read, refused, retried, unsent
+from reconciler.adapters.kafka.raw_messages import PATIENCE_MS, Question, read, refused, unsent
 
 _LARGEST_REPLY = 2**31 - 1
 _TICK_SECONDS = 0.05
@@ -164,15 +166,25 @@ def _acls(client: KafkaAdminClient, task: Task) -> Reply:
 def _metadata_levels(client: KafkaAdminClient) -> tuple[int, int] | None:
     """The finalized level of ``metadata.version`` and the newest that the broker supports; needs no right."""
     try:
-        found = retried(client.describe_features).get("metadata.version", {})
+        finalized, supported = _levels(client)
     except errors.KafkaError:
         return None  # the listing is whole without it
-    return (found["finalized"][1], found["supported"][1]) if found.keys() >= {"finalized", "supported"} else None
+    name = "metadata.version"
+    return (finalized[name], supported[name]) if name in finalized and name in supported else None
+
+
+def _levels(client: KafkaAdminClient) -> tuple[dict[str, int], dict[str, int]]:
+    """The finalized level of each feature, and the newest that the broker supports (KIP-584)."""
+    software = {"client_software_name": "kafka-python", "client_software_version": kafka.__version__}
+    answer = read(client, ApiVersionsRequest(**software, min_version=3))
+    if answer.error_code:
+        raise errors.for_code(answer.error_code)(str(answer))
+    finalized = {one.name: one.max_version_level for one in answer.finalized_features or ()}
+    return finalized, {one.name: one.max_version for one in answer.supported_features or ()}
 
 
 def _features(client: KafkaAdminClient, _: Task) -> Reply:
-    found = retried(client.describe_features)
-    return ("features", {name: one["finalized"][1] for name, one in found.items() if "finalized" in one})
+    return ("features", _levels(client)[0])
 
 
 def _sizes(client: KafkaAdminClient, task: Task) -> Reply:

@@ -5,9 +5,10 @@ from typing import Final
 
 from kafka import errors
 from kafka.admin import KafkaAdminClient
+from kafka.protocol.admin import DescribeQuorumRequest
 
 from reconciler.adapters.kafka.child_process import Reply, Task
-from reconciler.adapters.kafka.raw_messages import Question, retried
+from reconciler.adapters.kafka.raw_messages import CONTROLLER_MS, Question, read, refused
 
 _TIMES: Final = ("last_fetch_timestamp", "last_caught_up_timestamp")
 
@@ -17,15 +18,19 @@ def _time(client: KafkaAdminClient, _: Task) -> Reply:
 
     Of itself it tells its own time of now (KIP-836; ``LeaderState.describeReplicaState``), with any number of replicas.
     """
+    topic = DescribeQuorumRequest.TopicData
+    wanted = topic(topic_name="__cluster_metadata", partitions=[topic.PartitionData(partition_index=0)])
     try:
-        found = retried(client.describe_metadata_quorum)
+        found = read(client, DescribeQuorumRequest(topics=[wanted]), patience=CONTROLLER_MS)
     except errors.KafkaError as error:
         return ("failed", f"{type(error).__name__}: {error}")
+    if found.error_code:
+        return refused(found)
     told = [
-        replica.get(name, -1)
-        for topic in found["topics"]
-        for partition in topic["partitions"]
-        for replica in (*partition["current_voters"], *partition["observers"])
+        getattr(replica, name, -1)
+        for topic in found.topics
+        for partition in topic.partitions
+        for replica in (*partition.current_voters, *partition.observers)
         for name in _TIMES
     ]
     return ("time", max(told, default=-1))

@@ -1,10 +1,10 @@
 """Kafka's messages as kafka-python has them, sent as they are: what the message client and its questions share.
 
-``run`` is the one place where a message goes beyond the library's public API.
+``run`` and ``_another`` are the places where a message goes beyond the library's public API.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,6 +21,9 @@ _BACKOFF_SECONDS = 0.2
 #: all the time that the user gave, as the client's first connection has.
 PATIENCE_MS = 20_000
 _ATTEMPTS_MS = (8_000, 16_000)
+#: The same for what only the controller knows: where it stands still, no broker answers for 30 s
+#: (``controller.socket.timeout.ms``).
+CONTROLLER_MS = (8_000, 12_000)
 
 
 class Question(NamedTuple):
@@ -30,17 +33,33 @@ class Question(NamedTuple):
     writes: bool = False
 
 
-def read(client: KafkaAdminClient, request: Any, broker: int | None = None) -> Any:
+def read(
+    client: KafkaAdminClient, request: Any, broker: int | None = None, patience: Sequence[int] | None = None
+) -> Any:
     """The answer of any broker, or of one, to a request that only reads; repeated where the connection fails.
 
-    What no broker answers is asked of another one.
+    What a broker does not answer is asked of another one; ``patience`` are the milliseconds for each.
     """
     if broker is not None:
         return retried(lambda: run(client, request, broker))
-    for milliseconds in _ATTEMPTS_MS:
+    *first, last = patience or (*_ATTEMPTS_MS, client.config["bootstrap_timeout_ms"])
+    asked: list[int | None] = []
+
+    def ask(milliseconds: int) -> Any:
+        asked.append(_another(client, asked))
+        return run(client, request, asked[-1], milliseconds)
+
+    for milliseconds in first:
         with suppress(errors.RequestTimedOutError):
-            return retried(partial(run, client, request, None, milliseconds))
-    return retried(partial(run, client, request, None, client.config["bootstrap_timeout_ms"]))
+            return retried(partial(ask, milliseconds))
+    return retried(partial(ask, last))
+
+
+def _another(client: KafkaAdminClient, asked: Collection[int | None]) -> int | None:
+    """The broker that the client prefers, or another one if that was asked already; private API, as in ``run``."""
+    preferred: int | None = client._manager.least_loaded_node()
+    others = [broker.node_id for broker in client._manager.cluster.brokers() if broker.node_id not in asked]
+    return others[0] if preferred in asked and others else preferred
 
 
 def retried(ask: Callable[[], Any]) -> Any:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import field
+from functools import partial
+from threading import Thread
 from typing import Any, Final, TypeAlias
 
 from confluent_kafka import TopicCollection
@@ -54,8 +56,21 @@ class TopicReadResult:
 def visible_names(connection: AdminConnection) -> list[str]:
     """The names that a listing of all topics shows us; raises :class:`ClusterError`."""
     timeout = connection.settings.request_timeout
-    with ThreadPoolExecutor(3) as pool:  # the only call that blocks, while the client's callbacks need polling
-        return sorted(connection.read(lambda: pool.submit(connection.admin.list_topics, timeout=timeout)).topics)
+    return sorted(connection.read(lambda: _begun(partial(connection.admin.list_topics, timeout=timeout))).topics)
+
+
+def _begun(call: Callable[[], Any]) -> "Future[Any]":
+    """The only call that blocks, in a thread that nobody waits for: the client's callbacks need polling meanwhile."""
+    future: Future[Any] = Future()
+
+    def answer() -> None:
+        try:
+            future.set_result(call())
+        except Exception as error:
+            future.set_exception(error)
+
+    Thread(target=answer, daemon=True).start()
+    return future
 
 
 def read_topics(connection: AdminConnection, names: Collection[str]) -> TopicReadResult:
