@@ -1,6 +1,6 @@
-"""Man pages for the wheel, made of the help texts in ``docs/commands.md``, so that a build imports nothing of ours.
+"""Man pages for the wheel, made of the help texts in ``docs/commands``, so that a build imports nothing of ours.
 
-Tests hold that page to the program. A source tree without it, such as that of the image, gets no man pages.
+Tests hold these pages to the program. A source tree without them, such as that of the image, gets no man pages.
 """
 
 import re
@@ -16,6 +16,8 @@ _HELP = re.compile(
     r"```console\n\$ (?P<command>reconciler[a-z -]*?) --help\nUsage: (?P<usage>.*?)\n\n(?P<text>.*?)```", re.S
 )
 _STATUSES = re.compile(r"^## Exit statuses\n.*?\|---\|---\|\n(?P<rows>(?:\|.*\n)+)", re.M | re.S)
+#: The line of a page that stands for the options with which every command connects.
+_FOLDED = re.compile(r"^  Connection options: .*\n", re.M)
 _HEADING = re.compile(r"^(Options|Commands):$")
 
 
@@ -26,11 +28,13 @@ class ManPages(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the pages to the wheel's data."""
-        page = Path(self.root, "docs", "commands.md")
-        if not page.is_file():
+        folder = Path(self.root, "docs", "commands")
+        if not folder.is_dir():
             return
         self._made = Path(tempfile.mkdtemp(prefix="man-pages-"))
-        for name, text in man_pages(page.read_text(encoding="utf-8"), self.metadata.version):
+        index = (folder / "index.md").read_text(encoding="utf-8")
+        helps = "\n".join(page.read_text(encoding="utf-8") for page in sorted(folder.glob("*.md")))
+        for name, text in man_pages(helps, index, self.metadata.version):
             file = self._made / f"{name}.1"
             file.write_text(text, encoding="utf-8")
             build_data["shared_data"][str(file)] = f"share/man/man1/{file.name}"
@@ -41,11 +45,14 @@ class ManPages(BuildHookInterface):  # type: ignore[type-arg]
             shutil.rmtree(self._made)
 
 
-def man_pages(page: str, version: str) -> Iterator[tuple[str, str]]:
-    """The name and the text of a page for each command."""
-    statuses = _STATUSES.search(page)
+def man_pages(helps: str, index: str, version: str) -> Iterator[tuple[str, str]]:
+    """The name and the text of a page for each command; the index has what all of them share."""
+    connection = re.search(r"^## Connection options\n.*?```text\n(.*?)```", index, re.M | re.S)
+    if connection:
+        helps = _FOLDED.sub(lambda _: connection[1], helps)
+    statuses = _STATUSES.search(index)
     rows = re.findall(r"^\| (\d+) \| (.*?) \|$", statuses["rows"], re.M) if statuses else []
-    for found in _HELP.finditer(page):
+    for found in _HELP.finditer(helps):
         name = found["command"].replace(" ", "-")
         sections = _sections(found["text"])
         about = " ".join(sections.pop("DESCRIPTION").split())

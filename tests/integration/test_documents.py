@@ -13,7 +13,7 @@ from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import program, run
 from reconciler.manifest import Source, connections
 from reconciler.model import ClusterState, Topic
-from tests.integration.commands_page import PAGE, described, every_command, refreshed
+from tests.integration.commands_page import PAGES, described, every_command, refreshed
 
 _ROOT = Path(__file__).parents[2]
 _PAGES = sorted([*_ROOT.glob("*.md"), *_ROOT.glob("docs/**/*.md")])
@@ -50,10 +50,10 @@ def test_readme_shows_commands() -> None:
     assert len(_command_lines((_ROOT / "README.md").read_text(encoding="utf-8"))) >= 8
 
 
-def test_every_command_has_its_help_on_the_page_as_it_is_today() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    assert sorted(described(page)) == sorted(every_command())
-    assert page == refreshed(page), "run: python -m tests.integration.commands_page"
+def test_every_command_has_its_help_on_a_page_as_it_is_today() -> None:
+    assert sorted(described()) == sorted(every_command())
+    old = [page.name for page in PAGES.glob("*.md") if page.read_text(encoding="utf-8") != refreshed(page)]
+    assert old == [], "run: make reference"
 
 
 def _quoted_plans(page: str) -> list[str]:

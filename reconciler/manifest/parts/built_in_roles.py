@@ -1,4 +1,4 @@
-"""The roles that need no ``Role`` document. ``docs/manifests.md`` says what each is for.
+"""The roles that need no ``Role`` document. ``docs/manifests/roles.md`` says what each is for.
 
 Sources: ``AclCommand`` for producer and consumer, less CREATE, because topics are declared; KIP-932 for consumers in
 share groups, who need the same; Kafka's documentation of Streams and Connect security; KIP-98 for transactions, KIP-618

@@ -1,4 +1,4 @@
-"""Every problem that a manifest can have, by a stable code never used again; ``docs/manifests.md`` explains each."""
+"""Every problem that a manifest can have, by a stable code; ``docs/manifests/problems.md`` explains each."""
 
 from collections.abc import Mapping
 from enum import StrEnum

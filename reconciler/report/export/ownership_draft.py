@@ -27,7 +27,7 @@ from reconciler.report.export.yaml_text import comment, document_head, one_or_li
 
 DRAFT_FILE: Final = "ownership-draft.yaml"
 _HEAD: Final = (
-    "A draft: which team's files may name what (docs/manifests.md, Ownership). Remove the first two characters of",
+    "A draft: which team's files may name what (docs/manifests/ownership.md). Remove the first two characters of",
     "each line below, and what is not right. The files of this directory hold by it as they are.",
 )
 _EXCEPT: Final = "It does not hold for what follows, which needs a decision of yours:"

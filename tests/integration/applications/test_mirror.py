@@ -37,7 +37,7 @@ _TRANSACTIONS = [
     _TARGET[0].replace("groups:", "transactionalIds: {prefix: NAME-mm2-}, groups:"),
     _TARGET[1].replace("groups:", "transactionalIds: [connect-cluster-NAME-mm2], groups:"),
 ]
-#: What the reverse flow, which only sends heartbeats, needs on the source (docs/manifests.md).
+#: What the reverse flow, which only sends heartbeats, needs on the source (docs/manifests/roles.md).
 _BACKWARDS = [
     "{role: mirror, topics: {prefix: mm2-}, groups: [to-NAME-mm2]}",
     "{role: mirror, topics: [heartbeats], groups: [to-NAME-mm2]}",

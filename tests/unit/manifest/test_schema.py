@@ -96,16 +96,19 @@ def fields_of(schema: dict[str, Any]) -> set[str]:
     return {name for item in (schema, *schema["definitions"].values()) for name in item.get("properties", {})}
 
 
+def reference() -> str:
+    """Every page about manifests."""
+    return "\n".join(page.read_text(encoding="utf-8") for page in sorted(Path("docs/manifests").glob("*.md")))
+
+
 def test_every_field_is_documented() -> None:
-    spans = re.findall(r"`[^`\n]+`", Path("docs/manifests.md").read_text(encoding="utf-8"))
+    spans = re.findall(r"`[^`\n]+`", reference())
     words = {word for span in spans for word in re.findall(r"[\w-]+", span)}
     assert fields_of(json_schema(ANY_KIND)) - words == set()
 
 
 def test_examples_of_the_reference_are_manifests() -> None:
-    blocks = re.findall(
-        r"^```yaml\n(apiVersion.*?)^```", Path("docs/manifests.md").read_text(encoding="utf-8"), re.M | re.S
-    )
+    blocks = re.findall(r"^```yaml\n(apiVersion.*?)^```", reference(), re.M | re.S)
     assert len(blocks) == 17
     for block in blocks:
         load([Source("manifests.md", block)])
