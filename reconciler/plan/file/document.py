@@ -9,19 +9,19 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, Final, NamedTuple, Never
+from typing import Annotated, Any, Final, NamedTuple, Never
 
 from reconciler.codec import (
+    Flat,
     Lines,
-    Record,
+    Says,
     SchemaError,
     canonical,
     derived,
     field,
-    flat,
     known_minor,
     load,
-    record,
+    record_of,
     schema_text,
     text,
 )
@@ -45,34 +45,26 @@ class PlanFileError(Exception):
 class _Document(NamedTuple):
     """A plan with its ids."""
 
-    change_id: str
-    plan_id: str
-    plan: Plan
-
-
-_DOCUMENT: Final[Record[_Document]] = record(
-    _Document,
-    derived(
-        "formatVersion",
-        text(r"^1\.[0-9]+$"),
-        "Another major version is not readable.",
-        "1.0",
-        get=lambda _: FORMAT_VERSION,
-    ),
-    field(
-        "changeId",
+    change_id: Annotated[
+        str,
         text("^change-[0-9a-f]{64}$"),
-        "All that planId binds, less names and counts of one cluster; equal on clusters in the same state.",
-        f"change-{'0' * 64}",
-    ),
-    field(
-        "planId",
+        Says(
+            "All that planId binds, less names and counts of one cluster; equal on clusters in the same state.",
+            f"change-{'0' * 64}",
+        ),
+    ]
+    plan_id: Annotated[
+        str,
         text("^plan-[0-9a-f]{64}$"),
-        "The id to approve: of all that a reviewer sees and apply uses.",
-        f"plan-{'0' * 64}",
-    ),
-    flat(PLAN, "plan"),
+        Says("The id to approve: of all that a reviewer sees and apply uses.", f"plan-{'0' * 64}"),
+    ]
+    plan: Annotated[Plan, PLAN, Flat]
+
+
+_FORMAT: Final = derived(
+    "formatVersion", text(r"^1\.[0-9]+$"), "Another major version is not readable.", "1.0", get=lambda _: FORMAT_VERSION
 )
+_DOCUMENT: Final = record_of(_Document, first=(_FORMAT,))
 
 
 def plan_text(plan: Plan) -> str:
@@ -152,7 +144,7 @@ def plan_schema_text() -> str:
     """The schema as it is in ``schema/plan.json``."""
     pattern = text("^sha256:[0-9a-f]{64}$")
     digest = field("digest", pattern, "Of every byte before this line.", f"sha256:{'0' * 64}")
-    return schema_text("A saved plan", record(_Document, *_DOCUMENT.fields, digest))
+    return schema_text("A saved plan", record_of(_Document, digest, first=(_FORMAT,)))
 
 
 def seal(body: str) -> str:

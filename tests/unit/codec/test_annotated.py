@@ -53,7 +53,6 @@ TABLES = {
     "codec/scope.py": 2,
     "codec/values.py": 3,
     "plan/file/codec.py": 2,
-    "plan/file/document.py": 2,
     "plan/proposal.py": 1,
 }
 
