@@ -181,9 +181,10 @@ def test_a_claim_passes_only_if_it_passes_on_every_day_and_its_first_failure_is_
             for day in DAYS
         }
         found = decided(TODAY, desired, there - over[TODAY])
-        each = {day: decided(day, DesiredState(), there - over[day]) for day in DAYS}
+        # Of days on which the same is there each claim says the same: no claim has an end.
+        each = {left: decided(TODAY, DesiredState(), left) for left in {there - over[day] for day in DAYS}}
         for number, result in enumerate(found):
-            failing = [day for day in DAYS if each[day][number].standing is not ClaimStatus.PASSED]
+            failing = [day for day in DAYS if each[there - over[day]][number].standing is not ClaimStatus.PASSED]
             assert (result.standing is ClaimStatus.PASSED) is not bool(failing)
             if failing:
                 later += failing[0] != TODAY

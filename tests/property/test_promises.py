@@ -11,7 +11,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.edit.pages import read
@@ -221,13 +221,18 @@ def check(name: str, seed: int) -> bool:
     return bool(made.files)
 
 
+#: Half of the examples are always the same, and counted, too.
+COUNTED = settings().max_examples // 2
+
+
 @pytest.mark.parametrize("name", COMMANDS)
-@given(st.integers(0, 2**32))
+@given(st.integers(COUNTED, 2**32))
+@settings(max_examples=COUNTED)
 def test_an_edit_changes_the_access_that_it_promises_to_change(name: str, seed: int) -> None:
     check(name, seed)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_most_random_manifests_can_be_edited(name: str) -> None:
-    """Else the law above would hold for nothing."""
-    assert sum(check(name, seed) for seed in range(20)) >= 4
+    """Else the law, which holds for these as well, would hold for nothing."""
+    assert sum(check(name, seed) for seed in range(COUNTED)) >= COUNTED // 5

@@ -15,45 +15,47 @@ from reconciler.workflow.fleet import spark as spark_of
 
 pytestmark = pytest.mark.spark
 
-_COUNTS = """\
-from reconciler.adapters.spark.session import spark_session
-
-with spark_session("local[1]") as session:
-    print(session.range(3).count())
-"""
-
-
-def test_a_local_session_needs_no_host_name(tmp_path: Path) -> None:
-    hosts = tmp_path / "hosts"
-    hosts.write_text("127.0.0.1 localhost\n", encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_LOCAL")}
-    done = subprocess.run(
-        [sys.executable, "-c", _COUNTS],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**environment, "JAVA_TOOL_OPTIONS": f"-Djdk.net.hosts.file={hosts}"},
-    )
-    assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
-
-
-_TASK = """\
+#: What a session counts, and what a task of it gives back.
+_SCRIPT = """\
 from reconciler.adapters.spark.session import spark_session
 from reconciler.adapters.spark.tasks import run_tasks
 
 with spark_session("local[1]") as session:
+    print(session.range(3).count())
     print(run_tasks(session, [["a"]], lambda units, attempt: units))
 """
 
 
-def test_nothing_in_the_directory_is_run_by_workers(tmp_path: Path) -> None:
-    script = tmp_path / "elsewhere" / "script.py"
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What the script prints where the machine has no name, in a directory of modules that are not what they say."""
+    directory = tmp_path_factory.mktemp("nowhere")
+    hosts = directory / "hosts"
+    hosts.write_text("127.0.0.1 localhost\n", encoding="utf-8")
+    script = directory / "elsewhere" / "script.py"
     script.parent.mkdir()
-    script.write_text(_TASK, encoding="utf-8")
+    script.write_text(_SCRIPT, encoding="utf-8")
     for name in ("json", "types", "secrets", "reconciler"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit('was run')\n", encoding="utf-8")
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "['a']\n"), done.stderr
+        (directory / f"{name}.py").write_text("raise SystemExit('was run')\n", encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_LOCAL")}
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=directory,
+        env={**environment, "JAVA_TOOL_OPTIONS": f"-Djdk.net.hosts.file={hosts}"},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_local_session_needs_no_host_name(said: list[str]) -> None:
+    assert said[:1] == ["3"]
+
+
+def test_nothing_in_the_directory_is_run_by_workers(said: list[str]) -> None:
+    assert said[1:] == ["['a']"]
 
 
 def test_a_failure_of_spark_says_why(spark: SparkSession) -> None:
