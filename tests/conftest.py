@@ -166,6 +166,15 @@ def broker_3_9(broker_of: Callable[[str], Sandbox]) -> Sandbox:
 
 
 @pytest.fixture(scope="session")
+def open_broker(sandbox_root: Path) -> Iterator[Sandbox]:
+    """A broker with allow.everyone.if.no.acl.found=true."""
+    users = generated_users("admin", "reconciler", "acl-probe", "alice", "bob")
+    spec = SandboxSpec("open-by-default", users=users, allow_everyone_if_no_acl_found=True, any_principal=True)
+    with running(spec, root=sandbox_root) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="session")
 def broker_no_authorizer(sandbox_root: Path) -> Iterator[Sandbox]:
     """Kafka 4.4 without an authorizer: everybody may do everything, and ACL requests get SECURITY_DISABLED."""
     with running(SandboxSpec(name="open", authorizer=False, any_principal=True), root=sandbox_root) as sandbox:

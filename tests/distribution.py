@@ -46,10 +46,17 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
             "tests/integration/test_sandbox.py",
         ),
     ),
+    # The broker with allow.everyone.if.no.acl.found.
+    (
+        150,
+        (
+            "tests/integration/apply/test_barrier.py",
+            "tests/integration/apply/test_bridges.py",
+            "tests/integration/test_broker_is_the_judge.py",
+        ),
+    ),
     (130, ("tests/integration/test_tutorials.py",)),
     (120, ("tests/faults/test_no_window_open.py",)),
-    # The broker with allow.everyone.if.no.acl.found.
-    (110, ("tests/integration/apply/test_barrier.py", "tests/integration/apply/test_bridges.py")),
     (100, ("tests/integration/ci/test_pull_request_story.py",)),
     # One Chromium.
     (100, ("tests/browser/test_",)),
@@ -59,7 +66,6 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (90, ("tests/integration/release/test_distribution.py",)),
     # The broker with policies.
     (80, ("tests/integration/topics/test_deletion.py", "tests/integration/topics/test_validate_with_broker.py")),
-    (80, ("tests/integration/test_broker_is_the_judge.py",)),
     (80, ("tests/integration/test_sandbox_lifecycle.py",)),
     (70, ("tests/integration/apply/test_two_operators.py",)),
     (70, ("tests/security/test_rows.py",)),

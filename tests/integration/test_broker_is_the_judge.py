@@ -10,7 +10,7 @@ from reconciler.access import Authorizer
 from reconciler.adapters.kafka.cluster import KafkaCluster, connect
 from reconciler.adapters.kafka.secret_source import SecretSource
 from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, running
+from reconciler.adapters.sandbox import Sandbox
 from reconciler.model import (
     CLUSTER_NAME,
     SUPPORTED_OPERATIONS,
@@ -25,6 +25,7 @@ from reconciler.model import (
 )
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.judge import Seen, Witness
+from tests.shared_brokers import clear
 from tests.verbs import creations, deletions
 
 pytestmark = pytest.mark.broker
@@ -38,14 +39,13 @@ ROUNDS = 8
 NAMES = {ResourceType.TOPIC: ("a", "ab", "abc", "b", "*"), ResourceType.GROUP: ("a", "ab", "b", "*")}
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["default-deny", "default-allow"])
-def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A broker of its own, since ACLs on ``*`` would trouble every other test."""
-    spec = SandboxSpec(
-        name="judge", any_principal=True, super_users=("User:admin",), allow_everyone_if_no_acl_found=request.param
-    )
-    with running(spec, root=tmp_path_factory.mktemp("judge")) as sandbox:
-        yield sandbox
+@pytest.fixture(params=[False, True], ids=["default-deny", "default-allow"])
+def cluster(request: pytest.FixtureRequest, broker: Sandbox, open_broker: Sandbox) -> Iterator[Sandbox]:
+    """A broker without anything of another test, and without anything of this one afterwards."""
+    sandbox = open_broker if request.param else broker
+    clear(sandbox)
+    yield sandbox
+    clear(sandbox)
 
 
 def opened(sandbox: Sandbox) -> KafkaCluster:

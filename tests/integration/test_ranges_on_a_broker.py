@@ -1,12 +1,11 @@
 """Hosts as ranges on a real Kafka 4.4: what it lets clients of many addresses do, against what ``Authorizer`` says."""
 
 import random
-from collections.abc import Iterator
 
 import pytest
 
 from reconciler.access import Authorizer
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, running
+from reconciler.adapters.sandbox import Sandbox
 from reconciler.model import (
     SUPPORTED_OPERATIONS,
     AccessControlEntry,
@@ -36,13 +35,6 @@ _HOSTS = (
 _ROUNDS = 14
 
 
-@pytest.fixture(scope="module")
-def newest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    spec = SandboxSpec(name="ranges", kafka_version="4.4", any_principal=True, super_users=("User:admin",))
-    with running(spec, root=tmp_path_factory.mktemp("ranges")) as sandbox:
-        yield sandbox
-
-
 def _some_bindings(rng: random.Random) -> list[AclBinding]:
     found: set[AclBinding] = set()
     while len(found) < 40:
@@ -55,11 +47,11 @@ def _some_bindings(rng: random.Random) -> list[AclBinding]:
     return sorted(found)
 
 
-def test_the_broker_and_the_model_agree_on_ranges(newest: Sandbox) -> None:
+def test_the_broker_and_the_model_agree_on_ranges(broker: Sandbox) -> None:
     rng = random.Random(1_276)
-    servers = newest.settings("admin")["bootstrap.servers"]
+    servers = broker.settings("admin")["bootstrap.servers"]
     compared, wrong = 0, []
-    with opened(newest) as admin:
+    with opened(broker) as admin:
         assert {one.status for one in admin.send(creations([Topic(name, 1, 1) for name in _TOPICS]))} == {
             AnswerStatus.DONE
         }
@@ -85,7 +77,7 @@ def test_the_broker_and_the_model_agree_on_ranges(newest: Sandbox) -> None:
     assert compared >= 2_000
 
 
-def test_the_broker_takes_as_a_range_what_the_model_does_and_refuses_the_rest(newest: Sandbox) -> None:
+def test_the_broker_takes_as_a_range_what_the_model_does_and_refuses_the_rest(broker: Sandbox) -> None:
     good = ["10.0.0.0/8", "10.0.0.5/8", "010.0.0.0/8", "0.0.0.0/32", "fe80::/10", "fe80::%1/10", "2001:DB8::/32"]
     bad = ["10.0.0.0/33", "10.0.0/8", "10.0.0.0/", "10.0.0.0/8/8", "::ffff:10.0.0.0/104", "host.example/8"]
     pattern = ResourcePattern(ResourceType.TOPIC, "texts")
@@ -93,7 +85,7 @@ def test_the_broker_takes_as_a_range_what_the_model_does_and_refuses_the_rest(ne
         host: AclBinding(pattern, AccessControlEntry("User:u", host, AclOperation.READ, AclPermissionType.ALLOW))
         for host in (*good, *bad)
     }
-    with opened(newest) as admin:
+    with opened(broker) as admin:
         taken = {}
         for host, binding in made.items():
             [answer] = admin.send(creations([binding]))

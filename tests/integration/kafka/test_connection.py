@@ -242,15 +242,14 @@ def test_a_port_that_never_answers_is_told(protocol: str) -> None:
     assert time.monotonic() - started < 60
 
 
-def test_a_broker_that_falls_silent_is_named_with_what_to_do(sandbox_root: Path) -> None:
-    with running(SandboxSpec(name="silent"), root=sandbox_root) as sandbox:
-        settings = settings_of({**sandbox.settings("admin"), "request.timeout.ms": "3000"})
-        with connect(settings) as cluster:
-            cluster.read(ONLY_ACLS)
-            with frozen(sandbox), pytest.raises(ClusterError) as silent:
-                cluster.read(ReadRequest())
+def test_a_broker_that_falls_silent_is_named_with_what_to_do(secure: Sandbox) -> None:
+    settings = settings_of({**secure.settings("admin"), "request.timeout.ms": "3000"})
+    with connect(settings) as cluster:
+        cluster.read(ONLY_ACLS)
+        with frozen(secure), pytest.raises(ClusterError) as silent:
+            cluster.read(ReadRequest())
     assert silent.value.code == "_TIMED_OUT"
-    assert f"broker 1 at {sandbox.bootstrap}: Timed out" in str(silent.value)
+    assert f"broker 1 at {secure.bootstrap}: Timed out" in str(silent.value)
     assert "this broker is up" in silent.value.advice
     assert "run the same command again" in silent.value.advice
 
