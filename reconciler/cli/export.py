@@ -19,8 +19,8 @@ from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
     from reconciler.model import ClusterState
-    from reconciler.report.export import Export
     from reconciler.report.export.layout import Layout
+    from reconciler.report.export.manifests import Export
     from reconciler.workflow.exporting import Exported
 
 #: What a cluster has, as rows; that something cannot be read or named is a row, too.

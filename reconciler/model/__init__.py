@@ -75,7 +75,7 @@ from reconciler.model.flavor_signs import (
 )
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.glob import name_glob, path_glob
-from reconciler.model.kinds import kind_finder, listed_kinds
+from reconciler.model.kinds import kind_finder, listed_kind, listed_types
 from reconciler.model.layout import Assignments, Layout, MoveLimits, PartitionLayout
 from reconciler.model.listing import NOT_READ, ListedItem, Listing, altered, values_of
 from reconciler.model.origin import Origin
@@ -232,7 +232,8 @@ __all__ = [
     "is_harmless",
     "is_reserved",
     "kind_finder",
-    "listed_kinds",
+    "listed_kind",
+    "listed_types",
     "marker_of",
     "markers",
     "marks_for",

@@ -52,13 +52,15 @@ EVERY_LEVEL: Final = FeatureLevel(0)
 class ListedItem(Protocol):
     """One resource of a listed kind: a value that can be hashed and compared.
 
-    ``WORDS`` is what people call all of them: ``client quotas``. ``CAN_VALIDATE``: whether Kafka's protocol can
-    validate a change of one without performing it. ``ATOMIC``: whether Kafka takes all values of one in a single
-    request, and writes them in one batch of records; otherwise each value is a request of its own (:func:`parts`).
-    ``LEVEL``: the first level of ``metadata.version`` at which controllers change one; below it they refuse to.
+    ``NOUN`` is what actions call one: ``CreateQuota``. ``WORDS`` is what people call all of them: ``client
+    quotas``. ``CAN_VALIDATE``: whether Kafka's protocol can validate a change of one without performing it.
+    ``ATOMIC``: whether Kafka takes all values of one in a single request, and writes them in one batch of records;
+    otherwise each value is a request of its own (:func:`parts`). ``LEVEL``: the first level of ``metadata.version``
+    at which controllers change one; below it they refuse to.
     """
 
     KIND: ClassVar[str]
+    NOUN: ClassVar[str]
     WORDS: ClassVar[str]
     CAN_VALIDATE: ClassVar[bool]
     ATOMIC: ClassVar[bool]

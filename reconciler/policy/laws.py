@@ -1,12 +1,15 @@
 """The laws of each kind of change: who may declare it, whom it can lock out, what it gives, what it loses.
 
-One row a kind, one answer a question. No field of :class:`Law` has a default, so mypy refuses a row without an answer.
+One :class:`Law` a kind, one answer a question; those of listed kinds stand in ``reconciler.kinds``. No field has a
+default, and no listed kind a law by default, so mypy refuses a kind without an answer.
 ``Ownership`` asks for the first four, plans ask for the others, and ``docs/security.md`` prints them all.
 """
 
 from collections.abc import Mapping
 from enum import Enum
 from typing import Final, NamedTuple
+
+from reconciler.model import ListedItem, listed_kind, listed_types
 
 
 class DeclaredBy(Enum):
@@ -121,94 +124,61 @@ QUESTIONS: Final[Mapping[str, str]] = {
     "undo": "What does `undo` do?",
     "audit": "What does the audit log keep?",
 }
-LAWS: Final[Mapping[str, Law]] = {
-    law.kind: law
-    for law in (
-        Law(
-            kind="acls",
-            words="ACL",
-            declared_by=DeclaredBy.RESOURCE_AND_PRINCIPAL,
-            unowned=Unowned.ADDITIONS,
-            ends=Ends.JUDGED,
-            goes=Goes.UNDECLARED,
-            lockout=Lockout.EFFECTIVE_ACCESS,
-            new_access=NewAccess.EFFECTIVE_ACCESS,
-            lost=Lost.NOTHING,
-            undeclared=Undeclared.DIFFERENCE,
-            undo=Undo.RESTORES,
-            audit=Audit.BOTH_SIDES,
-        ),
-        Law(
-            kind="topics",
-            words="topic",
-            declared_by=DeclaredBy.NAME,
-            unowned=Unowned.ADDITIONS,
-            ends=Ends.NEVER,
-            goes=Goes.ABSENT,
-            lockout=Lockout.NO_LOGIN,
-            new_access=NewAccess.NONE,
-            lost=Lost.RECORDS,
-            undeclared=Undeclared.IF_KIND_DECLARED,
-            undo=Undo.RESTORES_WITHOUT_RECORDS,
-            audit=Audit.BOTH_SIDES,
-        ),
-        Law(
-            kind="replicas",
-            words="move of replicas",
-            declared_by=DeclaredBy.NAME,
-            unowned=Unowned.ADDITIONS,
-            ends=Ends.NEVER,
-            goes=Goes.WITH_TOPIC,
-            lockout=Lockout.NO_LOGIN,
-            new_access=NewAccess.NONE,
-            lost=Lost.NOTHING,
-            undeclared=Undeclared.NONE,
-            undo=Undo.RESTORES,
-            audit=Audit.BOTH_SIDES,
-        ),
-        Law(
-            kind="quotas",
-            words="client quota",
-            declared_by=DeclaredBy.PRINCIPAL,
-            unowned=Unowned.NO_TEAM,
-            ends=Ends.JUDGED,
-            goes=Goes.ABSENT,
-            lockout=Lockout.GUARD,
-            new_access=NewAccess.NONE,
-            lost=Lost.NOTHING,
-            undeclared=Undeclared.IF_KIND_DECLARED,
-            undo=Undo.RESTORES,
-            audit=Audit.BOTH_SIDES,
-        ),
-        Law(
-            kind="groupConfigs",
-            words="group config",
-            declared_by=DeclaredBy.NAME,
-            unowned=Unowned.NO_TEAM,
-            ends=Ends.JUDGED,
-            goes=Goes.ABSENT,
-            lockout=Lockout.NO_LOGIN,
-            new_access=NewAccess.NONE,
-            lost=Lost.NOTHING,
-            undeclared=Undeclared.IF_KIND_DECLARED,
-            undo=Undo.RESTORES,
-            audit=Audit.BOTH_SIDES,
-        ),
-        Law(
-            kind="users",
-            words="SCRAM user",
-            declared_by=DeclaredBy.PRINCIPAL,
-            unowned=Unowned.NO_TEAM,
-            ends=Ends.JUDGED,
-            goes=Goes.ABSENT_OR_DISABLED,
-            lockout=Lockout.IMPOSSIBLE,
-            new_access=NewAccess.PASSWORD,
-            lost=Lost.PASSWORDS,
-            undeclared=Undeclared.IF_KIND_DECLARED,
-            undo=Undo.DELETES_CREATED,
-            audit=Audit.NO_SECRETS,
-        ),
-    )
-}
 #: The kinds that are not listed kinds.
-ACL, TOPIC, MOVE = LAWS["acls"], LAWS["topics"], LAWS["replicas"]
+ACL: Final = Law(
+    kind="acls",
+    words="ACL",
+    declared_by=DeclaredBy.RESOURCE_AND_PRINCIPAL,
+    unowned=Unowned.ADDITIONS,
+    ends=Ends.JUDGED,
+    goes=Goes.UNDECLARED,
+    lockout=Lockout.EFFECTIVE_ACCESS,
+    new_access=NewAccess.EFFECTIVE_ACCESS,
+    lost=Lost.NOTHING,
+    undeclared=Undeclared.DIFFERENCE,
+    undo=Undo.RESTORES,
+    audit=Audit.BOTH_SIDES,
+)
+TOPIC: Final = Law(
+    kind="topics",
+    words="topic",
+    declared_by=DeclaredBy.NAME,
+    unowned=Unowned.ADDITIONS,
+    ends=Ends.NEVER,
+    goes=Goes.ABSENT,
+    lockout=Lockout.NO_LOGIN,
+    new_access=NewAccess.NONE,
+    lost=Lost.RECORDS,
+    undeclared=Undeclared.IF_KIND_DECLARED,
+    undo=Undo.RESTORES_WITHOUT_RECORDS,
+    audit=Audit.BOTH_SIDES,
+)
+MOVE: Final = Law(
+    kind="replicas",
+    words="move of replicas",
+    declared_by=DeclaredBy.NAME,
+    unowned=Unowned.ADDITIONS,
+    ends=Ends.NEVER,
+    goes=Goes.WITH_TOPIC,
+    lockout=Lockout.NO_LOGIN,
+    new_access=NewAccess.NONE,
+    lost=Lost.NOTHING,
+    undeclared=Undeclared.NONE,
+    undo=Undo.RESTORES,
+    audit=Audit.BOTH_SIDES,
+)
+
+
+def laws() -> Mapping[str, Law]:
+    """The laws of all kinds, by the word for each."""
+    return {law.kind: law for law in (ACL, TOPIC, MOVE, *map(_of_listed, listed_types()))}
+
+
+def law_of(kind: str) -> Law:
+    """The law of a listed kind; raises ``KeyError`` for a word that names none."""
+    return _of_listed({resource.KIND: resource for resource in listed_types()}[kind])
+
+
+def _of_listed(resource: type[ListedItem]) -> Law:
+    law: Law = listed_kind(resource).answers
+    return law

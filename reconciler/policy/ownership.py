@@ -33,7 +33,7 @@ from reconciler.model import (
     ResourceType,
 )
 from reconciler.policy.breach import Breach, BreachKind, breach_order
-from reconciler.policy.laws import ACL, LAWS, TOPIC, DeclaredBy, Ends, Goes, Law, Unowned
+from reconciler.policy.laws import ACL, TOPIC, DeclaredBy, Ends, Goes, Law, Unowned, law_of
 from reconciler.policy.owners import (
     OwnedPatterns,
     Owner,
@@ -285,7 +285,7 @@ class Ownership:
     def _of_listed(self, desired: DesiredState) -> Iterator[Breach]:
         """Each item by the law of its kind, whether it stands, has expired, or is to be absent or disabled."""
         for kind, items in desired.listed.items():
-            law = LAWS[kind]
+            law = law_of(kind)
             for wish in items.values():
                 if (wish.expired and law.ends is Ends.NEVER) or self._only_disables(law, wish):
                     continue

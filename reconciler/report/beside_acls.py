@@ -9,9 +9,8 @@ from typing import Any, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.model import WILDCARD_PRINCIPAL, FrozenMap
-from reconciler.model.kinds.quota import ClientQuota, levels, limits
+from reconciler.model.kinds.quota import ClientQuota, levels, limit_text, limits
 from reconciler.model.kinds.scram_user import ScramUser
-from reconciler.report.kinds.quota import limit
 from reconciler.report.style import safe
 
 _USER: Final = "User:"
@@ -43,7 +42,7 @@ class BesideAcls:
         if (words := self._login(name)) is not None and principal != _ANONYMOUS:
             yield safe(words)
         for key, quota in self._limits(name).items():
-            yield safe(f"quota without a client id: {key} = {limit(key, quota.values[key])} by {quota.entity}")
+            yield safe(f"quota without a client id: {key} = {limit_text(key, quota.values[key])} by {quota.entity}")
 
     def _login(self, name: str) -> str | None:
         if self.users is None:

@@ -55,7 +55,7 @@ def ending_entries(desired: DesiredState) -> tuple[EndEntry, ...]:
 
 def _end(wish: DesiredItem[Any], expiry: Expiry) -> EndEntry:
     kind, subject = kind_of(Create(wish.item)), wish.item.subject
-    what = f": {kind.at_end}" if isinstance(kind, ListedKind) else ""
+    what = f": {kind.special.at_end}" if isinstance(kind, ListedKind) else ""
     return EndEntry(wish.declaration.origin, subject, str(expiry), f"{subject} ends {expiry}{what}")
 
 

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
+from reconciler.model.kinds.quota import limit_text
 from reconciler.model.naming import as_name
 from reconciler.plan import Plan, PrincipalLimit
 from reconciler.report.access_lines import MOST_HARMLESS
 from reconciler.report.folding import first_names
-from reconciler.report.kinds.quota import limit
 
 GAINING_TITLE: Final = "Client quotas of those who gain access, without a client id"
 
@@ -21,5 +21,5 @@ def gaining_words(plan: Plan, *, expand: bool = False) -> Iterator[str]:
     for limits, names in sorted(alike.items()):
         shown = names if expand else first_names(names, MOST_HARMLESS)
         more = f" and {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
-        told = "; ".join(f"{one.key} = {limit(one.key, one.value)} by {as_name(one.entity)}" for one in limits)
+        told = "; ".join(f"{one.key} = {limit_text(one.key, one.value)} by {as_name(one.entity)}" for one in limits)
         yield f"{', '.join(shown)}{more}: {told or 'unlimited'}"

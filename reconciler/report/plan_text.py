@@ -264,6 +264,8 @@ def _proven(plan: Plan) -> str:
 
 def summary(plan: Plan) -> str:
     """``3 bindings to create, 1 topic to alter``: one line that counts the steps."""
-    counts = Counter((kind_of(step.change).NOUN, sign_of(step.change)) for step in plan.steps)
-    found = ((counts[kind.NOUN, sign], kind.NOUN, verb) for kind in KINDS for sign, verb in VERBS.items())
+    counts = Counter((kind_of(step.change), sign_of(step.change)) for step in plan.steps)
+    there = {kind for kind, _ in counts}
+    kinds = (kind for kind in KINDS if kind in there)
+    found = ((counts[kind, sign], kind.NOUN, verb) for kind in kinds for sign, verb in VERBS.items())
     return ", ".join(f"{counted(number, noun)} to {verb}" for number, noun, verb in found if number)

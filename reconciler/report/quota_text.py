@@ -5,9 +5,17 @@ from typing import Any
 
 from reconciler.dataclass import dataclass
 from reconciler.model import DesiredItem
-from reconciler.model.kinds.quota import QUOTA_KEYS, UNNAMED_ID, ClientQuota, QuotaEntity, levels, levels_of_ip, limits
+from reconciler.model.kinds.quota import (
+    QUOTA_KEYS,
+    UNNAMED_ID,
+    ClientQuota,
+    QuotaEntity,
+    levels,
+    levels_of_ip,
+    limit_text,
+    limits,
+)
 from reconciler.report.access_view import StateView, times
-from reconciler.report.kinds.quota import limit
 from reconciler.report.style import Style, plain, safe
 
 
@@ -88,14 +96,14 @@ def _limit_lines(view: QuotaView, client: Client, indent: str) -> Iterator[str]:
         if not quotas:
             yield f"{indent}{key}: unlimited"
         for number, quota in enumerate(quotas):
-            value = limit(key, quota.values[key])
+            value = limit_text(key, quota.values[key])
             lead = f"{safe(key)} = {value}" if number == 0 else f"  overrides {value}"
             if number and quota.enforced == quotas[0].enforced:
                 lead = f"  or {value}, if that was set last,"
             place = view.place(quota, key)
             yield f"{indent}{lead} by {safe(str(quota.entity))}{f'  {safe(place)}' if place else ''}"
     for key, quota in _with_any_id(view, client).items():
-        value = limit(key, quota.values[key])
+        value = limit_text(key, quota.values[key])
         yield f"{indent}{safe(key)} = {value} by {safe(str(quota.entity))} holds for clients that have a client id"
 
 

@@ -16,10 +16,13 @@ from reconciler.dataclass import dataclass
 from reconciler.model import AclBinding, ClusterState, FrozenMap, Topic
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Listing
-from reconciler.report.export import Export, ExportStyle, cluster_document, differences, export_manifests
+from reconciler.report.export.cluster import cluster_document
 from reconciler.report.export.kinds.interface import Inexpressible
 from reconciler.report.export.layout import Layout, places
+from reconciler.report.export.manifests import Export, export_manifests
 from reconciler.report.export.ownership_draft import DRAFT_FILE
+from reconciler.report.export.proof import differences
+from reconciler.report.export.style import ExportStyle
 from reconciler.report.export.yaml_text import comment
 from reconciler.workflow.exporting import NO_BROKER, facts_to_add
 from reconciler.workflow.ownership_drafts import proven_draft

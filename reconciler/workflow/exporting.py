@@ -12,10 +12,12 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest import ClusterDeclaration
 from reconciler.model import INTERNAL_TOPICS, ClusterState, Listing, Scope, is_reserved, markers
 from reconciler.ports import ReadRequest
-from reconciler.report.export import Export, ExportStyle, cluster_document, export_manifests
+from reconciler.report.export.cluster import cluster_document
 from reconciler.report.export.file_names import document_name
 from reconciler.report.export.layout import Layout, places
+from reconciler.report.export.manifests import Export, export_manifests
 from reconciler.report.export.ownership_draft import DRAFT_FILE
+from reconciler.report.export.style import ExportStyle
 from reconciler.report.output_forms import Made
 from reconciler.workflow.clusters import Target, open_any
 from reconciler.workflow.options import ConnectionOptions, Tell, ignore

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from reconciler.manifest import ManifestError, Source, desired_state, load
 from reconciler.model import AclBinding, ClusterState
-from reconciler.report.export import cluster_document
+from reconciler.report.export.cluster import cluster_document
 from reconciler.report.export.ownership_draft import DRAFT_FILE, draft_text, ownership_draft
 from reconciler.report.ownership_text import breach_lines
 from reconciler.workflow.access_checks import breaches_of, ownerships_of

@@ -23,9 +23,12 @@ from reconciler.model import (
     Scope,
     Topic,
 )
-from reconciler.report.export import ExportStyle, cluster_document, differences, export_manifests
+from reconciler.report.export.cluster import cluster_document
 from reconciler.report.export.expressible import binding_problem, text_problem
 from reconciler.report.export.kinds.acl import acls_document
+from reconciler.report.export.manifests import export_manifests
+from reconciler.report.export.proof import differences
+from reconciler.report.export.style import ExportStyle
 from tests.property.strategies import (
     bindings,
     entries,

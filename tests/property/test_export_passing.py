@@ -6,7 +6,8 @@ from itertools import product
 from reconciler.manifest import Source, desired_state, load
 from reconciler.model import THROTTLE_CONFIGS, ClusterState, Topic
 from reconciler.plan import Options, Request, Terms, propose
-from reconciler.report.export import cluster_document, export_manifests
+from reconciler.report.export.cluster import cluster_document
+from reconciler.report.export.manifests import export_manifests
 
 DAY = datetime.date(2027, 1, 1)
 REPLICAS = ((1,), (2,), (1, 2), (2, 3, 1))

@@ -15,7 +15,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.report.export import export_manifests
+from reconciler.report.export.manifests import export_manifests
 from tests.property.test_export import check
 
 _HOSTS = st.sampled_from(["*", "10.0.0.1"])

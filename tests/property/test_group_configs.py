@@ -13,7 +13,9 @@ from reconciler.model import ClusterState, Declaration, DesiredItem, DesiredStat
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.plan import Options, Plan, Request, Terms, parse_plan, plan_text, propose
 from reconciler.ports import ReadRequest
-from reconciler.report.export import cluster_document, differences, export_manifests
+from reconciler.report.export.cluster import cluster_document
+from reconciler.report.export.manifests import export_manifests
+from reconciler.report.export.proof import differences
 from tests.property.clock import StillClock
 
 DAY = datetime.date(2026, 1, 1)

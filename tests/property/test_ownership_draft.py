@@ -25,9 +25,11 @@ from reconciler.model import (
 )
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.policy import Breach
-from reconciler.report.export import ExportStyle, cluster_document, export_manifests
+from reconciler.report.export.cluster import cluster_document
 from reconciler.report.export.layout import places, teams
+from reconciler.report.export.manifests import export_manifests
 from reconciler.report.export.ownership_draft import DRAFT_FILE
+from reconciler.report.export.style import ExportStyle
 from reconciler.workflow.access_checks import breaches_of, ownerships_of
 from reconciler.workflow.ownership_drafts import proven_draft
 

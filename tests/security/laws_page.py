@@ -3,7 +3,7 @@
 from collections import defaultdict
 from pathlib import Path
 
-from reconciler.policy.laws import LAWS, QUESTIONS
+from reconciler.policy.laws import QUESTIONS, laws
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 _BEGIN = "<!-- generated: make reference -->\n"
@@ -18,7 +18,7 @@ def refreshed(page: str) -> str:
 
 def _section(field: str, question: str) -> str:
     kinds = defaultdict(list)
-    for law in LAWS.values():
+    for law in laws().values():
         kinds[getattr(law, field).value].append(law.words)
     rows = "".join(f"| {', '.join(words)} | {answer} |\n" for answer, words in kinds.items())
     return f"\n## {question}\n\n| kind | answer |\n|---|---|\n{rows}"

@@ -35,8 +35,8 @@ MOST_HOMONYMS = 9
 #: Modules of a ``kinds`` folder that are about no one kind.
 COMMON = {"__init__", "interface", "listed"}
 #: What a listed kind may cost: new files, and changed lines in files that exist.
-MOST_FILES = 10
-MOST_LINES = 10
+MOST_FILES = 7
+MOST_LINES = 9
 
 
 def sources(words: str) -> Iterator[tuple[Path, ast.Module]]:
@@ -96,7 +96,7 @@ def test_classes_are_defined_without_compiling_their_methods() -> None:
 
 @pytest.mark.parametrize("kind", figures.LISTED, ids=lambda kind: kind.words)
 def test_a_listed_kind_is_few_files_and_fewer_lines_elsewhere(kind: figures.ListedKind) -> None:
-    """A file on each floor that treats it specially, its name, its phase, its document: nothing else need know it."""
+    """Its value, its class, its messages, its document, its line in the list: nothing else need know it."""
     files = figures.sources()
     own, others = figures.own_files(files, kind), figures.mentions(files, kind)
     assert 0 < len(own) <= MOST_FILES, own

@@ -5,14 +5,13 @@ from typing import Final
 from reconciler.apply.kinds import acl, topic
 from reconciler.apply.kinds.interface import Kind
 from reconciler.apply.kinds.listed import ListedKind
-from reconciler.model import kind_finder, resource_of
+from reconciler.model import kind_finder, listed_types, resource_of
 from reconciler.plan import Plan
-from reconciler.plan.kinds import LISTED
 from reconciler.ports import ReadRequest
 
 __all__ = ["KINDS", "Kind", "kind_of", "request_for"]
 
-KINDS: Final[tuple[Kind, ...]] = (acl, topic, *map(ListedKind, LISTED))
+KINDS: Final[tuple[Kind, ...]] = (acl, topic, *map(ListedKind, listed_types()))
 kind_of: Final = kind_finder(KINDS)
 
 

@@ -21,7 +21,7 @@ from reconciler.model import (
     values_of,
 )
 from reconciler.plan import Step
-from reconciler.plan.kinds.listed import ListedKind as PlannedKind
+from reconciler.plan.kinds import listed
 from reconciler.ports import ReadRequest
 
 _MAX_ITEMS: Final = 500
@@ -34,15 +34,14 @@ class ListedKind:
 
     REPEATED: Final[frozenset[str]] = frozenset()
 
-    def __init__(self, planned: PlannedKind) -> None:
-        """``planned`` is what planning knows of it."""
-        self._planned = planned
-        self._resource = planned.json.TYPE
+    def __init__(self, resource: type[ListedItem]) -> None:
+        """``resource`` is the type of its resources."""
+        self._resource = resource
 
     @property
     def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each kind
         """The type of its resources."""
-        return self._planned.TYPES
+        return (self._resource,)
 
     def request(self, changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
         """All of them, where one changes: Kafka lists them in one answer."""
@@ -95,12 +94,12 @@ class ListedKind:
 
     def lacking_right(self, live: ClusterState) -> str | None:
         """The right to alter any of them."""
-        lacking = self._planned.lacking_right(live)
+        lacking = listed(self._resource).lacking_right(live)
         return lacking and f"{lacking.right} on CLUSTER kafka-cluster"
 
     def right(self, change: Change) -> Right | None:
         """On the resource that it is about, else on the cluster."""
-        operation, place = self._planned.right(change)
+        operation, place = listed(self._resource).right(change)
         return Right(operation, ((place.resource_type, place.name),))
 
     def keep(self, draft: UndoDraft) -> None:
@@ -120,7 +119,7 @@ class ListedKind:
             yield f"{item.subject} stays: somebody has changed it since: {differences(dict(values_of(after)), now)}"
         elif item.again is not None:
             yield f"{item.subject} stays away: it is of the same address as the {item.again.subject}"
-        elif (lost := self._planned.irreversible(step.change)) is not None:
+        elif (lost := listed(self._resource).irreversible(step.change)) is not None:
             yield f"{item.subject} stays: {lost}"
         else:
             before = step.change.before if isinstance(step.change, Update | Delete) else item.with_values({})

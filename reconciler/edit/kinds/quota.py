@@ -5,8 +5,8 @@ from typing import Final
 from reconciler.edit.kinds.interface import Kind
 from reconciler.edit.kinds.listed import ListedKind
 from reconciler.edit.writing import Item, Written, quoted
+from reconciler.model import listed_kind
 from reconciler.model.kinds.quota import CLIENT_ID, IP, USER, ClientQuota, QuotaEntity
-from reconciler.report.export.kinds.quota import quota_problem
 
 _FIELDS: Final = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
 _USER: Final = "User:"
@@ -39,4 +39,5 @@ def _renamed(quota: ClientQuota, old: str, new: str) -> ClientQuota | None:
     return ClientQuota(QuotaEntity.of(named[USER], named.get(CLIENT_ID), None), quota.values)
 
 
-KIND: Final[Kind] = ListedKind(ClientQuota, "Quotas", "quotas", "limits", _named, _limits, quota_problem, _renamed)
+_problem = listed_kind(ClientQuota).problem
+KIND: Final[Kind] = ListedKind(ClientQuota, "Quotas", "quotas", "limits", _named, _limits, _problem, _renamed)

@@ -12,9 +12,18 @@ from reconciler.edit.layout import TextSpan
 from reconciler.edit.pages import Book, Page
 from reconciler.edit.splices import Splice, without_entries, without_items
 from reconciler.edit.writing import Item, Written, quoted, with_entry, with_items
-from reconciler.model import Change, ClusterState, Create, Declaration, Delete, DesiredItem, DesiredState, Update
+from reconciler.model import (
+    Change,
+    ClusterState,
+    Create,
+    Declaration,
+    Delete,
+    DesiredItem,
+    DesiredState,
+    Update,
+    listed_kind,
+)
 from reconciler.model.kinds.scram_user import DEFAULT_ITERATIONS, PasswordSource, ScramUser
-from reconciler.report.export.kinds.scram_user import user_problem
 
 DOCUMENT: str = "Users"
 CONTENT: tuple[str, ...] = ("users",)
@@ -211,7 +220,7 @@ def adopted(state: DesiredState, change: Change, live: ClusterState, said: Decla
         case Create(ScramUser() as user):
             users.pop(user.key, None)
         case Delete(ScramUser() as user) | Update(ScramUser() as user, _):
-            problem = user_problem(user)
+            problem: str | None = listed_kind(ScramUser).problem(user)
             if problem is not None:
                 return problem
             there = users.get(user.key)

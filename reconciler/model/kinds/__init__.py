@@ -22,13 +22,14 @@ def listed_types() -> tuple[type[ListedItem], ...]:
     return tuple(getattr(import_module(f"{__name__}.{module}"), name) for module, name in LISTED_KINDS.items())
 
 
-def listed_kinds(floor: str) -> tuple[Any, ...]:
-    """What a floor knows of each listed kind: ``KIND`` of its module in ``floor``, the name of a package.
+@cache
+def listed_kind(resource: type[ListedItem]) -> Any:
+    """The one ``reconciler.kinds.ListedKind`` of a type of resources, from its module in ``reconciler.kinds``.
 
-    Each module gives its ``KIND`` the type that the floor asks for, so mypy checks it there. A kind without its module
-    is an ``ImportError`` at the first import: it is never left out.
+    It is above every floor that asks, and imported when the first one does: most commands meet no listed kind. What a
+    floor asks of it is a base class there, which mypy holds it to.
     """
-    return tuple(import_module(f"{floor}.{name}").KIND for name in LISTED_KINDS)
+    return import_module(f"reconciler.kinds.{resource.__module__.rpartition('.')[2]}").KIND
 
 
 class _Kind(Protocol):

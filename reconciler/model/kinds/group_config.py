@@ -72,6 +72,7 @@ class GroupConfig:
     """The dynamic configs of one group, by Kafka's names; texts as a broker prints them."""
 
     KIND: ClassVar[str] = "groupConfigs"
+    NOUN: ClassVar[str] = "GroupConfigs"
     WORDS: ClassVar[str] = "group configs"
     CAN_VALIDATE: ClassVar[bool] = True  # IncrementalAlterConfigs has a field for it
     ATOMIC: ClassVar[bool] = True  # one batch of records (``ConfigurationControlManager.incrementalAlterConfigs``)

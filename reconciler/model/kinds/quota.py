@@ -23,6 +23,7 @@ DEFAULT_NAME: Final = ""
 UNNAMED_ID: Final = "\0"
 #: The types of which an entity consists, in the order in which people name them.
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
+_SIZES: Final = (("TiB/s", 2**40), ("GiB/s", 2**30), ("MiB/s", 2**20), ("KiB/s", 2**10))
 #: The largest number that Kafka's messages (float64) carry without rounding.
 MAX_LIMIT: Final = 2**53
 
@@ -121,6 +122,7 @@ class ClientQuota:
     """The limits of one entity by key; whole numbers are ``int``, so that equal quotas print alike."""
 
     KIND: ClassVar[str] = "quotas"
+    NOUN: ClassVar[str] = "Quota"
     WORDS: ClassVar[str] = "client quotas"
     CAN_VALIDATE: ClassVar[bool] = True  # AlterClientQuotas has a field for it (KIP-546)
     ATOMIC: ClassVar[bool] = True  # one batch of records an entity (``ClientQuotaControlManager.alterClientQuotas``)
@@ -251,3 +253,12 @@ def limits(quotas: Iterable[ClientQuota], candidates: Iterable[QuotaEntity]) -> 
             for key in quota.values:
                 found.setdefault(key, []).append(quota)
     return dict(sorted(found.items()))
+
+
+def limit_text(key: str, value: float) -> str:
+    """``10485760 (10MiB/s)``: as Kafka has it, and as a person writes it."""
+    unit = QUOTA_KEYS[key].unit if key in QUOTA_KEYS else ""
+    if unit == "bytes/s":
+        size = next(((name, number) for name, number in _SIZES if value >= number and value % number == 0), None)
+        return f"{value:.0f} ({value / size[1]:.0f}{size[0]})" if size else f"{value:.0f} bytes/s"
+    return f"{value:g}{unit if unit in ('', '%') else f' {unit}'}"

@@ -53,6 +53,7 @@ class ScramUser:
     """
 
     KIND: ClassVar[str] = "users"
+    NOUN: ClassVar[str] = "User"
     WORDS: ClassVar[str] = "SCRAM users"
     CAN_VALIDATE: ClassVar[bool] = False  # AlterUserScramCredentials has no field for it
     ATOMIC: ClassVar[bool] = False  # one mechanism of a user a request (``ScramControlManager``)

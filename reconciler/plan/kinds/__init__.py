@@ -1,38 +1,63 @@
 """The kinds of resources that a plan can change: one module each, found by the type of a change's sides."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.codec import Codec, tagged
 from reconciler.codec.changes import IMPOSSIBLE
-from reconciler.model import Change, ClusterState, Impossible, listed_kinds
+from reconciler.model import Change, ClusterState, Impossible, ListedItem, listed_kind, listed_types
 from reconciler.plan.kinds import acl, topic
 from reconciler.plan.kinds.interface import Kind, LoginAtRisk
-from reconciler.plan.kinds.listed import ListedKind
+from reconciler.plan.kinds.listed import ListedKind, codecs
 from reconciler.policy.laws import Lockout
 
-__all__ = ["CHANGE", "KINDS", "LISTED", "STEP_CHANGE", "Kind", "describe", "kind_of", "logins_at_risk", "with_reason"]
+__all__ = [
+    "CHANGE",
+    "STEP_CHANGE",
+    "Kind",
+    "describe",
+    "kind_of",
+    "kinds",
+    "kinds_of",
+    "listed",
+    "logins_at_risk",
+    "with_reason",
+]
 
-LISTED: Final[tuple[ListedKind, ...]] = listed_kinds(__name__)
-KINDS: Final[tuple[Kind, ...]] = (acl, topic, *LISTED)
+_OWN: Final[tuple[Kind, ...]] = (acl, topic)
+_BY_TYPE: Final = {side: kind for kind in _OWN for side in kind.TYPES}
 
-_BY_TYPE: Final = {side: kind for kind in KINDS for side in kind.TYPES}
+
+def listed(resource: type[ListedItem]) -> ListedKind:
+    """The listed kind with resources of this type."""
+    found: ListedKind = listed_kind(resource)
+    return found
+
+
+def kinds() -> tuple[Kind, ...]:
+    """Every kind, in the order in which they are shown."""
+    return (*_OWN, *map(listed, listed_types()))
 
 
 def kind_of(change: Change) -> Kind:
     """The kind of resource that ``change`` is about."""
-    if isinstance(change, Impossible):
-        return _BY_TYPE[Impossible]
-    return _BY_TYPE[type(change.before if change.after is None else change.after)]
+    side: Any = change if isinstance(change, Impossible) else change.before if change.after is None else change.after
+    resource: type[Any] = type(side)
+    return _BY_TYPE.get(resource) or listed(resource)
+
+
+def kinds_of(changes: Iterable[Change]) -> tuple[Kind, ...]:
+    """The kinds that changes are about, in the order in which they are shown."""
+    found = {kind_of(change) for change in changes}
+    return tuple(kind for kind in kinds() if kind in found) if len(found) > 1 else tuple(found)
 
 
 def logins_at_risk(changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
     """What the kinds whose law is a guard of their own say of the logins that have to work."""
-    guarded = {kind_of(change) for change in changes if kind_of(change).law(change).lockout is Lockout.GUARD}
-    for kind in KINDS:
-        if kind in guarded:
-            yield from kind.risks(changes, live, logins)
+    guarded = [change for change in changes if kind_of(change).law(change).lockout is Lockout.GUARD]
+    for kind in kinds_of(guarded):
+        yield from kind.risks(changes, live, logins)
 
 
 def with_reason(change: Change, reason: str) -> Change:
@@ -49,7 +74,11 @@ def _action(change: Change) -> str:
     return kind_of(change).action(change)
 
 
-_CODECS: Final[dict[str, Codec[Any]]] = {name: codec for kind in KINDS for name, codec in kind.CODECS.items()}
+_CODECS: Final[dict[str, Codec[Any]]] = {
+    name: codec
+    for found in (*(kind.CODECS for kind in _OWN), *map(codecs, listed_types()))
+    for name, codec in found.items()
+}
 #: A change that a step can perform, in JSON: ``action``, ``before``, ``after``.
 STEP_CHANGE: Final[Codec[Change]] = tagged("action", _CODECS, _action, "What is done.")
 #: Any change.

@@ -1,12 +1,12 @@
 """Listed kinds: the values of one resource are created, altered and deleted together."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from reconciler.codec import Codec
 from reconciler.codec.changes import created, deleted, updated
-from reconciler.codec.kinds import Kind as JsonKind
-from reconciler.dataclass import dataclass
+from reconciler.codec.kinds import json_kind
 from reconciler.model import (
     CLUSTER_NAME,
     AclOperation,
@@ -28,7 +28,7 @@ from reconciler.plan.kinds.interface import Conditions, Halves, LackingRight, Lo
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Refusal
-from reconciler.policy.laws import LAWS, Law, Lost
+from reconciler.policy.laws import Law
 
 _VERBS: Final = {Create: "create", Update: "alter", Delete: "delete"}
 _CLUSTER: Final = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
@@ -42,52 +42,80 @@ def _sort(item: ListedItem) -> str:
     return item.WORDS.removesuffix("s")
 
 
-@dataclass(frozen=True, eq=False)
-class ListedKind:
-    """One listed kind: its JSON, its ``noun`` in actions (``Quota`` in ``CreateQuota``), its phase, and our right.
+def codecs(resource: type[ListedItem]) -> dict[str, Codec[Any]]:
+    """How a change of a listed kind looks in JSON, by action: an object with both sides."""
+    codec = json_kind(resource).CODEC
+    return {
+        f"Create{resource.NOUN}": created(codec),
+        f"Alter{resource.NOUN}": updated(codec, _difference),
+        f"Delete{resource.NOUN}": deleted(codec),
+    }
+
+
+class ListedKind(ABC):
+    """One listed kind, by the type of its resources; the questions of law have no default.
 
     ``operation`` is what brokers ask of us before a change: on the resource that it is about, else on the cluster.
     """
 
-    json: JsonKind
-    noun: str
-    when: Phase
-    operation: AclOperation
+    resource: ClassVar[type[ListedItem]]
+    operation: ClassVar[AclOperation]
+
+    @property
+    @abstractmethod
+    def answers(self) -> Law:
+        """The answers to the questions of law."""
+
+    @abstractmethod
+    def phase(self, change: Change, context: PhaseContext) -> Phase:
+        """When it is performed."""
+
+    @abstractmethod
+    def irreversible(self, change: Change) -> str | None:
+        """A sentence about what no undo brings back; ``None``: values that went can be set again."""
+
+    @abstractmethod
+    def passwords(self, change: Change) -> Iterator[NewPassword]:
+        """The passwords that a change sets, one for each way to log in with it."""
+
+    @abstractmethod
+    def risks(self, changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
+        """The logins that changes of any kind may stop by those of this kind; asked where the law is a guard.
+
+        ``logins`` are the principals that have to work, each with what it is.
+        """
 
     @property
     def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each kind
         """The type of its resources."""
-        return (self.json.TYPE,)
+        return (self.resource,)
 
     @property
     def CODECS(self) -> Mapping[str, Codec[Any]]:  # noqa: N802 - a constant of each kind
         """An object with both sides, by action."""
-        codec = self.json.CODEC
-        return {
-            f"Create{self.noun}": created(codec),
-            f"Alter{self.noun}": updated(codec, _difference),
-            f"Delete{self.noun}": deleted(codec),
-        }
+        return codecs(self.resource)
 
     def law(self, change: Change) -> Law:
         """The one of its kind."""
-        return LAWS[self.json.TYPE.KIND]
+        return self.answers
 
     def action(self, change: Change) -> str:
         """``CreateQuota``, ``AlterQuota`` or ``DeleteQuota``."""
-        return f"{_VERBS[type(change)].capitalize()}{self.noun}"
+        return f"{_VERBS[type(change)].capitalize()}{self.resource.NOUN}"
 
     def describe(self, change: Change) -> str:
-        """``alter quota of user alice``."""
-        return f"{_VERBS[type(change)]} {resource_of(change).subject}"
+        """``alter quota of user alice``, and what is set again."""
+        item: ListedItem = resource_of(change)
+        more = f" and set {item.again.subject} again" if item.again is not None else ""
+        return f"{_VERBS[type(change)]} {item.subject}{more}"
 
     def key(self, change: Change) -> tuple[str, Any]:
         """By the resource's own key."""
-        return self.noun.lower(), resource_of(change).key
+        return self.resource.NOUN.lower(), resource_of(change).key
 
     def touches(self, change: Change) -> frozenset[object]:
         """The resource."""
-        return frozenset(((self.json.TYPE.KIND, resource_of(change).key),))
+        return frozenset(((self.resource.KIND, resource_of(change).key),))
 
     def is_reversible(self, change: Change) -> bool:
         """Always: values that went can be set again."""
@@ -97,14 +125,29 @@ class ListedKind:
         """Whether it goes."""
         return isinstance(change, Delete)
 
-    def phase(self, change: Change, context: PhaseContext) -> Phase:
-        """The one of its kind."""
-        return self.when
-
     def observe(self, change: Change, live: ClusterState) -> Observed:
-        """Whether the values that change are those before, or those after; other values do not matter."""
+        """Whether the values that change are those before, or those after; other values do not matter.
+
+        Done once it is gone and what had to be set again is there, whatever it limits by then.
+        """
         item: ListedItem = resource_of(change)
-        listing = live.listing(self.json.TYPE)
+        found = self._observed(change, live)
+        if item.again is None or found.state in (StepState.UNREADABLE, StepState.STALE):
+            return found
+        there = live.listing(self.resource).by_key.get(item.again.key)
+        if found.state is StepState.DONE and there is not None:
+            return found
+        if there is None:
+            gone = "set" if found.state is StepState.PENDING else "not set"
+            text = f"{item.again.subject} not set, {item.subject} {gone}"
+            return Observed(StepState.PENDING, item.subject, f"{item.again.subject} set again", text)
+        if there.values == item.again.values:
+            return found
+        return Observed(StepState.STALE, item.again.subject, _text(item.again.values), _text(there.values))
+
+    def _observed(self, change: Change, live: ClusterState) -> Observed:
+        item: ListedItem = resource_of(change)
+        listing = live.listing(self.resource)
         if listing.items is None:
             return Observed(
                 StepState.UNREADABLE, item.subject, "readable", listing.gap or f"the {item.WORDS} were not read"
@@ -126,9 +169,15 @@ class ListedKind:
         return parts(change)
 
     def halves(self, change: Change, live: ClusterState) -> Halves | None:
-        """Each value that changes is as before or as after, and both are found."""
+        """Each value that changes is as before or as after, and both are found; or only what is set again is gone."""
         item: ListedItem = resource_of(change)
-        there, items = live.listing(self.json.TYPE).by_key.get(item.key), live.listing(self.json.TYPE).items
+        listing = live.listing(self.resource)
+        there, items = listing.by_key.get(item.key), listing.items
+        if item.again is not None:
+            if items is None or item.again.key in listing.by_key:
+                return None
+            # To delete once more what is gone changes nothing.
+            return Halves(Delete(item.again), Create(item.again) if there is None else change)
         if item.ATOMIC or items is None:
             return None
         now, before, after = map(values_of, (there, change.before, change.after))
@@ -144,10 +193,9 @@ class ListedKind:
 
     def lacking_right(self, live: ClusterState) -> LackingRight | None:
         """The right to alter any of them."""
-        kind = self.json.TYPE
-        return (
-            LackingRight(f"alter {kind.WORDS}", self.operation.name) if live.listing(kind).may_alter is False else None
-        )
+        if live.listing(self.resource).may_alter is not False:
+            return None
+        return LackingRight(f"alter {self.resource.WORDS}", self.operation.name)
 
     def right(self, change: Change) -> tuple[AclOperation, ResourcePattern]:
         """What a broker asks of us before it performs a change, and on what."""
@@ -172,17 +220,9 @@ class ListedKind:
         """None: values are written out."""
         return ()
 
-    def passwords(self, change: Change) -> Iterator[NewPassword]:
-        """None."""
-        yield from ()
-
     def logins(self, change: Change, live: ClusterState) -> Iterator[tuple[str, str]]:
         """None."""
         yield from ()
-
-    def risks(self, changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
-        """None; a kind whose law is a guard says which."""
-        raise NotImplementedError
 
     def refusals(self, change: Change) -> Iterator[Refusal]:
         """None: it grants nothing and loses nothing."""
@@ -191,12 +231,6 @@ class ListedKind:
     def is_selected(self, change: Change, selector: Selector) -> bool:
         """By its principal or its name."""
         return selector.selects_listed(resource_of(change))
-
-    def irreversible(self, change: Change) -> str | None:
-        """Nothing: values that went can be set again; a kind that loses something says what."""
-        if self.law(change).lost is not Lost.NOTHING:
-            raise NotImplementedError
-        return None
 
     def broker_defaults(self, change: Change) -> Iterator[str]:
         """None."""

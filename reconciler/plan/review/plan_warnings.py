@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from reconciler.model import ClusterState, FactSource, Topic
-from reconciler.plan.kinds import KINDS, kind_of
+from reconciler.plan.kinds import kinds_of
 from reconciler.plan.proposal import Terms
 from reconciler.plan.review.room_warnings import room_warnings
 from reconciler.plan.step import Step
@@ -50,7 +50,6 @@ def plan_warnings(live: ClusterState, steps: Sequence[Step], terms: Terms, cover
 def login_warnings(live: ClusterState, steps: Sequence[Step]) -> Iterator[str]:
     """What the login that plans may not do of it."""
     # A warning: the login that plans for a review is seldom the one that applies, and may lack the right on purpose.
-    planned = {kind_of(step.change) for step in steps}
-    for kind in KINDS:
-        if kind in planned and (lacking := kind.lacking_right(live)) is not None:
+    for kind in kinds_of(step.change for step in steps):
+        if (lacking := kind.lacking_right(live)) is not None:
             yield f"this login may not {lacking.what}: apply with a login that has {lacking.right} on the cluster"

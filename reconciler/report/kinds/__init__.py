@@ -2,13 +2,14 @@
 
 from typing import Final
 
-from reconciler.model import Change, Create, Delete, Impossible, listed_kinds
+from reconciler.model import Change, Create, Delete, Impossible, listed_types
 from reconciler.report.kinds import acl, topic
 from reconciler.report.kinds.interface import Alike, Detail, Kind, Words
+from reconciler.report.kinds.listed import ListedKind
 
 __all__ = ["KINDS", "VERBS", "Alike", "Detail", "Kind", "Words", "kind_of", "sign_of"]
 
-KINDS: Final[tuple[Kind, ...]] = (acl, topic, *listed_kinds(__name__))
+KINDS: Final[tuple[Kind, ...]] = (acl, topic, *map(ListedKind, listed_types()))
 #: What a sign in front of a step means.
 VERBS: Final = {"+": "create", "~": "alter", "-": "delete"}
 

@@ -28,6 +28,7 @@ from reconciler.model import (
     TopicPartitions,
     TopicReplicas,
     Update,
+    listed_types,
     resource_of,
     values_of,
 )
@@ -36,7 +37,7 @@ from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, SCRAM_CODES, PasswordSource, ScramUser
 from reconciler.plan import Phase, Plan, Step, StepState
-from reconciler.plan.kinds import KINDS, LISTED, kind_of
+from reconciler.plan.kinds import kind_of, kinds
 from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
 from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock
@@ -130,13 +131,13 @@ def state_before(change: Change) -> ClusterState:
 
 
 def applied(plan: Plan, cluster: Cluster) -> Result:
-    live = cluster.read(ReadRequest(listings=[one.json.TYPE.KIND for one in LISTED]))
+    live = cluster.read(ReadRequest(listings=[one.KIND for one in listed_types()]))
     findings = Preflight(tuple(step.observed(live) for step in plan.steps))
     return perform(plan, live, findings, ApplyEnvironment(cluster, StillClock(), Silent()))
 
 
 def test_every_action_of_every_kind_is_tried_and_each_of_its_requests_is_counted() -> None:
-    assert {kind_of(one).action(one) for one in CHANGES.values()} == {name for kind in KINDS for name in kind.CODECS}
+    assert {kind_of(one).action(one) for one in CHANGES.values()} == {name for kind in kinds() for name in kind.CODECS}
     assert {cut[0] for cut in HALF} == {
         name
         for name, one in CHANGES.items()

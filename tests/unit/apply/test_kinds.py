@@ -20,6 +20,7 @@ from reconciler.model import (
     Create,
     Delete,
     Layout,
+    ListedItem,
     MoveLimits,
     NameSelector,
     PartitionLayout,
@@ -31,13 +32,12 @@ from reconciler.model import (
     TopicPartitions,
     TopicReplicas,
     Update,
+    listed_types,
 )
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.plan import Options, Phase, Plan, Step, Terms
-from reconciler.plan.kinds import LISTED
-from reconciler.plan.kinds.listed import ListedKind as PlannedKind
 from reconciler.ports import ReadRequest
 from tests.faults.scenario import acl
 from tests.property.transitions import DAY
@@ -280,12 +280,12 @@ def test_foreign_changes_are_of_bindings_that_share_a_name_with_what_the_plan_to
         assert [text for kind in KINDS for text in kind.foreign_changes(moved)] == found, (start, now, count, own)
 
 
-@pytest.mark.parametrize("planned", LISTED, ids=lambda planned: str(planned.json.TYPE.KIND))
-def test_a_listed_kind_asks_for_its_resources_where_one_changes(planned: PlannedKind) -> None:
-    kind = ListedKind(planned)
-    assert kind.TYPES == planned.TYPES
-    item = next(one for one in ITEMS if isinstance(one, planned.json.TYPE))
-    others = [Create(one) for one in ITEMS if not isinstance(one, planned.json.TYPE)]
+@pytest.mark.parametrize("resource", listed_types(), ids=lambda resource: str(resource.KIND))
+def test_a_listed_kind_asks_for_its_resources_where_one_changes(resource: type[ListedItem]) -> None:
+    kind = ListedKind(resource)
+    assert (resource,) == kind.TYPES
+    item = next(one for one in ITEMS if isinstance(one, resource))
+    others = [Create(one) for one in ITEMS if not isinstance(one, resource)]
     nothing = ReadRequest(acls=False)
-    assert kind.request([*others, Create(item)], nothing) == nothing.also(planned.json.TYPE.KIND)
+    assert kind.request([*others, Create(item)], nothing) == nothing.also(resource.KIND)
     assert kind.request(others, nothing) == nothing

@@ -32,6 +32,7 @@ BOB = ClientQuota(QuotaEntity.of("bob"), {"producer_byte_rate": 2})
 @dataclass(frozen=True, order=True)
 class _Thing:
     KIND: ClassVar[str] = "oddThings"
+    NOUN: ClassVar[str] = "OddThing"
     WORDS: ClassVar[str] = "odd things"
     CAN_VALIDATE: ClassVar[bool] = False
     ATOMIC: ClassVar[bool] = True

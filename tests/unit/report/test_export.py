@@ -17,8 +17,10 @@ from reconciler.model import (
     readable,
 )
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.report.export import cluster_document, differences, export_manifests
+from reconciler.report.export.cluster import cluster_document
 from reconciler.report.export.file_names import file_stems
+from reconciler.report.export.manifests import export_manifests
+from reconciler.report.export.proof import differences
 from reconciler.report.export.yaml_text import comment, scalar
 
 PAYMENTS = "User:svc-payments"

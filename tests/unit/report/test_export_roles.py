@@ -16,7 +16,10 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.report.export import ExportStyle, cluster_document, differences, export_manifests
+from reconciler.report.export.cluster import cluster_document
+from reconciler.report.export.manifests import export_manifests
+from reconciler.report.export.proof import differences
+from reconciler.report.export.style import ExportStyle
 
 _CLUSTER = Source("cluster.yaml", cluster_document("c", ["broker:9092"], {}))
 _NAMES = {

@@ -1,25 +1,60 @@
-"""SCRAM users: ALTER on the cluster (KIP-554). A password that is replaced or deleted is gone: Kafka never tells it."""
+"""SCRAM users: ALTER on the cluster (KIP-554). A password that is replaced or deleted is gone: Kafka never tells it.
 
-from collections.abc import Iterator
+Reports and exports tell iterations and references, never a password.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from reconciler.codec.kinds import json_kind
+from reconciler.kinds.listed import ListedKind
+from reconciler.manifest.kinds.users import user_name_problem
 from reconciler.model import AclOperation, Change, ClusterState, Create, Update, resource_of, values_of
-from reconciler.model.kinds.scram_user import PasswordSource, ScramUser
-from reconciler.plan.kinds.interface import Conditions, NewPassword, PhaseContext
-from reconciler.plan.kinds.listed import ListedKind
+from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, PasswordSource, ScramUser
+from reconciler.plan.kinds.interface import Conditions, LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard, Refusal, refusal
-from reconciler.policy.laws import Lockout
+from reconciler.policy.laws import (
+    Audit,
+    DeclaredBy,
+    Ends,
+    Goes,
+    Law,
+    Lockout,
+    Lost,
+    NewAccess,
+    Undeclared,
+    Undo,
+    Unowned,
+)
+from reconciler.report.export.expressible import text_problem
+from reconciler.report.export.yaml_text import scalar
+
+_OPEN: Final = "connections that are open stay open until they have to log in again (connections.max.reauth.ms)"
 
 
-def passwords_set(change: Change) -> tuple[str, ...]:
-    """The mechanisms whose password a change sets: those that are new, and those with other iterations."""
-    before, after = values_of(change.before), values_of(change.after)
-    return tuple(name for name, iterations in after.items() if before.get(name) != iterations)
+class ScramUsers(ListedKind):
+    """SCRAM users."""
 
+    resource = ScramUser
+    operation = AclOperation.ALTER
+    answers = Law(
+        kind="users",
+        words="SCRAM user",
+        declared_by=DeclaredBy.PRINCIPAL,
+        unowned=Unowned.NO_TEAM,
+        ends=Ends.JUDGED,
+        goes=Goes.ABSENT_OR_DISABLED,
+        lockout=Lockout.IMPOSSIBLE,
+        new_access=NewAccess.PASSWORD,
+        lost=Lost.PASSWORDS,
+        undeclared=Undeclared.IF_KIND_DECLARED,
+        undo=Undo.DELETES_CREATED,
+        audit=Audit.NO_SECRETS,
+    )
+    noun = "SCRAM user"
+    at_end = "nobody can log in with its passwords"
+    document = "Users"
 
-class _ScramUsers(ListedKind):
     def phase(self, change: Change, context: PhaseContext) -> Phase:
         """Passwords after the DENYs that hold who logs in with them; what only goes, before its grants."""
         return Phase.ALTER_USERS if passwords_set(change) else Phase.DELETE_USERS
@@ -42,7 +77,7 @@ class _ScramUsers(ListedKind):
         """A login that must stay as it is, a password that nobody gives, or one that may not be read."""
         user: ScramUser = resource_of(change)
         role = conditions.logins.get(user.principal)
-        if self.law(change).lockout is Lockout.IMPOSSIBLE and role is not None:
+        if role is not None:
             return f"no plan changes the login of {user.principal}, which is {role}: change it by hand"
         for mechanism in _passwords_given(change):
             if mechanism not in user.sources:
@@ -84,6 +119,58 @@ class _ScramUsers(ListedKind):
         if gone := [name for name in lost if name not in put and name not in off]:
             yield user.principal, f"nobody can log in as {user.subject} with {' and '.join(gone)} any more"
 
+    def risks(self, changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
+        """None: to change a login that has to work is impossible (:meth:`obstacle`)."""
+        yield from ()
+
+    def shown(self, name: str, value: int) -> str:
+        """``8192 iterations``."""
+        return f"disabled ({value} iterations)" if value == DISABLED_ITERATIONS else f"{value} iterations"
+
+    def dim_lines(self, change: Change) -> tuple[str, ...]:
+        """Which references the passwords are read from."""
+        user: ScramUser = resource_of(change)
+        return tuple(
+            f"{name}: password from {', '.join(user.sources[name].references)}"
+            for name in passwords_set(change)
+            if name in user.sources
+        )
+
+    def notes(self, change: Change) -> tuple[str, ...]:
+        """What a new or deleted password does not do."""
+        return () if change.before is None else (_OPEN,)
+
+    def problem(self, item: ScramUser) -> str | None:
+        """A name, a mechanism or a number that no manifest has, or one mechanism of two that is disabled."""
+        unknown = next((name for name in item.values if not item.understands(name)), None)
+        if unknown is not None:
+            return f"no manifest has {unknown}"
+        if item.disabled and item.disabled != item.values.keys():
+            return f"{' and '.join(sorted(item.disabled))} is disabled, and not its other mechanism"
+        trouble, refused = user_name_problem(item.name), item.refusal()
+        return text_problem(item.name) or (trouble and trouble.message) or (refused and refused.message)
+
+    def lines(self, item: ScramUser) -> Iterator[str]:
+        """Without passwords: Kafka tells none."""
+        yield f"    - name: {scalar(item.name)}"
+        if item.disabled:
+            yield f"      mechanisms: {{{', '.join(f'{name}: {{}}' for name in item.values)}}}"
+            yield "      disabled: true"
+            return
+        yield "      # Without password or salt and saltedPassword a user is compared, and never created."
+        yield "      mechanisms:"
+        yield from (f"        {name}: {{iterations: {iterations}}}" for name, iterations in item.values.items())
+
+    def named(self, name: str) -> ScramUser:
+        """The user."""
+        return ScramUser(name)
+
+
+def passwords_set(change: Change) -> tuple[str, ...]:
+    """The mechanisms whose password a change sets: those that are new, and those with other iterations."""
+    before, after = values_of(change.before), values_of(change.after)
+    return tuple(name for name, iterations in after.items() if before.get(name) != iterations)
+
 
 def _passwords_given(change: Change) -> tuple[str, ...]:
     """The mechanisms with which whoever knows the password can log in from then on; not those that are disabled."""
@@ -100,4 +187,4 @@ def _passwords_lost(change: Change) -> tuple[str, ...]:
     return tuple(name for name, iterations in before.items() if after.get(name) != iterations)
 
 
-KIND: Final = _ScramUsers(json_kind(ScramUser), "User", Phase.ALTER_USERS, AclOperation.ALTER)
+KIND: Final = ScramUsers()

@@ -4,66 +4,88 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from reconciler.codec.kinds import json_kind
-from reconciler.model import AclOperation, Change, ClusterState, Create, Delete, resource_of
+from reconciler.kinds.listed import ListedKind
+from reconciler.manifest import right_form
+from reconciler.manifest.kinds.quotas import quota_name_problem
+from reconciler.model import AclOperation, Change, ClusterState, Delete, resource_of
 from reconciler.model.kinds.quota import (
     CLIENT_ID,
     DEFAULT_NAME,
     IP,
+    MAX_LIMIT,
+    QUOTA_KEYS,
     UNNAMED_ID,
     USER,
     ClientQuota,
     QuotaEntity,
     levels,
     levels_of_ip,
+    limit_text,
     limits,
 )
 from reconciler.model.naming import as_name
-from reconciler.plan.kinds.interface import Halves, LoginAtRisk
-from reconciler.plan.kinds.listed import ListedKind, items_after
-from reconciler.plan.observed import Observed, StepState
+from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext
+from reconciler.plan.kinds.listed import items_after
 from reconciler.plan.phase import Phase
+from reconciler.policy.laws import (
+    Audit,
+    DeclaredBy,
+    Ends,
+    Goes,
+    Law,
+    Lockout,
+    Lost,
+    NewAccess,
+    Undeclared,
+    Undo,
+    Unowned,
+)
+from reconciler.report.export.expressible import text_problem
+from reconciler.report.export.yaml_text import scalar
 
 #: Whose addresses nobody knows.
 _OURS: Final = "of our login, the super users and the brokers"
+#: The field of an item for each part of an entity.
+_FIELDS: Final = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
 
 
-class _LimitingQuotas(ListedKind):
+class Quotas(ListedKind):
+    """Client quotas."""
+
+    resource = ClientQuota
+    operation = AclOperation.ALTER_CONFIGS
+    answers = Law(
+        kind="quotas",
+        words="client quota",
+        declared_by=DeclaredBy.PRINCIPAL,
+        unowned=Unowned.NO_TEAM,
+        ends=Ends.JUDGED,
+        goes=Goes.ABSENT,
+        lockout=Lockout.GUARD,
+        new_access=NewAccess.NONE,
+        lost=Lost.NOTHING,
+        undeclared=Undeclared.IF_KIND_DECLARED,
+        undo=Undo.RESTORES,
+        audit=Audit.BOTH_SIDES,
+    )
+    noun = "quota"
+    at_end = "its limits go"
+    document = "Quotas"
+
+    def phase(self, change: Change, context: PhaseContext) -> Phase:
+        """Late: one that is tightened throttles this run too, where it is ours."""
+        return Phase.ALTER_QUOTAS
+
     def key(self, change: Change) -> tuple[str, Any]:
         """What goes is first: an address in another spelling takes its limit along (``ClientQuota.enforced``)."""
-        return self.noun.lower(), (not isinstance(change, Delete), resource_of(change).key)
+        return "quota", (not isinstance(change, Delete), resource_of(change).key)
 
-    def describe(self, change: Change) -> str:
-        """Also what is set again."""
-        again = resource_of(change).again
-        return super().describe(change) + (f" and set {again.subject} again" if again is not None else "")
+    def irreversible(self, change: Change) -> None:
+        """Nothing."""
 
-    def observe(self, change: Change, live: ClusterState) -> Observed:
-        """Done once it is gone and what had to be set again is there, whatever it limits by then."""
-        item: ClientQuota = resource_of(change)
-        found = super().observe(change, live)
-        if item.again is None or found.state in (StepState.UNREADABLE, StepState.STALE):
-            return found
-        there = live.listing(ClientQuota).by_key.get(item.again.key)
-        if found.state is StepState.DONE and there is not None:
-            return found
-        if there is None:
-            gone = "set" if found.state is StepState.PENDING else "not set"
-            text = f"{item.again.subject} not set, {item.subject} {gone}"
-            return Observed(StepState.PENDING, item.subject, f"{item.again.subject} set again", text)
-        if there.values == item.again.values:
-            return found
-        return Observed(StepState.STALE, item.again.subject, _limits(item.again), _limits(there))
-
-    def halves(self, change: Change, live: ClusterState) -> Halves | None:
-        """What has to be set again is gone, and whatever is left of the deletion."""
-        item: ClientQuota = resource_of(change)
-        quotas = live.listing(ClientQuota)
-        if item.again is None or quotas.items is None or item.again.key in quotas.by_key:
-            return None
-        gone = item.key not in quotas.by_key
-        # To delete once more what is gone changes nothing.
-        return Halves(Delete(item.again), Create(item.again) if gone else change)
+    def passwords(self, change: Change) -> Iterator[NewPassword]:
+        """None."""
+        yield from ()
 
     def risks(self, changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
         """Each login that gets a limit, or a lower one, by a quota of its own or by a default that it is under.
@@ -83,9 +105,54 @@ class _LimitingQuotas(ListedKind):
                 yield LoginAtRisk(principal, f"{as_name(principal)}, which is {role}, is limited to {said}", by)
         yield from _of_addresses(before, after, changes) if logins else ()
 
+    def shown(self, name: str, value: float) -> str:
+        """``10485760 (10MiB/s)``: as Kafka has it, and as a person writes it."""
+        return limit_text(name, value)
 
-def _limits(quota: ClientQuota) -> str:
-    return ", ".join(f"{key}={value}" for key, value in quota.values.items())
+    def problem(self, item: ClientQuota) -> str | None:
+        """An entity, a name or a number that no manifest has."""
+        named = dict(item.entity.parts)
+        if named.keys() - _FIELDS.keys() or (IP in named and len(named) > 1):
+            return "no manifest has such an entity"
+        if problem := next(filter(None, map(text_problem, named.values())), None):
+            return problem
+        for kind, name in item.entity.parts:
+            if name and (problem := quota_name_problem(kind, name)):
+                return problem
+        for key, value in item.values.items():
+            if key not in QUOTA_KEYS or QUOTA_KEYS[key].of_ip is not (IP in named):
+                return f"no manifest has {key} for it"
+            if not 0 < value <= MAX_LIMIT or (QUOTA_KEYS[key].whole and value != int(value)):
+                return f"{key} is {value:g}, which Kafka does not take from a client"
+            if float(_number(value)) != value:
+                return f"{key} has more decimals than a manifest"
+        return None if item.values else "it limits nothing"
+
+    def problem_among(self, item: ClientQuota, items: Sequence[ClientQuota]) -> str | None:
+        """Also that an earlier one is of the same address, which no manifest declares twice."""
+        address = _address(item)
+        earlier = items[: items.index(item)] if address else ()
+        spelt = any(_address(other) == address for other in earlier)
+        return self.problem(item) or ("another quota is of the same address in another spelling" if spelt else None)
+
+    def lines(self, item: ClientQuota) -> Iterator[str]:
+        """One line."""
+        named = dict(item.entity.parts)
+        sides = (f"{field}: {_name(named[kind])}" for kind, field in _FIELDS.items() if kind in named)
+        values = ", ".join(f"{key}: {_number(value)}" for key, value in item.values.items())
+        yield f"    - {{{', '.join(sides)}, limits: {{{values}}}}}"
+
+
+def _name(name: str) -> str:
+    return scalar(name, flow=True) if name else "{default: true}"
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else f"{value:.9f}".rstrip("0")
+
+
+def _address(item: ClientQuota) -> str | None:
+    return right_form(dict(item.entity.parts).get(IP, "")) or None
 
 
 def _client_ids(entities: Iterable[QuotaEntity]) -> Mapping[str, set[str]]:
@@ -146,4 +213,4 @@ def _of_addresses(
             yield LoginAtRisk(str(entity), text, _by(changes, {entity}), certain=address == DEFAULT_NAME)
 
 
-KIND: Final = _LimitingQuotas(json_kind(ClientQuota), "Quota", Phase.ALTER_QUOTAS, AclOperation.ALTER_CONFIGS)
+KIND: Final = Quotas()

@@ -1,0 +1,91 @@
+"""Group configs: ALTER_CONFIGS on the group (KIP-848); times with their units; one ``Groups`` document."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from reconciler.kinds.listed import ListedKind
+from reconciler.manifest.kinds.groups import group_name_problem
+from reconciler.model import AclOperation, Change, ClusterState
+from reconciler.model.kinds.group_config import GROUP_KEYS, GroupConfig
+from reconciler.model.topic_configs import ConfigType, with_unit
+from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext
+from reconciler.plan.phase import Phase
+from reconciler.policy.laws import (
+    Audit,
+    DeclaredBy,
+    Ends,
+    Goes,
+    Law,
+    Lockout,
+    Lost,
+    NewAccess,
+    Undeclared,
+    Undo,
+    Unowned,
+)
+from reconciler.report.export.expressible import text_problem
+from reconciler.report.export.yaml_text import scalar
+
+
+class GroupConfigs(ListedKind):
+    """Dynamic configs of groups."""
+
+    resource = GroupConfig
+    operation = AclOperation.ALTER_CONFIGS
+    answers = Law(
+        kind="groupConfigs",
+        words="group config",
+        declared_by=DeclaredBy.NAME,
+        unowned=Unowned.NO_TEAM,
+        ends=Ends.JUDGED,
+        goes=Goes.ABSENT,
+        lockout=Lockout.NO_LOGIN,
+        new_access=NewAccess.NONE,
+        lost=Lost.NOTHING,
+        undeclared=Undeclared.IF_KIND_DECLARED,
+        undo=Undo.RESTORES,
+        audit=Audit.BOTH_SIDES,
+    )
+    noun = "group config"
+    at_end = "its configs go: defaults hold"
+    document = "Groups"
+
+    def phase(self, change: Change, context: PhaseContext) -> Phase:
+        """Late: nothing relies on them."""
+        return Phase.ALTER_GROUP_CONFIGS
+
+    def irreversible(self, change: Change) -> None:
+        """Nothing."""
+
+    def passwords(self, change: Change) -> Iterator[NewPassword]:
+        """None."""
+        yield from ()
+
+    def risks(self, changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
+        """None: they are no login's."""
+        yield from ()
+
+    def shown(self, name: str, value: str) -> str:
+        """``50000 (50s)``: as Kafka has it, and as a person writes it."""
+        if name not in GROUP_KEYS or GROUP_KEYS[name].type is not ConfigType.MILLIS:
+            return value
+        said = with_unit(ConfigType.MILLIS, value)
+        return value if said == value else f"{value} ({said})"
+
+    def problem(self, item: GroupConfig) -> str | None:
+        """A name or a text that no manifest has, or what brokers refuse."""
+        trouble = group_name_problem(item.group)
+        texts = (item.group, *item.values, *item.values.values())
+        refused = item.refusal()
+        if trouble is not None:
+            return trouble.message
+        return next(filter(None, map(text_problem, texts)), None) or (refused and refused.message)
+
+    def lines(self, item: GroupConfig) -> Iterator[str]:
+        """A line a config."""
+        yield f"    - name: {scalar(item.group)}"
+        yield "      configs:"
+        yield from (f"        {scalar(name)}: {scalar(value)}" for name, value in item.values.items())
+
+
+KIND: Final = GroupConfigs()

@@ -1,0 +1,11 @@
+"""What a listed kind is: mechanical answers are inherited, those to the questions of law are each kind's own."""
+
+from abc import ABC
+
+from reconciler.plan.kinds.listed import ListedKind as PlannedKind
+from reconciler.report.export.written import WrittenKind
+from reconciler.report.kinds.listed import ReportedKind
+
+
+class ListedKind(PlannedKind, ReportedKind, WrittenKind, ABC):
+    """One listed kind on every floor; mypy refuses one that leaves out what has no default."""

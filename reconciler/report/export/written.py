@@ -1,0 +1,35 @@
+"""What writing manifests asks of a listed kind: of an export and of an edit alike."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+
+class WrittenKind(ABC):
+    """A listed kind in manifests: the ``document`` that declares it.
+
+    ``items_key`` is the key of its items in the document's spec.
+    """
+
+    document: ClassVar[str]
+
+    @property
+    def items_key(self) -> str:
+        """That of a document ``Quotas`` is ``quotas``."""
+        return self.document.lower()
+
+    @abstractmethod
+    def problem(self, item: Any) -> str | None:
+        """Why no manifest can declare one; ``None`` if one can."""
+
+    def problem_among(self, item: Any, items: Sequence[Any]) -> str | None:
+        """Why no manifest can declare it with the others."""
+        return self.problem(item)
+
+    @abstractmethod
+    def lines(self, item: Any) -> Iterator[str]:
+        """The lines of an item in an export."""
+
+    def named(self, name: str) -> Any | None:
+        """The item of a name that must not exist; ``None`` where the key is no name."""
+        return None
