@@ -245,6 +245,9 @@ class Case(NamedTuple):
     finishes: bool
 
 
+#: How often the same plan is applied: on a busy machine the quorum may choose another leader, and each of two brokers
+#: then leaves one request without an answer.
+APPLIES = 3
 CASES = (
     Case(signal.SIGSTOP, 0, controller=True, finishes=False),
     Case(signal.SIGSTOP, 1, controller=False, finishes=True),
@@ -297,13 +300,21 @@ def test_whatever_request_a_broker_dies_at_outcomes_are_true_and_the_same_plan_f
             there = item.step.observed(live).state
             assert item.outcome not in good or there is StepState.DONE, item
             assert item.outcome is not Outcome.FAILED or there is StepState.PENDING, item
-        if not case.finishes:
-            _signal(three, victim, signal.SIGCONT)
-            # What was on its way arrives by now: it is what the plan wants, and nobody's foreign change.
-            until(lambda: victim in judge.brokers())
+    if not case.finishes:
+        _signal(three, victim, signal.SIGCONT)
+    with connect(settings_of(three.settings("admin"))) as judge:
+        # What was on its way arrives by now: it is what the plan wants, and nobody's foreign change.
+        # A broker that is gone gets writes as long as the cluster names it.
+        until(lambda: (victim in judge.brokers()) is not case.finishes)
+        for _ in range(APPLIES):
             live = judge.read(named)
-        again = perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(judge, SystemClock(), Silent()))
-        assert again.succeeded, (again.stopped, again.differences, again.outcomes)
+            again = perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(judge, SystemClock(), Silent()))
+            assert again.verified, again
+            assert not again.stopped, again
+            assert Outcome.FAILED not in {item.outcome for item in again.outcomes}, again.outcomes
+            if again.succeeded:
+                break
+        assert again.succeeded, (again.differences, again.outcomes)
 
 
 @contextmanager
