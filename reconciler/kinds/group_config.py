@@ -1,11 +1,11 @@
 """Group configs: ALTER_CONFIGS on the group (KIP-848); times with their units; one ``Groups`` document."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.kinds.listed import ListedKind
 from reconciler.manifest.kinds.groups import group_name_problem
-from reconciler.model import AclOperation, Change, ClusterState
+from reconciler.model import AclOperation, Change, ClusterState, resource_of, values_of
 from reconciler.model.kinds.group_config import GROUP_KEYS, GroupConfig
 from reconciler.model.topic_configs import ConfigType, with_unit
 from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext
@@ -25,6 +25,9 @@ from reconciler.policy.laws import (
 )
 from reconciler.report.export.expressible import text_problem
 from reconciler.report.export.yaml_text import scalar
+
+if TYPE_CHECKING:
+    from reconciler.adapters.kafka.handshake import Handshake
 
 
 class GroupConfigs(ListedKind):
@@ -49,6 +52,7 @@ class GroupConfigs(ListedKind):
     noun = "group config"
     at_end = "its configs go: defaults hold"
     document = "Groups"
+    reading_right = "DESCRIBE_CONFIGS on the cluster and on every group that has configs"
 
     def phase(self, change: Change, context: PhaseContext) -> Phase:
         """Late: nothing relies on them."""
@@ -86,6 +90,19 @@ class GroupConfigs(ListedKind):
         yield f"    - name: {scalar(item.group)}"
         yield "      configs:"
         yield from (f"        {scalar(name)}: {scalar(value)}" for name, value in item.values.items())
+
+    def item(self, entry: Any) -> GroupConfig:
+        """Of the group's id and its configs."""
+        group, values = entry
+        return GroupConfig(group, dict(values))
+
+    def alteration(self, change: Change, secrets: Mapping[str, str]) -> tuple[str, list[tuple[str, str | None]]]:
+        """The group, and its configs; those without a value are reset. Other configs of the group stay."""
+        values = {**dict.fromkeys(values_of(change.before)), **values_of(change.after)}
+        return resource_of(change).group, list(values.items())
+
+    def may_alter(self, handshake: "Handshake") -> None:
+        """Not known: the right is on each group, of which the handshake tells nothing."""
 
 
 KIND: Final = GroupConfigs()

@@ -2,10 +2,11 @@
 
 from abc import ABC
 
+from reconciler.adapters.kafka.sent_kind import SentKind
 from reconciler.plan.kinds.listed import ListedKind as PlannedKind
 from reconciler.report.export.written import WrittenKind
 from reconciler.report.kinds.listed import ReportedKind
 
 
-class ListedKind(PlannedKind, ReportedKind, WrittenKind, ABC):
+class ListedKind(PlannedKind, ReportedKind, WrittenKind, SentKind, ABC):
     """One listed kind on every floor; mypy refuses one that leaves out what has no default."""

@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from reconciler.kinds.listed import ListedKind
 from reconciler.manifest import right_form
 from reconciler.manifest.kinds.quotas import quota_name_problem
-from reconciler.model import AclOperation, Change, ClusterState, Delete, resource_of
+from reconciler.model import AclOperation, Change, ClusterState, Delete, resource_of, values_of
 from reconciler.model.kinds.quota import (
     CLIENT_ID,
     DEFAULT_NAME,
@@ -43,6 +43,9 @@ from reconciler.policy.laws import (
 from reconciler.report.export.expressible import text_problem
 from reconciler.report.export.yaml_text import scalar
 
+if TYPE_CHECKING:
+    from reconciler.adapters.kafka.handshake import Handshake
+
 #: Whose addresses nobody knows.
 _OURS: Final = "of our login, the super users and the brokers"
 #: The field of an item for each part of an entity.
@@ -71,6 +74,7 @@ class Quotas(ListedKind):
     noun = "quota"
     at_end = "its limits go"
     document = "Quotas"
+    reading_right = "DESCRIBE_CONFIGS on the cluster"
 
     def phase(self, change: Change, context: PhaseContext) -> Phase:
         """Late: one that is tightened throttles this run too, where it is ours."""
@@ -141,6 +145,27 @@ class Quotas(ListedKind):
         sides = (f"{field}: {_name(named[kind])}" for kind, field in _FIELDS.items() if kind in named)
         values = ", ".join(f"{key}: {_number(value)}" for key, value in item.values.items())
         yield f"    - {{{', '.join(sides)}, limits: {{{values}}}}}"
+
+    def item(self, entry: Any) -> ClientQuota:
+        """Of the parts of an entity and its limits."""
+        parts, values = entry
+        return ClientQuota(self.outcome_key(parts), dict(values))
+
+    def outcome_key(self, name: Sequence[tuple[str, str | None]]) -> QuotaEntity:
+        """The entity of its parts; one without a name is a default."""
+        return QuotaEntity(tuple(sorted((kind, text or DEFAULT_NAME) for kind, text in name)))
+
+    def alteration(
+        self, change: Change, secrets: Mapping[str, str]
+    ) -> tuple[list[tuple[str, str | None]], list[tuple[str, float | None]]]:
+        """The entity's parts, and its keys; keys without a value are removed. Other keys of the entity stay."""
+        after = {key: float(value) for key, value in values_of(change.after).items()}
+        values = {**dict.fromkeys(values_of(change.before)), **after}
+        return [(kind, name or None) for kind, name in resource_of(change).entity.parts], list(values.items())
+
+    def may_alter(self, handshake: "Handshake") -> bool | None:
+        """ALTER_CONFIGS on the cluster."""
+        return handshake.may_alter_configs
 
 
 def _name(name: str) -> str:

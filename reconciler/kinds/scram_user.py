@@ -3,13 +3,24 @@
 Reports and exports tell iterations and references, never a password.
 """
 
+import base64
+import binascii
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from secrets import token_bytes
+from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.kinds.listed import ListedKind
 from reconciler.manifest.kinds.users import user_name_problem
 from reconciler.model import AclOperation, Change, ClusterState, Create, Update, resource_of, values_of
-from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, PasswordSource, ScramUser
+from reconciler.model.kinds.scram_user import (
+    DISABLED_ITERATIONS,
+    SCRAM_CODES,
+    SCRAM_HASHES,
+    PasswordSource,
+    ScramUser,
+    salted,
+)
 from reconciler.plan.kinds.interface import Conditions, LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard, Refusal, refusal
@@ -29,6 +40,11 @@ from reconciler.policy.laws import (
 from reconciler.report.export.expressible import text_problem
 from reconciler.report.export.yaml_text import scalar
 
+if TYPE_CHECKING:
+    from reconciler.adapters.kafka.handshake import Handshake
+
+_NAMES: Final = {code: name for name, code in SCRAM_CODES.items()}
+_SALT_BYTES: Final = 32
 _OPEN: Final = "connections that are open stay open until they have to log in again (connections.max.reauth.ms)"
 
 
@@ -54,6 +70,8 @@ class ScramUsers(ListedKind):
     noun = "SCRAM user"
     at_end = "nobody can log in with its passwords"
     document = "Users"
+    reading_right = "DESCRIBE on the cluster"
+    gone = "RESOURCE_NOT_FOUND"
 
     def phase(self, change: Change, context: PhaseContext) -> Phase:
         """Passwords after the DENYs that hold who logs in with them; what only goes, before its grants."""
@@ -165,6 +183,33 @@ class ScramUsers(ListedKind):
         """The user."""
         return ScramUser(name)
 
+    def item(self, entry: Any) -> ScramUser:
+        """Of a name and its credentials; a mechanism of a newer Kafka is kept under its code, and never changed."""
+        name, credentials = entry
+        return ScramUser(name, {_NAMES.get(code, f"mechanism {code}"): iterations for code, iterations in credentials})
+
+    def alteration(
+        self, change: Change, secrets: Mapping[str, str]
+    ) -> tuple[str, int, tuple[int, bytes, bytes] | None]:
+        """The name, the mechanism, and its iterations, salt and salted password; nothing of one that goes.
+
+        The password is salted here, and never sent.
+        """
+        user: ScramUser = resource_of(change)
+        ((mechanism, iterations),) = user.values.items()
+        code = SCRAM_CODES[mechanism]
+        if change.after is None:
+            return user.name, code, None
+        return user.name, code, (iterations, *_credential(user, mechanism, iterations, secrets))
+
+    def may_alter(self, handshake: "Handshake") -> bool | None:
+        """ALTER on the cluster, as for ACLs."""
+        return handshake.may_alter_acls
+
+    def may_read(self, handshake: "Handshake") -> bool:
+        """DESCRIBE on the cluster, as for ACLs."""
+        return handshake.may_list_acls
+
 
 def passwords_set(change: Change) -> tuple[str, ...]:
     """The mechanisms whose password a change sets: those that are new, and those with other iterations."""
@@ -185,6 +230,30 @@ def _acls(count: int) -> str:
 def _passwords_lost(change: Change) -> tuple[str, ...]:
     before, after = values_of(change.before), values_of(change.after)
     return tuple(name for name, iterations in before.items() if after.get(name) != iterations)
+
+
+def _credential(user: ScramUser, mechanism: str, iterations: int, secrets: Mapping[str, str]) -> tuple[bytes, bytes]:
+    """A salt and the salted password; of a disabled credential random ones, which nobody keeps."""
+    if iterations == DISABLED_ITERATIONS:
+        return token_bytes(_SALT_BYTES), token_bytes(hashlib.new(SCRAM_HASHES[mechanism]).digest_size)
+    source = user.sources.get(mechanism, PasswordSource())
+    missing = [reference for reference in source.references if reference not in secrets]
+    if missing or not source.references:
+        raise ValueError(f"nobody has read {missing[0]}" if missing else f"{mechanism} has no password")
+    if source.password:
+        salt = token_bytes(_SALT_BYTES)
+        return salt, salted(mechanism, secrets[source.password], salt, iterations)
+    return _bytes(source.salt, secrets), _bytes(source.salted_password, secrets)
+
+
+def _bytes(reference: str, secrets: Mapping[str, str]) -> bytes:
+    try:
+        found = base64.b64decode(secrets[reference], validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError(f"{reference} is not base64") from None
+    if not found:
+        raise ValueError(f"{reference} is empty")
+    return found
 
 
 KIND: Final = ScramUsers()

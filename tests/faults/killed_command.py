@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reconciler.adapters.kafka.cluster import KafkaCluster
-from reconciler.adapters.kafka.kinds.listed import MessageKind
+from reconciler.adapters.kafka.kinds.listed import ListedKind
 from tests.prepared import prepared
 
 
@@ -53,7 +53,7 @@ def main(place: str, number: str, *words: str) -> None:
     places.around(KafkaCluster, "begin", "changes")
     places.around(KafkaCluster, "set_replication_rates", "rates")
     places.around(KafkaCluster, "cancel_reassignments", "cancellation")
-    places.around(MessageKind, "requested", "part")
+    places.around(ListedKind, "requested", "part")
     sys.exit(run(list(words)))
 
 

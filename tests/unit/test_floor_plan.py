@@ -35,7 +35,7 @@ MOST_HOMONYMS = 9
 #: Modules of a ``kinds`` folder that are about no one kind.
 COMMON = {"__init__", "interface", "listed"}
 #: What a listed kind may cost: new files, and changed lines in files that exist.
-MOST_FILES = 7
+MOST_FILES = 6
 MOST_LINES = 9
 
 

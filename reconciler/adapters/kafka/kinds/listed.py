@@ -6,39 +6,34 @@ Every message is sent by a child process; ``message_client`` explains why. It an
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from functools import cached_property
+from typing import Final
 
 from reconciler.adapters.kafka import codes
 from reconciler.adapters.kafka.client import AdminConnection
-from reconciler.adapters.kafka.handshake import Handshake
 from reconciler.adapters.kafka.kinds.interface import ReadSession
 from reconciler.adapters.kafka.listing import ask, no_messages
+from reconciler.adapters.kafka.sent_kind import SentKind
 from reconciler.adapters.kafka.settings import ClientSettings
-from reconciler.dataclass import dataclass
-from reconciler.model import Change, ClusterState, ListedItem, Listing, resource_of
+from reconciler.model import Change, ClusterState, ListedItem, Listing, listed_kind, resource_of
 from reconciler.model.listing import parts
-from reconciler.ports import Answer, AnswerStatus
+from reconciler.ports import NOT_VALIDATED, Answer, AnswerStatus
 
 _DONE: Final = Answer(AnswerStatus.DONE)
 
 
-@dataclass(frozen=True, eq=False)
-class MessageKind:
-    """A listed kind that is read and altered by messages; ``name`` is that of its module of messages.
+class ListedKind:
+    """One listed kind."""
 
-    ``item`` makes a resource of an entry, ``key`` its key of the name in an outcome, and ``alteration`` what
-    ``altered`` needs of a change, with the settings that hold the references which were followed. ``right`` is what
-    reading takes, ``may_alter`` what the handshake told; without ``may_read`` nothing is asked.
-    """
+    def __init__(self, resource: type[ListedItem]) -> None:
+        """``resource`` is the type of its resources; its module of messages is named as the module of that."""
+        self.resource = resource
+        self.name = resource.__module__.rpartition(".")[2]
 
-    resource: type[ListedItem]
-    name: str
-    item: Callable[[Any], ListedItem]
-    key: Callable[[Any], Any]
-    alteration: Callable[[Change, ClientSettings], Any]
-    right: str
-    may_alter: Callable[[Handshake], bool | None]
-    may_read: Callable[[Handshake], bool] = lambda _: True
+    @cached_property
+    def _special(self) -> SentKind:
+        found: SentKind = listed_kind(self.resource)
+        return found
 
     @property
     def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each kind
@@ -47,9 +42,9 @@ class MessageKind:
 
     def read(self, session: ReadSession, state: ClusterState) -> ClusterState:
         """All of them, if requested; the reason, if they cannot be read."""
-        listing: Listing[ListedItem] = Listing(may_alter=self.may_alter(session.handshake))
+        listing: Listing[ListedItem] = Listing(may_alter=self._special.may_alter(session.handshake))
         if self.resource.KIND in session.request.listings:
-            readable = self.may_read(session.handshake)
+            readable = self._special.may_read(session.handshake)
             found = self._listed(session.connection.settings) if readable else self._refused
             listing = replace(listing, gap=found) if isinstance(found, str) else replace(listing, items=found)
         return state.with_listing(self.resource, listing)
@@ -60,7 +55,7 @@ class MessageKind:
             case None:
                 return self._untaken(settings)
             case ("listed", entries):
-                return frozenset(map(self.item, entries))
+                return frozenset(map(self._special.item, entries))
             case ("refused", codes.CLUSTER_AUTHORIZATION_FAILED | codes.GROUP_AUTHORIZATION_FAILED, *_):
                 return self._refused
             case ("refused", _, name, message):
@@ -72,7 +67,7 @@ class MessageKind:
 
     @property
     def _refused(self) -> str:
-        return f"not authorised to read {self.resource.WORDS}: our principal needs ALLOW {self.right}"
+        return f"not authorised to read {self.resource.WORDS}: our principal needs ALLOW {self._special.reading_right}"
 
     def _untaken(self, settings: ClientSettings) -> str:
         return f"confluent-kafka has no messages for {self.resource.WORDS}, and kafka-python {no_messages(settings)}"
@@ -87,8 +82,25 @@ class MessageKind:
     ) -> list[Answer]:
         """One request for each part of a change (``parts``); those of the same number go together.
 
-        Once a part was done, nothing of a change is known not to be applied.
+        Once a part was done, nothing of a change is known not to be applied. One whose secret cannot be used is not
+        sent at all.
         """
+        if only_validate and not self.resource.CAN_VALIDATE:
+            return [NOT_VALIDATED] * len(changes)
+        unusable = {n: found for n, one in enumerate(changes) if (found := self._unusable(one, connection.settings))}
+        due = [change for n, change in enumerate(changes) if n not in unusable]
+        told = iter(self._sent(connection, due, only_validate=only_validate) if due else ())
+        return [unusable[n] if n in unusable else next(told) for n in range(len(changes))]
+
+    def _unusable(self, change: Change, settings: ClientSettings) -> Answer | None:
+        try:
+            for part in parts(change):
+                self._special.alteration(part, settings.followed)
+        except ValueError as error:
+            return Answer(AnswerStatus.FAILED, "UNUSABLE_SECRET", str(error))
+        return None
+
+    def _sent(self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool) -> list[Answer]:
         sent = [(change,) if only_validate else parts(change) for change in changes]
         answers = [_DONE] * len(changes)
         for number in range(max(map(len, sent))):
@@ -99,26 +111,32 @@ class MessageKind:
                 answers[n] = replace(answer, status=AnswerStatus.UNKNOWN) if begun else answer
         return answers
 
-    def requested(
-        self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False
-    ) -> list[Answer]:
+    def requested(self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool) -> list[Answer]:
         """One request, never retried: if the answer is lost, only reading shows what was done."""
         if not changes:
             return []
         settings = connection.settings
-        alterations = [self.alteration(change, settings) for change in changes]
+        alterations = [self._special.alteration(change, settings.followed) for change in changes]
         match ask(settings, f"{self.name}.altered", alterations=alterations, only_validate=only_validate):
             case None:
                 return [Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", self._untaken(settings))] * len(changes)
             case ("altered", outcomes):
                 answers = {
-                    self.key(name): codes.failure(code, error, settings.redact(message)).answer() if code else _DONE
+                    self._special.outcome_key(name): codes.failure(code, error, settings.redact(message)).answer()
+                    if code
+                    else _DONE
                     for name, code, error, message in outcomes
                 }
                 missing = Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", "the broker's answer does not name it")
-                return [answers.get(resource_of(change).key, missing) for change in changes]
+                found = [answers.get(resource_of(change).key, missing) for change in changes]
+                return [self._done(change, answer) for change, answer in zip(changes, found, strict=True)]
             case ("unsent", text):
                 return [Answer(AnswerStatus.FAILED, "NOT_SENT", settings.redact(text), retriable=True)] * len(changes)
             case reply:
                 message = settings.redact(" ".join(map(str, reply)))
                 return [Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", message, retriable=True)] * len(changes)
+
+    def _done(self, change: Change, answer: Answer) -> Answer:
+        """The answer; what is gone already is deleted."""
+        gone = change.after is None and answer.code != "" and answer.code == self._special.gone
+        return _DONE if gone else answer
