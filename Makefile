@@ -77,7 +77,7 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-## What the figures in benchmarks/README.md rest on.
+## What the figures in docs/performance.md rest on.
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 

@@ -1,4 +1,4 @@
-"""What ``benchmarks/README.md`` quotes, in one run: ``python -m benchmarks``. What takes longer runs alone."""
+"""The figures of ``docs/performance.md`` in one run: ``python -m benchmarks``. Longer measurements run alone."""
 
 import os
 import platform
