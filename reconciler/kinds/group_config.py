@@ -24,13 +24,14 @@ from reconciler.policy.laws import (
     Unowned,
 )
 from reconciler.report.export.expressible import text_problem
+from reconciler.report.export.written import EditedKind
 from reconciler.report.export.yaml_text import scalar
 
 if TYPE_CHECKING:
     from reconciler.adapters.kafka.handshake import Handshake
 
 
-class GroupConfigs(ListedKind):
+class GroupConfigs(ListedKind, EditedKind):
     """Dynamic configs of groups."""
 
     resource = GroupConfig
@@ -52,6 +53,7 @@ class GroupConfigs(ListedKind):
     noun = "group config"
     at_end = "its configs go: defaults hold"
     document = "Groups"
+    values_key = "configs"
     reading_right = "DESCRIBE_CONFIGS on the cluster and on every group that has configs"
 
     def phase(self, change: Change, context: PhaseContext) -> Phase:
@@ -103,6 +105,14 @@ class GroupConfigs(ListedKind):
 
     def may_alter(self, handshake: "Handshake") -> None:
         """Not known: the right is on each group, of which the handshake tells nothing."""
+
+    def about(self, item: GroupConfig) -> Mapping[str, str]:
+        """The group."""
+        return {"name": scalar(item.group, flow=True)}
+
+    def settings(self, item: GroupConfig) -> Mapping[str, str]:
+        """Its configs."""
+        return {name: scalar(value, flow=True) for name, value in item.values.items()}
 
 
 KIND: Final = GroupConfigs()

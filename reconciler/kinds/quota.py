@@ -41,6 +41,7 @@ from reconciler.policy.laws import (
     Unowned,
 )
 from reconciler.report.export.expressible import text_problem
+from reconciler.report.export.written import EditedKind
 from reconciler.report.export.yaml_text import scalar
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ _OURS: Final = "of our login, the super users and the brokers"
 _FIELDS: Final = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
 
 
-class Quotas(ListedKind):
+class Quotas(ListedKind, EditedKind):
     """Client quotas."""
 
     resource = ClientQuota
@@ -74,6 +75,7 @@ class Quotas(ListedKind):
     noun = "quota"
     at_end = "its limits go"
     document = "Quotas"
+    values_key = "limits"
     reading_right = "DESCRIBE_CONFIGS on the cluster"
 
     def phase(self, change: Change, context: PhaseContext) -> Phase:
@@ -166,6 +168,26 @@ class Quotas(ListedKind):
     def may_alter(self, handshake: "Handshake") -> bool | None:
         """ALTER_CONFIGS on the cluster."""
         return handshake.may_alter_configs
+
+    def about(self, item: ClientQuota) -> Mapping[str, str | Mapping[str, str]]:
+        """The parts of its entity."""
+        named = dict(item.entity.parts)
+        return {
+            field: scalar(named[kind], flow=True) if named[kind] else {"default": "true"}
+            for kind, field in _FIELDS.items()
+            if kind in named
+        }
+
+    def settings(self, item: ClientQuota) -> Mapping[str, str]:
+        """Its limits."""
+        return {key: _number(value) for key, value in item.values.items()}
+
+    def renamed(self, item: ClientQuota, old: str, new: str) -> ClientQuota | None:
+        """A quota names its user without the type; Kafka keeps none for principals of other types."""
+        named = dict(item.entity.parts)
+        if item.principal != old or not named.get(USER) or not new.startswith("User:"):
+            return None
+        return ClientQuota(QuotaEntity.of(new.removeprefix("User:"), named.get(CLIENT_ID)), item.values)
 
 
 def _name(name: str) -> str:

@@ -1,11 +1,11 @@
 """Listed kinds: items of one list in a document, what they set changed in place."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
-from reconciler.dataclass import dataclass
 from reconciler.edit import homes
 from reconciler.edit.homes import NewDocument
 from reconciler.edit.kinds.interface import Changes, Wanted
@@ -13,8 +13,19 @@ from reconciler.edit.layout import TextSpan
 from reconciler.edit.pages import Book, Page
 from reconciler.edit.splices import Splice, without_entries, without_items
 from reconciler.edit.writing import Item, Written, quoted, with_entry, with_items
-from reconciler.model import Change, ClusterState, Declaration, Delete, DesiredItem, DesiredState, ListedItem, Update
+from reconciler.model import (
+    Change,
+    ClusterState,
+    Declaration,
+    Delete,
+    DesiredItem,
+    DesiredState,
+    ListedItem,
+    Update,
+    listed_kind,
+)
 from reconciler.model.change import resource_of
+from reconciler.report.export.written import EditedKind
 
 #: By cluster and key: what is wanted instead, ``None`` where nothing is.
 _Differing = dict[tuple[str, Any], DesiredItem[Any] | None]
@@ -26,22 +37,27 @@ def said(wish: DesiredItem[Any]) -> tuple[object, ...]:
     return wish.item, wish.absent, declaration.reason, declaration.ticket, declaration.expires
 
 
-@dataclass(frozen=True, eq=False)
 class ListedKind:
-    """One listed kind: its type, document, the key of its list, and the key of what an item sets.
+    """One listed kind whose items have a list and a mapping."""
 
-    ``named`` writes what an item is about, ``values`` what it sets; ``problem`` says why no manifest can declare one.
-    ``renamed`` is the same for another principal, ``None`` where it is not about the old one.
-    """
+    def __init__(self, resource: type[ListedItem]) -> None:
+        """``resource`` is the type of its resources."""
+        self.type = resource
 
-    type: type[ListedItem]
-    DOCUMENT: str
-    items_key: str
-    values_key: str
-    named: Callable[[Any], Item]
-    values: Callable[[Any], Mapping[str, str]]
-    problem: Callable[[Any], str | None]
-    renamed: Callable[[Any, str, str], Any | None] = lambda item, old, new: None
+    @cached_property
+    def _special(self) -> EditedKind:
+        found: EditedKind = listed_kind(self.type)
+        return found
+
+    @property
+    def DOCUMENT(self) -> str:  # noqa: N802 - as in modules of kinds
+        """What a document is called."""
+        return self._special.document
+
+    @property
+    def items_key(self) -> str:
+        """The key of its list."""
+        return self._special.items_key
 
     @property
     def CONTENT(self) -> tuple[str, ...]:  # noqa: N802 - as in modules of kinds
@@ -101,11 +117,12 @@ class ListedKind:
                 changes.at(page, without_items(page.text, entry[1], gone))
 
     def _with_values(self, text: str, item: TextSpan, target: ListedItem) -> list[Splice]:
-        values, wanted = item.get(self.values_key), self.values(target)
+        values_key = self._special.values_key
+        values, wanted = item.get(values_key), self._special.settings(target)
         own = set[str]() if values is None else {key.plain for key, _ in values.entries}
         gone = own - wanted.keys()
         if values is None or gone == own:
-            return with_entry(text, item, self.values_key, wanted)
+            return with_entry(text, item, values_key, wanted)
         splices = without_entries(text, values, gone) if gone else []
         if gone and values.flow:
             return splices  # what comes would meet the last one that goes: it is looked at next
@@ -137,8 +154,8 @@ class ListedKind:
             changes.documents.append(NewDocument(path, self.DOCUMENT, name, dict(head), self.items_key, found))
 
     def _item(self, wish: DesiredItem[Any]) -> Item:
-        item: dict[str, Written] = dict(self.named(wish.item))
-        item |= {"absent": "true"} if wish.absent else {self.values_key: self.values(wish.item)}
+        item: dict[str, Written] = dict(self._special.about(wish.item))
+        item |= {"absent": "true"} if wish.absent else {self._special.values_key: self._special.settings(wish.item)}
         declaration = wish.declaration
         item |= {"expires": str(declaration.expires)} if declaration.expires else {}
         texts = {"reason": declaration.reason, "ticket": declaration.ticket}
@@ -154,7 +171,7 @@ class ListedKind:
         match change:
             case Delete(item) | Update(item, _):
                 there = items.get(item.key)
-                problem = self.problem(item)
+                problem = self._special.problem(item)
                 if problem is not None:
                     return problem
                 kept = there is not None and not there.goes
@@ -167,7 +184,7 @@ class ListedKind:
         """With the same for ``new`` of what is declared for the principal ``old``."""
         items = dict(self._of(state))
         for wish in self._of(state).values():
-            other = self.renamed(wish.item, old, new)
+            other = self._special.renamed(wish.item, old, new)
             if other is not None:
                 items.setdefault(other.key, replace(wish, item=other))
         return replace(state, listed={**state.listed, self.type.KIND: items}) if items else state
@@ -175,7 +192,7 @@ class ListedKind:
     def without(self, state: DesiredState, old: str) -> DesiredState:
         """Without what is declared for a principal."""
         items = self._of(state)
-        kept = {key: wish for key, wish in items.items() if self.renamed(wish.item, old, old) is None}
+        kept = {key: wish for key, wish in items.items() if self._special.renamed(wish.item, old, old) is None}
         if len(kept) == len(items):
             return state
         return replace(state, listed={**state.listed, self.type.KIND: kept})

@@ -1,7 +1,7 @@
 """What writing manifests asks of a listed kind: of an export and of an edit alike."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 
@@ -32,4 +32,25 @@ class WrittenKind(ABC):
 
     def named(self, name: str) -> Any | None:
         """The item of a name that must not exist; ``None`` where the key is no name."""
+        return None
+
+
+class EditedKind(WrittenKind):
+    """A listed kind whose items say what they are about and, in one mapping under ``values_key``, what they set.
+
+    The leaves of what an item says are YAML that may stand anywhere.
+    """
+
+    values_key: ClassVar[str]
+
+    @abstractmethod
+    def about(self, item: Any) -> Mapping[str, str | Mapping[str, str]]:
+        """What an item is about, by field."""
+
+    @abstractmethod
+    def settings(self, item: Any) -> Mapping[str, str]:
+        """What it sets, by name."""
+
+    def renamed(self, item: Any, old: str, new: str) -> Any | None:
+        """The same for the principal ``new``; ``None`` where it is not about ``old``."""
         return None
