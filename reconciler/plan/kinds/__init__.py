@@ -9,7 +9,7 @@ from reconciler.codec.changes import IMPOSSIBLE
 from reconciler.model import Change, ClusterState, Impossible, ListedItem, listed_kind, listed_types
 from reconciler.plan.kinds import acl, topic
 from reconciler.plan.kinds.interface import Kind, LoginAtRisk
-from reconciler.plan.kinds.listed import ListedKind, codecs
+from reconciler.plan.kinds.listed import ListedKind, listed_codecs
 from reconciler.policy.laws import Lockout
 
 __all__ = [
@@ -25,8 +25,8 @@ __all__ = [
     "with_reason",
 ]
 
-_OWN: Final[tuple[Kind, ...]] = (acl, topic)
-_BY_TYPE: Final = {side: kind for kind in _OWN for side in kind.TYPES}
+_OWN: Final[tuple[Kind, ...]] = (acl.KIND, topic.KIND)
+_BY_TYPE: Final = {side: kind for kind in _OWN for side in kind.types}
 
 
 def listed(resource: type[ListedItem]) -> ListedKind:
@@ -76,7 +76,7 @@ def _action(change: Change) -> str:
 
 _CODECS: Final[dict[str, Codec[Any]]] = {
     name: codec
-    for found in (*(kind.CODECS for kind in _OWN), *map(codecs, listed_types()))
+    for found in (*(kind.codecs for kind in _OWN), *map(listed_codecs, listed_types()))
     for name, codec in found.items()
 }
 #: A change that a step can perform, in JSON: ``action``, ``before``, ``after``.

@@ -3,10 +3,10 @@
 The order, its proof, bridges and the access review are about bindings only; they take them from the functions below.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
+from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
-from reconciler.codec import Codec
 from reconciler.codec.changes import created, deleted
 from reconciler.codec.values import BINDING
 from reconciler.model import (
@@ -22,44 +22,10 @@ from reconciler.model import (
 )
 from reconciler.model.addresses import RANGES_LEVEL, RANGES_SINCE
 from reconciler.model.kafka_release import release_text
-from reconciler.plan.kinds.interface import Conditions, LackingRight, LoginAtRisk, NewPassword, PhaseContext
+from reconciler.plan.kinds.interface import Kind, LackingRight, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed
 from reconciler.plan.phase import Phase
-from reconciler.plan.refusal import Refusal
 from reconciler.policy.laws import ACL, Law
-
-TYPES: Final = (AclBinding,)
-CODECS: Final[Mapping[str, Codec[Any]]] = {"CreateAcl": created(BINDING), "DeleteAcl": deleted(BINDING)}
-
-
-def law(change: Change) -> Law:
-    """The one of ACLs."""
-    return ACL
-
-
-def action(change: Change) -> str:
-    """``CreateAcl`` or ``DeleteAcl``."""
-    return "CreateAcl" if isinstance(change, Create) else "DeleteAcl"
-
-
-def describe(change: Change) -> str:
-    """``create User:alice ALLOW READ on TOPIC payments.orders``."""
-    return f"{'create' if isinstance(change, Create) else 'delete'} {touched_binding(change)}"
-
-
-def key(change: Change) -> tuple[str, Any]:
-    """By binding."""
-    return "", touched_binding(change)
-
-
-def is_reversible(change: Change) -> bool:
-    """Always: a binding that went can be created again."""
-    return True
-
-
-def touches(change: Change) -> frozenset[object]:
-    """The binding."""
-    return frozenset((touched_binding(change),))
 
 
 def touched_binding(change: Change) -> AclBinding | None:
@@ -89,114 +55,94 @@ def is_acl_change(change: Change) -> TypeGuard[AclChange]:
     return touched_binding(change) is not None
 
 
-def is_destructive(change: Change) -> bool:
-    """Whether it takes a grant or a restriction away."""
-    return isinstance(change, Delete)
-
-
-def phase(change: Change, context: PhaseContext) -> Phase:
-    """DENYs come before ALLOWs and go after them; what a deleted topic is covered by waits for the deletion."""
-    binding, created = _binding(change), isinstance(change, Create)
-    pattern, entry = binding
-    # In its own phase it would come after the first binding on the cluster, which shuts out us and the brokers.
-    if binding in context.lockout_protection:
-        return Phase.CREATE_FIRST if created else Phase.DELETE_LAST
-    allows = entry.permission_type is AclPermissionType.ALLOW
-    if created:
-        return Phase.CREATE_ALLOW if allows else Phase.CREATE_DENY
-    if not allows:
-        return Phase.DELETE_DENY
-    # While the topic lives, this ALLOW is what keeps default-allow from opening it to everybody.
-    waits = pattern.resource_type is ResourceType.TOPIC and any(map(pattern.matches, context.opened))
-    return Phase.DELETE_WAITING_ALLOW if waits else Phase.DELETE_ALLOW
-
-
-def observe(change: Change, live: ClusterState) -> Observed:
-    """Bindings cannot be stale: they are there or they are not."""
-    return DONE if (_binding(change) in live.bindings) is isinstance(change, Create) else PENDING
-
-
-def parts(change: Change) -> tuple[Change, ...]:
-    """One: a binding is there or not."""
-    return (change,)
-
-
-def halves(change: Change, live: ClusterState) -> None:
-    """Never: it has one part."""
-
-
-def lacking_right(live: ClusterState) -> LackingRight | None:
-    """ALTER on the cluster."""
-    return LackingRight("change ACLs", "ALTER") if live.may_alter_acls is False else None
-
-
-def obstacle(change: Change, conditions: Conditions) -> str | None:
-    """None."""
-    return None
-
-
-def unsupported(change: Change, live: ClusterState) -> str | None:
-    """A range that is created: brokers before 4.4 store it as a text that no address equals.
-
-    A DENY on it would deny nobody. Controllers of 4.4 refuse it below the level of ``metadata.version`` that has them.
-    """
-    host = next((binding.entry.host for binding in created_bindings([change])), "")
-    if "/" not in host:
-        return None
-    version, level = live.kafka_version, live.metadata_version
-    if version is not None and version >= RANGES_SINCE:
-        if level is None or level >= RANGES_LEVEL:
-            return None
-        known = f"metadata.version {RANGES_LEVEL} (4.4-IV1), and the cluster's is {level}: finalize it first"
-        return f"the host {host} is a range, which needs {known}"
-    if version is not None:
-        known = f"the cluster runs {release_text(version)}"
-    else:
-        known = live.kafka_version_gap or "the cluster does not say that it runs it"
-    return f"the host {host} is a range, which needs Kafka 4.4, and {known}"
-
-
-def references(change: Change) -> tuple[str, ...]:
-    """None."""
-    return ()
-
-
-def passwords(change: Change) -> Iterator[NewPassword]:
-    """None."""
-    yield from ()
-
-
-def logins(change: Change, live: ClusterState) -> Iterator[tuple[str, str]]:
-    """None."""
-    yield from ()
-
-
-def risks(changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
-    """None of a binding as such: guards look at what all of them mean together."""
-    yield from ()
-
-
-def refusals(change: Change) -> Iterator[Refusal]:
-    """None for one binding: guards look at what all of them mean together."""
-    yield from ()
-
-
-def is_selected(change: Change, selector: Selector) -> bool:
-    """By principal and resource."""
-    return selector.selects(_binding(change))
-
-
-def irreversible(change: Change) -> str | None:
-    """Nothing: a binding that went can be created again."""
-    return None
-
-
-def broker_defaults(change: Change) -> Iterator[str]:
-    """None: a binding leaves nothing open."""
-    yield from ()
-
-
 def _binding(change: Change) -> AclBinding:
     if (binding := touched_binding(change)) is None:
         raise TypeError(f"{change!r} is not a change of an ACL")
     return binding
+
+
+class Acls(Kind):
+    """ACL bindings."""
+
+    types = (AclBinding,)
+    codecs = MappingProxyType({"CreateAcl": created(BINDING), "DeleteAcl": deleted(BINDING)})
+
+    def law(self, change: Change) -> Law:
+        """The one of ACLs."""
+        return ACL
+
+    def action(self, change: Change) -> str:
+        """``CreateAcl`` or ``DeleteAcl``."""
+        return "CreateAcl" if isinstance(change, Create) else "DeleteAcl"
+
+    def describe(self, change: Change) -> str:
+        """``create User:alice ALLOW READ on TOPIC payments.orders``."""
+        return f"{'create' if isinstance(change, Create) else 'delete'} {touched_binding(change)}"
+
+    def key(self, change: Change) -> tuple[str, Any]:
+        """By binding."""
+        return "", touched_binding(change)
+
+    def is_reversible(self, change: Change) -> bool:
+        """Always: a binding that went can be created again."""
+        return True
+
+    def touches(self, change: Change) -> frozenset[object]:
+        """The binding."""
+        return frozenset((touched_binding(change),))
+
+    def is_destructive(self, change: Change) -> bool:
+        """Whether it takes a grant or a restriction away."""
+        return isinstance(change, Delete)
+
+    def phase(self, change: Change, context: PhaseContext) -> Phase:
+        """DENYs come before ALLOWs and go after them; what a deleted topic is covered by waits for the deletion."""
+        binding, created = _binding(change), isinstance(change, Create)
+        pattern, entry = binding
+        # In its own phase it would come after the first binding on the cluster, which shuts out us and the brokers.
+        if binding in context.lockout_protection:
+            return Phase.CREATE_FIRST if created else Phase.DELETE_LAST
+        allows = entry.permission_type is AclPermissionType.ALLOW
+        if created:
+            return Phase.CREATE_ALLOW if allows else Phase.CREATE_DENY
+        if not allows:
+            return Phase.DELETE_DENY
+        # While the topic lives, this ALLOW is what keeps default-allow from opening it to everybody.
+        waits = pattern.resource_type is ResourceType.TOPIC and any(map(pattern.matches, context.opened))
+        return Phase.DELETE_WAITING_ALLOW if waits else Phase.DELETE_ALLOW
+
+    def observe(self, change: Change, live: ClusterState) -> Observed:
+        """Bindings cannot be stale: they are there or they are not."""
+        return DONE if (_binding(change) in live.bindings) is isinstance(change, Create) else PENDING
+
+    def lacking_right(self, live: ClusterState) -> LackingRight | None:
+        """ALTER on the cluster."""
+        return LackingRight("change ACLs", "ALTER") if live.may_alter_acls is False else None
+
+    def unsupported(self, change: Change, live: ClusterState) -> str | None:
+        """A range that is created: brokers before 4.4 store it as a text that no address equals.
+
+        A DENY on it would deny nobody. Controllers of 4.4 refuse it below the level of ``metadata.version`` that has
+        them.
+        """
+        host = next((binding.entry.host for binding in created_bindings([change])), "")
+        if "/" not in host:
+            return None
+        version, level = live.kafka_version, live.metadata_version
+        if version is not None and version >= RANGES_SINCE:
+            if level is None or level >= RANGES_LEVEL:
+                return None
+            known = f"metadata.version {RANGES_LEVEL} (4.4-IV1), and the cluster's is {level}: finalize it first"
+            return f"the host {host} is a range, which needs {known}"
+        if version is not None:
+            known = f"the cluster runs {release_text(version)}"
+        else:
+            known = live.kafka_version_gap or "the cluster does not say that it runs it"
+        return f"the host {host} is a range, which needs Kafka 4.4, and {known}"
+
+    def is_selected(self, change: Change, selector: Selector) -> bool:
+        """By principal and resource."""
+        return selector.selects(_binding(change))
+
+
+KIND: Final = Acls()

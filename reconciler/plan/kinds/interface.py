@@ -1,8 +1,9 @@
-"""What planning asks of a kind of resource. Each other module of this folder is one kind and has these functions."""
+"""What planning asks of a kind of resource."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from reconciler.codec import Codec
 from reconciler.dataclass import dataclass
@@ -79,106 +80,106 @@ class NewPassword(NamedTuple):
         return f"User:{self.name}"
 
 
-class Kind(Protocol):
-    """A kind of resource. Every function takes changes of this kind only."""
+class Kind(ABC):
+    """A kind of resource. Every method takes changes of this kind only; what most kinds answer alike is inherited."""
 
     @property
-    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each module
+    @abstractmethod
+    def types(self) -> tuple[type, ...]:
         """Which types the sides of its changes have."""
-        ...
 
     @property
-    def CODECS(self) -> Mapping[str, Codec[Any]]:  # noqa: N802 - a constant of each module
+    @abstractmethod
+    def codecs(self) -> Mapping[str, Codec[Any]]:
         """How a change looks in JSON, by its action: an object with the fields ``before`` and ``after``."""
-        ...
 
+    @abstractmethod
     def law(self, change: Change) -> Law:
         """The answers of its kind to the questions of law."""
-        ...
 
+    @abstractmethod
     def action(self, change: Change) -> str:
         """The name of the operation in plan files and reports, ``CreateAcl``; ids contain it, so it never changes."""
-        ...
 
+    @abstractmethod
     def describe(self, change: Change) -> str:
         """The change in a few words, as reports and refusals name it."""
-        ...
 
+    @abstractmethod
     def key(self, change: Change) -> tuple[str, Any]:
         """The order inside a phase; the first item is another one in each kind that shares a phase."""
-        ...
 
+    @abstractmethod
     def touches(self, change: Change) -> frozenset[object]:
         """What no other step of a plan may change."""
-        ...
 
+    @abstractmethod
     def is_reversible(self, change: Change) -> bool:
         """Whether the state before can be restored."""
-        ...
 
+    @abstractmethod
     def is_destructive(self, change: Change) -> bool:
         """Whether undoing it does not bring back what was lost or who was cut off."""
-        ...
 
+    @abstractmethod
     def phase(self, change: Change, context: PhaseContext) -> Phase:
         """When it is performed; raises ``TypeError`` for what is impossible."""
-        ...
 
+    @abstractmethod
     def observe(self, change: Change, live: ClusterState) -> Observed:
         """The change against a live state: still to do, done, or stale."""
-        ...
 
     def parts(self, change: Change) -> tuple[Change, ...]:
         """What is sent in requests of their own, in order; one: the change is performed whole or not at all."""
-        ...
+        return (change,)
 
     def halves(self, change: Change, live: ClusterState) -> Halves | None:
         """Where some of the parts are done and the others are as before; ``None`` for every other state."""
-        ...
+        return None
 
     def lacking_right(self, live: ClusterState) -> LackingRight | None:
         """What our login may not do to this kind, if the cluster told so."""
-        ...
+        return None
 
     def obstacle(self, change: Change, conditions: Conditions) -> str | None:
         """Why a change cannot be made here, whatever a person acknowledges; ``None`` if it can."""
-        ...
+        return None
 
     def unsupported(self, change: Change, live: ClusterState) -> str | None:
         """Why brokers of this release, or controllers at this level of ``metadata.version``, refuse the change."""
-        ...
+        return None
 
     def references(self, change: Change) -> tuple[str, ...]:
         """The references to secrets that performing a change follows."""
-        ...
+        return ()
 
     def passwords(self, change: Change) -> Iterator[NewPassword]:
         """The passwords that a change sets, one for each way to log in with it."""
-        ...
+        yield from ()
 
     def logins(self, change: Change, live: ClusterState) -> Iterator[tuple[str, str]]:
         """Principals whose login a change alters on this very cluster, each with a sentence about it."""
-        ...
+        yield from ()
 
     def risks(self, changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
         """The logins that changes of any kind may stop by those of this kind; asked where the law is a guard.
 
         ``logins`` are the principals that have to work, each with what it is.
         """
-        ...
+        yield from ()
 
     def refusals(self, change: Change) -> Iterator[Refusal]:
         """What a guard refuses about this change alone, unless a person acknowledged it."""
-        ...
+        yield from ()
 
+    @abstractmethod
     def is_selected(self, change: Change, selector: Selector) -> bool:
         """Whether ``--only`` or ``--exclude`` with this selector means it."""
-        ...
 
     def irreversible(self, change: Change) -> str | None:
         """A sentence about what no undo brings back."""
-        ...
+        return None
 
     def broker_defaults(self, change: Change) -> Iterator[str]:
         """Names of the broker's settings that decide what the change leaves open."""
-        ...
+        yield from ()

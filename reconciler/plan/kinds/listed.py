@@ -24,10 +24,9 @@ from reconciler.model import (
     values_of,
 )
 from reconciler.model.listing import Item, narrowed, parts
-from reconciler.plan.kinds.interface import Conditions, Halves, LackingRight, LoginAtRisk, NewPassword, PhaseContext
+from reconciler.plan.kinds.interface import Halves, Kind, LackingRight, LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
 from reconciler.plan.phase import Phase
-from reconciler.plan.refusal import Refusal
 from reconciler.policy.laws import Law
 
 _VERBS: Final = {Create: "create", Update: "alter", Delete: "delete"}
@@ -42,7 +41,7 @@ def _sort(item: ListedItem) -> str:
     return item.WORDS.removesuffix("s")
 
 
-def codecs(resource: type[ListedItem]) -> dict[str, Codec[Any]]:
+def listed_codecs(resource: type[ListedItem]) -> dict[str, Codec[Any]]:
     """How a change of a listed kind looks in JSON, by action: an object with both sides."""
     codec = json_kind(resource).CODEC
     return {
@@ -52,7 +51,7 @@ def codecs(resource: type[ListedItem]) -> dict[str, Codec[Any]]:
     }
 
 
-class ListedKind(ABC):
+class ListedKind(Kind, ABC):
     """One listed kind, by the type of its resources; the questions of law have no default.
 
     ``operation`` is what brokers ask of us before a change: on the resource that it is about, else on the cluster.
@@ -86,14 +85,14 @@ class ListedKind(ABC):
         """
 
     @property
-    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each kind
+    def types(self) -> tuple[type, ...]:
         """The type of its resources."""
         return (self.resource,)
 
     @property
-    def CODECS(self) -> Mapping[str, Codec[Any]]:  # noqa: N802 - a constant of each kind
+    def codecs(self) -> Mapping[str, Codec[Any]]:
         """An object with both sides, by action."""
-        return codecs(self.resource)
+        return listed_codecs(self.resource)
 
     def law(self, change: Change) -> Law:
         """The one of its kind."""
@@ -201,10 +200,6 @@ class ListedKind(ABC):
         """What a broker asks of us before it performs a change, and on what."""
         return self.operation, resource_of(change).place or _CLUSTER
 
-    def obstacle(self, change: Change, conditions: Conditions) -> str | None:
-        """None: values are set and removed as they are."""
-        return None
-
     def unsupported(self, change: Change, live: ClusterState) -> str | None:
         """Below the kind's first level of ``metadata.version``; a level that is not known refuses nothing."""
         item: ListedItem = resource_of(change)
@@ -216,25 +211,9 @@ class ListedKind(ABC):
             "finalize it first"
         )
 
-    def references(self, change: Change) -> tuple[str, ...]:
-        """None: values are written out."""
-        return ()
-
-    def logins(self, change: Change, live: ClusterState) -> Iterator[tuple[str, str]]:
-        """None."""
-        yield from ()
-
-    def refusals(self, change: Change) -> Iterator[Refusal]:
-        """None: it grants nothing and loses nothing."""
-        yield from ()
-
     def is_selected(self, change: Change, selector: Selector) -> bool:
         """By its principal or its name."""
         return selector.selects_listed(resource_of(change))
-
-    def broker_defaults(self, change: Change) -> Iterator[str]:
-        """None."""
-        yield from ()
 
 
 def items_after(kind: type[Item], items: Iterable[Item], changes: Iterable[Change]) -> frozenset[Item]:

@@ -1,6 +1,6 @@
 """Topics: created and deleted as a whole; a live one gets partitions, other configs, or its replicas elsewhere."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
@@ -22,7 +22,7 @@ from reconciler.model import (
     Update,
     data_loss,
 )
-from reconciler.plan.kinds.interface import Conditions, LackingRight, LoginAtRisk, NewPassword, PhaseContext
+from reconciler.plan.kinds.interface import Kind, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
 from reconciler.plan.observed_replicas import MOST_COPIED, observed_replicas
 from reconciler.plan.observed_topic import observed_configs, observed_creation, observed_id, observed_partitions
@@ -30,8 +30,6 @@ from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard, Refusal, refusal
 from reconciler.policy.laws import MOVE, TOPIC, Law
 
-#: Of all kinds only topics have declared states that Kafka cannot reach.
-TYPES: Final = (Topic, TopicPartitions, TopicConfigs, TopicReplicas, Impossible)
 #: Whether brokers create a topic when a client asks for it.
 AUTO_CREATE: Final = "auto.create.topics.enable"
 PARTITIONS: Final = "num.partitions"
@@ -77,60 +75,6 @@ _UPDATES: Final = {
     TopicConfigs: "AlterConfigs",
     TopicReplicas: "MoveReplicas",
 }
-
-
-def law(change: Change) -> Law:
-    """The one of topics, or of moves of replicas."""
-    return MOVE if isinstance(change.after, TopicReplicas) else TOPIC
-
-
-def action(change: Change) -> str:
-    """What is done to a live or a new topic; ``Impossible`` is never performed."""
-    match change:
-        case Create():
-            return "CreateTopic"
-        case Delete():
-            return "DeleteTopic"
-        case Update():
-            return _UPDATES[type(change.after)]
-        case Impossible():
-            return "Impossible"
-
-
-def describe(change: Change) -> str:
-    """``add partitions to topic payments.orders``."""
-    match change:
-        case Create():
-            return f"create topic {change.after.name}"
-        case Delete():
-            return f"delete topic {change.before.name}"
-        case Update(_, TopicPartitions(name)):
-            return f"add partitions to topic {name}"
-        case Update(_, TopicReplicas(name)):
-            return f"move replicas of topic {name}"
-        case Update(_, after):
-            return f"alter configs of topic {after.name}"
-        case Impossible(what, name):
-            return f"change {what} of {name}"
-
-
-def key(change: Change) -> tuple[str, Any]:
-    """By what is done, then by name."""
-    return action(change), name_of(change)
-
-
-def is_reversible(change: Change) -> bool:
-    """Not a deleted topic, not added partitions, not records that a change of configs loses."""
-    match change:
-        case Delete() | Update(_, TopicPartitions()):
-            return False
-    return not losses(change)
-
-
-def touches(change: Change) -> frozenset[object]:
-    """Partitions and configs of a live topic apart; one that is created or deleted has no other step."""
-    sides = _PARTS if isinstance(change.after or change.before, Topic) else (type(change.after),)
-    return frozenset((name_of(change), side) for side in sides)
 
 
 def name_of(change: Change) -> str:
@@ -192,7 +136,7 @@ def configs_set(changes: Iterable[Change]) -> Iterator[tuple[str, str, str]]:
 
 def touched_names(changes: Iterable[Change]) -> tuple[str, ...]:
     """The names of the topics that changes touch, each once, in order of first mention."""
-    names = (name_of(change) for change in changes if isinstance(change.after or change.before, TYPES))
+    names = (name_of(change) for change in changes if isinstance(change.after or change.before, Topics.types))
     return tuple(dict.fromkeys(names))
 
 
@@ -220,132 +164,141 @@ def loss_by_default(change: Change) -> Iterator[tuple[str, str]]:
                     yield key, held
 
 
-def is_destructive(change: Change) -> bool:
-    """Whether it takes a topic or records away."""
-    return isinstance(change, Delete) or bool(losses(change))
+class Topics(Kind):
+    """Topics: of all kinds only they have declared states that Kafka cannot reach."""
+
+    types = (Topic, TopicPartitions, TopicConfigs, TopicReplicas, Impossible)
+    codecs = CODECS
+
+    def law(self, change: Change) -> Law:
+        """The one of topics, or of moves of replicas."""
+        return MOVE if isinstance(change.after, TopicReplicas) else TOPIC
+
+    def action(self, change: Change) -> str:
+        """What is done to a live or a new topic; ``Impossible`` is never performed."""
+        match change:
+            case Create():
+                return "CreateTopic"
+            case Delete():
+                return "DeleteTopic"
+            case Update():
+                return _UPDATES[type(change.after)]
+            case Impossible():
+                return "Impossible"
+
+    def describe(self, change: Change) -> str:
+        """``add partitions to topic payments.orders``."""
+        match change:
+            case Create():
+                return f"create topic {change.after.name}"
+            case Delete():
+                return f"delete topic {change.before.name}"
+            case Update(_, TopicPartitions(name)):
+                return f"add partitions to topic {name}"
+            case Update(_, TopicReplicas(name)):
+                return f"move replicas of topic {name}"
+            case Update(_, after):
+                return f"alter configs of topic {after.name}"
+            case Impossible(what, name):
+                return f"change {what} of {name}"
+
+    def key(self, change: Change) -> tuple[str, Any]:
+        """By what is done, then by name."""
+        return self.action(change), name_of(change)
+
+    def is_reversible(self, change: Change) -> bool:
+        """Not a deleted topic, not added partitions, not records that a change of configs loses."""
+        match change:
+            case Delete() | Update(_, TopicPartitions()):
+                return False
+        return not losses(change)
+
+    def touches(self, change: Change) -> frozenset[object]:
+        """Partitions and configs of a live topic apart; one that is created or deleted has no other step."""
+        sides = _PARTS if isinstance(change.after or change.before, Topic) else (type(change.after),)
+        return frozenset((name_of(change), side) for side in sides)
+
+    def is_destructive(self, change: Change) -> bool:
+        """Whether it takes a topic or records away."""
+        return isinstance(change, Delete) or bool(losses(change))
+
+    def phase(self, change: Change, context: PhaseContext) -> Phase:
+        """New topics after their grants, what is lost after the revocations of those who could write it again."""
+        match change:
+            case Create(Topic(name)):
+                reached = context.vanishing.reaches(name)
+                return Phase.CREATE_WAITING_TOPIC if reached else Phase.CREATE_TOPIC
+            case Delete():
+                return Phase.DELETE_TOPIC
+            case Update(_, TopicPartitions()):
+                return Phase.CREATE_PARTITIONS
+            case Update(_, TopicConfigs()):
+                return Phase.DELETE_TOPIC if losses(change) else Phase.ALTER_CONFIGS
+            case Update(_, TopicReplicas()):
+                return Phase.MOVE_REPLICAS
+        raise TypeError(f"{change!r} is not a step on a topic")
+
+    def refusals(self, change: Change) -> Iterator[Refusal]:
+        """Records that go are lost for good, and large copies slow brokers down: each topic needs a person's word."""
+        name = name_of(change)
+        if isinstance(change, Delete):
+            yield refusal(Guard.TOPIC_DELETE, name, f"deletes topic {name} and all its records")
+        if isinstance(change.after, TopicReplicas) and change.after.copied > MOST_COPIED:
+            size = f"{change.after.copied // 2**30:,} GiB"
+            yield refusal(
+                Guard.REPLICA_MOVE, name, f"copies up to {size} between brokers to move replicas of topic {name}"
+            )
+        for reason in losses(change):
+            yield refusal(Guard.DATA_LOSS, name, f"may lose records of topic {name}: {reason}")
+
+    def is_selected(self, change: Change, selector: Selector) -> bool:
+        """By the topic's name."""
+        return selector.selects_topic(name_of(change))
+
+    def irreversible(self, change: Change) -> str | None:
+        """What no undo brings back."""
+        match change:
+            case Delete(Topic(name)):
+                return f"the records of topic {name} are gone: it can only be created again empty"
+            case Update(TopicPartitions(name, before), TopicPartitions(_, after)):
+                return f"topic {name} keeps {after} partitions: they cannot be reduced to {before} again"
+            case Update(_, TopicConfigs(name)) if losses(change):
+                return f"what topic {name} then no longer keeps is gone, even if the configs are put back"
+        return None
+
+    def broker_defaults(self, change: Change) -> Iterator[str]:
+        """The names of the broker's settings that decide what the change leaves open."""
+        match change:
+            case Create(Topic(_, partitions, replicas)):
+                if partitions is None:
+                    yield PARTITIONS
+                if replicas is None:
+                    yield REPLICAS
+            case Update(TopicConfigs(_, before), TopicConfigs(_, after)):
+                yield from (name for name in after if after[name] is None or before[name] is None)
+            case Delete():
+                # A client that still uses the topic would bring it back, empty and with the broker's defaults.
+                yield AUTO_CREATE
+
+    def observe(self, change: Change, live: ClusterState) -> Observed:
+        """Whether the topic still is as the change expects it, or already as it leaves it."""
+        name = name_of(change)
+        # First of all: a topic that could not be read is not among the topics, and would look deleted.
+        if reason := live.unreadable_topics.get(name):
+            return Observed(StepState.UNREADABLE, f"topic {name}", "readable", reason)
+        topic = live.topics.get(name)
+        match change:
+            case Create(Topic() as wanted):
+                return PENDING if topic is None else observed_creation(wanted, topic)
+            case Delete(Topic() as expected):
+                return DONE if topic is None else observed_id(expected.topic_id, topic)
+            case Update(TopicPartitions(_, before, topic_id), TopicPartitions(_, after)):
+                return observed_partitions(before, after, topic_id, topic, name)
+            case Update(TopicConfigs() as old, TopicConfigs() as new):
+                return observed_configs(old, new, topic, live.broker_defaults)
+            case Update(TopicReplicas() as old, TopicReplicas() as new):
+                return observed_replicas(old, new, topic, live)
+        raise TypeError(f"{change!r} is not a step on a topic")
 
 
-def phase(change: Change, context: PhaseContext) -> Phase:
-    """New topics after their grants, what is lost after the revocations of those who could write it again."""
-    match change:
-        case Create(Topic(name)):
-            reached = context.vanishing.reaches(name)
-            return Phase.CREATE_WAITING_TOPIC if reached else Phase.CREATE_TOPIC
-        case Delete():
-            return Phase.DELETE_TOPIC
-        case Update(_, TopicPartitions()):
-            return Phase.CREATE_PARTITIONS
-        case Update(_, TopicConfigs()):
-            return Phase.DELETE_TOPIC if losses(change) else Phase.ALTER_CONFIGS
-        case Update(_, TopicReplicas()):
-            return Phase.MOVE_REPLICAS
-    raise TypeError(f"{change!r} is not a step on a topic")
-
-
-def parts(change: Change) -> tuple[Change, ...]:
-    """One: Kafka takes it whole. Of a move every batch looks where each partition stands."""
-    return (change,)
-
-
-def halves(change: Change, live: ClusterState) -> None:
-    """Never: it has one part."""
-
-
-def lacking_right(live: ClusterState) -> LackingRight | None:
-    """Not asked: the rights on topics differ from topic to topic, and brokers validate each change."""
-    return None
-
-
-def obstacle(change: Change, conditions: Conditions) -> str | None:
-    """None."""
-    return None
-
-
-def unsupported(change: Change, live: ClusterState) -> str | None:
-    """None: topics are older than every level."""
-    return None
-
-
-def references(change: Change) -> tuple[str, ...]:
-    """None."""
-    return ()
-
-
-def passwords(change: Change) -> Iterator[NewPassword]:
-    """None."""
-    yield from ()
-
-
-def logins(change: Change, live: ClusterState) -> Iterator[tuple[str, str]]:
-    """None."""
-    yield from ()
-
-
-def risks(changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
-    """None."""
-    yield from ()
-
-
-def refusals(change: Change) -> Iterator[Refusal]:
-    """Records that go are lost for good, and large copies slow brokers down: each topic needs a person's word."""
-    name = name_of(change)
-    if isinstance(change, Delete):
-        yield refusal(Guard.TOPIC_DELETE, name, f"deletes topic {name} and all its records")
-    if isinstance(change.after, TopicReplicas) and change.after.copied > MOST_COPIED:
-        size = f"{change.after.copied // 2**30:,} GiB"
-        yield refusal(Guard.REPLICA_MOVE, name, f"copies up to {size} between brokers to move replicas of topic {name}")
-    for reason in losses(change):
-        yield refusal(Guard.DATA_LOSS, name, f"may lose records of topic {name}: {reason}")
-
-
-def is_selected(change: Change, selector: Selector) -> bool:
-    """By the topic's name."""
-    return selector.selects_topic(name_of(change))
-
-
-def irreversible(change: Change) -> str | None:
-    """What no undo brings back."""
-    match change:
-        case Delete(Topic(name)):
-            return f"the records of topic {name} are gone: it can only be created again empty"
-        case Update(TopicPartitions(name, before), TopicPartitions(_, after)):
-            return f"topic {name} keeps {after} partitions: they cannot be reduced to {before} again"
-        case Update(_, TopicConfigs(name)) if losses(change):
-            return f"what topic {name} then no longer keeps is gone, even if the configs are put back"
-    return None
-
-
-def broker_defaults(change: Change) -> Iterator[str]:
-    """The names of the broker's settings that decide what the change leaves open."""
-    match change:
-        case Create(Topic(_, partitions, replicas)):
-            if partitions is None:
-                yield PARTITIONS
-            if replicas is None:
-                yield REPLICAS
-        case Update(TopicConfigs(_, before), TopicConfigs(_, after)):
-            yield from (name for name in after if after[name] is None or before[name] is None)
-        case Delete():
-            # A client that still uses the topic would bring it back, empty and with the broker's defaults.
-            yield AUTO_CREATE
-
-
-def observe(change: Change, live: ClusterState) -> Observed:
-    """Whether the topic still is as the change expects it, or already as it leaves it."""
-    name = name_of(change)
-    # First of all: a topic that could not be read is not among the topics, and would look deleted.
-    if reason := live.unreadable_topics.get(name):
-        return Observed(StepState.UNREADABLE, f"topic {name}", "readable", reason)
-    topic = live.topics.get(name)
-    match change:
-        case Create(Topic() as wanted):
-            return PENDING if topic is None else observed_creation(wanted, topic)
-        case Delete(Topic() as expected):
-            return DONE if topic is None else observed_id(expected.topic_id, topic)
-        case Update(TopicPartitions(_, before, topic_id), TopicPartitions(_, after)):
-            return observed_partitions(before, after, topic_id, topic, name)
-        case Update(TopicConfigs() as old, TopicConfigs() as new):
-            return observed_configs(old, new, topic, live.broker_defaults)
-        case Update(TopicReplicas() as old, TopicReplicas() as new):
-            return observed_replicas(old, new, topic, live)
-    raise TypeError(f"{change!r} is not a step on a topic")
+KIND: Final = Topics()

@@ -137,7 +137,7 @@ def applied(plan: Plan, cluster: Cluster) -> Result:
 
 
 def test_every_action_of_every_kind_is_tried_and_each_of_its_requests_is_counted() -> None:
-    assert {kind_of(one).action(one) for one in CHANGES.values()} == {name for kind in kinds() for name in kind.CODECS}
+    assert {kind_of(one).action(one) for one in CHANGES.values()} == {name for kind in kinds() for name in kind.codecs}
     assert {cut[0] for cut in HALF} == {
         name
         for name, one in CHANGES.items()
