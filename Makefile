@@ -64,13 +64,14 @@ mutants: $(STAMP)
 mutants-sampled: $(STAMP)
 	$(BIN)/python -m tests.mutants.sampled
 
-## Format, style, types, import contracts; changes nothing.
+## Format, style, types, import contracts, the words of documents; changes nothing.
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/shellcheck --external-sources .ci/* action/*.sh examples/ci/*.sh
+	$(BIN)/shellcheck --external-sources .ci/run .ci/image action/*.sh examples/ci/*.sh
+	$(BIN)/python .ci/words.py
 
 ## Bring the code into the format that `make lint` checks.
 format: $(STAMP)

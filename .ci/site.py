@@ -6,7 +6,7 @@ is, a directory or any other text in code blocks, a JSON Schema as a file. Pages
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -20,6 +20,7 @@ _LINK: Final = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 _LANGUAGES: Final = {".yml": "yaml", ".yaml": "yaml", ".sh": "bash", ".json": "json", ".toml": "toml", ".py": "python"}
 #: Directories whose files are shown; of others only the names.
 _WHOLE: Final = frozenset({"examples", "charts", "action"})
+_DECISIONS: Final = "decisions/README.md"
 #: Where the text of a page is, by the page's path on the site.
 _SOURCES: Final[dict[str, Path]] = {}
 
@@ -48,6 +49,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
     """The page with its links as they are on the site."""
     uri = page.file.src_uri
     here = _SOURCES[uri].parent
+    if uri == _DECISIONS:
+        markdown += "".join(_titles(here))
 
     def relinked(found: re.Match[str]) -> str:
         target, fragment = _split(found[1])
@@ -65,6 +68,14 @@ def page_of(path: Path) -> str:
         return (path / "README.md" if path.is_dir() else path).relative_to(DOCS).as_posix()
     name = path.relative_to(ROOT).as_posix()
     return f"{FOLDER}/{name}" if path.suffix in (".md", ".json") else f"{FOLDER}/{name}.md"
+
+
+def _titles(folder: Path) -> Iterator[str]:
+    """A list of the pages beside an index; a code forge lists the folder itself."""
+    for page in sorted(folder.glob("*.md")):
+        if page.name != "README.md":
+            title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+            yield f"\n- [{title}]({page.name})"
 
 
 def _targets(source: Path) -> list[Path]:
