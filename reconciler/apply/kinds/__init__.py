@@ -11,7 +11,7 @@ from reconciler.ports import ReadRequest
 
 __all__ = ["KINDS", "Kind", "kind_of", "request_for"]
 
-KINDS: Final[tuple[Kind, ...]] = (acl, topic, *map(ListedKind, listed_types()))
+KINDS: Final[tuple[Kind, ...]] = (acl.KIND, topic.KIND, *map(ListedKind, listed_types()))
 kind_of: Final = kind_finder(KINDS)
 
 

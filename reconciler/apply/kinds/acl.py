@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from reconciler.apply.kinds.interface import Moved, Right, UndoDraft
+from reconciler.apply.kinds.interface import Kind, Moved, UndoDraft
 from reconciler.model import (
     AclBinding,
     AclPermissionType,
@@ -17,7 +17,6 @@ from reconciler.model import (
     Create,
     Declaration,
     Delete,
-    MoveLimits,
     Scope,
     is_reserved,
     resource_of,
@@ -26,10 +25,6 @@ from reconciler.model.naming import ticked
 from reconciler.plan import Step, bindings_after, describe, touched_bindings
 from reconciler.plan.overlap import pattern_indexes
 from reconciler.ports import ReadRequest
-
-TYPES: Final = (AclBinding,)
-#: Kafka calls a binding that is there already, or gone already, done.
-REPEATED: Final[frozenset[str]] = frozenset()
 
 #: Far below the 10,000 records that some brokers do not survive (KAFKA-19347).
 MAX_BINDINGS: Final = 1_000
@@ -41,109 +36,9 @@ SECONDS_PER_SCAN: Final = 0.35e-6
 DELETE_BUDGET: Final = 0.5
 
 
-def request(changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
-    """All bindings, always: coverage and foreign changes are about more than what changes."""
-    return replace(request, acls=True)
-
-
-def batches(steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
-    """Creates by number, deletions by what the controller has to scan, which every request makes less."""
-    deletes = isinstance(steps[0].change, Delete)
-    start = 0
-    while start < len(steps):
-        size = delete_batch(len(live.bindings) - start) if deletes else MAX_BINDINGS
-        yield steps[start : start + size]
-        start += size
-
-
 def delete_batch(live_bindings: int) -> int:
     """How many exact filters one delete request may hold."""
     return max(1, min(MAX_BINDINGS, int(DELETE_BUDGET / (SECONDS_PER_SCAN * max(1, live_bindings)))))
-
-
-def in_flight(change: Change) -> int:
-    """Of creations a few: the next is written while a broker performs the last. Deletions leave the controller time."""
-    return _CREATIONS_AT_ONCE if isinstance(change, Create) else 1
-
-
-def pause_after(change: Change, seconds: float) -> float:
-    """After a deletion as long as it took, within bounds."""
-    return min(seconds, 2 * DELETE_BUDGET) if isinstance(change, Delete) else 0.0
-
-
-def left(change: Change, live: ClusterState) -> None:
-    """Nothing: what is accepted is done."""
-
-
-def next_batch(change: Change, live: ClusterState, limits: MoveLimits) -> str:
-    """Never asked: nothing is left."""
-    return "it is done when it is accepted"
-
-
-def copying(change: Change, live: ClusterState) -> None:
-    """Nothing."""
-
-
-def outside(change: Change, scope: Scope) -> str | None:
-    """The binding, if it is not in scope."""
-    binding: AclBinding = resource_of(change)
-    return None if scope.owns(binding) else str(binding)
-
-
-def foreign_changes(moved: Moved) -> tuple[str, ...]:
-    """Bindings that neither were there nor are ours, on a pattern that shares a name with one that the plan touches.
-
-    Sentinels, of this or another run, do not count.
-    """
-    own = set(touched_bindings(step.change for step in moved.touched))
-    others = (bindings_after(moved.start.bindings, moved.done) ^ moved.now.bindings) - own
-    found = sorted(binding for binding in others if not is_reserved(binding.pattern.name))
-    if not found:
-        return ()
-    touched = pattern_indexes(binding.pattern for binding in touched_bindings(step.change for step in moved.planned))
-    return tuple(
-        f"{binding} {'went' if binding in moved.start.bindings else 'appeared'}"
-        for binding in found
-        if (index := touched.get(binding.pattern.resource_type)) is not None
-        and any(True for _ in index.overlapping(binding.pattern))
-    )
-
-
-def is_recreated(change: Change, live: ClusterState) -> bool:
-    """A binding has no identity but its fields."""
-    return False
-
-
-def identity(change: Change, live: ClusterState) -> None:
-    """None: a binding is its fields."""
-
-
-def lacking_right(live: ClusterState) -> str | None:
-    """Not asked: each request is answered for itself."""
-    return None
-
-
-def right(change: Change) -> Right | None:
-    """Kafka cannot be asked about ACLs."""
-    return None
-
-
-def keep(draft: UndoDraft) -> None:
-    """Every live binding in scope: what a desired state leaves out is deleted."""
-    place = Declaration(draft.origin)
-    draft.bindings.update((binding, place) for binding in sorted(draft.live.bindings) if draft.scope.owns(binding))
-
-
-def revert(step: Step, draft: UndoDraft) -> Iterator[str]:
-    """Take a created binding out; put a deleted one back, unless its grant has expired."""
-    binding: AclBinding = resource_of(step.change)
-    if isinstance(step.change, Create):
-        draft.bindings.pop(binding, None)
-    elif _expired(step, binding, draft):
-        yield f"{ticked(describe(step.change))} stays: the grant has expired"
-    else:
-        wanted = draft.declared.bindings.get(binding)
-        draft.bindings[binding] = wanted._replace(origin=draft.origin) if wanted else Declaration(draft.origin)
 
 
 def _expired(step: Step, binding: AclBinding, draft: UndoDraft) -> bool:
@@ -151,3 +46,77 @@ def _expired(step: Step, binding: AclBinding, draft: UndoDraft) -> bool:
     if binding.entry.permission_type is not AclPermissionType.ALLOW or binding in draft.declared.bindings:
         return False
     return binding in draft.declared.expired or step.origin is not None
+
+
+class Acls(Kind):
+    """ACL bindings."""
+
+    TYPES = (AclBinding,)
+
+    def request(self, changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
+        """All bindings, always: coverage and foreign changes are about more than what changes."""
+        return replace(request, acls=True)
+
+    def batches(self, steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
+        """Creates by number, deletions by what the controller has to scan, which every request makes less."""
+        deletes = isinstance(steps[0].change, Delete)
+        start = 0
+        while start < len(steps):
+            size = delete_batch(len(live.bindings) - start) if deletes else MAX_BINDINGS
+            yield steps[start : start + size]
+            start += size
+
+    def in_flight(self, change: Change) -> int:
+        """Of creations a few: the next is written while a broker performs the last.
+
+        Deletions leave the controller time.
+        """
+        return _CREATIONS_AT_ONCE if isinstance(change, Create) else 1
+
+    def pause_after(self, change: Change, seconds: float) -> float:
+        """After a deletion as long as it took, within bounds."""
+        return min(seconds, 2 * DELETE_BUDGET) if isinstance(change, Delete) else 0.0
+
+    def outside(self, change: Change, scope: Scope) -> str | None:
+        """The binding, if it is not in scope."""
+        binding: AclBinding = resource_of(change)
+        return None if scope.owns(binding) else str(binding)
+
+    def foreign_changes(self, moved: Moved) -> tuple[str, ...]:
+        """Bindings that neither were there nor are ours, on a pattern that shares a name with one of the plan.
+
+        Sentinels, of this or another run, do not count.
+        """
+        own = set(touched_bindings(step.change for step in moved.touched))
+        others = (bindings_after(moved.start.bindings, moved.done) ^ moved.now.bindings) - own
+        found = sorted(binding for binding in others if not is_reserved(binding.pattern.name))
+        if not found:
+            return ()
+        touched = pattern_indexes(
+            binding.pattern for binding in touched_bindings(step.change for step in moved.planned)
+        )
+        return tuple(
+            f"{binding} {'went' if binding in moved.start.bindings else 'appeared'}"
+            for binding in found
+            if (index := touched.get(binding.pattern.resource_type)) is not None
+            and any(True for _ in index.overlapping(binding.pattern))
+        )
+
+    def keep(self, draft: UndoDraft) -> None:
+        """Every live binding in scope: what a desired state leaves out is deleted."""
+        place = Declaration(draft.origin)
+        draft.bindings.update((binding, place) for binding in sorted(draft.live.bindings) if draft.scope.owns(binding))
+
+    def revert(self, step: Step, draft: UndoDraft) -> Iterator[str]:
+        """Take a created binding out; put a deleted one back, unless its grant has expired."""
+        binding: AclBinding = resource_of(step.change)
+        if isinstance(step.change, Create):
+            draft.bindings.pop(binding, None)
+        elif _expired(step, binding, draft):
+            yield f"{ticked(describe(step.change))} stays: the grant has expired"
+        else:
+            wanted = draft.declared.bindings.get(binding)
+            draft.bindings[binding] = wanted._replace(origin=draft.origin) if wanted else Declaration(draft.origin)
+
+
+KIND: Final = Acls()

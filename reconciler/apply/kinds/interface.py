@@ -1,10 +1,11 @@
-"""What applying asks of a kind of resource. Each other module of this folder is one kind and has these functions."""
+"""What applying asks of a kind of resource. Each other module of this folder is one kind."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model import (
@@ -117,75 +118,70 @@ class UndoDraft:
         self.listed.setdefault(wish.item.KIND, {})[wish.item.key] = wish
 
 
-class Kind(Protocol):
+class Kind(ABC):
     """A kind of resource. Changes and steps are of this kind only, unless a function says otherwise."""
 
-    @property
-    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each module
-        """Which types the sides of its changes have."""
-        ...
+    #: Which types the sides of its changes have.
+    TYPES: tuple[type, ...]
+    #: Error names with which a broker also answers a request that it performed already and received twice.
+    REPEATED: frozenset[str] = frozenset()
 
-    @property
-    def REPEATED(self) -> frozenset[str]:  # noqa: N802
-        """Error names with which a broker also answers a request that it performed already and received twice."""
-        ...
-
+    @abstractmethod
     def request(self, changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
         """``request``, and what has to be read to hold changes of this kind, if there are any, against the cluster."""
-        ...
 
+    @abstractmethod
     def batches(self, steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
         """Steps of one action, cut into requests that no broker is harmed by; order kept."""
-        ...
 
     def in_flight(self, change: Change) -> int:
         """How many requests of such changes of one phase may be unanswered at a time."""
-        ...
+        return 1
 
     def pause_after(self, change: Change, seconds: float) -> float:
         """Seconds to leave the controller alone after a request of such changes that took ``seconds``."""
-        ...
+        return 0.0
 
     def left(self, change: Change, live: ClusterState) -> Left | None:
         """What brokers still have to do of a change after they accepted it; ``None``: it is done when accepted."""
-        ...
+        return None
 
     def next_batch(self, change: Change, live: ClusterState, limits: MoveLimits) -> Batch | str:
         """What of a change that is not done has to move next, or why nothing may; only where ``left`` is something."""
-        ...
+        return "it is done when it is accepted"
 
     def copying(self, change: Change, live: ClusterState) -> Copying | None:
         """What brokers copy for a change, and whether that is throttled in ``live``; ``None``: they copy nothing."""
-        ...
+        return None
 
+    @abstractmethod
     def outside(self, change: Change, scope: Scope) -> str | None:
         """The name of what a change touches, if ``scope`` does not own it."""
-        ...
 
     def foreign_changes(self, moved: Moved) -> tuple[str, ...]:
         """What somebody else changed of what the plan touches, a few words each."""
-        ...
+        return ()
 
     def is_recreated(self, change: Change, live: ClusterState) -> bool:
         """Whether what a change deletes is there again, as another one of the same name."""
-        ...
+        return False
 
     def identity(self, change: Change, live: ClusterState) -> str | None:
         """The id that Kafka gave to what a change creates, empty while it does not show; ``None``: it gives none."""
-        ...
+        return None
 
     def lacking_right(self, live: ClusterState) -> str | None:
         """The right that we are known to lack for any change of this kind; ``None``: nothing is known to be missing."""
-        ...
+        return None
 
     def right(self, change: Change) -> Right | None:
         """What we need to be asked in advance about a change (KIP-108); ``None``: Kafka cannot be asked about it."""
-        ...
+        return None
 
     def keep(self, draft: UndoDraft) -> None:
         """Put into ``draft`` what stays as it is, before any step is reverted."""
-        ...
+        return
 
+    @abstractmethod
     def revert(self, step: Step, draft: UndoDraft) -> Iterator[str]:
         """Revert one step in ``draft``; yields a sentence for what cannot be restored, or only in part."""
-        ...

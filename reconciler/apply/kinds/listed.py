@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from reconciler.apply.kinds.interface import Moved, Right, UndoDraft
+from reconciler.apply.kinds.interface import Kind, Right, UndoDraft
 from reconciler.codec.differences import differences
 from reconciler.model import (
     Change,
@@ -14,7 +14,6 @@ from reconciler.model import (
     Delete,
     DesiredItem,
     ListedItem,
-    MoveLimits,
     Scope,
     Update,
     resource_of,
@@ -29,19 +28,13 @@ _MAX_ITEMS: Final = 500
 _SETTLED_AFTER: Final = 1.0
 
 
-class ListedKind:
+class ListedKind(Kind):
     """One listed kind; to alter one twice is the same as once, so no error means that it was done already."""
-
-    REPEATED: Final[frozenset[str]] = frozenset()
 
     def __init__(self, resource: type[ListedItem]) -> None:
         """``resource`` is the type of its resources."""
         self._resource = resource
-
-    @property
-    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each kind
-        """The type of its resources."""
-        return (self._resource,)
+        self.TYPES = (resource,)
 
     def request(self, changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
         """All of them, where one changes: Kafka lists them in one answer."""
@@ -54,10 +47,6 @@ class ListedKind:
             found, size = list(group), 1 if alone else _MAX_ITEMS
             yield from (found[start : start + size] for start in range(0, len(found), size))
 
-    def in_flight(self, change: Change) -> int:
-        """One."""
-        return 1
-
     def pause_after(self, change: Change, seconds: float) -> float:
         """A moment where another resource is in force once this one is gone (``ListedItem.enforced``).
 
@@ -66,31 +55,10 @@ class ListedKind:
         item: ListedItem = resource_of(change)
         return _SETTLED_AFTER if isinstance(change, Delete) and item.enforced != item.key else 0.0
 
-    def left(self, change: Change, live: ClusterState) -> None:
-        """Nothing: what is accepted is done."""
-
-    def next_batch(self, change: Change, live: ClusterState, limits: MoveLimits) -> str:
-        """Never asked: nothing is left."""
-        return "it is done when it is accepted"
-
-    def copying(self, change: Change, live: ClusterState) -> None:
-        """Nothing."""
-
     def outside(self, change: Change, scope: Scope) -> str | None:
         """The resource, if it is not in scope."""
         item: ListedItem = resource_of(change)
         return None if scope.owns_listed(item, declared=True) else item.subject
-
-    def foreign_changes(self, moved: Moved) -> tuple[str, ...]:
-        """None are looked for: each step finds a resource that is not as it expects."""
-        return ()
-
-    def is_recreated(self, change: Change, live: ClusterState) -> bool:
-        """It has no identity but its key."""
-        return False
-
-    def identity(self, change: Change, live: ClusterState) -> None:
-        """None: it is known by its key and its values."""
 
     def lacking_right(self, live: ClusterState) -> str | None:
         """The right to alter any of them."""
@@ -101,9 +69,6 @@ class ListedKind:
         """On the resource that it is about, else on the cluster."""
         operation, place = listed(self._resource).right(change)
         return Right(operation, ((place.resource_type, place.name),))
-
-    def keep(self, draft: UndoDraft) -> None:
-        """Nothing: what a draft leaves out stays as it is."""
 
     def revert(self, step: Step, draft: UndoDraft) -> Iterator[str]:
         """Put the values back that were there before, unless somebody has changed them since."""

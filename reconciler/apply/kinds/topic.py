@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from reconciler.apply.kinds.interface import Batch, Copying, Left, Marks, Moved, Right, UndoDraft
+from reconciler.apply.kinds.interface import Batch, Copying, Kind, Left, Marks, Right, UndoDraft
 from reconciler.codec.differences import differences
 from reconciler.model import (
     CLUSTER_NAME,
@@ -33,76 +33,13 @@ from reconciler.plan.kinds.topic import touched_names
 from reconciler.plan.observed_topic import observed_creation
 from reconciler.ports import ReadRequest
 
-TYPES: Final = (Topic, TopicPartitions, TopicConfigs, TopicReplicas)
-#: A broker that forwards a request sends it again if the controller dies before it answers.
-REPEATED: Final = frozenset({"TOPIC_ALREADY_EXISTS", "UNKNOWN_TOPIC_OR_PARTITION", "INVALID_PARTITIONS"})
-
 _MAX_TOPICS: Final = 100
 #: A request of more than 10,000 records is refused as a whole; topics whose partitions the broker chooses count 1.
 _MAX_RECORDS: Final = 5_000
 
 
-def request(changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
-    """The topics that change, by name, where those are whose replicas move, and the defaults that judged a loss."""
-    known = tuple(changes)
-    moving = tuple(change.after.name for change in known if isinstance(change.after, TopicReplicas))
-    judged = any(isinstance(side, TopicConfigs) and side.effective for one in known for side in (one.before, one.after))
-    return replace(request, topic_names=touched_names(known), layout=moving, broker_defaults=judged)
-
-
-def batches(steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
-    """No request makes more records than a broker takes."""
-    batch: list[Step] = []
-    records = 0
-    for step in steps:
-        weight = _records(step.change)
-        # One topic after the other: limits of what moves at once, and a throttle, are about one topic.
-        if batch and (_moves(step.change) or len(batch) == _MAX_TOPICS or records + weight > _MAX_RECORDS):
-            yield batch
-            batch, records = [], 0
-        batch.append(step)
-        records += weight
-    if batch:
-        yield batch
-
-
 def _moves(change: Change) -> bool:
     return isinstance(change.after, TopicReplicas)
-
-
-def left(change: Change, live: ClusterState) -> Left | None:
-    """The partitions of a topic that are still moving or have yet to, and the bytes that new replicas lack."""
-    match change:
-        case Update(TopicReplicas(), TopicReplicas(name, new)) if live.layout is not None:
-            parts = live.layout.topics.get(name, ())
-        case _:
-            return None
-    moving = [one for one in parts if one.is_moving]
-    waiting = [_copied(one, to) for one, to in zip(parts, new, strict=False) if _waits(one, to)]
-    return Left(len(moving), len(waiting), sum(waiting) + sum(one.bytes_left for one in moving))
-
-
-def next_batch(change: Change, live: ClusterState, limits: MoveLimits) -> Batch | str:
-    """What is moving already, else the next partitions by number, as many as ``limits`` permits, at least one."""
-    match change:
-        case Update(TopicReplicas(name, _, topic_id), TopicReplicas(_, new, _, copied)):
-            pass
-        case _:
-            raise TypeError(f"{change!r} moves no replicas")
-    parts = () if live.layout is None else live.layout.topics.get(name, ())
-    there = tuple(one.target for one in parts)
-    before = TopicReplicas(name, tuple(one.reverted for one in parts), topic_id)
-    if any(one.is_moving for one in parts):
-        return Batch(Update(before, TopicReplicas(name, there, topic_id, copied)), begun=True)
-    target, count, size = list(there), 0, 0
-    for number, (one, to) in enumerate(zip(parts, new, strict=True)):
-        if not _waits(one, to):
-            continue
-        count, size = count + 1, size + _copied(one, to)
-        if count > 1 and (count > limits.partitions or size > limits.size):
-            break
-        target[number] = to
-    return Batch(Update(before, TopicReplicas(name, tuple(target), topic_id, copied)), begun=False)
 
 
 def _waits(one: PartitionLayout, to: Sequence[int]) -> bool:
@@ -111,36 +48,6 @@ def _waits(one: PartitionLayout, to: Sequence[int]) -> bool:
 
 def _copied(one: PartitionLayout, to: Sequence[int]) -> int:
     return one.size * len({*to} - {*one.replicas})
-
-
-def copying(change: Change, live: ClusterState) -> Copying | None:
-    """The replicas that a move adds, and the configs by which Kafka throttles them, as its own tool writes them."""
-    match change:
-        case Update(TopicReplicas(name, old, topic_id), TopicReplicas(_, new)):
-            pass
-        case _:
-            return None
-    pairs = enumerate(zip(old, new, strict=True))
-    moved = [(n, was, added) for n, (was, now) in pairs if (added := [one for one in now if one not in was])]
-    topic = live.topics.get(name)
-    if not moved or topic is None:
-        return None
-    wanted: dict[str, str | None] = {
-        "follower.replication.throttled.replicas": ",".join(f"{n}:{one}" for n, _, added in moved for one in added),
-        "leader.replication.throttled.replicas": ",".join(f"{n}:{one}" for n, was, _ in moved for one in was),
-    }
-    there = {key: topic.configs.get(key) for key in wanted}
-    nothing = dict.fromkeys(wanted)
-    # Set and removed in one request, and so together; an empty list is as good as none.
-    marks = Marks.OURS if there == wanted else Marks.OTHERS if any(there.values()) else Marks.NOBODYS
-    return Copying(
-        f"topic {name}",
-        frozenset(one for _, was, added in moved for one in (*was, *added)),
-        Update(TopicConfigs(name, there, topic_id), TopicConfigs(name, wanted, topic_id)),
-        Update(TopicConfigs(name, wanted, topic_id), TopicConfigs(name, nothing, topic_id)),
-        marks,
-        live.layout is None or any(True for _ in live.layout.moving(name)),
-    )
 
 
 def _records(change: Change) -> int:
@@ -152,85 +59,6 @@ def _records(change: Change) -> int:
         case Update(_, TopicConfigs(_, new)):
             return len(new)
     return 1
-
-
-def in_flight(change: Change) -> int:
-    """One."""
-    return 1
-
-
-def pause_after(change: Change, seconds: float) -> float:
-    """None."""
-    return 0.0
-
-
-def outside(change: Change, scope: Scope) -> str | None:
-    """The topic, if it is not in scope."""
-    name = resource_of(change).name
-    return None if scope.owns_topic(name, declared=True) else f"topic {name}"
-
-
-def foreign_changes(moved: Moved) -> tuple[str, ...]:
-    """None are looked for: each step finds a topic that is not as it expects."""
-    return ()
-
-
-def is_recreated(change: Change, live: ClusterState) -> bool:
-    """Whether the topic that a change deletes is there under the same name with another id."""
-    if not isinstance(change, Delete):
-        return False
-    before, now = change.before, live.topics.get(change.before.name)
-    return now is not None and before.topic_id is not None and now.topic_id not in (None, before.topic_id)
-
-
-def identity(change: Change, live: ClusterState) -> str | None:
-    """The id of a topic that is created: by its name, somebody else may have made it anew."""
-    if not isinstance(change, Create):
-        return None
-    topic = live.topics.get(change.after.name)
-    return (topic.topic_id or "") if topic is not None else ""
-
-
-def lacking_right(live: ClusterState) -> str | None:
-    """Not asked: each request is answered for itself."""
-    return None
-
-
-def right(change: Change) -> Right | None:
-    """On the topic; a topic can also be created by whoever may on the cluster. Nobody is asked about deletions."""
-    match change:
-        case Create(Topic(name)):
-            return Right(AclOperation.CREATE, ((ResourceType.TOPIC, name), (ResourceType.CLUSTER, CLUSTER_NAME)))
-        case Update(_, TopicPartitions(name)):
-            return Right(AclOperation.ALTER, ((ResourceType.TOPIC, name),))
-        case Update(_, TopicReplicas()):
-            return None
-        case Update(_, TopicConfigs(name)):
-            return Right(AclOperation.ALTER_CONFIGS, ((ResourceType.TOPIC, name),))
-    return None
-
-
-def keep(draft: UndoDraft) -> None:
-    """Nothing: a topic that a draft leaves out stays as it is."""
-
-
-def revert(step: Step, draft: UndoDraft) -> Iterator[str]:
-    """Take a created topic away, make a deleted one again, and put configs back that nobody has changed since."""
-    match step.change:
-        case Create(Topic() as topic):
-            yield from _revert_creation(step, topic, draft)
-        case Delete(Topic() as topic) if topic.name in draft.live.topics:
-            yield f"topic {topic.name} stays: somebody has created it again"
-        case Delete(Topic() as topic):
-            # Kafka gives a new id; the brokers of the old assignment may not exist any more.
-            _want(draft, replace(topic, topic_id=None, replica_assignments=None))
-            yield f"topic {topic.name} is made again without its records: they are gone"
-        case Update(TopicPartitions(name, before), TopicPartitions(_, after)):
-            yield f"topic {name} keeps {after} partitions: they cannot be reduced to {before}"
-        case Update(TopicConfigs() as old, TopicConfigs() as new):
-            yield from _revert_configs(old, new, draft)
-        case Update(TopicReplicas() as before, TopicReplicas() as after):
-            yield from _revert_replicas(before, after, draft)
 
 
 def _revert_creation(step: Step, made: Topic, draft: UndoDraft) -> Iterator[str]:
@@ -320,3 +148,150 @@ def _want(draft: UndoDraft, topic: Topic, *, absent: bool = False) -> None:
 
 def _normal(key: str, value: str | None) -> str | None:
     return None if value is None else normal_form(key, value)
+
+
+class Topics(Kind):
+    """Topics."""
+
+    TYPES = (Topic, TopicPartitions, TopicConfigs, TopicReplicas)
+    #: A broker that forwards a request sends it again if the controller dies before it answers.
+    REPEATED = frozenset({"TOPIC_ALREADY_EXISTS", "UNKNOWN_TOPIC_OR_PARTITION", "INVALID_PARTITIONS"})
+
+    def request(self, changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
+        """The topics that change, by name, where those are whose replicas move, and the defaults that judged a loss."""
+        known = tuple(changes)
+        moving = tuple(change.after.name for change in known if isinstance(change.after, TopicReplicas))
+        judged = any(
+            isinstance(side, TopicConfigs) and side.effective for one in known for side in (one.before, one.after)
+        )
+        return replace(request, topic_names=touched_names(known), layout=moving, broker_defaults=judged)
+
+    def batches(self, steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
+        """No request makes more records than a broker takes."""
+        batch: list[Step] = []
+        records = 0
+        for step in steps:
+            weight = _records(step.change)
+            # One topic after the other: limits of what moves at once, and a throttle, are about one topic.
+            if batch and (_moves(step.change) or len(batch) == _MAX_TOPICS or records + weight > _MAX_RECORDS):
+                yield batch
+                batch, records = [], 0
+            batch.append(step)
+            records += weight
+        if batch:
+            yield batch
+
+    def left(self, change: Change, live: ClusterState) -> Left | None:
+        """The partitions of a topic that are still moving or have yet to, and the bytes that new replicas lack."""
+        match change:
+            case Update(TopicReplicas(), TopicReplicas(name, new)) if live.layout is not None:
+                parts = live.layout.topics.get(name, ())
+            case _:
+                return None
+        moving = [one for one in parts if one.is_moving]
+        waiting = [_copied(one, to) for one, to in zip(parts, new, strict=False) if _waits(one, to)]
+        return Left(len(moving), len(waiting), sum(waiting) + sum(one.bytes_left for one in moving))
+
+    def next_batch(self, change: Change, live: ClusterState, limits: MoveLimits) -> Batch | str:
+        """What is moving already, else the next partitions by number, as many as ``limits`` permits, at least one."""
+        match change:
+            case Update(TopicReplicas(name, _, topic_id), TopicReplicas(_, new, _, copied)):
+                pass
+            case _:
+                raise TypeError(f"{change!r} moves no replicas")
+        parts = () if live.layout is None else live.layout.topics.get(name, ())
+        there = tuple(one.target for one in parts)
+        before = TopicReplicas(name, tuple(one.reverted for one in parts), topic_id)
+        if any(one.is_moving for one in parts):
+            return Batch(Update(before, TopicReplicas(name, there, topic_id, copied)), begun=True)
+        target, count, size = list(there), 0, 0
+        for number, (one, to) in enumerate(zip(parts, new, strict=True)):
+            if not _waits(one, to):
+                continue
+            count, size = count + 1, size + _copied(one, to)
+            if count > 1 and (count > limits.partitions or size > limits.size):
+                break
+            target[number] = to
+        return Batch(Update(before, TopicReplicas(name, tuple(target), topic_id, copied)), begun=False)
+
+    def copying(self, change: Change, live: ClusterState) -> Copying | None:
+        """The replicas that a move adds, and the configs by which Kafka throttles them, as its own tool writes them."""
+        match change:
+            case Update(TopicReplicas(name, old, topic_id), TopicReplicas(_, new)):
+                pass
+            case _:
+                return None
+        pairs = enumerate(zip(old, new, strict=True))
+        moved = [(n, was, added) for n, (was, now) in pairs if (added := [one for one in now if one not in was])]
+        topic = live.topics.get(name)
+        if not moved or topic is None:
+            return None
+        wanted: dict[str, str | None] = {
+            "follower.replication.throttled.replicas": ",".join(f"{n}:{one}" for n, _, added in moved for one in added),
+            "leader.replication.throttled.replicas": ",".join(f"{n}:{one}" for n, was, _ in moved for one in was),
+        }
+        there = {key: topic.configs.get(key) for key in wanted}
+        nothing = dict.fromkeys(wanted)
+        # Set and removed in one request, and so together; an empty list is as good as none.
+        marks = Marks.OURS if there == wanted else Marks.OTHERS if any(there.values()) else Marks.NOBODYS
+        return Copying(
+            f"topic {name}",
+            frozenset(one for _, was, added in moved for one in (*was, *added)),
+            Update(TopicConfigs(name, there, topic_id), TopicConfigs(name, wanted, topic_id)),
+            Update(TopicConfigs(name, wanted, topic_id), TopicConfigs(name, nothing, topic_id)),
+            marks,
+            live.layout is None or any(True for _ in live.layout.moving(name)),
+        )
+
+    def outside(self, change: Change, scope: Scope) -> str | None:
+        """The topic, if it is not in scope."""
+        name = resource_of(change).name
+        return None if scope.owns_topic(name, declared=True) else f"topic {name}"
+
+    def is_recreated(self, change: Change, live: ClusterState) -> bool:
+        """Whether the topic that a change deletes is there under the same name with another id."""
+        if not isinstance(change, Delete):
+            return False
+        before, now = change.before, live.topics.get(change.before.name)
+        return now is not None and before.topic_id is not None and now.topic_id not in (None, before.topic_id)
+
+    def identity(self, change: Change, live: ClusterState) -> str | None:
+        """The id of a topic that is created: by its name, somebody else may have made it anew."""
+        if not isinstance(change, Create):
+            return None
+        topic = live.topics.get(change.after.name)
+        return (topic.topic_id or "") if topic is not None else ""
+
+    def right(self, change: Change) -> Right | None:
+        """On the topic; a topic can also be created by whoever may on the cluster. Nobody is asked about deletions."""
+        match change:
+            case Create(Topic(name)):
+                return Right(AclOperation.CREATE, ((ResourceType.TOPIC, name), (ResourceType.CLUSTER, CLUSTER_NAME)))
+            case Update(_, TopicPartitions(name)):
+                return Right(AclOperation.ALTER, ((ResourceType.TOPIC, name),))
+            case Update(_, TopicReplicas()):
+                return None
+            case Update(_, TopicConfigs(name)):
+                return Right(AclOperation.ALTER_CONFIGS, ((ResourceType.TOPIC, name),))
+        return None
+
+    def revert(self, step: Step, draft: UndoDraft) -> Iterator[str]:
+        """Take a created topic away, make a deleted one again, and put configs back that nobody has changed since."""
+        match step.change:
+            case Create(Topic() as topic):
+                yield from _revert_creation(step, topic, draft)
+            case Delete(Topic() as topic) if topic.name in draft.live.topics:
+                yield f"topic {topic.name} stays: somebody has created it again"
+            case Delete(Topic() as topic):
+                # Kafka gives a new id; the brokers of the old assignment may not exist any more.
+                _want(draft, replace(topic, topic_id=None, replica_assignments=None))
+                yield f"topic {topic.name} is made again without its records: they are gone"
+            case Update(TopicPartitions(name, before), TopicPartitions(_, after)):
+                yield f"topic {name} keeps {after} partitions: they cannot be reduced to {before}"
+            case Update(TopicConfigs() as old, TopicConfigs() as new):
+                yield from _revert_configs(old, new, draft)
+            case Update(TopicReplicas() as before, TopicReplicas() as after):
+                yield from _revert_replicas(before, after, draft)
+
+
+KIND: Final = Topics()

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from reconciler.apply.batches import batches
-from reconciler.apply.kinds.acl import DELETE_BUDGET, MAX_BINDINGS, SECONDS_PER_SCAN, delete_batch, pause_after
+from reconciler.apply.kinds.acl import DELETE_BUDGET, KIND, MAX_BINDINGS, SECONDS_PER_SCAN, delete_batch
 from reconciler.model import (
     Change,
     ClusterState,
@@ -29,9 +29,9 @@ def test_deletes_shrink_as_the_cluster_grows() -> None:
 
 
 def test_deletes_leave_the_controller_alone_as_long_as_they_kept_it_busy() -> None:
-    assert pause_after(Delete(acl("x", "User:a")), 0.4) == 0.4
-    assert pause_after(Delete(acl("x", "User:a")), 60) == 2 * DELETE_BUDGET
-    assert pause_after(Create(acl("x", "User:a")), 0.4) == 0
+    assert KIND.pause_after(Delete(acl("x", "User:a")), 0.4) == 0.4
+    assert KIND.pause_after(Delete(acl("x", "User:a")), 60) == 2 * DELETE_BUDGET
+    assert KIND.pause_after(Create(acl("x", "User:a")), 0.4) == 0
 
 
 def test_requests_that_delete_grow_as_the_cluster_shrinks_and_none_is_lost() -> None:
