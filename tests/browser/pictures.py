@@ -76,11 +76,11 @@ def badge(name: str, value: str, colour: str) -> str:
     )
 
 
-def write(pictures: Path) -> list[Path]:
+def write(pictures: Path, browser: Browser) -> list[Path]:
     """Draws every picture into a directory, light and dark; returns the files."""
     pictures.mkdir(parents=True, exist_ok=True)
     files = []
-    with tempfile.TemporaryDirectory() as scratch, Browser() as browser:
+    with tempfile.TemporaryDirectory() as scratch:
         markdown, page = review(Path(scratch))
         for name, address, height in (("comment", comment_page(markdown), 0), ("page", page, 560)):
             for dark in (False, True):
@@ -96,5 +96,7 @@ def write(pictures: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    for file in write(PICTURES):
+    with Browser() as started:
+        written = write(PICTURES, started)
+    for file in written:
         print(f"{file.relative_to(ROOT)}: {file.stat().st_size // 1024} KiB")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.driver import Browser
 from tests.browser.pictures import PICTURES, ROOT, write
 
 #: A page that loads on a phone.
@@ -31,8 +32,8 @@ def test_pictures_are_small() -> None:
 
 
 @pytest.mark.browser
-def test_pictures_are_made_again(tmp_path: Path) -> None:
-    files = write(tmp_path)
+def test_pictures_are_made_again(browser: Browser, tmp_path: Path) -> None:
+    files = write(tmp_path, browser)
     assert {file.name for file in files} == {path.name for path in PICTURES.iterdir()}
     for file in files:
         if file.suffix == ".svg":
