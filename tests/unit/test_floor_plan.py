@@ -11,6 +11,7 @@ import pytest
 import reconciler
 from benchmarks import figures
 from reconciler.codec.kinds import KINDS
+from reconciler.kinds.listed import ListedKind
 from reconciler.model import FLAVORS
 
 PACKAGE = Path(reconciler.__file__).parent
@@ -105,6 +106,10 @@ def test_a_listed_kind_is_few_files_and_fewer_lines_elsewhere(kind: figures.List
 
 def test_every_listed_kind_is_measured() -> None:
     assert {kind.words for kind in figures.LISTED} == {kind.TYPE.WORDS for kind in KINDS}
+
+
+def test_no_listed_kind_inherits_an_answer_to_a_question_of_law() -> None:
+    assert {"answers", "phase", "irreversible", "passwords", "risks"} <= ListedKind.__abstractmethods__
 
 
 def test_a_class_name_has_one_meaning() -> None:
