@@ -30,7 +30,7 @@ def command(*, plan_file: str, key: str, file: str | None, output: str) -> int:
     `reconciler apply --require-approvals N --allowed-signers FILE` counts the people who signed.
     """
     from reconciler.plan import plan_id
-    from reconciler.report.plan_text import summary
+    from reconciler.report.step_lines import summary
     from reconciler.report.style import safe
     from reconciler.workflow.approving import NAMESPACE, approve
 

@@ -37,7 +37,8 @@ COLORS: Final = ("auto", "always", "never")
 class Settings:
     """How this run of the program speaks to whoever started it.
 
-    ``document`` writes what ``--output`` other than text asks for, in pieces, ``rows`` if that is a table or CSV.
+    ``document`` writes what ``--output`` other than text asks for, in pieces, ``rows`` if that is a table or
+    CSV, ``table`` if people read it.
     ``project`` is the project file, once it was read.
     ``held`` is text for a person that waits for a pager, ``None`` where it goes out at once.
     """
@@ -48,6 +49,7 @@ class Settings:
     no_pager: bool = False
     document: Callable[[Any], Iterable[str]] | None = None
     rows: bool = False
+    table: bool = False
     project: tuple[Any] | None = None
     held: list[str] | None = None
 

@@ -1,6 +1,7 @@
 """``reconciler drift``: a plan that only reports."""
 
 import datetime
+import shlex
 
 import click
 
@@ -36,7 +37,8 @@ def command(
 ) -> int:
     """Report every difference between the manifests below PATH and a cluster. Exit 2 if there is one.
 
-    Nothing is written. Bindings that no manifest declares are shown as deletions. Exit 3 if a cluster test fails or is
+    Nothing is written. It shows what is on the cluster and not declared, what is declared and missing, and what is
+    different; then how to keep it and how to remove it. Exit 3 if a cluster test fails or is
     undecided, unless it is a warning or waived. Exit 1 if something could not be compared, such as ACLs on a cluster
     without an authorizer.
     """
@@ -56,6 +58,7 @@ def command(
         output=output,
         command="drift",
         servers=drift.servers,
+        where=_where(path, cluster),
     )
     if checks.stops:
         error("cluster tests failed")
@@ -66,3 +69,7 @@ def command(
         Exit.FAILED_CHECK if checks.stops else Exit.OK,
         Exit.DIFFERENT if found.steps or found.skipped else Exit.OK,
     )
+
+
+def _where(path: str, cluster: str | None) -> str:
+    return shlex.join([path, *(["--cluster", cluster] if cluster else [])])

@@ -80,7 +80,7 @@ def listing_option(*lists: str) -> Decorator:
         }
         form = forms_of[value]
         settings.document = lambda document: form(forms.plain(document))
-        settings.rows = value in ("table", "csv")
+        settings.rows, settings.table = value in ("table", "csv"), value == "table"
         return "json"
 
     return click.option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.console import error, out, out_json, progress, settings, style_for
+from reconciler.cli.console import error, out, out_json, progress, settings, style_for, watched
 from reconciler.cli.defaults import also_fail_on
 from reconciler.cli.exits import CommandError, Exit, worst
 from reconciler.cli.options import (
@@ -106,15 +106,22 @@ def print_plan(
     output: str,
     command: str = "plan",
     servers: Sequence[str] = (),
+    where: str = "PATH",
 ) -> None:
     """Print a plan to stdout, as text or as JSON, which names the command; with what was checked of its end.
 
-    ``servers`` are where the cluster was reached, for reports of the JSON.
+    ``servers`` are where the cluster was reached, for reports of the JSON; ``where`` are the arguments that a command
+    needs to find manifests and cluster again.
     """
     if output == "json":
         from reconciler.report.checks import checks_document
         from reconciler.report.plan_json import plan_report
 
+        if command == "drift" and settings.table:
+            from reconciler.report.drift_text import drift_table
+
+            out_json(drift_table(plan))
+            return
         more = {} if checks is None else checks_document(checks)
         out_json({**plan_report(plan, command=command, servers=servers), **more})
         return
@@ -124,11 +131,17 @@ def print_plan(
         out([quiet_line(plan, drift=command == "drift", stopped=checks is not None and checks.stops)])
         return
     from reconciler.report.checks import agreed_lines, checks_lines
-    from reconciler.report.plan_text import plan_lines
 
     style = style_for(sys.stdout)
     agreed = () if checks is None else agreed_lines(checks, style, expand=expand)
-    out(plan_lines(plan, style, expand=expand, drift=command == "drift", agreed=agreed))
+    if command == "drift":
+        from reconciler.report.drift_text import drift_lines
+
+        out(drift_lines(plan, style, expand=expand, agreed=agreed, where=where))
+    else:
+        from reconciler.report.plan_text import plan_lines
+
+        out(plan_lines(plan, style, expand=expand, agreed=agreed, short_id=watched(sys.stdout)))
     if checks is not None:
         out(checks_lines(checks, style, expand=expand, agreed=False))
 

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from reconciler.cli.console import out, out_json, style_for
+from reconciler.cli.console import out, out_json, style_for, watched
 from reconciler.cli.exits import CommandError, Exit
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
@@ -69,6 +69,6 @@ def command(
     else:
         style = style_for(sys.stdout)
         out(verification_lines(found.cluster, found.differences, style))
-        out(plan_lines(plan, style, expand=expand))
+        out(plan_lines(plan, style, expand=expand, short_id=watched(sys.stdout)))
         out([style("dim", digest)])
     return Exit.STALE if found.differences else Exit.OK

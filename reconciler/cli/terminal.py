@@ -16,7 +16,8 @@ from reconciler.cli.notes import info_note
 from reconciler.cli.progress import progress_for
 from reconciler.dataclass import dataclass
 from reconciler.plan import Plan
-from reconciler.report.plan_text import headline, plan_lines, summary
+from reconciler.report.plan_text import headline, plan_lines
+from reconciler.report.step_lines import summary
 from reconciler.report.style import safe
 from reconciler.workflow import attendant
 from reconciler.workflow.options import Note

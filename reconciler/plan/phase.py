@@ -29,23 +29,23 @@ class Phase(IntEnum):
 
     # Bridges, and what we and brokers need on a cluster that the plan closes
     CREATE_FIRST = 1, "create what everything else relies on"
-    CREATE_DENY = 2, "create DENY bindings"  # only narrows
+    CREATE_DENY = 2, "create DENY ACLs"  # only narrows
     # Who can log in from here on is held by every DENY; one who waits for a grant finds it soon after
     ALTER_USERS = 3, "create SCRAM users and set passwords"
-    CREATE_ALLOW = 4, "create ALLOW bindings"  # only widens, inside what DENY leaves
+    CREATE_ALLOW = 4, "create ALLOW ACLs"  # only widens, inside what DENY leaves
     CREATE_TOPIC = 5, "create topics"  # a new topic never lives without its ACLs
     CREATE_PARTITIONS = 6, "add partitions"
     ALTER_CONFIGS = 7, "alter topic configs"  # those that lose no data
     # Before their grants go: nobody new logs in as them, which revokes sooner
     DELETE_USERS = 8, "delete SCRAM users"
-    DELETE_ALLOW = 9, "delete ALLOW bindings"  # only narrows
+    DELETE_ALLOW = 9, "delete ALLOW ACLs"  # only narrows
     # Those that a vanishing ALLOW reached: who lost access never sees them
     CREATE_WAITING_TOPIC = 10, "create topics that waited for a revocation"
     # With configs that lose data: nobody is left who may write and so re-create a topic
     DELETE_TOPIC = 11, "delete topics and alter configs that lose data"
     # Those whose going would have uncovered a topic that DELETE_TOPIC deletes
-    DELETE_WAITING_ALLOW = 12, "delete ALLOW bindings that covered a deleted topic"
-    DELETE_DENY = 13, "delete DENY bindings"  # only widens, to what the new state permits
+    DELETE_WAITING_ALLOW = 12, "delete ALLOW ACLs that covered a deleted topic"
+    DELETE_DENY = 13, "delete DENY ACLs"  # only widens, to what the new state permits
     # What CREATE_FIRST put there, and what we and brokers need on a cluster that the plan opens
     DELETE_LAST = 14, "delete what everything else relied on"
     ALTER_QUOTAS = 15, "alter client quotas"
@@ -66,7 +66,7 @@ BARRIER_AFTER: Final = (
 _BEFORE_LOGINS: Final = (Phase.CREATE_FIRST, Phase.CREATE_DENY)
 
 TITLES: Final = {phase: phase.title for phase in Phase}
-#: ``1 create what everything else relies on; 2 create DENY bindings`` and so on.
+#: ``1 create what everything else relies on; 2 create DENY ACLs`` and so on.
 PHASE_TITLES: Final = "; ".join(f"{int(phase)} {phase.title}" for phase in Phase)
 #: A phase in JSON: its number.
 PHASE: Final[Codec[Phase]] = by_number(Phase)

@@ -43,7 +43,7 @@ def access_digest(plans: Sequence[Plan], *, most: int, room: int) -> AccessDiges
     said = [f"{line.sign} {line_words(line)}" for line in lines]
     above = _fitting(callouts, most // 2, room // 2)
     more = len(callouts) - len(above)
-    above += [f"{counted(more, 'callout')} more"] if more else []
+    above += [f"{counted(more, 'more warning')} about access"] if more else []
     below = _fitting(said, most - len(above), room - sum(len(line) + 1 for line in above))
     shown = sum(_named(line) for line, text, kept in zip(lines, said, below, strict=False) if text == kept)
     return AccessDigest((*above, *below), shown, sum(line.rows for line in lines))

@@ -1,4 +1,4 @@
-"""What is stated about a plan's cluster and no API tells, and whose word it is, as text."""
+"""The settings of a plan's cluster that no API returns, and who states each."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,7 +6,8 @@ from reconciler.model import FactSource
 from reconciler.model.kafka_release import release_text
 from reconciler.model.naming import as_name
 from reconciler.plan import Terms
-from reconciler.report.style import Style, counted, plain, safe
+from reconciler.report.document import Row, Section, SectionName
+from reconciler.report.style import counted
 
 _WORDS = {
     FactSource.OPERATOR: "the operator's file",
@@ -16,14 +17,14 @@ _WORDS = {
 }
 
 
-def facts_lines(terms: Terms, style: Style = plain) -> Iterator[str]:
-    """A line for each fact: its field in a Cluster document, its value, and who states it."""
-    yield ""
-    yield style("title", "Facts about the cluster, and who states them")
+def settings_section(terms: Terms) -> Section:
+    """A row for each setting: its field in a Cluster document, its value, and who states it."""
+    rows = []
     for name, value, source in _facts(terms):
-        shown = value if source is not FactSource.NOBODY else "not stated"
-        words = style("dim", f"  ({_WORDS[source]})") if source is not FactSource.NOBODY else ""
-        yield f"  {name}: {safe(shown)}{words}"
+        stated = source is not FactSource.NOBODY
+        notes = (f"({_WORDS[source]})",) if stated else ()
+        rows.append(Row(f"{name}: {value if stated else 'not stated'}", notes=notes))
+    return Section(SectionName.SETTINGS, "Settings that operators declare, and who states them", tuple(rows))
 
 
 def _facts(terms: Terms) -> Iterator[tuple[str, str, FactSource]]:

@@ -5,24 +5,30 @@ from typing import Final
 
 from reconciler.manifest import Meaning
 from reconciler.plan.guardrail_review import GuardrailReview
-from reconciler.report.style import Style, safe
+from reconciler.report.document import Row, Section, SectionName, section_lines
+from reconciler.report.style import Style
 
 _STYLES: Final = {Meaning.LOOSER: "error", Meaning.UNCLEAR: "warn", Meaning.TIGHTER: "add"}
 
 
-def guardrail_lines(review: GuardrailReview, style: Style) -> Iterator[str]:
-    """A title and a line for each change and notice; nothing where there is none."""
-    if review.changes:
-        yield style("title", "Guardrails changed: this proposal edits rules that judge it")
-    elif review.notices:
-        yield style("title", "Guardrails")
-    for change in review.changes:
-        place = style("dim", safe(str(change.origin)))
-        yield f"  {style(_STYLES[change.meaning], change.meaning)}  {safe(change.words)}  {place}"
+def guardrail_sections(review: GuardrailReview) -> Iterator[Section]:
+    """A row for each change and notice; nothing where there is none."""
+    rows = [
+        Row(change.words, change.meaning, _STYLES[change.meaning], notes=(str(change.origin),))
+        for change in review.changes
+    ]
     for notice in review.notices:
-        places = ", ".join(str(place) for place in (notice.origin, notice.related) if place is not None)
-        yield f"  {style('warn', 'warning')}  {safe(notice.message)}  {style('dim', safe(places))}"
-    if review.changes or review.notices:
+        places = tuple(str(place) for place in (notice.origin, notice.related) if place is not None)
+        rows.append(Row(notice.message, "warning", "warn", notes=(", ".join(places),)))
+    if rows:
+        said = "Guardrails changed: this proposal edits rules that judge it"
+        yield Section(SectionName.GUARDRAILS, said if review.changes else "Guardrails", tuple(rows))
+
+
+def guardrail_lines(review: GuardrailReview, style: Style) -> Iterator[str]:
+    """The same as lines, which come before others."""
+    for section in guardrail_sections(review):
+        yield from section_lines(section, style)
         yield ""
 
 

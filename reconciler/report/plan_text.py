@@ -1,152 +1,257 @@
-"""A plan as text: what will be sent, in the order in which it will be sent, then what stays and why."""
+"""A plan as a document: who gains and loses what, what is sent in which order, what stays and why, and how safe it is.
+
+The answer comes first: access, counts, what is left out. What only proves, names or dates the plan comes last.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
+from reconciler.diff import SkipReason
 from reconciler.model import moment_text
-from reconciler.plan import TITLES, Phase, Plan, Refusal, plan_id
-from reconciler.plan.review.callouts import INTERRUPTED
+from reconciler.model.naming import as_name
+from reconciler.plan import EVERYBODY_ELSE, TITLES, Phase, Plan, Refusal, plan_id
+from reconciler.plan.review.callouts import INTERRUPTED, LOGIN
 from reconciler.report.access_lines import AccessLine
-from reconciler.report.bridge_text import opening_lines, removal_lines, stage_number, unbridged_lines
+from reconciler.report.bridge_text import opening_sections, removal_sections, stage_number, unbridged_sections
 from reconciler.report.coverage_words import coverage_words
-from reconciler.report.facts_text import facts_lines
-from reconciler.report.folding import first_lines, lines_shown
+from reconciler.report.document import (
+    ReportDocument,
+    Row,
+    Section,
+    SectionName,
+    document_lines,
+    first_rows,
+    listed,
+    section_lines,
+)
+from reconciler.report.facts_text import settings_section
+from reconciler.report.folding import lines_shown
 from reconciler.report.gaining_words import GAINING_TITLE, gaining_words
-from reconciler.report.guardrails_text import guardrail_lines
+from reconciler.report.guardrails_text import guardrail_sections
 from reconciler.report.irreversible_lines import irreversible_lines
-from reconciler.report.kinds import KINDS, VERBS, kind_of, sign_of
-from reconciler.report.review_text import access_lines_of, access_title, callouts_shown, cut_words, review_lines
+from reconciler.report.review_text import (
+    access_lines_of,
+    access_section,
+    callouts_shown,
+    cut_words,
+    later_words,
+    movers,
+)
 from reconciler.report.skipped_lines import SkippedGroup, skipped_groups
-from reconciler.report.step_lines import StepLine, note_lines, step_lines, steps_shown
-from reconciler.report.style import Style, counted, plain, safe
-from reconciler.report.validation_text import validation_lines
+from reconciler.report.step_lines import StepLine, note_lines, step_lines, steps_shown, summary
+from reconciler.report.style import Style, counted, plain
+from reconciler.report.validation_text import validation_sections
 from reconciler.report.words import accepted_words
 
-_STYLES: Final = {"+": "add", "-": "remove", "~": "change"}
+_ROLES: Final = {"+": "add", "-": "remove", "~": "change"}
+#: So many who gain, and so many who lose, are named in the answer; names that are longer are counted.
+_NAMED: Final = 2
+_LONGEST_NAME: Final = 40
+#: Digits of an id that a person at a terminal copies; ``--require-id`` takes the beginning of an id.
+_SHORT_ID: Final = len("plan-") + 8
 
 
 def plan_lines(
-    plan: Plan, style: Style = plain, *, expand: bool = False, drift: bool = False, agreed: Iterable[str] = ()
+    plan: Plan,
+    style: Style = plain,
+    *,
+    expand: bool = False,
+    agreed: Iterable[str] = (),
+    short_id: bool = False,
 ) -> Iterator[str]:
-    """Yield the lines; with ``expand`` every binding has its own, otherwise operations on one pattern share it.
+    """Yield the lines; with ``expand`` every ACL has its own, otherwise operations on one pattern share it.
 
-    With ``drift`` it is a report on what a plan would do, and nobody's proposal. ``agreed`` are lines about what holds
-    beside the plan: they come before the verdict.
+    ``agreed`` are lines about what holds beside the plan: they come before what closes it. ``short_id``: a person reads
+    it at a terminal.
     """
+    yield from document_lines(plan_document(plan, expand=expand, short_id=short_id), style, agreed)
+
+
+def plan_document(plan: Plan, *, expand: bool = False, short_id: bool = False) -> ReportDocument:
+    """All that a plan says. Without ``expand``, of very many rows the gravest."""
     steps, skipped = list(step_lines(plan, expand=expand)), list(skipped_groups(plan, expand=expand))
     access = access_lines_of(plan.access, expand=expand) if plan.steps or plan.access.access_changes else []
-    if cut := _cut_words(plan, steps, skipped, access, expand=expand):
-        yield style("warn", f"{cut}, the gravest first; --expand shows the others")
-    yield from guardrail_lines(plan.guardrails, style)
-    yield from _head(plan, "Drift of" if drift else "Plan for", style)
-    if plan.steps or access:
-        yield ""
-        yield from review_lines(plan.access, style, expand=expand, lines=access)
-    yield from opening_lines(plan, style, expand=expand)
-    phases = [step.phase for step in plan.steps]
-    removal = removal_lines(plan, style)
-    for phase, found in groupby(steps, lambda line: line.phase):
-        if phase > Phase.DELETE_LAST:
-            yield from removal
-        lines = list(found)
-        yield ""
-        yield style("title", f"{stage_number(plan, phase)}. {TITLES[phase]}{_many(lines)}")
-        for line in lines:
-            yield from _line(line, style)
-        for about, note in note_lines(lines):
-            yield style("dim", f"  note{'' if about == 1 else f' on these {about:,}'}: {safe(note)}")
-        following = next((later for later in phases if later > phase), None)
-        if following is not None and any(phase <= barrier < following for barrier in plan.barriers):
-            yield style("dim", f"── barrier: {_barrier(plan)} ──")
-    yield from removal
-    yield from unbridged_lines(plan, style, expand=expand)
-    yield from _irreversible(plan, style, expand=expand)
-    yield from _left(skipped, style)
-    yield from _gaining(plan, style, expand=expand)
-    yield from _coverage(plan, style, expand=expand)
-    yield from _warnings(plan, style, expand=expand)
-    yield from validation_lines(plan.topics.validation, style)
-    yield from _accepted(plan, style, expand=expand)
-    if expand:
-        yield from facts_lines(plan.terms, style)
-    yield from refusal_lines(plan.refusals, style, expand=expand)
-    told = list(agreed)
-    yield from ["", *told] if told else []
-    yield ""
-    yield from _summary(plan, style, drift=drift)
+    cut = cut_row(plan, steps, skipped, access, expand=expand)
+    sections = [
+        *guardrail_sections(plan.guardrails),
+        *_access(plan, access, expand=expand),
+        *opening_sections(plan, expand=expand),
+        *_step_sections(plan, steps),
+        *unbridged_sections(plan, expand=expand),
+        *_irreversible(plan, expand=expand),
+        *_skipped(skipped),
+        *_gaining(plan, expand=expand),
+        *_coverage(plan, expand=expand),
+        *warning_sections(plan, expand=expand),
+        *validation_sections(plan.topics.validation),
+        *_accepted(plan, expand=expand),
+        *([settings_section(plan.terms)] if expand else []),
+        *refusal_sections(plan.refusals, expand=expand),
+    ]
+    return ReportDocument((*answer(plan), *cut), tuple(sections), tuple(_closing(plan, short_id=short_id)))
+
+
+def _access(plan: Plan, lines: Sequence[AccessLine], *, expand: bool) -> Iterator[Section]:
+    found = access_section(plan.access, lines, expand=expand)
+    if found.rows:  # the answer counts them, or says that there are none
+        yield replace(found, title="Access")
 
 
 def headline(plan: Plan, style: Style = plain) -> Iterator[str]:
-    """What a plan does to access and how many steps it has, in three lines; and what a guard refuses now."""
-    yield from _head(plan, "Plan for", style)[:1]
-    if not plan.steps:
-        if plan.access.access_changes:
-            yield f"Access: {access_title(plan.access)}"
-        yield from refusal_lines(plan.refusals, style)
-        yield from _summary(plan, style)
-        return
+    """The answer of a plan, and what a safety check refuses now."""
+    yield from document_lines(ReportDocument(tuple(answer(plan)), tuple(refusal_sections(plan.refusals))), style)
+
+
+def answer(plan: Plan) -> Iterator[Row]:
+    """Who gains and who loses access; then what is done, what is skipped, and what cannot be undone."""
+    said = [_refused(plan)] if plan.refusals else []
+    said += ["The guardrails change"] if plan.guardrails.weakened else []
+    said += [_nothing(plan)] if not plan.steps else []
+    if plan.steps or plan.access.access_changes:
+        said.append(access_words(plan))
+    role = "error" if plan.refusals or plan.guardrails.weakened else "title"
+    yield Row(f"{as_name(plan.terms.cluster)}: {'. '.join(map(_sentence, said))}.", role=role)
+    if counts := ". ".join(_counts(plan)):
+        yield Row(f"  {counts}.", role="title")
+
+
+def _sentence(words: str) -> str:
+    """A capital where a sentence begins, but never of a name."""
+    return words[:1].upper() + words[1:] if words.startswith((EVERYBODY_ELSE, "nobody", "no ACL")) else words
+
+
+def access_words(plan: Plan) -> str:
+    """``User:a gains access, 3 principals lose access``."""
+    gaining, losing, later = movers(plan.access)
+    if gaining and gaining == losing and not later:
+        return f"{_who(gaining)} gain{'' if len(gaining) > 1 else 's'} and lose{'' if len(gaining) > 1 else 's'} access"
+    verbs = ((gaining, "gain", ""), (losing, "lose", ""), (later, "gain", later_words(plan.access)))
+    said = [f"{_who(found)} {verb}{'' if len(found) > 1 else 's'} access{more}" for found, verb, more in verbs if found]
+    if said:
+        return ", ".join(said)
+    logins = any(one.rule == LOGIN for one in plan.access.callouts)
+    return "no ACL gives or takes access, and logins change" if logins else "nobody gains or loses access"
+
+
+def _who(found: set[str | None]) -> str:
+    names = [EVERYBODY_ELSE] if None in found else []
+    named = [as_name(one) for one in sorted(one for one in found if one is not None)]
+    if len(named) <= _NAMED and all(len(one) <= _LONGEST_NAME for one in named):
+        names += named
+    else:
+        names.append(counted(len(named), "principal"))
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _refused(plan: Plan) -> str:
+    if plan.stops:
+        return "Refused"
+    return f"{counted(len(plan.refused) or len(plan.refusals), 'change')} refused"
+
+
+def _nothing(plan: Plan) -> str:
+    return "Nothing to do" if not plan.skipped else "Nothing that this plan is allowed to do"
+
+
+def _counts(plan: Plan) -> Iterator[str]:
+    if plan.steps:
+        yield summary(plan)
+    if plan.skipped:
+        reasons = {item.reason for item in plan.skipped}
+        why = " (deletions need --allow-deletes)" if reasons == {SkipReason.HELD_BACK} else ""
+        yield f"{len(plan.skipped):,} skipped{why}"
+    if lasting := sum(not step.reversible for step in plan.steps):
+        yield f"{lasting:,} cannot be undone"
+
+
+def _closing(plan: Plan, *, short_id: bool) -> Iterator[Row]:
     if plan.refused:
-        yield style("error", _left_out(plan))
-    yield f"Access: {access_title(plan.access)}"
-    yield style("title", _counted(plan))
-    yield from refusal_lines(plan.refusals, style)
+        are = "is" if len(plan.refused) == 1 else "are"
+        yield Row(f"{counted(len(plan.refused), 'change')} {are} refused and not in this plan.", role="error")
+    if plan.moves_access:
+        yield Row(f"Safe order: {_safe_order(plan)}.")
+    if plan.steps and not plan.stops:
+        yield Row(f"Approve with --require-id {plan_id(plan)[: _SHORT_ID if short_id else None]}", role="title")
+    yield from basis_rows(plan)
 
 
-def _barrier(plan: Plan) -> str:
+def basis_rows(plan: Plan) -> Iterator[Row]:
+    """When and how much was read, and how long it takes: what nobody needs for the decision."""
+    counts = plan.counts
+    parts = [f"{counts.owned:,} in scope", f"{counts.outside:,} outside", f"{counts.ignored:,} ignored"]
+    parts += [f"{counts.opaque:,} unreadable"] if counts.opaque else []
+    takes = f"; applying takes about {plan.estimated_seconds:g} s" if plan.steps else ""
+    yield Row(f"as of {moment_text(plan.as_of)}, read from one broker{takes}", role="dim")
+    declared = f"{counted(counts.desired_bindings, 'ACL')}, {counted(counts.desired_topics, 'topic')}"
+    live = f"{counted(counts.live_bindings, 'ACL')} ({', '.join(parts)}), {counted(counts.live_topics, 'topic')}"
+    yield Row(f"declared {declared}; live {live}", role="dim")
+
+
+def _safe_order(plan: Plan) -> str:
+    """What the proof of the order says; what is interrupted, or may be under default-allow, is listed elsewhere."""
+    gains = "at every step, nobody has access that neither the old nor the new state gives"
+    interrupted = any(callout.rule == INTERRUPTED for callout in plan.access.callouts)
+    if plan.terms.established_default_allow is False and not interrupted:
+        return f"{gains}, and nobody lacks access that both give"
+    return gains
+
+
+def _step_sections(plan: Plan, steps: Sequence[StepLine]) -> Iterator[Section]:
+    phases = [step.phase for step in plan.steps]
+    removal = list(removal_sections(plan))
+    for phase, found in groupby(steps, lambda line: line.phase):
+        if phase > Phase.DELETE_LAST:
+            yield from removal
+            removal = []
+        lines = list(found)
+        shown, total = steps_shown(lines)
+        following = next((later for later in phases if later > phase), None)
+        awaited = following is not None and any(phase <= barrier < following for barrier in plan.barriers)
+        rows = [step_row(line) for line in lines]
+        rows += [
+            Row(f"note{'' if about == 1 else f' on these {about:,}'}: {note}", role="dim")
+            for about, note in note_lines(lines)
+        ]
+        yield Section(
+            SectionName.STEPS,
+            f"{stage_number(plan, phase)}. {TITLES[phase]}",
+            tuple(rows),
+            # A number only where the rows do not show it.
+            0 if shown == total else total,
+            closing=f"propagation check: {_propagation(plan)}" if awaited else "",
+        )
+    yield from removal
+
+
+def step_row(line: StepLine) -> Row:
+    """A step, or several on one line."""
+    place = "" if line.origin is None else str(line.origin)
+    below = tuple(Row(detail.text, role=detail.role) for detail in line.details)
+    notes = (line.until, place, line.why)
+    return Row(line.words, line.sign, _ROLES[line.sign], line.effect, notes, below, line.names, line.unnamed)
+
+
+def _propagation(plan: Plan) -> str:
     terms = plan.terms
     if terms.probe is None:
         return f"wait {terms.barrier_wait:g} s for the ACLs to reach every broker"
     named = f"brokers {', '.join(map(str, terms.brokers))} and any other" if terms.brokers else "every broker"
-    return f"{named}, and the active controller, prove to {safe(terms.probe)} that they enforce what was sent"
+    return f"{named}, and the active controller, prove to {terms.probe} that they enforce what was sent"
 
 
-def _head(plan: Plan, what: str, style: Style) -> list[str]:
-    counts = plan.counts
-    parts = [f"{counts.owned:,} in scope", f"{counts.outside:,} outside", f"{counts.ignored:,} ignored"]
-    parts += [f"{counts.opaque:,} that cannot be named"] if counts.opaque else []
-    return [
-        style("title", f"{what} cluster {safe(plan.terms.cluster)}")
-        + style("dim", f"  as of {moment_text(plan.as_of)}, seen by one broker"),
-        f"  declared  {counted(counts.desired_bindings, 'binding')}, {counted(counts.desired_topics, 'topic')}",
-        f"  live      {counted(counts.live_bindings, 'binding')} ({', '.join(parts)}), "
-        f"{counted(counts.live_topics, 'topic')}",
-    ]
-
-
-def _line(line: StepLine, style: Style) -> Iterator[str]:
-    role = _STYLES[line.sign]
-    effect = style("dim", f"  [{safe(line.effect)}]") if line.effect else ""
-    place = "" if line.origin is None else str(line.origin)
-    end = "".join(f"  {safe(text)}" for text in (line.until, place, line.why) if text)
-    yield style(role, f"  {line.sign} {safe(line.words)}") + effect + (style("dim", end) if end else "")
-    yield from (style(detail.role, f"      {safe(detail.text)}") for detail in line.details)
-    yield from _names(line.names, line.unnamed, style, "      ")
-
-
-def _names(names: Sequence[str], unnamed: int, style: Style, indent: str) -> Iterator[str]:
-    """The first names of rows that share a line."""
-    if names:
-        more = f" and {unnamed:,} more; --expand shows each" if unnamed else ""
-        yield style("dim", f"{indent}{', '.join(map(safe, names))}{more}")
-
-
-def _many(lines: Sequence[StepLine]) -> str:
-    """How many steps a phase has, where its lines do not show that."""
-    shown, total = steps_shown(lines)
-    return "" if shown == total else f" ({total:,})"
-
-
-def _cut_words(
+def cut_row(
     plan: Plan,
     steps: Sequence[StepLine],
     skipped: Sequence[SkippedGroup],
     access: Sequence[AccessLine],
     *,
     expand: bool,
-) -> str:
-    """``40 of 3,996 rows of access shown, 12 of 10,500 steps``: what a reader has to know before anything else."""
+    noun: str = "steps",
+) -> tuple[Row, ...]:
+    """``40 of 3,996 rows of access shown, 12 of 10,500 steps``: what a reader has to know before the rows, if any."""
     shown, total = steps_shown(steps)
     left = sum(group.total for group in skipped)
     named = left - sum(group.unnamed for group in skipped)
@@ -156,116 +261,75 @@ def _cut_words(
     refusals = sum(lines_shown(count, expand=expand) for count in guards.values())
     for some, whole, what in (
         (refusals, len(plan.refusals), "refusals"),
-        (callouts_shown(plan.access, expand=expand), callouts, "callouts"),
-        (shown, total, "steps"),
-        (named, left, "items not changed"),
+        (callouts_shown(plan.access, expand=expand), callouts, "warnings about access"),
+        (shown, total, noun),
+        (named, left, "skipped items"),
     ):
         if some < whole:
             parts.append(f"{some:,} of {whole:,} {what}{'' if any(parts) else ' shown'}")
-    return ", ".join(filter(None, parts))
+    cut = ", ".join(filter(None, parts))
+    return (Row(f"{cut}, the gravest first; --expand shows the others", role="warn"),) if cut else ()
 
 
-def _irreversible(plan: Plan, style: Style, *, expand: bool) -> Iterator[str]:
-    lines = list(irreversible_lines(plan, expand=expand))
-    if lines:
-        yield ""
-        yield style("title", f"Cannot be undone ({sum(not step.reversible for step in plan.steps):,})")
-    for sentence, names, unnamed in lines:
-        yield f"  {safe(sentence)}"
-        yield from _names(names, unnamed, style, "      ")
+def _irreversible(plan: Plan, *, expand: bool) -> Iterator[Section]:
+    rows = [Row(text, names=names, unnamed=unnamed) for text, names, unnamed in irreversible_lines(plan, expand=expand)]
+    if rows:
+        yield Section(
+            SectionName.NOTES, "Cannot be undone", tuple(rows), sum(not step.reversible for step in plan.steps)
+        )
 
 
-def _left(groups: Sequence[SkippedGroup], style: Style) -> Iterator[str]:
-    if not groups:
-        return
-    yield ""
-    yield style("title", f"Not changed ({sum(group.total for group in groups):,})")
-    for group in groups:
-        yield style("warn", f"  {group.reason}: {safe(group.detail)}")
-        for line in group.lines:
-            origin = "" if line.origin is None else style("dim", f"  {safe(str(line.origin))}")
-            yield f"    {safe(line.text)}{origin}"
-            yield from _names(line.names, line.unnamed, style, "        ")
+def _skipped(groups: Sequence[SkippedGroup]) -> Iterator[Section]:
+    if groups:
+        total = sum(group.total for group in groups)
+        yield Section(SectionName.SKIPPED, "Skipped", tuple(map(_skipped_row, groups)), total)
 
 
-def _gaining(plan: Plan, style: Style, *, expand: bool) -> Iterator[str]:
+def _skipped_row(group: SkippedGroup) -> Row:
+    lines = [
+        Row(line.text, notes=() if line.origin is None else (str(line.origin),), names=line.names, unnamed=line.unnamed)
+        for line in group.lines
+    ]
+    return Row(group.heading, role="warn", below=tuple(lines))
+
+
+def _gaining(plan: Plan, *, expand: bool) -> Iterator[Section]:
     if plan.gaining:
-        yield ""
-        yield style("title", f"{GAINING_TITLE} ({len(plan.gaining):,})")
-    yield from first_lines([f"  {safe(text)}" for text in gaining_words(plan, expand=expand)], expand=expand)
+        rows = first_rows(map(Row, gaining_words(plan, expand=expand)), expand=expand)
+        yield Section(SectionName.NOTES, GAINING_TITLE, rows, len(plan.gaining))
 
 
-def _coverage(plan: Plan, style: Style, *, expand: bool) -> Iterator[str]:
+def _coverage(plan: Plan, *, expand: bool) -> Iterator[Section]:
     for title, patterns in coverage_words(plan):
-        yield ""
-        yield style("title", f"{title} ({len(patterns):,})")
-        yield from first_lines([f"    {safe(text)}" for text in patterns], expand=expand, most=10, indent="    ")
+        yield listed(SectionName.NOTES, title, patterns, expand=expand, most=10)
 
 
-def _warnings(plan: Plan, style: Style, *, expand: bool) -> Iterator[str]:
+def warning_sections(plan: Plan, *, expand: bool) -> Iterator[Section]:
+    """What a reader should know besides; each warning once."""
     warnings = tuple(dict.fromkeys((*plan.warnings, *plan.login_warnings)))
     if warnings:
-        yield ""
-    yield from first_lines([style("warn", f"warning: {safe(text)}") for text in warnings], expand=expand)
+        yield listed(SectionName.WARNINGS, "Warnings", warnings, expand=expand, role="warn")
 
 
-def _accepted(plan: Plan, style: Style, *, expand: bool) -> Iterator[str]:
+def _accepted(plan: Plan, *, expand: bool) -> Iterator[Section]:
     if plan.acknowledgements:
-        yield ""
-        yield style("title", f"Accepted ({len(plan.acknowledgements):,})")
-    yield from first_lines([f"  {safe(accepted_words(one))}" for one in plan.acknowledgements], expand=expand)
+        yield listed(SectionName.ACCEPTED, "Accepted", map(accepted_words, plan.acknowledgements), expand=expand)
 
 
-def refusal_lines(refusals: tuple[Refusal, ...], style: Style = plain, *, expand: bool = False) -> Iterator[str]:
-    """What guards refuse, and what a person can do about each; of very many objects of a guard the first."""
-    if not refusals:
-        return
-    yield ""
-    yield style("error", f"Refused ({len(refusals):,})")
-    by_guard: dict[str, list[str]] = {}
+def refusal_sections(refusals: Sequence[Refusal], *, expand: bool = False) -> Iterator[Section]:
+    """What safety checks refuse, and what a person can do about each; of very many objects of a check the first."""
+    by_guard: dict[str, list[Row]] = {}
     for refusal in refusals:
-        said = style("error", f"  {refusal.guard}: {safe(refusal.message)}") + f"\n    {safe(refusal.remedy)}"
-        by_guard.setdefault(refusal.guard, []).append(said)
-    # No guard is hidden by the objects of another one.
-    for said_of_one in by_guard.values():
-        for text in first_lines(said_of_one, expand=expand, indent="    "):
-            yield from text.split("\n")
+        row = Row(f"{refusal.guard}: {refusal.message}", role="error", below=(Row(refusal.remedy),))
+        by_guard.setdefault(refusal.guard, []).append(row)
+    # No check is hidden by the objects of another one.
+    rows = tuple(row for some in by_guard.values() for row in first_rows(some, expand=expand))
+    if rows:
+        yield Section(SectionName.REFUSED, "Refused", rows, len(refusals), "error")
 
 
-def _summary(plan: Plan, style: Style, *, drift: bool = False) -> Iterator[str]:
-    if plan.refused:
-        yield style("error", _left_out(plan))
-    if not plan.steps:
-        yield style("title", "Nothing to do." if not plan.skipped else "Nothing that this plan is allowed to do.")
-        return
-    yield style("title", _counted(plan))
-    if plan.moves_access:
-        yield style("dim", f"Proven: {_proven(plan)}.")
-    if not drift and not plan.stops:
-        yield f"Approve with --require-id {plan_id(plan)}"
-
-
-def _left_out(plan: Plan) -> str:
-    are = "is" if len(plan.refused) == 1 else "are"
-    return f"{counted(len(plan.refused), 'change')} {are} refused and not in this plan."
-
-
-def _counted(plan: Plan) -> str:
-    return f"{summary(plan)}. About {plan.estimated_seconds:g} s."
-
-
-def _proven(plan: Plan) -> str:
-    """What the proof of the order says; what is interrupted, or may be under default-allow, is listed elsewhere."""
-    interrupted = any(callout.rule == INTERRUPTED for callout in plan.access.callouts)
-    if plan.terms.established_default_allow is False and not interrupted:
-        return "at no point does it permit what neither state permits, or refuse what both permit"
-    return "at no point does it permit what neither state permits"
-
-
-def summary(plan: Plan) -> str:
-    """``3 bindings to create, 1 topic to alter``: one line that counts the steps."""
-    counts = Counter((kind_of(step.change), sign_of(step.change)) for step in plan.steps)
-    there = {kind for kind, _ in counts}
-    kinds = (kind for kind in KINDS if kind in there)
-    found = ((counts[kind, sign], kind.NOUN, verb) for kind in kinds for sign, verb in VERBS.items())
-    return ", ".join(f"{counted(number, noun)} to {verb}" for number, noun, verb in found if number)
+def refusal_lines(refusals: Sequence[Refusal], style: Style = plain, *, expand: bool = False) -> Iterator[str]:
+    """The same as lines."""
+    for section in refusal_sections(refusals, expand=expand):
+        yield ""
+        yield from section_lines(section, style)

@@ -1,4 +1,4 @@
-"""A plan's access review as text: who gains and who loses what, what stands out, what each step does."""
+"""A plan's access review in words: who gains and who loses what, what stands out, what each step does."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
@@ -7,36 +7,43 @@ from reconciler.plan import EVERYBODY_ELSE, AccessReview, Effect, EffectKind
 from reconciler.plan.review.access_change import ending_words
 from reconciler.plan.review.callouts import LOGIN
 from reconciler.report.access_lines import LINES_SHOWN, NAMES_SHOWN, AccessLine, ordered_lines, rows_shown
+from reconciler.report.document import Row, Section, SectionName, section_lines
 from reconciler.report.style import Style, counted, plain, safe
 from reconciler.report.words import binding_words
 
 _GRAVEST_SHOWN: Final = 20
 _PERHAPS: Final = "  (perhaps)"
-_WHY_PERHAPS: Final = (
-    "  perhaps: depends on what is not known about the cluster (default-allow, ACLs that cannot be named)"
-)
+_WHY_PERHAPS: Final = "perhaps: depends on what is not known about the cluster (default-allow, unreadable ACLs)"
 
 
-def review_lines(
-    access: AccessReview, style: Style = plain, *, expand: bool = False, lines: Sequence[AccessLine] | None = None
-) -> Iterator[str]:
+def review_lines(access: AccessReview, style: Style = plain, *, expand: bool = False) -> Iterator[str]:
+    """The section of :func:`access_section` as lines."""
+    yield from section_lines(access_section(access, access_lines_of(access, expand=expand), expand=expand), style)
+
+
+def access_section(access: AccessReview, lines: Sequence[AccessLine], *, expand: bool = False) -> Section:
     """A title that counts, gains and losses (of more than 40 lines the gravest 20 unless ``expand``), callouts.
 
-    ``lines`` are what :func:`access_lines_of` tells, if somebody has asked already.
+    ``lines`` are those of :func:`access_lines_of`.
     """
-    lines = access_lines_of(access, expand=expand) if lines is None else lines
-    yield style("title", f"Access: {access_title(access)}")
+    rows = access_rows(access, lines, expand=expand)
+    found = access.callouts[: callouts_shown(access, expand=expand)]
+    rows += [Row(callout.text, "!", "warn", callout.rule) for callout in found]
+    return Section(SectionName.ACCESS, f"Access: {access_title(access)}", tuple(rows))
+
+
+def access_rows(access: AccessReview, lines: Sequence[AccessLine], *, expand: bool = False) -> list[Row]:
+    """The rows of ``lines``, which are those of ``access``, and what is said about all of them."""
     shown = lines[: _shown(len(lines), expand=expand)]
-    yield from (style("add" if line.sign == "+" else "remove", f"  {line.sign} {line_words(line)}") for line in shown)
+    rows = [Row(line_words(line), line.sign, "add" if line.sign == "+" else "remove") for line in shown]
     if len(lines) > len(shown):
-        yield f"    {len(lines) - len(shown):,} more lines; --expand shows them"
+        rows.append(Row("", unnamed=len(lines) - len(shown)))
     if not all(line.certain for line in lines):
-        yield style("dim", _WHY_PERHAPS)
+        rows.append(Row(_WHY_PERHAPS, role="dim"))
     if access.more_principals:
         more = counted(access.more_principals, "more principal")
-        yield style("dim", f"  {more} with ACLs of their own gain or lose through User:* and are not listed")
-    for callout in access.callouts[: callouts_shown(access, expand=expand)]:
-        yield style("warn", f"  ! {safe(callout.text)}") + style("dim", f"  [{safe(callout.rule)}]")
+        rows.append(Row(f"{more} with ACLs of their own gain or lose through User:* and are not listed", role="dim"))
+    return rows
 
 
 def callouts_shown(access: AccessReview, *, expand: bool = False) -> int:
@@ -82,17 +89,26 @@ def line_words(line: AccessLine) -> str:
 
 def access_title(access: AccessReview) -> str:
     """``2 principals gain, 1 principal loses``."""
-    now, rows = access.at_once.access_changes, access.access_changes
-    gaining, losing = ({row.principal for row in now if row.gained}, {row.principal for row in now if row.lost})
-    first = min((row.since for row in rows if row.since is not None), default=None)
-    later = {row.principal for row in rows if row.since is not None}
-    when = "" if first is None else f" {ending_words(first)}"
-    verbs = ((gaining, "gain", ""), (losing, "lose", ""), (later, "gain", when))
+    gaining, losing, later = movers(access)
+    verbs = ((gaining, "gain", ""), (losing, "lose", ""), (later, "gain", later_words(access)))
     said = [f"{_who(found)} {verb}{'' if len(found) > 1 else 's'}{more}" for found, verb, more in verbs if found]
     if said:
         return ", ".join(said)
     logins = any(one.rule == LOGIN for one in access.callouts)
     return "no ACL gives or takes anything, and logins change" if logins else "nobody gains or loses anything"
+
+
+def movers(access: AccessReview) -> tuple[set[str | None], set[str | None], set[str | None]]:
+    """Who gains now, who loses now, and who gains at a later end; ``None`` is everybody else."""
+    now = access.at_once.access_changes
+    later = {row.principal for row in access.access_changes if row.since is not None}
+    return {row.principal for row in now if row.gained}, {row.principal for row in now if row.lost}, later
+
+
+def later_words(access: AccessReview) -> str:
+    """`` on 2027-02-23, when a DENY ends``: the first end at which somebody gains; empty where there is none."""
+    first = min((row.since for row in access.access_changes if row.since is not None), default=None)
+    return "" if first is None else f" {ending_words(first)}"
 
 
 def _who(found: Collection[str | None]) -> str:

@@ -34,6 +34,11 @@ class SkippedGroup:
     total: int
 
     @property
+    def heading(self) -> str:
+        """Why they stay, in words: who asked for no deletions needs no name for that reason."""
+        return self.detail if self.reason is SkipReason.HELD_BACK else f"{self.reason}: {self.detail}"
+
+    @property
     def unnamed(self) -> int:
         """How many of them are only counted."""
         return sum(line.unnamed for line in self.lines)

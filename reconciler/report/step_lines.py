@@ -1,5 +1,6 @@
 """The steps of a plan as lines, built once for all formats; nothing here is escaped."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, repeat
@@ -9,8 +10,9 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Origin
 from reconciler.plan import BrokerAnswer, Effect, EffectKind, Phase, Plan, Ruling, Step
 from reconciler.report.folding import MOST_LINES, arranged, first_names
-from reconciler.report.kinds import Alike, Detail, kind_of, sign_of
+from reconciler.report.kinds import KINDS, VERBS, Alike, Detail, kind_of, sign_of
 from reconciler.report.review_text import effect_words
+from reconciler.report.style import counted
 from reconciler.report.validation_text import answer_words
 from reconciler.report.words import why_words
 
@@ -65,6 +67,15 @@ def step_lines(plan: Plan, *, expand: bool = False, fold: bool = True) -> Iterat
         yield from (_line(plan, one, answers) for one in lines[:most])
         if lines[most:]:
             yield _others(lines[most:])
+
+
+def summary(plan: Plan) -> str:
+    """``3 ACLs to create, 1 topic to alter``: one line that counts the steps."""
+    counts = Counter((kind_of(step.change), sign_of(step.change)) for step in plan.steps)
+    there = {kind for kind, _ in counts}
+    kinds = (kind for kind in KINDS if kind in there)
+    found = ((counts[kind, sign], kind.NOUN, verb) for kind in kinds for sign, verb in VERBS.items())
+    return ", ".join(f"{counted(number, noun)} to {verb}" for number, noun, verb in found if number)
 
 
 def steps_shown(lines: Iterable[StepLine]) -> tuple[int, int]:

@@ -1,10 +1,11 @@
-"""What the broker said when it was asked about a plan's steps, as text."""
+"""What the broker said when it was asked about a plan's steps."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from reconciler.plan import BrokerAnswer, BrokerValidation, Ruling
-from reconciler.report.style import Style, counted, plain
+from reconciler.report.document import Row, Section, SectionName
+from reconciler.report.style import counted
 
 _NO_ANSWER: Final = (
     "A step without an answer is not refused: nothing is known about it. UNKNOWN_SERVER_ERROR means that a policy",
@@ -27,20 +28,18 @@ def answer_words(answer: BrokerAnswer) -> str:
             return f"the broker gave no answer about this: {told}"
 
 
-def validation_lines(validation: BrokerValidation | None, style: Style = plain) -> Iterator[str]:
-    """What was asked of the broker, when, and what came of it, in a few lines."""
+def validation_sections(validation: BrokerValidation | None) -> Iterator[Section]:
+    """What was asked of the broker, when, and what came of it."""
     if validation is None:
         return
-    asked = len(validation.answers)
-    yield ""
+    asked, when = len(validation.answers), f"Asked of the broker at {validation.asked}"
     if not asked:
-        yield style("dim", f"Asked of the broker at {validation.asked}: nothing, no step can be asked about.")
+        yield Section(SectionName.NOTES, f"{when}: nothing, no step can be asked about.", role="dim")
         return
     words = ((Ruling.ACCEPTED, "accepted"), (Ruling.REFUSED, "refused"), (Ruling.AFTER_GRANT, "not asked yet"))
     parts = [f"{validation.count(ruling):,} {word}" for ruling, word in words if validation.count(ruling)]
     if unknown := validation.count(Ruling.UNKNOWN):
         parts.append(f"{unknown:,} without an answer")
     role = "add" if validation.count(Ruling.ACCEPTED) == asked else "warn"
-    yield style(role, f"Asked of the broker at {validation.asked}: {counted(asked, 'step')}, {', '.join(parts)}.")
-    if unknown:
-        yield from (style("warn", f"  {line}") for line in _NO_ANSWER)
+    rows = tuple(Row(line, role="warn") for line in _NO_ANSWER) if unknown else ()
+    yield Section(SectionName.NOTES, f"{when}: {counted(asked, 'step')}, {', '.join(parts)}.", rows, role=role)

@@ -152,7 +152,7 @@ def test_new_access_can_fail_a_pipeline(here: Place) -> None:
     here.live("TOPIC:L:pay.orders User:pay@* ALLOW ALL", "GROUP:L:pay User:pay@* ALLOW READ")
     ran = here.bare(*arguments, "--allow-deletes", "--fail-on", "new-access")
     assert ran.status == Exit.OK
-    assert "Access: 1 principal loses" in ran.out
+    assert "User:pay loses access" in ran.out
 
 
 def test_what_is_unknown_is_undecided_and_no_pass(here: Place) -> None:

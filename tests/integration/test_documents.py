@@ -60,7 +60,7 @@ def _quoted_plans(page: str) -> list[str]:
     return [
         block
         for block in _FENCE.findall((_ROOT / page).read_text(encoding="utf-8"))
-        if re.search(r"^(Plan for cluster|\d+\. \w+ )", block, re.MULTILINE)
+        if re.search(r"^(demo: |Access$|\d+\. \w+ )", block, re.MULTILINE)
     ]
 
 

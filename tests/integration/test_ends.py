@@ -54,7 +54,7 @@ def test_a_grant_behind_a_deny_that_ends_is_new_access(place: Path, capsys: pyte
     write(place, _ALLOW, _DENY)
     assert reconciler(["plan", "m", *_AT, "--fail-on", "new-access"]) == 3
     said = capsys.readouterr().out
-    assert f"Access: 1 principal gains {_WHEN}" in said
+    assert f"User:mallory gains access {_WHEN}" in said
     assert f"+ User:mallory: READ on topic `payroll.salaries`  ({_WHEN})" in said
     reconciler(["plan", "m", *_AT, "-q"])
     assert f"Access widens {_WHEN}" in capsys.readouterr().out
@@ -71,7 +71,7 @@ def test_an_end_that_is_put_on_a_live_deny_is_new_access_though_there_is_nothing
     assert reconciler(["plan", "m", *_AT, "--fail-on", "new-access"]) == 3
     said = capsys.readouterr().out
     assert "Nothing to do." in said
-    assert f"Access: 1 principal gains {_WHEN}" in said
+    assert f"User:mallory gains access {_WHEN}" in said
 
 
 @pytest.mark.parametrize("output", ["markdown", "html", "json"])

@@ -41,7 +41,7 @@ def main_job(main: Job) -> list[str]:
     main.write("team.yaml", TEAM.replace("DESCRIBE", "WRITE"))
     assert main.run("drift").status == 2
     plans.append(main.run("plan", "--allow-deletes"))
-    assert "2 bindings to create, 2 bindings to delete" in plans[1].out
+    assert "2 ACLs to create, 2 ACLs to delete" in plans[1].out
     assert "Applied and verified: 4 steps." in main.run("apply", "--yes", "--allow-deletes").out
     assert main.run("drift").status == 0
     return [plan.out for plan in plans]

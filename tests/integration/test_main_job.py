@@ -71,7 +71,7 @@ def test_plan_apply_drift(main: Job, tmp_path: Path) -> None:
     assert main.bare("validate", str(main.directory)).status == 0
     planned = main.run("plan", "--out", saved)
     assert planned.status == 0, planned.err
-    assert "4 bindings to create, 1 topic to create" in planned.out
+    assert "4 ACLs to create, 1 topic to create" in planned.out
     [approved] = [word for word in planned.out.split() if word.startswith("plan-")]
 
     applied = main.run("apply", saved, str(main.directory), "--require-id", approved, cluster=False)
@@ -90,7 +90,7 @@ def test_what_nobody_declares_is_drift_and_goes_only_when_asked(main: Job) -> No
     assert main.run("apply", "--yes").status == 0
     main.write("team.yaml", TEAM.replace("[READ, DESCRIBE]", "[READ]"))
     drift = main.run("drift")
-    assert drift.out.startswith("Drift of cluster ")
+    assert " has drifted: " in drift.out.splitlines()[0]
     assert drift.status == 2
     assert "- User:svc ALLOW DESCRIBE on TOPIC" in drift.out
     held = main.run("apply", "--yes")
@@ -289,7 +289,7 @@ def test_where_confluent_kafka_is_the_only_reader_it_names_every_kind_and_writes
     main.write("team.yaml", TEAM)
     planned = main.run("plan", "--allow-deletes")
     assert planned.status == 0, planned.err
-    assert planned.out.partition("Not changed")[2].startswith(" (4)")
+    assert planned.out.partition("Skipped")[2].startswith(" (4)")
     assert "confluent-kafka cannot carry the operation TWO_PHASE_COMMIT" in planned.out
     assert main.run("apply", "--yes", "--allow-deletes").status == 0
     assert main.run("drift").status == 2

@@ -71,7 +71,7 @@ def test_plan_apply_drift(
     saved = str(tmp_path / "plan.json")
     planned = main.run("plan", "--out", saved)
     assert planned.status == 0, planned.err
-    assert "7 bindings to create, 1 topic to create" in planned.out
+    assert "7 ACLs to create, 1 topic to create" in planned.out
     applied = main.run("apply", saved, str(main.directory), "--yes", cluster=False)
     assert applied.status == 0, applied.err
     assert "Applied and verified: 8 steps." in applied.out

@@ -193,12 +193,12 @@ def test_a_right_that_moves_to_another_resource_is_told_where_it_is_missed() -> 
     plan = Transition(live, declared(frozenset({deny, topics}), {})).plan()
     told = [callout.text for callout in plan.access.callouts if callout.rule == "interrupted"]
     assert told == [
-        "after “create DENY bindings”, "
+        "after “create DENY ACLs”, "
         "User:a is refused CREATE on TOPIC x- for a moment: what permits it before and after are rights "
         "on two resources, and the one goes before the other comes"
     ]
     shown = "\n".join(plan_lines(plan))
-    assert "Proven: at no point does it permit what neither state permits." in shown
+    assert "Safe order: at every step, nobody has access that neither the old nor the new state gives." in shown
     smooth = Transition(live, declared(frozenset({topics}), {})).plan()
     assert not [callout for callout in smooth.access.callouts if callout.rule == "interrupted"]
 

@@ -119,7 +119,7 @@ def stages(plan: Plan, sent: Sequence[Change]) -> Iterator[str]:
         binding = resource_of(change)
         marker = isinstance(binding, AclBinding) and bool(markers([binding]))
         if marker or own.get(binding) is not None:
-            yield "create bridges" if isinstance(change, Create) else "remove bridges"
+            yield "create temporary allow-all ACLs" if isinstance(change, Create) else "delete temporary allow-all ACLs"
         elif change in phases:
             yield TITLES[phases[change]]
         else:
@@ -135,7 +135,11 @@ def holds(found: Transition) -> tuple[str, ...]:
     result = stage.apply(plan)
     failed = any(one.outcome not in GOOD for one in result.outcomes)  # a config that no broker takes
     # Where a step failed a bridge may have to stay, and at the end of the run it is tried again.
-    order = [title for title, _ in groupby(stages(plan, sending.sent)) if not (failed and title == "remove bridges")]
+    order = [
+        title
+        for title, _ in groupby(stages(plan, sending.sent))
+        if not (failed and title == "delete temporary allow-all ACLs")
+    ]
     shown = printed(plan)
     # A bridge that the plan creates, or deletes, is one of its own bindings: its phase may be empty then.
     moved = {item.binding for item in plan.bridges.wanted if item.means is not Means.BRIDGE}
@@ -168,10 +172,10 @@ def test_bridges_go_before_quotas_group_configs_and_moves() -> None:
     )
     order = holds(Transition(live, desired))
     assert order == (
-        "create bridges",
+        "create temporary allow-all ACLs",
         TITLES[Phase.ALTER_USERS],
         TITLES[Phase.CREATE_ALLOW],
-        "remove bridges",
+        "delete temporary allow-all ACLs",
         TITLES[Phase.ALTER_QUOTAS],
         TITLES[Phase.ALTER_GROUP_CONFIGS],
         TITLES[Phase.MOVE_REPLICAS],

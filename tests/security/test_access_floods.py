@@ -59,7 +59,7 @@ def test_many_hosts_with_names_of_their_own_and_one_deny(plan: Plan, hosts: str)
     ]
     status, shown = plan(_acls("many", ["User:a"], [*rules, f"deny: WRITE, topics: {{any: true}}{hosts}"]))
     assert status == Exit.OK
-    assert "4,001 bindings to create" in shown
+    assert "4,001 ACLs to create" in shown
 
 
 def test_many_hosts_for_the_same_names(plan: Plan) -> None:
@@ -69,7 +69,7 @@ def test_many_hosts_for_the_same_names(plan: Plan) -> None:
     rules = [f"allow: WRITE, topics: [{topics}], hosts: [{hosts}]", "deny: WRITE, topics: [t00], hosts: [10.9.9.9]"]
     status, shown = plan(_acls("many", ["User:a"], rules))
     assert status == Exit.OK
-    assert "24,001 bindings to create" in shown
+    assert "24,001 ACLs to create" in shown
 
 
 def test_many_principals_under_many_prefixes_of_everybody(plan: Plan) -> None:

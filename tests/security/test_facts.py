@@ -178,7 +178,7 @@ def test_a_false_default_deny_does_not_hide_what_the_last_binding_opens(attack: 
     assert status == Exit.FAILED_CHECK
     assert "+ everybody else: READ, WRITE, ALTER, ALTER_CONFIGS on topic `hr.reviews`  (perhaps)" in shown
     assert "- User:hr ALLOW READ on TOPIC hr.reviews  [widens]" in shown
-    assert "Loses its last binding: open to everybody if default-allow is on" in shown
+    assert "Loses its last ACL: open to everybody if default-allow is on" in shown
 
 
 def test_access_tests_do_not_pass_by_a_default_allow_that_only_the_manifests_state(attack: _Attack) -> None:
@@ -237,7 +237,7 @@ def test_a_manifest_that_contradicts_the_operator_is_refused(attack: _Attack, st
     assert status == Exit.ERROR
     assert "KR086" in shown
     assert "operator.yaml:4:" in shown
-    assert "Plan for" not in shown
+    assert "Access\n" not in shown
 
 
 def test_a_connections_file_inside_the_manifests_is_the_proposers(attack: _Attack) -> None:

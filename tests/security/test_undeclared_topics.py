@@ -67,7 +67,7 @@ def test_it_is_never_planned_for_deletion_without_prune_topics(drift: _Drift) ->
     """A plan lists it and has no step for it."""
     status, shown = drift(_SCOPE, "payments.orders", "payments.exfiltrated", command="plan")
     assert status == Exit.OK
-    assert "Not changed (1)" in shown
+    assert "Skipped (1)" in shown
     assert "delete topic" not in shown
 
 

@@ -23,7 +23,7 @@ from reconciler.report.formats.markdown_plan import (
     warning_sections,
 )
 from reconciler.report.formats.markdown_words import MOST_PLANS, at, cut, more, on_cluster
-from reconciler.report.formats.sections import Measure, Section, fitted
+from reconciler.report.formats.sections import FittedSection, Measure, fitted
 from reconciler.report.results import Check, CheckStatus, Finding, Level, Report, Tone, plan_verdict, verdict
 from reconciler.report.results.finding_groups import FindingGroup, finding_groups
 from reconciler.report.results.fleet import FleetCluster
@@ -33,7 +33,7 @@ from reconciler.report.style import counted
 _SIGNS: Final = {Tone.STOP: "🛑", Tone.CAUTION: "⚠️", Tone.CALM: "✅"}
 _LEVELS: Final = {Level.ERROR: "🛑 error", Level.WARNING: "⚠️ warning", Level.NOTE: "note"}
 _STANDINGS: Final = {CheckStatus.FAILED: "🛑 failed", CheckStatus.UNDECIDED: "🛑 undecided"}
-_DIFFERENCES: Final = {"+": "missing", "-": "undeclared", "~": "different", "!": "not changed"}
+_DIFFERENCES: Final = {"+": "missing", "-": "undeclared", "~": "different", "!": "skipped"}
 _MARKER: Final = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*", re.ASCII)
 _LONGEST_MARKER: Final = 200
 
@@ -95,7 +95,7 @@ def _plan_line(plan: Plan, report: Report, *, drift: bool = False) -> str:
     address = report.address_of(plan.terms.cluster)
     which = f"id {code(cut(plan.cluster_id))}" + (f", at {code(cut(address))}" if address else "")
     begin = f"{what} {code(cut(plan.terms.cluster))} ({which}): {prose(said)}"
-    return f"{begin} · {plan_counts(plan)} · as of {moment_text(plan.as_of)}"
+    return f"{begin} · {plan_counts(plan, drift=drift)} · as of {moment_text(plan.as_of)}"
 
 
 def _tail(report: Report) -> str:
@@ -109,13 +109,13 @@ def _tail(report: Report) -> str:
     return "\n".join([*lines, *(f"\nManifests of {code(cut(commit))}" for commit in commits), ""])
 
 
-def _sections(report: Report) -> Iterator[Section]:
+def _sections(report: Report) -> Iterator[FittedSection]:
     """In the order in which a reviewer needs them: what judges is worth no more than the rules that did."""
     yield from _guardrails(report)
     refusals = [one for one in report.open_findings if one.rule.startswith("guard-")]
     if refusals:
         rows = [f"- {code(one.rule.removeprefix('guard-'))}: {prose(one.message)}{_remedy(one)}\n" for one in refusals]
-        yield Section("\n#### Refused\n\n", rows, more("refusal"), weight=4)
+        yield FittedSection("\n#### Refused\n\n", rows, more("refusal"), weight=4)
     yield from _fleets(report)
     yield from callout_sections(report)
     yield from access_sections(report)
@@ -127,29 +127,31 @@ def _sections(report: Report) -> Iterator[Section]:
         yield from step_sections(plan, many=len(report.all_plans) > 1)
 
 
-def _guardrails(report: Report) -> Iterator[Section]:
+def _guardrails(report: Report) -> Iterator[FittedSection]:
     rows = [
         f"- **{one.rule.removeprefix('guardrail-')}**: {prose(one.message)}{at(one.place)}\n"
         for one in report.guardrail_findings
     ]
     if rows:
-        yield Section("\n#### Guardrails changed\n\n", rows, more("guardrail change"), weight=4)
+        yield FittedSection("\n#### Guardrails changed\n\n", rows, more("guardrail change"), weight=4)
 
 
 def _remedy(finding: Finding) -> str:
     return f" <br>{prose(finding.advice)}" if finding.advice else ""
 
 
-def _fleets(report: Report) -> Iterator[Section]:
+def _fleets(report: Report) -> Iterator[FittedSection]:
     for fleet in report.fleets:
         rows = [_cluster_row(one) for one in (*fleet.unknown, *fleet.differing)]
         if rows:
-            opening = "| cluster | missing | undeclared | topics and others | not changed | first differences |\n"
+            opening = "| cluster | missing | undeclared | topics and others | skipped | first differences |\n"
             opening += "|---|---|---|---|---|---|\n"
-            yield Section("\n#### Clusters that differ or are not known\n\n", rows, more("cluster"), opening, weight=4)
+            yield FittedSection(
+                "\n#### Clusters that differ or are not known\n\n", rows, more("cluster"), opening, weight=4
+            )
         doubts = [f"- {code(cut(one.cluster))}: {prose(one.doubt)}\n" for one in fleet.doubtful]
         if doubts:
-            yield Section("\n#### Not seen whole\n\n", doubts, more("cluster"), weight=2)
+            yield FittedSection("\n#### Not seen whole\n\n", doubts, more("cluster"), weight=2)
 
 
 def _cluster_row(one: FleetCluster) -> str:
@@ -160,11 +162,11 @@ def _cluster_row(one: FleetCluster) -> str:
     return f"| {name} | {counts.creates:,} | {counts.deletes:,} | {counts.others:,} | {counts.left:,} | {lines} |\n"
 
 
-def _checks(checks: Iterable[Check]) -> Iterator[Section]:
+def _checks(checks: Iterable[Check]) -> Iterator[FittedSection]:
     broken = [check for check in checks if not check.told_elsewhere]
     rows = ["".join(_check(check)) for check in broken]
     if rows:
-        yield Section("\n#### Checks that did not pass\n\n", rows, more("check"), weight=3)
+        yield FittedSection("\n#### Checks that did not pass\n\n", rows, more("check"), weight=3)
 
 
 def _check(check: Check) -> Iterator[str]:
@@ -173,14 +175,14 @@ def _check(check: Check) -> Iterator[str]:
     yield from (f"  - {prose(line)}\n" for line in check.lines)
 
 
-def _findings(findings: Iterable[Finding]) -> Iterator[Section]:
+def _findings(findings: Iterable[Finding]) -> Iterator[FittedSection]:
     groups = list(finding_groups(findings))
     rows = [row for group in groups for row in _finding_rows(group)]
     if rows:
         total = sum(group.total for group in groups)
         opening = f"<details><summary>Findings ({total:,})</summary>\n\n| | rule | what | where |\n|---|---|---|---|\n"
         closing = "\n</details>\n"
-        yield Section("\n", rows, more("finding"), opening, closing, weight=2)
+        yield FittedSection("\n", rows, more("finding"), opening, closing, weight=2)
 
 
 def _finding_rows(group: FindingGroup) -> Iterator[str]:

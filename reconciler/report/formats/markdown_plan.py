@@ -13,7 +13,7 @@ from reconciler.report.formats.escaping import markdown_code as code
 from reconciler.report.formats.escaping import markdown_element as element
 from reconciler.report.formats.escaping import markdown_text as prose
 from reconciler.report.formats.markdown_words import MOST_PLANS, at, cut, more
-from reconciler.report.formats.sections import Section
+from reconciler.report.formats.sections import FittedSection
 from reconciler.report.results import Report
 from reconciler.report.results.notes import plan_notes
 from reconciler.report.results.verdicts import plan_counts
@@ -25,7 +25,7 @@ from reconciler.report.style import counted
 _SURE_TO_FIT: Final = 10_000
 
 
-def callout_sections(report: Report) -> Iterator[Section]:
+def callout_sections(report: Report) -> Iterator[FittedSection]:
     """What stands out, whichever plan it is of."""
     rows = [
         f"- **{prose(callout.rule)}**: {prose(callout.text)}\n"
@@ -33,10 +33,10 @@ def callout_sections(report: Report) -> Iterator[Section]:
         for callout in plan.access.callouts
     ]
     if rows:
-        yield Section("\n#### What stands out\n\n", rows, more("grant that stands out", "grants"), weight=4)
+        yield FittedSection("\n#### What stands out\n\n", rows, more("grant that stands out", "grants"), weight=4)
 
 
-def access_sections(report: Report) -> Iterator[Section]:
+def access_sections(report: Report) -> Iterator[FittedSection]:
     """Who gains and loses what, and how many rows of plans that are only counted nobody is shown."""
     drifts = set(map(id, report.drifts))
     for plan in report.all_plans[:MOST_PLANS]:
@@ -46,10 +46,10 @@ def access_sections(report: Report) -> Iterator[Section]:
             yield _access_of(plan, f"\n#### {title}{of}\n\n")
     others = [plan for plan in report.all_plans[MOST_PLANS:] if plan.access.access_changes]
     lines = [line for plan in others for line in access_lines(plan.access.access_changes)]
-    yield Section("", (), more("row of access", "rows"), total=sum(line.rows for line in lines))
+    yield FittedSection("", (), more("row of access", "rows"), total=sum(line.rows for line in lines))
 
 
-def _access_of(plan: Plan, heading: str) -> Section:
+def _access_of(plan: Plan, heading: str) -> FittedSection:
     changes = plan.access.access_changes
     lines = ordered_lines(changes, most_names=NAMES_SHOWN)
     rows = [_access_row(line) for line in lines]
@@ -64,7 +64,7 @@ def _access_of(plan: Plan, heading: str) -> Section:
         closing += "\n*perhaps*: depends on cluster settings that are not known.\n"
     shown, total = [line.rows - line.unnamed for line in lines], sum(line.rows for line in lines)
     words = more("row of access", "rows")
-    return Section(heading, rows, words, opening, closing, weight=4, amounts=shown, total=total)
+    return FittedSection(heading, rows, words, opening, closing, weight=4, amounts=shown, total=total)
 
 
 def _access_row(line: AccessLine) -> str:
@@ -75,32 +75,34 @@ def _access_row(line: AccessLine) -> str:
     return f"| {cell(with_points(line.who))} | {moved} | {prose(line.names)}{hosts}{below} |\n"
 
 
-def warning_sections(report: Report) -> Iterator[Section]:
+def warning_sections(report: Report) -> Iterator[FittedSection]:
     """What a reviewer should know besides."""
     texts = dict.fromkeys(text for plan in report.all_plans for text in (*plan.warnings, *plan.login_warnings))
     rows = [f"- {prose(text)}\n" for text in texts]
     if rows:
-        yield Section("\n#### Warnings\n\n", rows, more("warning"), weight=2)
+        yield FittedSection("\n#### Warnings\n\n", rows, more("warning"), weight=2)
 
 
-def note_sections(report: Report) -> Iterator[Section]:
+def note_sections(report: Report) -> Iterator[FittedSection]:
     """Bridges, what is for good, what the broker said, what is accepted."""
     for plan in report.all_plans[:MOST_PLANS]:
         for note in plan_notes(plan):
             heading = f"\n**{prose(cut(note.title))}**\n" + ("\n" if note.items else "")
-            yield Section(heading, [f"- {prose(item)}\n" for item in note.items], more("line"))
+            yield FittedSection(heading, [f"- {prose(item)}\n" for item in note.items], more("line"))
 
 
-def step_sections(plan: Plan, *, many: bool) -> Iterator[Section]:
+def step_sections(plan: Plan, *, many: bool) -> Iterator[FittedSection]:
     """What is sent, in its order; then what stays."""
     of = f" for {element(cut(plan.terms.cluster))}" if many else ""
     if plan.steps:
         counts = plan_counts(plan)  # the rest keeps its case: SCRAM is no word
         opening = f"<details><summary>{counts[:1].upper()}{counts[1:]}{of}, in order</summary>\n"
-        yield Section("\n", list(_step_rows(plan)), more("line of steps", "lines"), opening, "\n</details>\n", weight=2)
+        yield FittedSection(
+            "\n", list(_step_rows(plan)), more("line of steps", "lines"), opening, "\n</details>\n", weight=2
+        )
     if plan.skipped:
-        opening = f"<details><summary>Not changed ({len(plan.skipped):,}){of}</summary>\n"
-        yield Section("\n", list(_skipped_rows(plan)), more("line", "lines"), opening, "\n</details>\n", weight=2)
+        opening = f"<details><summary>Skipped ({len(plan.skipped):,}){of}</summary>\n"
+        yield FittedSection("\n", list(_skipped_rows(plan)), more("line", "lines"), opening, "\n</details>\n", weight=2)
 
 
 def _step_rows(plan: Plan) -> Iterator[str]:
@@ -117,7 +119,7 @@ def _step_rows(plan: Plan) -> Iterator[str]:
 
 def _skipped_rows(plan: Plan) -> Iterator[str]:
     for group in skipped_groups(plan):
-        title = f"\n**{group.reason}** ({group.total:,}): {prose(group.detail)}\n\n"
+        title = f"\n**{prose(group.heading)}** ({group.total:,})\n\n"
         for line in group.lines:
             yield f"{title}- {code(line.text)}{at(line.origin)}\n{_named(line.names, line.unnamed)}"
             title = ""

@@ -1,19 +1,20 @@
-"""A report as a Prometheus textfile: drift by cluster, kind and action, and when it was last known.
+"""A report as a Prometheus textfile: drift by cluster, kind and difference, and when it was last known.
 
 Clusters are few and chosen by the operator; principals and names are many and chosen by anybody, so they are no labels.
 """
 
 import datetime
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from reconciler.diff import SkipReason
 from reconciler.plan import AccessTrend, Plan
+from reconciler.report.drift_text import Deviation, deviation
 from reconciler.report.formats.interface import FormatOptions
-from reconciler.report.kinds import KINDS
+from reconciler.report.kinds import KINDS, kind_of
 from reconciler.report.results import CheckStatus, Finding, Level, Report
 from reconciler.report.results.fleet import FleetReport
 from reconciler.report.style import safe
@@ -37,8 +38,8 @@ def write(report: Report, options: FormatOptions) -> str:
 
 def register(registry: CollectorRegistry, report: Report, made: Callable[[str], datetime.datetime]) -> None:
     """Put a report's series into a registry; ``made`` says when a cluster was read."""
-    _steps(registry, "reconciler_drift", "Differences between what is declared and the cluster", report.drifts)
-    _steps(registry, "reconciler_plan_steps", "Steps of the plan", report.plans)
+    _drift(registry, report.drifts)
+    _steps(registry, report.plans)
     _left(registry, report.all_plans)
     _access(registry, report.all_plans)
     _findings(registry, report)
@@ -55,14 +56,26 @@ def register(registry: CollectorRegistry, report: Report, made: Callable[[str], 
         last.labels(_label(cluster)).set(int(made(cluster).timestamp()))
 
 
-def _steps(registry: CollectorRegistry, name: str, words: str, plans: Iterable[Plan]) -> None:
-    plans = list(plans)
+def _drift(registry: CollectorRegistry, plans: Sequence[Plan]) -> None:
+    """From the cluster's side: what a plan would delete is there and undeclared."""
     if not plans:
         return
-    gauge = Gauge(name, words, ["cluster", "kind", "action"], registry=registry)
+    words = "Differences between what is declared and the cluster"
+    gauge = Gauge("reconciler_drift", words, ["cluster", "kind", "difference"], registry=registry)
+    for plan in plans:
+        counts = Counter((kind_of(step.change).METRIC, deviation(step.change)) for step in plan.steps)
+        # Every pair has a series, so that zero is said and not left out.
+        for kind in KINDS:
+            for which in Deviation:
+                gauge.labels(_label(plan.terms.cluster), kind.METRIC, str(which)).inc(counts[kind.METRIC, which])
+
+
+def _steps(registry: CollectorRegistry, plans: Sequence[Plan]) -> None:
+    if not plans:
+        return
+    gauge = Gauge("reconciler_plan_steps", "Steps of the plan", ["cluster", "kind", "action"], registry=registry)
     for plan in plans:
         counts = Counter(step.action for step in plan.steps)
-        # Every pair has a series, so that zero is said and not left out.
         for kind in KINDS:
             for action, label in kind.ACTIONS.items():
                 gauge.labels(_label(plan.terms.cluster), kind.METRIC, label).inc(counts[action])

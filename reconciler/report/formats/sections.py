@@ -16,7 +16,7 @@ Measure: TypeAlias = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class FittedSection:
     """Rows between an opening and a closing. ``weight`` is its share where not everything fits.
 
     ``heading`` stays even where no row does. ``left_out`` gives the words for a number of rows that did not fit.
@@ -39,7 +39,7 @@ Counted: TypeAlias = Callable[[int, int], str]
 
 def fitted(
     head: str,
-    sections: Sequence[Section],
+    sections: Sequence[FittedSection],
     tail: str,
     limit: int,
     measure: Measure = len,
@@ -58,7 +58,7 @@ def fitted(
     return head + counted_words(shown, total) + text.removeprefix(head), shown, total
 
 
-def _fitted(head: str, sections: Sequence[Section], tail: str, limit: int, measure: Measure) -> tuple[str, int]:
+def _fitted(head: str, sections: Sequence[FittedSection], tail: str, limit: int, measure: Measure) -> tuple[str, int]:
     bare = list(accumulate((measure(_bare(section)) for section in sections), initial=0))
     room = limit - measure(head) - measure(tail)
     if bare[-1] > room:
@@ -75,13 +75,13 @@ def _left_out(sections: int) -> str:
     return f"\n*{counted(sections, 'section')} more; the full report has them.*\n"
 
 
-def _bare(section: Section) -> str:
+def _bare(section: FittedSection) -> str:
     """What a section takes whatever becomes of its rows; the longest form, without a row."""
     rows = len(section.rows)
     return section.heading + section.opening + section.closing + (section.left_out(rows) if rows else "")
 
 
-def _wanted(section: Section, measure: Measure) -> int:
+def _wanted(section: FittedSection, measure: Measure) -> int:
     return sum(measure(row) for row in section.rows)
 
 
@@ -101,7 +101,7 @@ def _shares(wanted: Sequence[int], weights: Sequence[int], room: int) -> list[in
     return given
 
 
-def _filled(section: Section, share: int, measure: Measure) -> tuple[str, int]:
+def _filled(section: FittedSection, share: int, measure: Measure) -> tuple[str, int]:
     """The section with what fits, and the amount of it; a row too long for the room does not take others with it."""
     used, amount, kept = 0, 0, []
     for index, row in enumerate(section.rows):

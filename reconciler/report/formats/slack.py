@@ -60,7 +60,9 @@ def slack_message(report: Report, links: Sequence[Link] = ()) -> str:
 
 def _short(report: Report, title: str, about: str, links: Sequence[Link]) -> str:
     said = [f"*{_escaped(safe(title))}* ({_escaped(safe(_cut(about, _MOST_HEADER)))})"]
-    said += [_escaped(plan_counts(report.all_plans[0]))] if len(report.all_plans) == 1 else []
+    said += (
+        [_escaped(plan_counts(report.all_plans[0], drift=bool(report.drifts)))] if len(report.all_plans) == 1 else []
+    )
     return " · ".join([*said, *(f"<{_escaped(link.url)}|{link.words}>" for link in links)])
 
 
@@ -79,7 +81,7 @@ def _access(access: AccessDigest) -> Iterator[dict[str, Any]]:
 
 def _lines(report: Report) -> Iterator[str]:
     for plan in report.all_plans[:_MOST_LINES]:
-        yield f"{plan.terms.cluster}: {plan_counts(plan)}"
+        yield f"{plan.terms.cluster}: {plan_counts(plan, drift=plan in report.drifts)}"
     for fleet in report.fleets:
         yield from (f"{one.cluster}: {one.words}" for one in (*fleet.unknown, *fleet.differing)[:_MOST_LINES])
     changed = [f"guardrail {one.rule.removeprefix('guardrail-')}: {one.message}" for one in report.guardrail_findings]

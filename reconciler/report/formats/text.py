@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reconciler.plan.guardrail_review import NO_GUARDRAILS
+from reconciler.report.drift_text import drift_lines as cluster_drift_lines
 from reconciler.report.fleet_text import drift_lines
 from reconciler.report.folding import FEW, lines_shown
 from reconciler.report.formats.interface import FormatOptions
@@ -35,10 +36,10 @@ def report_lines(report: Report, style: Style = plain, *, expand: bool = False) 
         yield style("title", "Guardrails changed")
     for one in report.guardrail_findings:
         yield from _finding_lines(one, style)
-    for plans, drift in ((report.plans, False), (report.drifts, True)):
+    for plans, lines in ((report.plans, plan_lines), (report.drifts, cluster_drift_lines)):
         for plan in plans:
             yield ""
-            yield from plan_lines(replace(plan, guardrails=NO_GUARDRAILS), style, expand=expand, drift=drift)
+            yield from lines(replace(plan, guardrails=NO_GUARDRAILS), style, expand=expand)
     for fleet in report.fleets:
         yield ""
         yield from drift_lines(fleet, style)

@@ -21,7 +21,7 @@ from reconciler.report.kinds.interface import Alike, Detail, Words
 from reconciler.report.words import binding_words, pattern_words
 
 TYPES: Final = (AclBinding,)
-NOUN: Final = "binding"
+NOUN: Final = "ACL"
 METRIC: Final = "acl"
 ACTIONS: Final = {"CreateAcl": "create", "DeleteAcl": "delete"}
 
@@ -67,7 +67,7 @@ def _gravity(change: Change, binding: AclBinding) -> int:
 
 
 def many(changes: Sequence[Change], text: str, review: TopicReview) -> str:
-    """``10,500 bindings: 80 principals ALLOW READ on 700 TOPIC names``."""
+    """``10,500 ACLs: 80 principals ALLOW READ on 700 TOPIC names``."""
     bindings = touched_bindings(changes)
     entry = bindings[0].entry
     operations = ", ".join(dict.fromkeys(binding.entry.operation.name for binding in bindings))
@@ -80,7 +80,7 @@ def many(changes: Sequence[Change], text: str, review: TopicReview) -> str:
     subject = as_name(entry.principal) if len(who) == 1 else f"{len(who):,} principals"
     where = f" from {entry.host if len(hosts) == 1 else f'{len(hosts):,} hosts'}" if hosts else ""
     said = f"{subject} {entry.permission_type.name} {operations} on {on}{where}"
-    return f"{len(bindings):,} bindings: {said}"
+    return f"{len(bindings):,} ACLs: {said}"
 
 
 def name(changes: Sequence[Change]) -> str:

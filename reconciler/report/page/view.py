@@ -157,7 +157,7 @@ def _plan_view(number: int, plan: Plan, address: str, *, drift: bool) -> PlanVie
         plan,
         drift,
         plan_verdict(plan, drift=drift),
-        plan_counts(plan),
+        plan_counts(plan, drift=drift),
         step_counts(plan),
         tuple(portions(ordered_lines(rows))),
         len({row.principal for row in rows if row.gained}),

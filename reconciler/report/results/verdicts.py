@@ -7,10 +7,11 @@ from typing import Final
 from reconciler.dataclass import dataclass
 from reconciler.plan import AccessTrend, Plan, plan_id
 from reconciler.plan.review.access_change import ending_words
-from reconciler.report.plan_text import summary
+from reconciler.report.drift_text import drift_counts
 from reconciler.report.results.finding import LEVELS, CheckStatus, Level
 from reconciler.report.results.fleet import FleetReport
 from reconciler.report.results.report import Report
+from reconciler.report.step_lines import summary
 from reconciler.report.style import counted, safe
 
 _ACCESS: Final = {
@@ -100,7 +101,7 @@ def _of_steps(plan: Plan) -> Verdict:
         if plan.skipped:
             return Verdict(
                 Tone.CAUTION,
-                f"Nothing that this plan is allowed to do: {counted(len(plan.skipped), 'difference')} not changed",
+                f"Nothing that this plan is allowed to do: {counted(len(plan.skipped), 'difference')} skipped",
             )
         if plan.terms.claims:
             return Verdict(Tone.CAUTION, "Nothing to do, as far as facts hold that only the manifests state")
@@ -130,12 +131,15 @@ def quiet_line(plan: Plan, *, drift: bool = False, stopped: bool = False) -> str
     if plan.guardrails.weakened:
         parts.append("Guardrails changed")
     parts.append(plan_verdict(plan, drift=drift).words)
-    parts += [summary(plan)] if plan.steps else []
-    warnings = {*plan.warnings, *plan.login_warnings}
-    found = ((len(plan.access.callouts), "callout"), (len(plan.skipped), "difference"), (len(warnings), "warning"))
-    counts = [
-        counted(number, noun) + (" not changed" if noun == "difference" else "") for number, noun in found if number
-    ]
+    if drift:
+        parts += [drift_counts(plan)] if plan.steps or plan.skipped else []
+    else:
+        parts += [summary(plan)] if plan.steps else []
+        parts += [f"{len(plan.skipped):,} skipped"] if plan.skipped else []
+    warnings = len({*plan.warnings, *plan.login_warnings})
+    found = ((0 if drift else len(plan.access.callouts), "warning about access", "warnings about access"),)
+    counts = [f"{number:,} {noun if number == 1 else nouns}" for number, noun, nouns in found if number]
+    counts += [counted(warnings, "warning")] if warnings else []
     parts += [", ".join(counts)] if counts else []
     approved = plan.steps and not (drift or plan.stops or stopped)
     return f"{safe(plan.terms.cluster)}: {'. '.join(parts)}." + (f"  {plan_id(plan)}" if approved else "")
@@ -148,9 +152,9 @@ def fleet_verdict(fleet: FleetReport) -> Verdict:
     return Verdict(Tone.CAUTION if fleet.differing or fleet.doubtful else Tone.CALM, fleet.words)
 
 
-def plan_counts(plan: Plan) -> str:
-    """``3 bindings to create, 1 topic to alter``."""
-    return summary(plan) or "no step"
+def plan_counts(plan: Plan, *, drift: bool = False) -> str:
+    """``3 ACLs to create, 1 topic to alter``; of drift ``3 ACLs missing, 1 topic different``."""
+    return drift_counts(plan) if drift else summary(plan) or "no step"
 
 
 def _spoilt(report: Report) -> str:

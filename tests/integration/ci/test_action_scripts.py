@@ -283,7 +283,7 @@ def test_drift_is_told_with_metrics_for_a_collector(pipeline: Pipeline) -> None:
     done = pipeline.run("drift", METRICS=str(metrics), **pipeline.here)
     assert done.returncode == 2
     assert pipeline.outputs == {"status": "2"}
-    assert 'reconciler_drift{action="create",cluster="demo",kind="acl"}' in metrics.read_text(encoding="utf-8")
+    assert 'reconciler_drift{cluster="demo",difference="missing",kind="acl"}' in metrics.read_text(encoding="utf-8")
     kept = metrics.read_bytes()
     pipeline.snapshot.write_text("{}", encoding="utf-8")
     assert pipeline.run("drift", METRICS=str(metrics), **pipeline.here).returncode == 1

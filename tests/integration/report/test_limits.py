@@ -31,7 +31,7 @@ def test_a_comment_says_something_of_everything(large: Report) -> None:
     text = FORMATS["comment.md"](large)
     assert COMMENT_LIMIT * 0.9 < len(text) <= COMMENT_LIMIT
     assert text.startswith("<!-- reconciler:big -->\n### 🛑 2,000 checks failed")
-    assert "5,940 bindings to create, 60 bindings to delete" in text
+    assert "5,940 ACLs to create, 60 ACLs to delete" in text
     for heading in ("What stands out", "Access", "Checks that did not pass", "<summary>Findings", "in order</summary>"):
         assert heading in text
     assert f"`{plan_id(large.plans[0])}`" in text
@@ -79,7 +79,7 @@ def test_a_message_stays_short(large: Report) -> None:
     assert len(section) <= 3000
     assert len(access) <= 3000
     assert re.match(r"\d+ of [\d,]+ rows of access shown", access)
-    assert "callouts more" in access
+    assert "more warnings about access" in access
 
 
 def test_events_are_all_there(large: Report) -> None:

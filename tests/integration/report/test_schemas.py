@@ -64,7 +64,7 @@ def test_prometheus(any_report: Report) -> None:
     for family in families.values():
         assert family.documentation
         labels = {name for sample in family.samples for name in sample.labels}
-        assert labels <= {"cluster", "kind", "action", "reason", "change", "level", "standing"}
+        assert labels <= {"cluster", "kind", "action", "reason", "change", "level", "standing", "difference"}
     last = families["reconciler_last_success_timestamp_seconds"].samples
     assert {sample.labels["cluster"]: sample.value for sample in last} == dict.fromkeys(
         any_report.clusters, MOMENT.timestamp()

@@ -111,7 +111,7 @@ def test_five_thousand_topics_on_a_broker(
         fill(sandbox, names, configs)
         connections = connections_file(tmp_path / "connections.yaml", sandbox, "reconciler", name="c")
         lines = plan(directory, "c", capsys, "--connections", str(connections))
-    assert "Nothing to do." in lines
+    assert "c: Nothing to do." in lines
 
 
 def fill(sandbox: Sandbox, names: list[str], configs: dict[str, str]) -> None:

@@ -400,11 +400,11 @@ def test_quiet_prints_a_plan_and_a_drift_in_one_line(place: Path, capsys: pytest
     assert run(["--quiet", "plan", *where]) == Exit.OK
     [line] = capsys.readouterr().out.splitlines()
     assert line.startswith("c: Access widens and narrows, in part depending on")
-    assert ". 1 binding to create. 1 warning.  plan-" in line
+    assert ". 1 ACL to create. 1 warning.  plan-" in line
     approved = line.split()[-1]
     assert run(["drift", "-q", *where]) == Exit.DIFFERENT
     [line] = capsys.readouterr().out.splitlines()
-    assert line.startswith("c: The cluster differs from what is declared: 1 difference. 1 binding to create")
+    assert line.startswith("c: The cluster differs from what is declared: 1 difference. 1 ACL missing")
     assert run(["plan", *where, "-q", "-o", "json"]) == Exit.OK
     assert json.loads(capsys.readouterr().out)["planId"] == approved
 

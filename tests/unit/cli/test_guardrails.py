@@ -57,7 +57,9 @@ def test_the_plan_begins_with_what_became_looser(place: Path, capsys: pytest.Cap
     _weaken(place)
     assert _plan("--base", "base") == Exit.OK
     shown = capsys.readouterr().out
-    assert shown.startswith("Guardrails changed: this proposal edits rules that judge it\n  looser  ")
+    assert shown.startswith("c: The guardrails change. Nothing to do.\n\n")
+    assert shown.split("\n")[2].startswith("Guardrails changed: this proposal edits rules that judge it")
+    assert shown.split("\n")[3].startswith("  looser ")
     assert "Cluster c, spec.superUsers[User:mallory]: added" in shown
     assert "AccessTests guards: it no longer applies to the cluster c" in shown
 

@@ -70,7 +70,7 @@ def test_a_log_says_now_and_then_how_far_a_long_phase_is(capsys: pytest.CaptureF
     for _ in range(9):
         progress.sent(1_000)
     assert capsys.readouterr().err.splitlines() == [
-        "delete ALLOW bindings: 30,000",
+        "delete ALLOW ACLs: 30,000",
         "   3,000 of 30,000 after 12 s",
         "   6,000 of 30,000 after 24 s",
         "   9,000 of 30,000 after 36 s",
@@ -83,7 +83,7 @@ def test_a_short_phase_has_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     progress.phase(Phase.CREATE_ALLOW, 2)
     progress.sent(1)
     progress.sent(1)  # the last outcome is no progress any more
-    assert capsys.readouterr().err == "create ALLOW bindings: 2\n"
+    assert capsys.readouterr().err == "create ALLOW ACLs: 2\n"
 
 
 def test_bytes_that_brokers_copy_are_a_bar_on_a_terminal_and_a_line_a_minute_in_a_log(

@@ -71,7 +71,7 @@ def test_undo_sees_every_topic_and_what_the_manifests_leave_alone(
     asked = ["undo", str(applied / "plan.json"), str(applied / "m.yaml"), "--allow-deletes"]
     assert run([*asked, "--accept", "topic-delete=born", "--accept", "topic-delete=too"]) == 5
     told = capsys.readouterr().out
-    assert told.splitlines()[2].endswith(", 4 topics")
+    assert told.splitlines()[-1].endswith(", 4 topics")
     assert "closed-by-default: the first binding on TOPIC used shuts out everyone else who uses it now" in told
     assert "compression.type: lz4 → broker default" in told, "whoever set it may take it back"
     assert "a snapshot does not say what a topic contains" in told, "whatever deletes a topic says what it holds"

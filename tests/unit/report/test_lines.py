@@ -56,7 +56,7 @@ def test_who_only_gains_what_write_implies_has_a_line() -> None:
         bindings("CLUSTER:L:kafka-cluster User:a@* ALLOW IDEMPOTENT_WRITE"),
     )
     text = written("text", moved)
-    assert "Access: 1 principal gains, 1 principal loses" in text
+    assert "c: User:a gains and loses access.\n" in text
     assert "  + User:a: IDEMPOTENT_WRITE on the cluster from any host but 10.0.0.1\n" in text
     assert "IDEMPOTENT_WRITE | the cluster from `any host but 10.0.0.1` |" in written("markdown", moved)
     assert "IDEMPOTENT_WRITE</span></td><td>the cluster" in written("html", moved)
@@ -82,10 +82,8 @@ def test_text_markdown_and_page_have_the_same_rows_in_the_same_order() -> None:
     )
     rows = [(line.sign, line.who, line.operations) for line in access_lines(moved.access.access_changes)]
     assert [who for _, who, _ in rows] == sorted(who for _, who, _ in rows)
-    text = written("text", moved).partition("Access: ")[2].partition("\n\n")[0]
-    assert [
-        (line[2], *line[4:].split(" on ")[0].split(": ")) for line in text.splitlines()[1:] if line[2] in "+-"
-    ] == rows
+    text = written("text", moved).partition("\nAccess\n")[2].partition("\n\n")[0]
+    assert [(line[2], *line[4:].split(" on ")[0].split(": ")) for line in text.splitlines() if line[2] in "+-"] == rows
     table = re.findall(r"^\| `([^`]*)` \| (➕|➖) ([^|]*?) \|", written("markdown", moved), re.MULTILINE)
     assert [("+" if sign == "➕" else "-", who, words) for who, sign, words in table] == rows
     page = written("html", moved)
@@ -117,7 +115,7 @@ def test_of_very_many_rows_each_format_begins_with_the_same() -> None:
 
     # The steps too: shapes share a line in text and in Markdown, and the page has each one, in the same order.
     (crowd,) = (line for line in step_lines(moved) if line.names)
-    assert crowd.words == "60 bindings: 60 principals ALLOW READ on 60 TOPIC names"
+    assert crowd.words == "60 ACLs: 60 principals ALLOW READ on 60 TOPIC names"
     for name in ("text", "markdown"):
         text = written(name, moved)
         assert -1 < text.find("User:zz ALLOW WRITE on every TOPIC") < text.find(crowd.words)

@@ -15,7 +15,7 @@ from reconciler.report.formats.interface import FormatOptions
 from reconciler.report.formats.markdown import default_marker, marker_problem
 from reconciler.report.formats.places import location, manifests_problem
 from reconciler.report.formats.sarif import fingerprint
-from reconciler.report.formats.sections import Section, fitted
+from reconciler.report.formats.sections import FittedSection, fitted
 from reconciler.report.plan_json import plan_report
 from reconciler.report.results import CheckStatus, Finding, Level, Report, ResultError, Tone, join, read_result, verdict
 from tests.unit.access.bindings import binding
@@ -207,9 +207,9 @@ def test_sections_share_what_room_there_is() -> None:
     def left_out(number: int) -> str:
         return f"({number} more)"
 
-    many = Section("A", ["a" * 10] * 100, left_out, weight=3)
-    few = Section("B", ["b" * 10] * 3, left_out)
-    more = Section("C", ["c" * 10] * 100, left_out)
+    many = FittedSection("A", ["a" * 10] * 100, left_out, weight=3)
+    few = FittedSection("B", ["b" * 10] * 3, left_out)
+    more = FittedSection("C", ["c" * 10] * 100, left_out)
     text = fitted("head ", [many, few, more], " tail", 500)[0]
     assert len(text) <= 500
     assert text.startswith("head A")

@@ -239,4 +239,4 @@ def test_cluster_tests_that_apply_to_no_cluster(
     for labels, told_so in (("test", True), ("prod", False)):
         manifests.write_text(_BOTH.replace("ENV", labels))
         assert run([command, str(manifests)]) == Exit.OK
-        assert ("warning  0 ClusterTests apply to c" in capsys.readouterr().out) is told_so
+        assert ("warning 0 ClusterTests apply to c" in capsys.readouterr().out) is told_so

@@ -57,7 +57,7 @@ def test_pages_show_what_rounds_saw(world: World) -> None:
         status, metrics = _get(address, "/metrics")
         assert status == 200
         assert 'reconciler_serve_revoked{cluster="prod"} 1.0' in metrics
-        assert 'reconciler_drift{action="delete",cluster="prod",kind="acl"} 3.0' in metrics
+        assert 'reconciler_drift{cluster="prod",difference="undeclared",kind="acl"} 3.0' in metrics
         assert metrics.count("# TYPE reconciler_drift gauge") == 1
         assert "revoked 1 expired binding" in _get(address, "/")[1]
         assert "<b>" not in _get(address, "/")[1]

@@ -1,0 +1,154 @@
+"""What a report says to a person: an answer, sections of rows, and what closes it. Made once, written by each format.
+
+Which sections there are, their order, the words of a row and what is cut are decided by whoever makes a document. A
+format only writes it down: it escapes, colours, and says in its own words where the other rows are.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import field, replace
+from enum import StrEnum
+
+from reconciler.dataclass import dataclass
+from reconciler.report.folding import FEW, lines_shown
+from reconciler.report.style import Style, plain, safe
+
+
+class SectionName(StrEnum):
+    """What a section is about, for formats that fold one section and not another."""
+
+    GUARDRAILS = "guardrails"
+    ACCESS = "access"
+    STEPS = "steps"
+    NOTES = "notes"
+    SKIPPED = "skipped"
+    WARNINGS = "warnings"
+    ACCEPTED = "accepted"
+    SETTINGS = "settings"
+    REFUSED = "refused"
+    DIFFERENCES = "differences"
+    NEXT = "next"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing that is said; nothing of it is escaped.
+
+    ``sign`` stands before ``text``: ``+``, ``-``, ``~``, ``!`` or ``?``. ``role`` is the style of a terminal. ``label``
+    is one word about it (an effect, a rule), ``notes`` say where, until when and why, ``below`` belongs to it.
+    ``names`` are the first of many that share the row, and ``unnamed`` of them are only counted; a row of nothing else
+    counts rows that are not shown.
+    """
+
+    text: str
+    sign: str = ""
+    role: str = ""
+    label: str = ""
+    notes: tuple[str, ...] = ()
+    below: tuple["Row", ...] = ()
+    names: tuple[str, ...] = ()
+    unnamed: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """The row as one text, for formats that have no lines below a line."""
+        if not self.text:
+            return f"and {self.unnamed:,} more"
+        more = f"{self.text}: {_named(self)}" if self.names else self.text
+        return "; ".join((more, *(row.sentence for row in self.below)))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows below a ``title``; ``count`` is what the title counts, if anything. ``closing`` ends it, as a rule does."""
+
+    part: SectionName
+    title: str
+    rows: tuple[Row, ...] = ()
+    count: int = 0
+    role: str = "title"
+    closing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDocument:
+    """The ``answer`` comes first, its first row in one line; ``closing`` comes last, with what only proves or dates."""
+
+    answer: tuple[Row, ...]
+    sections: tuple[Section, ...] = ()
+    closing: tuple[Row, ...] = field(default=())
+
+    def of(self, *parts: SectionName) -> tuple[Section, ...]:
+        """The sections about these."""
+        return tuple(section for section in self.sections if section.part in parts)
+
+
+def first_rows(rows: Iterable[Row], *, expand: bool, most: int = FEW) -> tuple[Row, ...]:
+    """The first rows of a list that has no order of its own, and one that counts the others."""
+    rows = tuple(rows)
+    shown = lines_shown(len(rows), expand=expand, most=most)
+    return rows if shown == len(rows) else (*rows[:shown], Row("", unnamed=len(rows) - shown))
+
+
+def listed(
+    part: SectionName, title: str, texts: Iterable[str], *, expand: bool, most: int = FEW, role: str = ""
+) -> Section:
+    """A section of plain rows, of which the first are shown; its title counts them."""
+    rows = [Row(text, role=role) for text in texts]
+    return Section(part, title, first_rows(rows, expand=expand, most=most), len(rows))
+
+
+def document_lines(document: ReportDocument, style: Style = plain, before_closing: Iterable[str] = ()) -> Iterator[str]:
+    """The document as lines for a terminal or a job's log; ``before_closing`` are lines of its caller."""
+    yield from (_answer(row, style) for row in document.answer)
+    for section in document.sections:
+        yield ""
+        yield from section_lines(section, style)
+    said = list(before_closing)
+    yield from ["", *said] if said else []
+    if document.closing:
+        yield ""
+    yield from (_coloured(row.role, safe(row.text), style) for row in document.closing)
+
+
+def section_lines(section: Section, style: Style = plain) -> Iterator[str]:
+    """A section's title, its rows, and what ends it."""
+    if section.title:
+        count = f" ({section.count:,})" if section.count else ""
+        yield style(section.role, f"{safe(section.title)}{count}")
+    for row in section.rows:
+        yield from _row_lines(row, style, "  ")
+    if section.closing:
+        yield style("dim", f"── {safe(section.closing)} ──")
+
+
+def _answer(row: Row, style: Style) -> str:
+    return _coloured(row.role, f"{row.sign}{safe(row.text)}", style)
+
+
+def _row_lines(row: Row, style: Style, indent: str) -> Iterator[str]:
+    if not row.text:
+        yield f"{indent}and {row.unnamed:,} more; --expand shows each"
+        return
+    label = style("dim", f"  [{safe(row.label)}]") if row.label else ""
+    notes = "".join(f"  {safe(note)}" for note in row.notes if note)
+    said = f"{indent}{row.sign}{' ' if row.sign else ''}{safe(row.text)}"
+    yield _coloured(row.role, said, style) + label + (style("dim", notes) if notes else "")
+    deeper = indent + ("    " if row.sign else "  ")
+    for below in row.below:
+        yield from _row_lines(below, style, deeper)
+    if row.names:
+        hint = "; --expand shows each" if row.unnamed else ""
+        yield style("dim", f"{deeper}{safe(_named(row))}{hint}")
+
+
+def _named(row: Row) -> str:
+    return ", ".join(row.names) + (f" and {row.unnamed:,} more" if row.unnamed else "")
+
+
+def _coloured(role: str, text: str, style: Style) -> str:
+    return style(role, text) if role else text
+
+
+def without(document: ReportDocument, *parts: SectionName) -> ReportDocument:
+    """The same without the sections about these, which another place says."""
+    return replace(document, sections=tuple(one for one in document.sections if one.part not in parts))
