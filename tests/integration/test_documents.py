@@ -50,6 +50,17 @@ def test_readme_shows_commands() -> None:
     assert len(_command_lines((_ROOT / "README.md").read_text(encoding="utf-8"))) >= 8
 
 
+_READERS = ("a platform engineer", "a reviewer", "a developer", "on call", "a CI engineer", "a Python programmer")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_each_reader_has_a_door_with_two_or_three_pages(page: str) -> None:
+    text = (_ROOT / page).read_text(encoding="utf-8").replace("**", "")
+    for reader in _READERS:
+        (row,) = re.findall(rf"^\| {reader}\b.*\|$", text, re.MULTILINE)
+        assert 2 <= len(_LINK.findall(row)) <= 3, row
+
+
 def test_every_command_has_its_help_on_a_page_as_it_is_today() -> None:
     assert sorted(described()) == sorted(every_command())
     old = [page.name for page in PAGES.glob("*.md") if page.read_text(encoding="utf-8") != refreshed(page)]

@@ -15,6 +15,10 @@ def _named() -> set[Path]:
     return {ROOT / name if "/" in name else FOLDER / name for name in names}
 
 
+def test_it_is_read_in_five_minutes() -> None:
+    assert len((ROOT / "SECURITY.md").read_text(encoding="utf-8").split()) <= 1_200
+
+
 def test_each_promise_names_tests_that_exist() -> None:
     assert [path for path in _named() if not path.exists()] == []
 
