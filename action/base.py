@@ -1,1 +1,1 @@
-../reconciler/adapters/commit_files.py
+../reconciler/system/commit_files.py

@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from reconciler.access import AccessRequest, Authorizer, Checker, compare_access, only_readers
-from reconciler.access.assertion import Assertion, AssertionKind
-from reconciler.model import (
+from reconciler.access.assertion import Assertion, AssertionKind, only_readers
+from reconciler.access.assertions import Checker
+from reconciler.access.authorizer import AccessRequest, Authorizer
+from reconciler.access.difference import compare_access
+from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AccessControlEntry,

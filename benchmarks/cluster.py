@@ -14,7 +14,9 @@ from benchmarks.bindings import EACH
 from benchmarks.manifests import principals
 from benchmarks.paired import Command, pairs, row, title
 from benchmarks.startup import RECONCILER
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
+from reconciler.parts.local.sandbox.layout import SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running
+from reconciler.parts.local.sandbox.state import Sandbox
 
 _RUNS = 7
 _CLUSTER = """apiVersion: reconciler/v1

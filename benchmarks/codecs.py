@@ -15,10 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.bindings import rows
-from reconciler.adapters.snapshot import parse_snapshot, snapshot_text
-from reconciler.fleet.rows import binding_of
-from reconciler.model import ClusterState, Declaration, DesiredState, Origin
-from reconciler.plan import Options, Request, Terms, parse_plan, plan_text, propose
+from reconciler.model.desired import Declaration, DesiredState, Origin
+from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.rows import binding_of
+from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.proposal import Options, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.snapshot.document import parse_snapshot, snapshot_text
 
 _BINDINGS = 1_000_000
 _STEPS = 150_000

@@ -76,33 +76,34 @@ LISTED: Final = (
                 "cli/explain.py",
                 "cli/main.py",
                 "cli/quota.py",
-                "plan/review/gaining.py",
-                "report/beside_acls.py",
-                "report/gaining_words.py",
-                "report/questions_text.py",
-                "report/quota_text.py",
-                "workflow/__init__.py",
-                "workflow/beside_acls.py",
-                "workflow/gaining.py",
-                "workflow/quotas.py",
+                "plan/review/access_change.py",
+                "results/access.py",
+                "show/review.py",
+                "show/questions.py",
+                "show/quota.py",
+                "api.py",
+                "app/plan.py",
+                "app/quota.py",
             }
         ),
     ),
     ListedKind(
-        "group configs", r"/group_config|^manifest/(kinds|models)/groups\.", r"group_?config|GroupsKind|Groups declares"
+        "group configs",
+        r"/group_config|^manifest/(documents|models)/groups\.",
+        r"group_?config|GroupsKind|Groups declares",
     ),
     ListedKind(
         "SCRAM users",
-        r"/scram_user|^manifest/(kinds|models)/users\.",
+        r"/scram_user|^manifest/(documents|models)/users\.",
         r"scram_?user|UsersKind|Users declares|(?:alter|delete)_users|prune_users",
         frozenset(
             {
                 "cli/main.py",
                 "cli/recipes.py",
-                "cli/users.py",
-                "report/beside_acls.py",
-                "workflow/beside_acls.py",
-                "workflow/users.py",
+                "parts/edit/cli/users.py",
+                "results/access.py",
+                "app/plan.py",
+                "parts/edit/app/users.py",
             }
         ),
     ),
@@ -126,7 +127,7 @@ class Source(NamedTuple):
     @property
     def of_a_kind(self) -> bool:
         """Whether it lies in a ``kinds`` folder."""
-        return "kinds" in self.path.parts
+        return not {"kinds", "edits", "documents"}.isdisjoint(self.path.parts)
 
 
 @cache
@@ -245,8 +246,9 @@ def frames() -> Iterator[Figure]:
     """How deep the package's own stack is where a request leaves it, on a real broker."""
     from confluent_kafka.admin import AdminClient
 
-    from reconciler.adapters.sandbox import SandboxSpec, running
     from reconciler.cli.main import run
+    from reconciler.parts.local.sandbox.layout import SandboxSpec
+    from reconciler.parts.local.sandbox.lifecycle import running
 
     with tempfile.TemporaryDirectory() as name, running(SandboxSpec(name="figures"), root=Path(name)) as sandbox:
         # The file with the connections must not lie among the manifests.

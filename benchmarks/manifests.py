@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 import yaml
 
-from reconciler.manifest import Source, desired_state, load
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
 
 _CLUSTER = Source("cluster.yaml", "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {}\n")
 _DAY = datetime.date(2027, 1, 1)

@@ -14,7 +14,7 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

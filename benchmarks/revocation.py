@@ -22,7 +22,9 @@ from confluent_kafka.admin import AclBinding, AclOperation, AdminClient
 
 from benchmarks.bare_client import everything
 from benchmarks.startup import RECONCILER
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
+from reconciler.parts.local.sandbox.layout import SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running
+from reconciler.parts.local.sandbox.state import Sandbox
 
 #: Seconds between two kills on average, until a server that was killed is started again, and before the first end.
 _KILLED_AFTER, _AGAIN_AFTER, _LEAD = 30.0, 1.0, 30.0

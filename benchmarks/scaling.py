@@ -21,17 +21,17 @@ from benchmarks.bindings import EACH, rows
 from benchmarks.log_plot import Curve, drawn
 from benchmarks.manifests import principals
 from benchmarks.startup import RECONCILER
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import snapshot_text
 
 #: What a run of all benchmarks has time for; larger ones are given as arguments.
 SIZES: Final = (10_000, 100_000)

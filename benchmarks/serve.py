@@ -20,11 +20,14 @@ from typing import Final
 
 from benchmarks.manifests import names
 from benchmarks.simulation import SimulatedTime, serve, simulated
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.manifest import Source, desired_state, load
-from reconciler.model import AclBinding, AclOperation, Change, ClusterState, Create, Delete
-from reconciler.report.rounds import Round, RoundHistory
-from reconciler.workflow.serve.pages import ServePages
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.model.acl import AclBinding, AclOperation
+from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.state import ClusterState
+from reconciler.parts.serve.http import ServePages
+from reconciler.show.rounds import Round, RoundHistory
+from reconciler.snapshot.cluster import MemoryCluster
 
 _PAGES: Final = ("/", "/metrics", "/readyz", "/clusters/c")
 _CLUSTER: Final = """\

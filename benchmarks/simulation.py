@@ -14,15 +14,13 @@ from types import SimpleNamespace
 from typing import Final
 from unittest.mock import patch
 
-from reconciler.adapters.clock import SystemClock
-from reconciler.apply import LeaseRequest
+from reconciler.app.apply import ApplyOptions
+from reconciler.app.options import ConnectionOptions
+from reconciler.apply.environment import LeaseRequest
+from reconciler.parts.serve.rounds import DirectorySource, OnlyStoppable, ServeLoop, ServeOptions
 from reconciler.ports import Cluster
-from reconciler.report.rounds import Round, RoundHistory
-from reconciler.workflow.applying import ApplyOptions
-from reconciler.workflow.options import ConnectionOptions
-from reconciler.workflow.serve.loop import ServeLoop
-from reconciler.workflow.serve.rounds import OnlyStoppable, ServeOptions
-from reconciler.workflow.serve.source import DirectorySource
+from reconciler.show.rounds import Round, RoundHistory
+from reconciler.system.process import SystemClock
 
 START: Final = datetime.datetime(2026, 11, 23, 12, tzinfo=datetime.UTC)
 
@@ -68,8 +66,8 @@ def simulated(time: SimulatedTime, cluster: Cluster) -> Iterator[None]:
 
     shown = SimpleNamespace(**{**vars(datetime), "datetime": Today})
     with ExitStack() as stack:
-        stack.enter_context(patch("reconciler.workflow.options.datetime", shown))
-        stack.enter_context(patch("reconciler.workflow.clusters.SnapshotCluster", lambda _: cluster))
+        stack.enter_context(patch("reconciler.app.options.datetime", shown))
+        stack.enter_context(patch("reconciler.app.session.SnapshotCluster", lambda _: cluster))
         stack.enter_context(patch.object(SystemClock, "sleep", lambda _, seconds: time.sleep(seconds)))
         stack.enter_context(patch.object(SystemClock, "monotonic", lambda _: time.passed))
         stack.enter_context(patch.object(SystemClock, "now", lambda _: f"{time.now:%Y-%m-%dT%H:%M:%SZ}"))

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.tighten_logs import CLUSTER, FIRST, World, world, write_logs
-from reconciler.access import Authorizer
-from reconciler.manifest import Source, desired_state, load
-from reconciler.workflow.options import ConnectionOptions, StateRequest
-from reconciler.workflow.tightening.proposal import Tightening, TightenOptions, tighten
+from reconciler.access.authorizer import Authorizer
+from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.parts.evidence.app.tighten import Tightening, TightenOptions, tighten
 
 DAYS: Final = 120
 _FACTS: Final = CLUSTER.replace("spec: {", "spec: {allowEveryoneIfNoAclFound: false, ")

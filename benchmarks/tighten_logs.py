@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from reconciler.access import AccessRequest
-from reconciler.model import AclOperation, ResourceType
+from reconciler.access.authorizer import AccessRequest
+from reconciler.model.acl import AclOperation, ResourceType
 
 FIRST: Final = datetime.date(2026, 7, 6)
 #: Month and day of the yearly jobs: in no window that begins on ``FIRST`` and covers four months.

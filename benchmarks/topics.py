@@ -15,7 +15,9 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 from benchmarks.bare_client import client_of
 from benchmarks.cluster import Bench
 from benchmarks.paired import Command, pairs, row, title
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
+from reconciler.parts.local.sandbox.layout import SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running
+from reconciler.parts.local.sandbox.state import Sandbox
 
 _RUNS = 3
 _AT_ONCE = 500

@@ -12,8 +12,10 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from reconciler.dataclass import dataclass
-from reconciler.model import Change, ClusterState, Layout, ResourcePattern, TopicUse
-from reconciler.model.broker_settings import BrokerSettings
+from reconciler.model.acl import ResourcePattern
+from reconciler.model.listing import Change
+from reconciler.model.state import BrokerSettings, ClusterState
+from reconciler.model.topic import Layout, TopicUse
 
 
 class ClusterError(Exception):
@@ -81,7 +83,7 @@ class ReadRequest:
     ``topic_listing`` asks for the names of the other topics that can be seen, and no more of them.
     With ``broker_defaults``, also the brokers' defaults for what a topic leaves out; with ``groups``, which groups
     exist. ``listings`` are listed kinds, by ``KIND``, of which everything is read. ``acl_principals`` is a filter of
-    DescribeAcls for a service that names principals otherwise without it (:class:`reconciler.model.Flavor`); a snapshot
+    DescribeAcls for a service that names principals otherwise without it (:class:`Flavor`); a snapshot
     has the names under which it was made. ``layout`` are topics whose replicas, with their sizes and unfinished
     reassignments, are read; a topic that does not exist is not in the answer. ``known`` are patterns that the caller
     has, each by itself: a pattern of the answer's bindings that equals one of them is that very object.

@@ -16,8 +16,10 @@ from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
-from reconciler.adapters.kafka import reader_process
-from reconciler.adapters.sandbox import DEFAULT_VERSION, Sandbox, SandboxSpec, generated_users, running
+from reconciler.kafka import reader_process
+from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION, SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests import distribution
 from tests.named_failures import NamedFailures
 from tests.prepared import end, prepared
@@ -202,7 +204,7 @@ def _versions_used(session: pytest.Session) -> defaultdict[Path, set[str]]:
 @pytest.fixture(scope="session")
 def spark() -> "Iterator[SparkSession]":
     """Spark on two cores; commands that run while it is there use it too."""
-    from reconciler.adapters.spark.session import spark_session
+    from reconciler.parts.fleet.spark.session import spark_session
 
     with spark_session("local[2]") as session:
         yield session

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reconciler.codec import canonical
-from reconciler.model.escape import escape_invisible_json
+from reconciler.codec.document import canonical
+from reconciler.model.characters import escape_invisible_json
 from reconciler.plan.file.document import seal
 from reconciler.plan.file.identity import PlanDigest
 

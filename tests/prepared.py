@@ -191,7 +191,7 @@ class Forked:
 
 
 def _started_reader(address: str, module: str) -> Forked:
-    from reconciler.adapters.child_environment import child_environment
+    from reconciler.system.process import child_environment
 
     (task, to_task), (from_reply, reply) = os.pipe(), os.pipe()
     request = ("reader", [module], child_environment(), os.getcwd(), 0o077, _limits())
@@ -235,8 +235,8 @@ def _make_ready() -> None:
         importlib.import_module(module)
     from reconciler.dataclass import definition
     from reconciler.manifest.parts.fields import ManifestModel
-    from reconciler.model.confusables import skeleton
-    from reconciler.report.page.page import environment
+    from reconciler.model.characters import skeleton
+    from reconciler.show.page.page import environment
 
     for loaded in [one for name, one in sys.modules.items() if name.startswith("reconciler.")]:
         for kind in [one for one in vars(loaded).values() if isinstance(one, type)]:
@@ -345,7 +345,7 @@ def _become(  # noqa: PLR0917
         stream = _stream(number, mode, getattr(sys, name))
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
-    from reconciler.adapters.kafka import reader_process
+    from reconciler.kafka import reader_process
 
     reader_process.start_reader = functools.partial(_started_reader, address)  # type: ignore[assignment]
     sys.argv = words if kind == "module" else ["reconciler", *words]
@@ -372,9 +372,9 @@ def _end(status: int) -> NoReturn:
 
 
 def _read(module: str) -> NoReturn:
-    from reconciler.adapters.kafka.child_process import serve
+    from reconciler.kafka.child_process import serve
 
-    serve(getattr(importlib.import_module(f"reconciler.adapters.kafka.{module}"), _READERS[module]))
+    serve(getattr(importlib.import_module(f"reconciler.kafka.{module}"), _READERS[module]))
     raise AssertionError
 
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import Sandbox
 from reconciler.codec.kinds import LISTED
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
 from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.verbs import deletions
 

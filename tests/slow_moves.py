@@ -4,9 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
-from reconciler.model import Change, ClusterState, FrozenMap, Layout, PartitionLayout, Topic, TopicReplicas, Update
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.listing import Change, Update
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicReplicas
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.document import BrokerFacts
 
 RACKS: Mapping[int, str | None] = {1: "a", 2: "b", 3: "c"}
 MIB = 2**20

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from reconciler.model import TopicConfigs, TopicPartitions, Update
+from reconciler.model.listing import Update
+from reconciler.model.topic import TopicConfigs, TopicPartitions
 
 
 def partitions(

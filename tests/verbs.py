@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from reconciler.model import Change, Create, Delete
+from reconciler.model.listing import Change, Create, Delete
 
 
 def creations(items: Iterable[Any]) -> list[Change]:

@@ -23,8 +23,9 @@ from benchmarks.bindings import EACH
 from benchmarks.manifests import principals
 from benchmarks.paired import Cost
 from benchmarks.scaling import bindings
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.model import ClusterState, Topic
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.snapshot.document import snapshot_text
 
 ROOT: Final = Path(__file__).parents[2]
 _CLUSTER: Final = """apiVersion: reconciler/v1

@@ -18,12 +18,12 @@ import polars as pl
 from pyspark.sql import SparkSession
 
 from benchmarks.fleet.fleets import even, mostly_equal, no_rules, written
-from reconciler.adapters.spark.comparing import compare_fleet
-from reconciler.adapters.spark.files import store_at
-from reconciler.adapters.spark.session import spark_session
-from reconciler.adapters.spark.tasks import run_tasks
-from reconciler.fleet import COLUMNS, FleetRun
-from reconciler.fleet.store import FleetStore
+from reconciler.parts.fleet.rows import COLUMNS
+from reconciler.parts.fleet.spark.comparing import compare_fleet
+from reconciler.parts.fleet.spark.session import run_tasks, spark_session
+from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.store import FleetStore
+from reconciler.results.fleet_drift import FleetRun
 
 
 def by_outer_join(session: SparkSession, store: FleetStore, desired: FleetRun, live: FleetRun) -> int:

@@ -6,13 +6,14 @@ from typing import Final
 
 import duckdb
 
-from reconciler.adapters.spark.comparing import Rules
-from reconciler.adapters.spark.readings import Place
-from reconciler.adapters.spark.tables import DESIRED_SCHEMA, LIVE_SCHEMA, table_digest
-from reconciler.diff import DiffRules
-from reconciler.fleet import Bucket, FleetRun, Reading, bucket_count, scope_digest
-from reconciler.fleet.store import FleetStore
-from reconciler.model import Scope
+from reconciler.model.scope import Scope
+from reconciler.parts.fleet.rows import bucket_count, scope_digest
+from reconciler.parts.fleet.spark.comparing import Rules
+from reconciler.parts.fleet.spark.readings import Place
+from reconciler.parts.fleet.spark.tables import DESIRED_SCHEMA, LIVE_SCHEMA, table_digest
+from reconciler.parts.fleet.store import FleetStore
+from reconciler.plan.difference import DiffRules
+from reconciler.results.fleet_drift import Bucket, FleetRun, Reading
 
 #: A principal has five operations on each of its topics; every fifth row begins another topic.
 _ROWS: Final = """

@@ -15,10 +15,10 @@ from multiprocessing import get_context
 from benchmarks.fleet.comparison import peak_of_a_worker
 from benchmarks.fleet.fleets import even, mostly_equal, no_rules, written
 from benchmarks.fleet.plans import family, kind_of, peak
-from reconciler.adapters.spark.comparing import compare_fleet
-from reconciler.adapters.spark.files import store_at
-from reconciler.adapters.spark.session import spark_session
-from reconciler.fleet import FleetRun, run_text
+from reconciler.parts.fleet.spark.comparing import compare_fleet
+from reconciler.parts.fleet.spark.session import spark_session
+from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.results.fleet_drift import FleetRun, run_text
 
 
 def skewed() -> dict[str, int]:

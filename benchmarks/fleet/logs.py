@@ -16,24 +16,23 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from reconciler.adapters.spark.files import store_at
-from reconciler.adapters.spark.log_files import LogPart, find_parts
-from reconciler.adapters.spark.log_reading import LogFindings, LoggedCluster, read_logs
-from reconciler.adapters.spark.readings import Place, write_live
-from reconciler.adapters.spark.session import spark_session
-from reconciler.fleet.store import FleetStore
-from reconciler.fleet.usage import UsageQuestion
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Scope,
 )
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
+from reconciler.parts.evidence.usage.cluster import UsageQuestion
+from reconciler.parts.fleet.spark.logs import LogFindings, LoggedCluster, LogPart, find_parts, read_logs
+from reconciler.parts.fleet.spark.readings import Place, write_live
+from reconciler.parts.fleet.spark.session import spark_session
+from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.store import FleetStore
 
 _CLUSTERS: Final = 4
 _DAYS: Final = 2

@@ -15,11 +15,11 @@ from typing import Final
 
 from benchmarks.fleet.fleets import even, no_rules, written
 from benchmarks.fleet.spark_cluster import spark_cluster
-from reconciler.adapters.spark.comparing import compare_fleet
-from reconciler.adapters.spark.files import store_at
-from reconciler.adapters.spark.session import spark_session
-from reconciler.fleet import FleetRun
-from reconciler.fleet.store import FleetStore
+from reconciler.parts.fleet.spark.comparing import compare_fleet
+from reconciler.parts.fleet.spark.session import spark_session
+from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.store import FleetStore
+from reconciler.results.fleet_drift import FleetRun
 
 ROOT: Final = str(Path(__file__).parents[2])
 _EACH: Final = 3

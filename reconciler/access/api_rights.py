@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from reconciler.access.by_resource_type import may_on_some_resource
+from reconciler.access.authorizer import may_on_some_resource
 from reconciler.access.interpretation import Interpretation
-from reconciler.access.name_set import NameSet, literal
+from reconciler.access.names import NameSet, literal
 from reconciler.access.operations import bits
-from reconciler.model import CLUSTER_NAME, AclOperation, ResourceType
+from reconciler.model.acl import CLUSTER_NAME, AclOperation, ResourceType
 
 CLUSTER_NAMES: Final = literal(CLUSTER_NAME)
 #: What CLUSTER grants on every topic; a DENY on a topic does not limit it.

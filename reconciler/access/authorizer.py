@@ -1,25 +1,273 @@
 """Kafka's ``StandardAuthorizer`` for one set of bindings: the same answers, without a broker."""
 
-from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeAlias
 
-from reconciler.access.broker_defects import BrokerDefects
-from reconciler.access.by_resource_type import PROBE, may_on_some_resource, on_some_resource
-from reconciler.access.decision import AccessRequest, Decision, DecisionRule, Evidence
-from reconciler.access.evidence import Note, Sources, host_matches
+from reconciler.access.broker_defects import BrokerDefects, scan_order
+from reconciler.access.hosts import address_range
+from reconciler.access.index import Index, NameIndex
 from reconciler.access.interpretation import Interpretation, Interpretations, interpret
-from reconciler.access.name_set import literal
-from reconciler.access.operations import ASSUMED_VERSION, DENIED, IMPLIED, permitted, supported
-from reconciler.model import (
+from reconciler.access.names import ALL_NAMES, literal, matches, names_of
+from reconciler.access.operations import ASSUMED_VERSION, DENIED, ENTRY_MASKS, IMPLIED, permitted, supported
+from reconciler.model.acl import (
+    WILDCARD,
     WILDCARD_PRINCIPAL,
+    AccessControlEntry,
     AclBinding,
     AclBindingFilter,
     AclOperation,
+    AclPermissionType,
     OpaqueBinding,
     ResourcePatternFilter,
     ResourceType,
 )
-from reconciler.model.kafka_release import KafkaVersion, known_release
+from reconciler.model.addresses import address
+from reconciler.model.desired import Declaration, Origin
+from reconciler.model.flavor import KafkaVersion, known_release
+
+# An answer of the authorizer: allowed or not, by which rule and, on demand, by which binding.
+
+
+class DecisionRule(StrEnum):
+    """The rule that decided a request."""
+
+    SUPER_USER = "super_user"
+    DENY = "deny"
+    ALLOW = "allow"
+    IMPLIED_ALLOW = "implied_allow"
+    DEFAULT_ALLOW = "default_allow"
+    DEFAULT_DENY = "default_deny"
+    BROKER_ERROR = "broker_error"
+    UNDECIDED = "undecided"
+
+
+class AccessRequest(NamedTuple):
+    """One request of one connection; ``host`` as ``getHostAddress`` prints it."""
+
+    principal: str
+    host: str
+    operation: AclOperation
+    resource_type: ResourceType
+    resource_name: str
+
+    def __str__(self) -> str:
+        """``User:alice READ TOPIC payments from 10.0.0.1``."""
+        return f"{self.principal} {self.operation.name} {self.resource_type.name} {self.resource_name} from {self.host}"
+
+
+class Evidence(NamedTuple):
+    """The bindings that decide a request, with what the manifests say about the first of them."""
+
+    bindings: tuple[AclBinding, ...] = ()
+    declaration: Declaration | None = None
+    origin: Origin | None = None
+
+
+class Decision:
+    """The answer to one request. Decisions are equal if request, answer and rule are equal.
+
+    ``allowed`` is ``None`` if a broker would fail (``broker_error``), or if something unknown could change the answer
+    (``undecided``). The deciding bindings are looked up on first access.
+    """
+
+    __slots__ = ("_evidence", "_search", "allowed", "request", "rule")
+
+    def __init__(
+        self, allowed: bool | None, rule: DecisionRule, request: AccessRequest, search: "Callable[[Decision], Evidence]"
+    ) -> None:
+        self.allowed = allowed
+        self.rule = rule
+        self.request = request
+        self._search = search
+        self._evidence: Evidence | None = None
+
+    @property
+    def evidence(self) -> Evidence:
+        """The bindings that decide; none for super users and defaults."""
+        if self._evidence is None:
+            self._evidence = self._search(self)
+        return self._evidence
+
+    @property
+    def binding(self) -> AclBinding | None:
+        """The binding that decides: the most specific of several."""
+        return self.evidence.bindings[0] if self.evidence.bindings else None
+
+    @property
+    def bindings(self) -> tuple[AclBinding, ...]:
+        """All bindings that would decide the same on their own."""
+        return self.evidence.bindings
+
+    @property
+    def declaration(self) -> Declaration | None:
+        """Where and why the deciding binding is declared, if the manifests declare it."""
+        return self.evidence.declaration
+
+    @property
+    def origin(self) -> Origin | None:
+        """The manifest line of the deciding binding, if there is one."""
+        return self.evidence.origin
+
+    def __eq__(self, other: object) -> bool:
+        """Compares request, answer and rule."""
+        if not isinstance(other, Decision):
+            return NotImplemented
+        return (self.request, self.allowed, self.rule) == (other.request, other.allowed, other.rule)
+
+    def __hash__(self) -> int:
+        """Consistent with equality."""
+        return hash((self.request, self.allowed, self.rule))
+
+    def __repr__(self) -> str:
+        """Shows request, answer and rule."""
+        return f"Decision({self.request}: {self.allowed}, {self.rule})"
+
+
+# Which bindings decide a request, and what the manifests say about them; looked up on demand.
+
+#: What the manifests say about a binding: its declaration, its line alone, or nothing.
+Note: TypeAlias = Declaration | Origin | None
+
+
+def host_matches(text: str, host: str, version: KafkaVersion) -> bool:
+    """Whether an entry's host applies to a connection's."""
+    if text in (WILDCARD, host):
+        return True
+    found = address_range(text, version)
+    if found is None:
+        return False
+    number = address(host)
+    return number is not None and found.contains(number)
+
+
+def covers_operation(entry: AccessControlEntry, operation: AclOperation) -> bool:
+    """Whether an entry allows or denies an operation: by name, through ALL, or because an ALLOW implies it."""
+    # Fold the three parts of the mask (allowed, denied, implied) into one: any of them is about the operation.
+    mask = ENTRY_MASKS[entry.permission_type][entry.operation]
+    return bool((mask | mask >> 16 | mask >> IMPLIED) >> operation & 1)
+
+
+def applicable(index: Index, request: AccessRequest) -> Iterator[AclBinding]:
+    """The bindings that apply to a request and cover its operation, unordered."""
+    for principal in dict.fromkeys((request.principal, WILDCARD_PRINCIPAL)):
+        for binding in index.bindings(request.resource_type, principal):
+            pattern, entry = binding
+            if not covers_operation(entry, request.operation):
+                continue
+            if matches(pattern, request.resource_name) and host_matches(entry.host, request.host, index.version):
+                yield binding
+
+
+class Sources:
+    """Where bindings come from: their declarations, and the opaque entries of the cluster."""
+
+    __slots__ = ("notes", "opaque")
+
+    def __init__(self, notes: Mapping[AclBinding, Note], opaque: Iterable[OpaqueBinding]) -> None:
+        """``notes`` says what is known about each binding."""
+        self.notes = notes
+        self.opaque = tuple(opaque)
+
+    def with_changes(self, added: Iterable[AclBinding]) -> "Sources":
+        """The same, with the notes of ``added``."""
+        notes = {**self.notes, **added} if isinstance(added, Mapping) and added else self.notes
+        return Sources(notes, self.opaque)
+
+    def denies(self, index: Index, request: AccessRequest) -> list[AclBinding]:
+        """The DENYs that apply, in the broker's scan order."""
+        found = (b for b in applicable(index, request) if b.entry.permission_type is AclPermissionType.DENY)
+        return sorted(found, key=scan_order)
+
+    def deciding(self, index: Index, decision: Decision) -> Evidence:
+        """The deciding bindings: DENYs in scan order, or ALLOWs, the most specific first."""
+        request = decision.request
+        if decision.rule is DecisionRule.DENY:
+            return self.evidence(self.denies(index, request))
+        if decision.rule not in (DecisionRule.ALLOW, DecisionRule.IMPLIED_ALLOW):
+            return Evidence()
+        found = [b for b in applicable(index, request) if b.entry.permission_type is AclPermissionType.ALLOW]
+        return self.evidence(sorted(found, key=lambda binding: _nearness(binding, request)))
+
+    def evidence(self, bindings: Iterable[AclBinding]) -> Evidence:
+        """Bindings with what the manifests say about the first."""
+        found = tuple(bindings)
+        note = self.notes.get(found[0]) if found else None
+        if isinstance(note, Declaration):
+            return Evidence(found, note, note.origin)
+        return Evidence(found, None, note)
+
+
+def _nearness(binding: AclBinding, request: AccessRequest) -> tuple[int, bool, int, AclBinding]:
+    operation = binding.entry.operation
+    # The exact operation before ALL, before an implying one; the principal's own binding before User:*; then longer
+    # names. Brokers do not rank ALLOWs; this only picks the most telling one to show.
+    said = 0 if operation is request.operation else 1 if operation is AclOperation.ALL else 2
+    return (said, binding.entry.principal != request.principal, -len(binding.pattern.name), binding)
+
+
+# ``Authorizer.authorizeByResourceType``: whether a principal may do something on at least one resource of a type.
+#
+# Brokers ask it for WRITE on TOPIC when an idempotent producer starts (``KafkaApis.handleInitProducerIdRequest``).
+
+#: The resource name that the default method authorizes first (``Authorizer.authorizeByResourceType``).
+PROBE: Final = "hardcode"
+
+
+class ResourceTypeDecision(NamedTuple):
+    """Whether some resource is allowed, and the bindings that allow it (or that deny all of them)."""
+
+    allowed: bool
+    bindings: tuple[AclBinding, ...]
+
+
+def on_some_resource(
+    interpretation: Interpretation, principal: str, host: str, operation: AclOperation, resource_type: ResourceType
+) -> ResourceTypeDecision:
+    """The second half of the default method, which compares patterns. ALL counts; implied operations do not.
+
+    A DENY on LITERAL ``*`` denies all; an ALLOW counts unless a DENY prefix contains it or, for a literal, an equal
+    literal DENY. A literal DENY never cancels a prefixed ALLOW.
+    """
+    found = [
+        binding
+        for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL))
+        for binding in interpretation.index.bindings(resource_type, who)
+        if binding.entry.operation in (operation, AclOperation.ALL)
+        and host_matches(binding.entry.host, host, interpretation.index.version)
+    ]
+    denies = [binding for binding in found if binding.entry.permission_type is AclPermissionType.DENY]
+    everything = sorted(binding for binding in denies if binding.pattern.is_wildcard)
+    if everything:
+        return ResourceTypeDecision(False, tuple(everything))
+    # A prefix index answers both rules at once: a DENY prefix that contains the ALLOW, or an equal literal.
+    denied = NameIndex({names_of(binding.pattern): 1 for binding in denies})
+    allows = [
+        binding
+        for binding in found
+        if binding.entry.permission_type is AclPermissionType.ALLOW and not denied.at_names(names_of(binding.pattern))
+    ]
+    return ResourceTypeDecision(bool(allows), tuple(sorted(allows)))
+
+
+def may_on_some_resource(
+    interpretation: Interpretation, principal: str, host: str, operation: AclOperation, resource_type: ResourceType
+) -> bool:
+    """The whole method in one interpretation; ignores super users and broker defects."""
+    if interpretation.access(principal, host, resource_type, literal(PROBE)) >> operation & 1:
+        return True
+    # The same as on_some_resource, by the compiled tables: a comparison asks this for each of hundreds of hosts.
+    groups = [interpretation.index.group(resource_type, who) for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL))]
+    found = [(group.rules[text], group.tables[text]) for group in groups if group for text in group.texts(host)]
+    deny = 1 << operation + DENIED
+    if any(rules.get(ALL_NAMES, 0) & deny for rules, _ in found):
+        return False
+    return any(
+        mask >> operation & 1 and not any(table.at_names(key) & deny for _, table in found)
+        for rules, _ in found
+        for key, mask in rules.items()
+    )
+
 
 #: Bindings, optionally with what the manifests say about each.
 Bindings: TypeAlias = Iterable[AclBinding] | Mapping[AclBinding, Note]

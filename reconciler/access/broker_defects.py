@@ -10,8 +10,8 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 
-from reconciler.access.name_set import matches
-from reconciler.model import WILDCARD, AclBinding, PatternType, ResourceType
+from reconciler.access.names import matches
+from reconciler.model.acl import WILDCARD, AclBinding, PatternType, ResourceType
 
 _Order = tuple[bool, int, int, int, bytes, bytes, int]
 

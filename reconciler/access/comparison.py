@@ -5,25 +5,351 @@ The comparison is about what the APIs permit: a topic is also created and delete
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import field
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC, permitted_by_api
-from reconciler.access.class_set import ClassSet
-from reconciler.access.effects import NO_EFFECT, AccessEffect, RegionEffect
-from reconciler.access.hosts import HostClass, Hosts, host_classes
-from reconciler.access.index import BindingGroup
-from reconciler.access.interpretation import Interpretation
-from reconciler.access.name_set import ASTERISK_NAMES, NameSet, literal
-from reconciler.access.names import has_names, shortest_name
-from reconciler.access.nested_names import inside
+from reconciler.access.hosts import ANY_HOST, ClassSet, HostClass, Hosts, host_classes
+from reconciler.access.index import BindingGroup, inside
+from reconciler.access.interpretation import ROW, Interpretation, Work
+from reconciler.access.names import (
+    ASTERISK_NAMES,
+    LITERAL,
+    NO_EFFECT,
+    AccessEffect,
+    NameSet,
+    Region,
+    RegionEffect,
+    has_names,
+    literal,
+    shortest_name,
+)
 from reconciler.access.operations import EVERY, bits, supported
-from reconciler.access.region import Region
-from reconciler.access.regions import EffectAt, NodeTree, RegionClasses, Regions
-from reconciler.access.uniform_zones import UniformZones
-from reconciler.access.work import ROW, Work
-from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, ResourceType
-from reconciler.model.kafka_release import KafkaVersion
+from reconciler.dataclass import dataclass
+from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, ResourceType
+from reconciler.model.flavor import KafkaVersion
+
+# The regions of a zone on which an effect is constant, for many classes of hosts at once.
+#
+# Entries with a host speak of few names each, as a rule. So one class, the hosts that no entry names, is compared on
+# every name, and every other class only on the names that its own entries match: elsewhere it has the same regions.
+# That is exact, and work grows with the entries, not with names times hosts.
+
+E = TypeVar("E")
+#: The effect on the names of a node that are in no narrower one, by the node's index.
+EffectAt: TypeAlias = Callable[[int], E]
+
+
+class Span(NamedTuple):
+    """A node and all nodes inside it: indexes from ``start`` up to, without, ``end``."""
+
+    start: int
+    end: int
+
+
+class NodeTree:
+    """Name sets, outer ones first: which are inside which."""
+
+    __slots__ = ("ends", "nodes", "parents")
+
+    def __init__(self, nodes: Sequence[NameSet]) -> None:
+        """``nodes`` are sorted, so that those inside one follow it."""
+        self.nodes = nodes
+        self.parents: list[int] = []
+        self.ends = [len(nodes)] * len(nodes)
+        around: list[int] = []
+        for index, key in enumerate(nodes):
+            # Sorted, the sets inside one follow it without a gap, so a stack of what is open is all there is to know.
+            while around and not nodes[around[-1]].contains(key):
+                self.ends[around.pop()] = index
+            self.parents.append(around[-1] if around else -1)
+            around.append(index)
+
+    def spans(self, touched: Sequence[int]) -> list[Span]:
+        """The nodes that begin a touched part, with all inside: disjoint, in order."""
+        found: list[Span] = []
+        for index in touched:
+            # A node inside a span that is already found is part of it.
+            if not found or index >= found[-1].end:
+                found.append(Span(index, self.ends[index]))
+        return found
+
+
+@dataclass(slots=True)
+class _Kept(Generic[E]):
+    """A node whose effect differs from that of the kept node around it; ``cuts`` are the kept nodes inside."""
+
+    effect: E
+    cuts: list[int] = field(default_factory=list)
+
+
+class Regions(Generic[E]):
+    """The regions of one class of hosts, and what becomes of them for others."""
+
+    __slots__ = ("_above", "_kept", "_tree", "_work", "resource_type")
+
+    def __init__(self, resource_type: ResourceType, tree: NodeTree, effect: EffectAt[E], work: Work) -> None:
+        """Ask for the effect on every node."""
+        work.spend(len(tree.nodes))
+        self.resource_type = resource_type
+        self._tree = tree
+        self._work = work
+        self._kept: dict[int, _Kept[E]] = {}
+        #: For each node: itself if it is kept, else the kept node around it.
+        self._above: list[int] = []
+        for index, parent in enumerate(tree.parents):
+            found, outer = effect(index), self._above[parent] if parent >= 0 else -1
+            # The same effect as around it: no boundary, so one region fewer to show.
+            if outer >= 0 and self._kept[outer].effect == found:
+                self._above.append(outer)
+                continue
+            if outer >= 0:
+                self._kept[outer].cuts.append(index)
+            self._kept[index] = _Kept(found)
+            self._above.append(index)
+
+    def all(self) -> list[tuple[Region, E]]:
+        """Every region with its effect."""
+        return [(self._region(index, kept.cuts), kept.effect) for index, kept in self._kept.items()]
+
+    def _region(self, index: int, cuts: Sequence[int]) -> Region:
+        nodes = self._tree.nodes
+        return Region(self.resource_type, nodes[index], tuple(nodes[cut] for cut in cuts))
+
+    def replaced(
+        self, spans: Sequence[Span], effect: EffectAt[E], *, wanted: Callable[[E], bool]
+    ) -> tuple[list[tuple[Region, E]], list[tuple[Region, E]]]:
+        """For a class that differs on the nodes of ``spans``: the regions that it lacks, and those instead of them.
+
+        A region around a span is among them if its cuts change and its effect is ``wanted``.
+        """
+        lacking: list[tuple[Region, E]] = []
+        instead: list[tuple[Region, E]] = []
+        # Spans may share the region around them. Its cuts are changed once for all of them, after the last span.
+        outside: dict[int, tuple[list[Span], list[int]]] = {}
+        for span in spans:
+            parent = self._tree.parents[span.start]
+            outer = self._above[parent] if parent >= 0 else -1
+            lacking += [
+                (self._region(index, kept.cuts), kept.effect)
+                for index in range(*span)
+                if (kept := self._kept.get(index)) is not None
+            ]
+            own, cuts = self._within(span, outer, effect)
+            instead += [(self._region(index, kept.cuts), kept.effect) for index, kept in own.items()]
+            if outer >= 0:
+                changed = outside.setdefault(outer, ([], []))
+                changed[0].append(span)
+                changed[1].extend(cuts)
+        for outer, (parts, added) in outside.items():
+            kept = self._kept[outer]
+            if wanted(kept.effect):
+                self._work.spend(len(kept.cuts))
+                # Cuts inside a span are gone with it; ``added`` has what is cut out of the span instead.
+                stay = [cut for cut in kept.cuts if not any(start <= cut < end for start, end in _near(parts, cut))]
+                cuts = sorted([*stay, *added])
+                if cuts != kept.cuts:
+                    lacking.append((self._region(outer, kept.cuts), kept.effect))
+                    instead.append((self._region(outer, cuts), kept.effect))
+        return lacking, instead
+
+    def _within(self, span: Span, outer: int, effect: EffectAt[E]) -> tuple[dict[int, _Kept[E]], list[int]]:
+        """The kept nodes of a span, and which of them are cut out of the kept node around the span."""
+        self._work.spend(span.end - span.start)
+        own: dict[int, _Kept[E]] = {}
+        cuts: list[int] = []
+        above: dict[int, int] = {}
+        for index in range(*span):
+            parent = self._tree.parents[index]
+            # Inside the span what counts is this class's own kept nodes, outside of it the usual ones.
+            around = above[parent] if parent >= span.start else outer
+            found = effect(index)
+            if around >= 0 and (own[around] if around in own else self._kept[around]).effect == found:
+                above[index] = around
+                continue
+            if around in own:
+                own[around].cuts.append(index)
+            elif around >= 0:
+                cuts.append(index)
+            own[index], above[index] = _Kept(found), index
+        return own, cuts
+
+
+def _near(parts: Sequence[Span], cut: int) -> Sequence[Span]:
+    """The one of some ordered, disjoint spans that may hold an index."""
+    low, high = 0, len(parts)
+    while low < high:
+        middle = (low + high) // 2
+        if parts[middle].start <= cut:
+            low = middle + 1
+        else:
+            high = middle
+    return parts[low - 1 : low]
+
+
+class RegionClasses(dict[tuple[Region, E], ClassSet]):
+    """Regions with their effects, and for which classes of hosts, by number, each is one."""
+
+    def __init__(self, wanted: Callable[[E], bool]) -> None:
+        """``wanted`` says whether regions with an effect are looked for."""
+        super().__init__()
+        self.wanted = wanted
+
+    def add(self, items: Iterable[tuple[Region, E]], number: int) -> None:
+        """Regions of one class."""
+        for item in items:
+            if self.wanted(item[1]):
+                self.setdefault(item, ClassSet()).members.append(number)
+
+    def lack(self, items: Iterable[tuple[Region, E]], number: int) -> None:
+        """Usual regions that one class does not have."""
+        for item in items:
+            if self.wanted(item[1]):
+                self.setdefault(item, ClassSet()).lacking.add(number)
+
+    def usual(self, items: Iterable[tuple[Region, E]], lacking: set[int]) -> None:
+        """Regions of every class that is not said to lack them, nor one of ``lacking``."""
+        for item in items:
+            if self.wanted(item[1]):
+                where = self.setdefault(item, ClassSet())
+                where.usual = True
+                where.lacking |= lacking
+
+
+# Zones on which a principal has the same access to every name from every host: most of those that many are asked for.
+#
+# There the effect follows from the masks of the entries that match, so it is decided once for each combination of
+# masks, and what ``User:*`` has on a zone is looked up once, for all principals.
+
+#: The effect for a principal from a host on the names of a type that are in no narrower set.
+EffectOf: TypeAlias = Callable[[str, str, ResourceType, NameSet], AccessEffect]
+#: A mask for each interpretation, or the one of all of them.
+Masks: TypeAlias = tuple[int, ...] | int
+# Builds a named tuple without its Python-level constructor: there is one for each principal and zone.
+_new: Final = tuple.__new__
+
+
+class _Shared(NamedTuple):
+    """A zone that no entry of ``User:*`` divides, and a shortest name, if it has one.
+
+    ``effects`` are by a principal's own masks, the same for all zones where ``User:*`` has the same masks.
+    """
+
+    region: Region
+    name: str | None
+    effects: dict[Masks, AccessEffect]
+
+
+class _OfEveryone:
+    """What principals share on one resource type: the entries of ``User:*``, and the zones that are known."""
+
+    __slots__ = ("_coverages", "_effects", "_groups", "_kind", "zones")
+
+    def __init__(self, kind: ResourceType, interpretations: Sequence[Interpretation]) -> None:
+        self._kind = kind
+        self._groups = _Groups(kind, WILDCARD_PRINCIPAL, interpretations)
+        self._coverages = [one.coverage(kind) for one in interpretations if one.default_allow]
+        self._effects: dict[Masks, dict[Masks, AccessEffect]] = {}
+        #: ``None`` for a zone that may be divided whatever a principal's own entries are.
+        self.zones: dict[NameSet, _Shared | None] = {}
+
+    def look_at(self, zone: NameSet) -> _Shared | None:
+        """Find out about a zone that is not known yet."""
+        self.zones[zone] = found = None if self._is_divided(zone) else self._shared(zone)
+        return found
+
+    def _is_divided(self, zone: NameSet) -> bool:
+        # LITERAL * does not match all names that begin with an asterisk.
+        if zone.text[:1] in ("", WILDCARD) or self._groups.divide(zone):
+            return True
+        # What no entry covers, default-allow divides by the patterns of every principal.
+        return not all(coverage.covers(zone) for coverage in self._coverages)
+
+    def _shared(self, zone: NameSet) -> _Shared:
+        effects = self._effects.setdefault(self._groups.masks(zone), {})
+        if zone.kind == LITERAL:
+            return _Shared(Region(self._kind, zone), zone.text if has_names(self._kind, zone) else None, effects)
+        return _Shared(Region(self._kind, zone), shortest_name(self._kind, zone), effects)
+
+
+class UniformZones:
+    """Answers for the zones of one comparison that are certainly uniform, and for no others."""
+
+    __slots__ = ("_cluster_hosts", "_effect", "_everyone", "_host", "_interpretations")
+
+    def __init__(self, interpretations: Iterable[Interpretation], effect: EffectOf, host: str) -> None:
+        """``effect`` depends on nothing but ``interpretations``; ``host`` stands for hosts that no entry names."""
+        self._interpretations = tuple(interpretations)
+        self._effect = effect
+        self._everyone: dict[ResourceType, _OfEveryone] = {}
+        self._host = host
+        self._cluster_hosts = bool(_Groups(ResourceType.CLUSTER, WILDCARD_PRINCIPAL, self._interpretations).hosts)
+
+    def pieces(
+        self, principal: str, kind: ResourceType, zones: Iterable[NameSet]
+    ) -> Iterator[Sequence[RegionEffect] | None]:
+        """For each zone its one piece, or none where it has no possible name; ``None`` if it is not uniform."""
+        if not self._may_have_any(principal, kind):
+            yield from (None for _ in zones)
+            return
+        everyone = self._everyone.get(kind)
+        if everyone is None:
+            everyone = self._everyone[kind] = _OfEveryone(kind, self._interpretations)
+        known = everyone.zones
+        own = _Groups(kind, principal, self._interpretations)
+        for zone in zones:
+            shared = known[zone] if zone in known else everyone.look_at(zone)
+            if shared is None or ((own.hosts or zone.kind != LITERAL) and own.divide(zone)):
+                yield None
+            elif shared.name is None:
+                yield ()
+            else:
+                masks = own.masks(zone)
+                effect = shared.effects.get(masks)
+                if effect is None:
+                    effect = shared.effects[masks] = self._effect(principal, self._host, kind, zone)
+                yield (_new(RegionEffect, (ANY_HOST, shared.region, effect, self._host, shared.name)),)
+
+    def _may_have_any(self, principal: str, kind: ResourceType) -> bool:
+        # Rights on CLUSTER count on topics as well, and the other way round: who has any is compared in full.
+        if kind is not ResourceType.TOPIC:
+            return kind is not ResourceType.CLUSTER
+        of = (one.index.bindings(ResourceType.CLUSTER, principal) for one in self._interpretations)
+        return not self._cluster_hosts and not any(of)
+
+
+class _Groups:
+    """One principal's bindings on one resource type in each interpretation: as a rule the same group in all."""
+
+    __slots__ = ("_distinct", "_one", "_tables", "hosts")
+
+    def __init__(self, kind: ResourceType, principal: str, interpretations: Sequence[Interpretation]) -> None:
+        groups = [one.index.group(kind, principal) for one in interpretations]
+        self._distinct = [group for group in dict.fromkeys(groups) if group is not None]
+        #: The groups with entries for some hosts only.
+        self.hosts = [group for group in self._distinct if group.hosts() is not None]
+        self._tables = [None if group is None else group.tables.get(WILDCARD) for group in groups]
+        self._one = self._tables[0] if len(set(self._tables)) == 1 else None
+
+    def divide(self, zone: NameSet) -> bool:
+        """Whether entries distinguish hosts or names of a zone."""
+        for group in self.hosts:
+            if group.hosts_on(zone):
+                return True
+        if zone.kind != LITERAL:
+            for group in self._distinct:
+                found = inside(group.ordered, zone)
+                if len(found) > 1 or (found and found[0] != zone):
+                    return True
+        return False
+
+    def masks(self, zone: NameSet) -> Masks:
+        """What entries for any host say on the names of a zone that are in no narrower set."""
+        if self._one is not None:
+            return self._one.at_names(zone)
+        return tuple([0 if table is None else table.at_names(zone) for table in self._tables])
+
 
 #: So many classes of hosts are worth finding out which names each has entries on.
 _MANY_CLASSES: Final = 3

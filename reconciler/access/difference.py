@@ -4,25 +4,350 @@ A principal can differ from everybody else only on names that its own bindings m
 else, and rows for single principals, which override them on the names they cover. No row is about super users.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
-from reconciler.access.authorizer import Authorizer
+from reconciler.access.api_rights import CLUSTER_NAMES, IDEMPOTENT, ON_EVERY_TOPIC, permitted_by_api
+from reconciler.access.authorizer import PROBE, Authorizer, may_on_some_resource
 from reconciler.access.comparison import AccessComparison
-from reconciler.access.effects import RegionEffect
 from reconciler.access.hosts import Hosts
-from reconciler.access.interpretation import Interpretations
-from reconciler.access.interpretation_difference import InterpretationDifference
-from reconciler.access.operations import operations_in
-from reconciler.access.possible import CertainChange, PossibleChange
-from reconciler.access.region import Region
-from reconciler.access.unnamed_principal import unnamed_principal
-from reconciler.access.work import Work
-from reconciler.codec import Says
+from reconciler.access.index import BindingGroup, changed_keys, meets, meets_any, outermost
+from reconciler.access.interpretation import ROW, Interpretation, Interpretations, Work, unnamed_principal
+from reconciler.access.names import ALL_NAMES, NO_EFFECT, AccessEffect, NameSet, Region, RegionEffect, literal
+from reconciler.access.operations import DENIED, operations_in
 from reconciler.dataclass import dataclass
-from reconciler.model import AclOperation
+from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourceType
+from reconciler.model.says import Says
+
+# Where access may differ between two interpretations, and what changes there, for everybody else and each principal.
+#
+# Only what differs in the entries is compared, so that a difference of a few bindings is fast on a large cluster.
+
+_WRITE_BIT: Final = 1 << AclOperation.WRITE | 1 << AclOperation.WRITE + DENIED
+#: Where the APIs accept a right on another type instead.
+_OTHER_TYPE: Final = {ResourceType.CLUSTER: ResourceType.TOPIC, ResourceType.TOPIC: ResourceType.CLUSTER}
+#: What is unknown is the same in both.
+InterpretationPair: TypeAlias = tuple[Interpretation, Interpretation]
+_TYPES: Final = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPIC)
+
+
+class InterpretationDifference:
+    """The access difference in one comparison: of two interpretations, or of several pairs together."""
+
+    __slots__ = (
+        "_answers",
+        "_changed",
+        "_everyone",
+        "_hidden",
+        "_movers",
+        "_pairs",
+        "_reaching",
+        "comparison",
+        "direct",
+    )
+
+    def __init__(
+        self, comparison: AccessComparison, pairs: Sequence[InterpretationPair], hidden: frozenset[str]
+    ) -> None:
+        """``hidden`` are the super users before or after; outside what changes in ``pairs`` nothing is compared."""
+        self.comparison = comparison
+        self._pairs = pairs
+        self._hidden = hidden
+        self._answers: dict[tuple[frozenset[object] | None, ...], list[RegionEffect]] = {}
+        # Only groups (resource type and principal) whose bindings differ need a comparison: a difference of a few
+        # bindings is fast, however many the cluster has.
+        changed = {group for before, after in pairs for group in before.index.changed_groups(after.index)}
+        self._changed = changed
+        self._movers = {principal for _, principal in changed}
+        self._everyone: dict[ResourceType, list[NameSet]] = {}
+        # In this order, because CLUSTER asks what changes on TOPIC (see _idempotence_may_change).
+        for kind in _TYPES:
+            self._everyone[kind] = outermost({key for pair in pairs for key in self._everyone_keys(kind, *pair)})
+        # Of a principal whose bindings stay, nothing changes on other types.
+        self._reaching = tuple(kind for kind in _TYPES if kind in _OTHER_TYPE or self._everyone[kind])
+        #: The principals whose own bindings change.
+        self.direct = sorted({who for _, who in changed if ":" in who} - hidden - {WILDCARD_PRINCIPAL})
+
+    def _everyone_keys(self, kind: ResourceType, before: Interpretation, after: Interpretation) -> Iterator[NameSet]:
+        """The names on which access may change for principals without bindings of their own."""
+        if (kind, WILDCARD_PRINCIPAL) in self._changed:
+            yield from self._changed_keys(kind, WILDCARD_PRINCIPAL)
+        # Default-allow turns missing coverage into access. If it stays on, only names that become covered or uncovered
+        # change.
+        if before.default_allow != after.default_allow:
+            yield ALL_NAMES
+        elif before.default_allow and any(changed is kind for changed, _ in self._changed):
+            old, new = before.coverage(kind), after.coverage(kind)
+            # A new pattern inside a covered one changes nothing, and neither does removing such a pattern.
+            yield from new.newly(old)
+            yield from old.newly(new)
+        # CREATE and DELETE on CLUSTER apply to every topic (ControllerApis.createTopics, deleteTopics).
+        if kind is ResourceType.TOPIC and self._cluster_changes(self.comparison.unnamed):
+            yield ALL_NAMES
+        if kind is ResourceType.CLUSTER and self._idempotence_may_change(WILDCARD_PRINCIPAL):
+            yield CLUSTER_NAMES
+
+    def _idempotence_may_change(self, principal: str) -> bool:
+        """Whether WRITE on topics changes: it also permits to start an idempotent producer."""
+        open_by_default = any(one.default_allow for pair in self._pairs for one in pair)
+        # Of the names that default-allow opens and closes, brokers ask about one only; else entries decide.
+        zones = self._everyone[ResourceType.TOPIC] if principal == WILDCARD_PRINCIPAL and open_by_default else ()
+        if any(zone.matches(PROBE) for zone in zones):
+            return True
+        changed = (ResourceType.TOPIC, principal) in self._changed
+        return changed and bool(self._changed_keys(ResourceType.TOPIC, principal, _WRITE_BIT))
+
+    def _changed_keys(self, kind: ResourceType, principal: str, bits: int = -1) -> set[NameSet]:
+        found: set[NameSet] = set()
+        for before, after in self._pairs:
+            old, new = (interpretation.index.group(kind, principal) for interpretation in (before, after))
+            found |= changed_keys(old, new, bits)
+        return found
+
+    def _cluster_changes(self, principal: str) -> bool:
+        """Whether what CLUSTER grants on every topic changes."""
+        comparison = self.comparison
+        texts = {t for group in comparison.groups(principal, ResourceType.CLUSTER) for t in group.tables}
+        for host in comparison.classes(frozenset(texts - {WILDCARD})):
+            asked = (principal, host.sample, ResourceType.CLUSTER, CLUSTER_NAMES)
+            if any((before.access(*asked) ^ after.access(*asked)) & ON_EVERY_TOPIC for before, after in self._pairs):
+                return True
+        return False
+
+    def _own_zones(self, kind: ResourceType, principal: str) -> list[NameSet]:
+        """The names on which access may change differently for a principal than for everybody else."""
+        everyone = self._everyone[kind]
+        on_topics, on_cluster = (self._has_own(t, principal) for t in (ResourceType.TOPIC, ResourceType.CLUSTER))
+        # Nothing changes for everybody else, and no binding of this principal changes.
+        if not everyone and not on_cluster and principal not in self._movers:
+            return []
+        found = self._changed_keys(kind, principal) if (kind, principal) in self._changed else set()
+        # Where everybody else's access changes, a principal with bindings on those names may keep its own.
+        if everyone:
+            found.update(meets(self._own_keys(kind, principal), everyone))
+        if kind is ResourceType.TOPIC and on_cluster:
+            found.update(everyone)
+            if self._cluster_changes(principal):
+                found.add(ALL_NAMES)
+        reached = bool(everyone and (on_topics or on_cluster))
+        if kind is ResourceType.CLUSTER and (reached or self._idempotence_may_change(principal)):
+            found.add(CLUSTER_NAMES)
+        return outermost(found)
+
+    def _own_keys(self, kind: ResourceType, principal: str) -> list[NameSet]:
+        groups = (interpretation.index.group(kind, principal) for interpretation in self.comparison.interpretations)
+        ordered = [group.ordered for group in dict.fromkeys(groups) if group is not None]
+        return ordered[0] if len(ordered) == 1 else sorted({key for keys in ordered for key in keys})
+
+    def _has_own(self, kind: ResourceType, principal: str) -> bool:
+        return any(interpretation.index.bindings(kind, principal) for interpretation in self.comparison.interpretations)
+
+    def everyone_pieces(self) -> Iterator[RegionEffect]:
+        """What changes for everybody else."""
+        for kind, zones in self._everyone.items():
+            for zone in zones:
+                yield from self.comparison.pieces(self.comparison.unnamed, kind, zone)
+
+    def own_pieces(self, principal: str) -> Iterator[RegionEffect]:
+        """What changes for one principal, and where nothing changes although it does for everybody else."""
+        # Principals with the same entries share an answer: hundreds of them may meet hundreds of changed names.
+        if not any(self._everyone.values()):
+            yield from self._own_pieces(principal)
+            return
+        entries = self._entries(principal)
+        answer = self._answers.get(entries)
+        if answer is None:
+            answer = self._answers[entries] = list(self._own_pieces(principal))
+        self.comparison.work.spend(ROW * len(answer))
+        yield from answer
+
+    def _entries(self, principal: str) -> tuple[frozenset[object] | None, ...]:
+        """What a principal's own bindings say, without its name, on the types that count."""
+        found: list[frozenset[object] | None] = []
+        for kind in self._kinds(principal):
+            last: Sequence[AclBinding] | None = None
+            for interpretation in self.comparison.interpretations:
+                bindings = interpretation.index.bindings(kind, principal)
+                # As in the interpretation before: the same list, as a rule.
+                same = bindings is last
+                found.append(None if same else frozenset([(pattern, entry[1:]) for pattern, entry in bindings]))
+                last = bindings
+        return tuple(found)
+
+    def _kinds(self, principal: str) -> tuple[ResourceType, ...]:
+        """The types that its pieces can be of, and those that decide about them."""
+        return _TYPES if principal in self._movers else self._reaching
+
+    def _own_pieces(self, principal: str) -> Iterator[RegionEffect]:
+        for kind in self._kinds(principal):
+            # Where everybody else's access changes, this principal needs a row even if its own does not change: the
+            # row says that it is an exception.
+            everyone = self._everyone[kind]
+            zones = [(zone, meets_any(zone, everyone)) for zone in self._own_zones(kind, principal)]
+            if zones:
+                yield from self.comparison.pieces_of_zones(principal, kind, zones)
+
+    def reached(self) -> list[str]:
+        """Principals whose own bindings stay but match names on which everybody else's access may change; sorted."""
+        # A guess that denies is in the strictest interpretation only, and may make an exception of its principal.
+        indexes = {interpretation.index for interpretation in self.comparison.interpretations}
+        found: set[str] = set()
+        for kind, zones in self._everyone.items():
+            if zones:
+                other = _OTHER_TYPE.get(kind)
+                for index in indexes:
+                    found |= index.principals(kind).meeting(zones)
+                    if other is not None:
+                        found |= index.principals(other).meeting([ALL_NAMES])
+        return sorted(found - set(self.direct) - self._hidden - {WILDCARD_PRINCIPAL})
+
+
+# What a change does for certain, and what it may do, where some entries of a cluster are guesses.
+#
+# The law, for every truth that the guesses allow: what truly changes at a request is in :class:`PossibleChange`, and
+# what is in :class:`CertainChange` truly changes.
+#
+# Certain is what even the least permissive state after permits and not even the most permissive state before. For
+# what is possible, the extremes are no use: wherever a guess may deny or allow everything, they say the same before
+# and after (see ``reconciler.access.interpretation``). So each reading is compared with itself, and the results are
+# united.
+#
+# Some APIs accept either of two rights. A guess may decide about one of them and not about the other, so each right
+# is compared on its own; a change of one counts unless the other is held for certain.
+
+_WRITE: Final = 1 << AclOperation.WRITE
+_NO_WRITE: Final = 1 << AclOperation.WRITE + DENIED
+_PROBED: Final = literal(PROBE)
+
+
+class _GuessedComparison(AccessComparison):
+    """Two states of whose entries some are guesses, the same ones before and after."""
+
+    __slots__ = ("_extremes",)
+
+    def __init__(self, before: Interpretations, after: Interpretations, unnamed: str, work: Work | None = None) -> None:
+        super().__init__(before.least, after.least, unnamed, work=work)
+        self._extremes = (before, after)
+        # Names and hosts are divided by the rules of all of them, so that every reading is constant on each part.
+        self.interpretations = tuple(
+            dict.fromkeys(one for side in self._extremes for one in (*side.both, *side.readings))
+        )
+
+
+class CertainChange(_GuessedComparison):
+    """What changes whatever the guesses are."""
+
+    __slots__ = ()
+
+    def effect(
+        self, principal: str, host: str, resource_type: ResourceType, key: NameSet, on_cluster: str | None = None
+    ) -> AccessEffect:
+        """Permitted by the strictest reading after and not by the most permissive before; for losses the other way."""
+        before, after = self._extremes
+        asked = (principal, host, resource_type, key, on_cluster)
+        kept = self.supported[resource_type]
+        gained = permitted_by_api(after.least, *asked) & ~permitted_by_api(before.most, *asked) & kept
+        lost = permitted_by_api(before.least, *asked) & ~permitted_by_api(after.most, *asked) & kept
+        return AccessEffect(gained, lost) if gained or lost else NO_EFFECT
+
+
+class PossibleChange(_GuessedComparison):
+    """What changes for at least one truth that the guesses allow; an operation may be both gained and lost."""
+
+    __slots__ = ("_moves", "_pairs")
+
+    def __init__(self, before: Interpretations, after: Interpretations, unnamed: str, work: Work | None = None) -> None:
+        super().__init__(before, after, unnamed, work)
+        self._pairs = list(dict.fromkeys(zip(before.readings, after.readings, strict=True)))
+        self._moves: dict[str, tuple[bool, bool]] = {}
+
+    def effect(
+        self, principal: str, host: str, resource_type: ResourceType, key: NameSet, on_cluster: str | None = None
+    ) -> AccessEffect:
+        """The changes of all readings, of each of the rights that permit something."""
+        before, after = self._extremes
+        gained, lost = self._of_right(principal, host, resource_type, key)
+        if resource_type is ResourceType.TOPIC:
+            other = (principal, on_cluster or host, ResourceType.CLUSTER, CLUSTER_NAMES)
+            more, less = (part & ON_EVERY_TOPIC for part in self._of_right(*other))
+            # Held through CLUSTER for certain, a right on the topic is nothing new, and its end takes nothing away.
+            gained = gained & ~(before.least.access(*other) & ON_EVERY_TOPIC)
+            lost = lost & ~(after.least.access(*other) & ON_EVERY_TOPIC)
+        elif resource_type is ResourceType.CLUSTER:
+            old, new = (self._starts(side, principal, host) for side in self._extremes)
+            # A guess may move WRITE as well as the change does: count it only where the change can be the cause.
+            up, down = self._write_moves(principal)
+            more = IDEMPOTENT if up and new[1] and not old[0] else 0
+            less = IDEMPOTENT if down and old[1] and not new[0] else 0
+            gained = gained & ~(IDEMPOTENT if old[0] else 0)
+            lost = lost & ~(IDEMPOTENT if new[0] else 0)
+        else:
+            more = less = 0
+        # The other way round too: what CLUSTER adds is nothing new where the topic's own ACLs permit it for certain.
+        gained |= more & ~before.least.access(principal, host, resource_type, key) if more else 0
+        lost |= less & ~after.least.access(principal, host, resource_type, key) if less else 0
+        kept = self.supported[resource_type]
+        return AccessEffect(gained & kept, lost & kept) if (gained | lost) & kept else NO_EFFECT
+
+    def _of_right(self, principal: str, host: str, kind: ResourceType, key: NameSet) -> tuple[int, int]:
+        """What the ACLs on these names alone come to permit, and cease to, in any reading."""
+        gained = lost = 0
+        for before, after in self._pairs:
+            old, new = (reading.access(principal, host, kind, key) for reading in (before, after))
+            gained |= new & ~old
+            lost |= old & ~new
+        return gained, lost
+
+    @staticmethod
+    def _starts(side: Interpretations, principal: str, host: str) -> tuple[bool, bool]:
+        """Whether WRITE on some topic lets an idempotent producer start: for certain, and perhaps.
+
+        Brokers compare patterns for this, so many guesses decide together, and no reading stands for all mixtures of
+        them. Least and most do: more ALLOWs never forbid it, and more DENYs never permit it.
+        """
+        asked = (principal, host, AclOperation.WRITE, ResourceType.TOPIC)
+        least, most = (may_on_some_resource(extreme, *asked) for extreme in side.both)
+        return least, most
+
+    def _write_moves(self, principal: str) -> tuple[bool, bool]:
+        """Whether something of the change can permit WRITE on some topic, and whether something can forbid it.
+
+        Without this, two states between which nothing changes would differ wherever guesses leave it open.
+        """
+        if principal not in self._moves:
+            self._moves[principal] = (self._forward(principal, self._pairs), self._forward(principal, self._turned()))
+        return self._moves[principal]
+
+    def _turned(self) -> list[tuple[Interpretation, Interpretation]]:
+        return [(after, before) for before, after in self._pairs]
+
+    @staticmethod
+    def _forward(principal: str, pairs: Sequence[tuple[Interpretation, Interpretation]]) -> bool:
+        """Whether an ALLOW of WRITE comes, a DENY goes, or a name is left to default-allow."""
+        kind = ResourceType.TOPIC
+        for old, new in pairs:
+            was, now = (one.default_allow and not one.coverage(kind).covers(_PROBED) for one in (old, new))
+            if now and not was:
+                return True
+            for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL)):
+                before, after = old.index.group(kind, who), new.index.group(kind, who)
+                if before is not after and (_more(before, after, _WRITE) or _more(after, before, _NO_WRITE)):
+                    return True
+        return False
+
+
+def _more(old: BindingGroup | None, new: BindingGroup | None, bit: int) -> bool:
+    """Whether ``new`` sets a bit on some host and names where ``old`` does not."""
+    before = {} if old is None else old.rules
+    after = {} if new is None else new.rules
+    return any(
+        mask & bit and not before.get(host, {}).get(key, 0) & bit
+        for host, rules in after.items()
+        for key, mask in rules.items()
+    )
+
 
 # Builds a named tuple without its Python-level constructor: there is one for each row.
 _new: Final = tuple.__new__

@@ -1,25 +1,25 @@
 """What a principal may do, and who may do an operation: exact, as regions of names and sets of hosts."""
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Final
+from functools import cache, partial
+from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import AccessComparison
-from reconciler.access.effects import RegionEffect
 from reconciler.access.hosts import Hosts
-from reconciler.access.interpretation import Interpretation
-from reconciler.access.name_set import ALL_NAMES, NameSet, names_of
-from reconciler.access.nested_names import outermost
+from reconciler.access.index import outermost
+from reconciler.access.interpretation import Interpretation, unnamed_principal
+from reconciler.access.names import ALL_NAMES, NameSet, Region, RegionEffect, has_names, names_of, shortest_name
 from reconciler.access.operations import operations_in
-from reconciler.access.region import Region
-from reconciler.access.unnamed_principal import unnamed_principal
 from reconciler.dataclass import dataclass
-from reconciler.model import (
+from reconciler.model.acl import (
     CLUSTER_NAME,
     WILDCARD_PRINCIPAL,
+    AccessControlEntry,
+    AclBinding,
     AclOperation,
     ResourcePattern,
     ResourceType,
@@ -186,3 +186,197 @@ def _readings(authorizer: Authorizer, ask: Callable[[Interpretation], Iterator[A
         found = [row if row in possible else replace(row, certain=False) for row in found]
         found += [replace(row, certain=False) for row in maybe if row not in sure]
     return sorted(found, key=lambda row: row.order)
+
+
+# What many principals of one cluster may do: the same as ``access_of`` says, and what they have in common once.
+#
+# Under default-allow every name that some binding covers is an exception to what a principal may do, whoever has the
+# binding: each of a thousand principals has thousands of regions around names that are none of its business. But a
+# principal's own bindings decide only on the names that they cover. Elsewhere it is everybody else.
+
+#: Operations on CLUSTER that decide about every topic.
+_OF_CLUSTER: Final = (AclOperation.ALL, AclOperation.CREATE, AclOperation.DELETE)
+_EVERYWHERE: Final = Hosts(any_host=True)
+_Base: TypeAlias = "_OpenNames | None"
+
+
+class HeldRegion(NamedTuple):
+    """Operations on a region; not ``certain`` if they depend on default-allow or on entries that cannot be read."""
+
+    hosts: Hosts
+    region: Region
+    operations: frozenset[AclOperation]
+    certain: bool = True
+
+
+class CommonAccess:
+    """The access of one principal after the other; ``everybody_else`` is a principal that no binding names."""
+
+    __slots__ = ("_sides", "_usual", "everybody_else")
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        """Nothing is computed yet."""
+        least, most = authorizer.interpretations.both
+        self.everybody_else = unnamed_principal([least.index, most.index], authorizer.super_users)
+        worlds = (least,) if least is most else (least, most)
+        self._sides = [_InterpretedAccess(world, self.everybody_else) for world in worlds]
+        self._usual: dict[ResourceType, tuple[HeldRegion, ...]] = {}
+
+    def of(self, principal: str, kind: ResourceType) -> tuple[HeldRegion, ...]:
+        """What a principal may do with resources of a type; the same object for all that may do what everybody may.
+
+        A super user may do everything and has no rows.
+        """
+        if any(side.has_own(principal, kind) for side in self._sides):
+            return _united([side.rows(principal, kind) for side in self._sides])
+        if kind not in self._usual:
+            self._usual[kind] = _united([side.rows(self.everybody_else, kind) for side in self._sides])
+        return self._usual[kind]
+
+
+def _united(sides: Sequence[Iterable[RegionEffect]]) -> tuple[HeldRegion, ...]:
+    """The rows of every interpretation: those of all are certain."""
+    first, *others = (
+        [HeldRegion(row.hosts, row.region, _operations(row.effect.gained)) for row in rows] for rows in sides
+    )
+    for other in others:
+        # Not by a hash of the region, which may have thousands of cuts: what has the same names is nearly always equal.
+        found: dict[tuple[NameSet, Hosts], list[HeldRegion]] = {}
+        for row in other:
+            found.setdefault((row.region.names, row.hosts), []).append(row)
+        sure = []
+        for row in first:
+            equals = found.get((row.region.names, row.hosts), [])
+            certain = row in equals
+            if certain:
+                equals.remove(row)
+            sure.append(row._replace(certain=certain))
+        first = [*sure, *(row._replace(certain=False) for rows in found.values() for row in rows)]
+    return tuple(first)
+
+
+_operations = cache(operations_in)
+
+
+class _InterpretedAccess:
+    """One interpretation."""
+
+    __slots__ = ("_bases", "_comparison", "_unnamed", "_world")
+
+    def __init__(self, world: Interpretation, unnamed: str) -> None:
+        self._world = world
+        self._unnamed = unnamed
+        self._comparison = AccessComparison(None, world, unnamed)
+        self._bases: dict[tuple[ResourceType, frozenset[AclBinding]], _Base] = {}
+
+    def has_own(self, principal: str, kind: ResourceType) -> bool:
+        """Whether bindings of the principal may decide about resources of the type."""
+        # Access to topics also depends on ACLs on CLUSTER, and IDEMPOTENT_WRITE on CLUSTER on ACLs on topics.
+        other = {ResourceType.TOPIC: ResourceType.CLUSTER, ResourceType.CLUSTER: ResourceType.TOPIC}.get(kind, kind)
+        return any(self._world.index.bindings(one, principal) for one in {kind, other})
+
+    def rows(self, principal: str, kind: ResourceType) -> list[RegionEffect]:
+        """As ``access_of``: regions and hosts on which the principal has the same operations."""
+        base = self._base(principal, kind)
+        found = None if base is None else base.with_own(self._comparison, principal)
+        return self._all(self._comparison, principal, kind) if found is None else found
+
+    @staticmethod
+    def _all(comparison: AccessComparison, principal: str, kind: ResourceType) -> list[RegionEffect]:
+        zone = CLUSTER_NAMES if kind is ResourceType.CLUSTER else ALL_NAMES
+        return comparison.pieces(principal, kind, zone)
+
+    def _base(self, principal: str, kind: ResourceType) -> _Base:
+        """What whoever has the principal's bindings on CLUSTER and no others may do, if that is of any help."""
+        world = self._world
+        # With guesses, a rule may match a name that nothing covers. Where all is covered, there is nothing to share.
+        exact = world.default_allow and world.index is world.cover and kind is not ResourceType.CLUSTER
+        if not exact or world.coverage(kind).covers(ALL_NAMES):
+            return None
+        own = frozenset[AclBinding]()
+        if kind is ResourceType.TOPIC:
+            found = world.index.bindings(ResourceType.CLUSTER, principal)
+            own = frozenset(
+                one._replace(entry=AccessControlEntry(self._unnamed, *one.entry[1:]))
+                for one in found
+                if one.entry.operation in _OF_CLUSTER
+            )
+        if (kind, own) not in self._bases:
+            changed = world.with_changes(own, ()) if own else world
+            comparison = AccessComparison(None, changed, self._unnamed)
+            self._bases[kind, own] = _OpenNames.of(comparison, self._all(comparison, self._unnamed, kind), kind)
+        return self._bases[kind, own]
+
+
+class _OpenNames(NamedTuple):
+    """What everybody else may do under default-allow: everything on open names, and something within some ``edges``.
+
+    ``edges`` are the outermost covered sets, in order; ``inner`` has the rows inside each, and ``cuts`` what is cut out
+    of the open names there, where that is not the edge itself.
+    """
+
+    kind: ResourceType
+    outer: RegionEffect
+    edges: list[NameSet]
+    inner: dict[NameSet, list[RegionEffect]]
+    cuts: dict[NameSet, list[NameSet]]
+
+    @classmethod
+    def of(cls, comparison: AccessComparison, rows: Sequence[RegionEffect], kind: ResourceType) -> "_OpenNames | None":
+        """``None`` where the open names are not one region that is the same for all hosts."""
+        edges = [edge for edge in comparison.after.coverage(kind).edges_within(ALL_NAMES) if has_names(kind, edge)]
+        opened = [row for row in rows if row.region.names == ALL_NAMES]
+        if len(opened) != 1 or opened[0].hosts != _EVERYWHERE or opened[0].effect.gained != comparison.supported[kind]:
+            return None
+        found = cls(kind, opened[0], edges, {}, {})
+        for row in rows:
+            if row is not found.outer:
+                edge = found.edge_around(row.region.names)
+                if edge is None:
+                    return None
+                found.inner.setdefault(edge, []).append(row)
+        cuts: dict[NameSet, list[NameSet]] = {edge: [] for edge in edges}
+        for cut in found.outer.region.cuts:
+            if (edge := found.edge_around(cut)) is None:
+                return None
+            cuts[edge].append(cut)
+        found.cuts.update((edge, inside) for edge, inside in cuts.items() if inside != [edge])
+        return found
+
+    def edge_around(self, names: NameSet) -> NameSet | None:
+        """The edge in which these names are."""
+        at = bisect_right(self.edges, names) - 1
+        return self.edges[at] if at >= 0 and self.edges[at].contains(names) else None
+
+    def with_own(self, comparison: AccessComparison, principal: str) -> list[RegionEffect] | None:
+        """What a principal may do that has bindings of its own; ``None`` where its hosts divide the open names."""
+        group = comparison.after.index.group(self.kind, principal)
+        own = [key for key in group.ordered if has_names(self.kind, key)] if group is not None else []
+        touched = dict.fromkeys(map(self.edge_around, own))
+        # With ranges, what is told of hosts depends on all hosts that entries name.
+        hosts = comparison.hosts(principal, self.kind, ALL_NAMES)
+        ranges = hosts if any("/" in host.label for host in hosts) else None
+        rows: list[RegionEffect] = []
+        cuts: dict[NameSet, list[NameSet]] = {}
+        for edge in touched:
+            if edge is None:
+                return None
+            cuts[edge] = [edge]
+            for row in comparison.pieces(principal, self.kind, edge, hosts=ranges):
+                if row.region.names != edge or row.effect != self.outer.effect:
+                    rows.append(row)
+                elif row.hosts != _EVERYWHERE:
+                    return None
+                else:  # as open as the names around it
+                    cuts[edge] = list(row.region.cuts)
+        rows += (row for edge, inner in self.inner.items() if edge not in touched for row in inner)
+        if any(found != self.cuts.get(edge, [edge]) for edge, found in cuts.items()):
+            return [*rows, *self._outer_with(cuts)]
+        return [*rows, self.outer]
+
+    def _outer_with(self, changed: dict[NameSet, list[NameSet]]) -> Iterable[RegionEffect]:
+        """The open names with other cuts in some edges; nothing if no name is left."""
+        cuts = [cut for edge in self.edges for cut in changed.get(edge, self.cuts.get(edge, [edge]))]
+        region = Region(self.kind, ALL_NAMES, tuple(cuts))
+        if (name := shortest_name(self.kind, region.names, region.cuts)) is not None:
+            yield self.outer._replace(region=region, name=name)

@@ -4,23 +4,292 @@
 """
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from reconciler.access.host_index import HostIndex
-from reconciler.access.hosts import IpRange, address, address_range
-from reconciler.access.name_coverage import NameCoverage
-from reconciler.access.name_index import NameIndex
-from reconciler.access.name_set import NameSet, names_of
-from reconciler.access.nested_names import inside
-from reconciler.access.operations import ENTRY_MASKS
-from reconciler.access.principal_index import PrincipalIndex
-from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, ResourcePattern, ResourceType
-from reconciler.model.collector import without_collector
-from reconciler.model.kafka_release import KafkaVersion
+from reconciler.access.hosts import address_range
+from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, LITERAL, PREFIX, NameSet, literal, names_of
+from reconciler.access.operations import ENTRY_MASKS, IMPLIED
+from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourcePattern, ResourceType
+from reconciler.model.addresses import IpRange, address
+from reconciler.model.flavor import KafkaVersion
+from reconciler.model.frozen import without_collector
+
+# Name sets to bit masks: literals and prefixes compiled so that a look-up is one bisect and a short walk.
+
+
+class NameIndex:
+    """For each name the OR of the masks of all name sets that contain it. Immutable."""
+
+    __slots__ = ("base", "literals", "masks", "parents", "prefixes")
+
+    def __init__(self, rules: Mapping[NameSet, int]) -> None:
+        """Compile the masks; a longer prefix includes the masks of the shorter ones around it."""
+        self.base = rules.get(ALL_NAMES, 0)
+        self.prefixes = sorted(names.text for names in rules if names.kind == PREFIX and names.text)
+        self.parents: list[int] = []
+        self.masks: list[int] = []
+        for index, text in enumerate(self.prefixes):
+            parent = index - 1
+            while parent >= 0 and not text.startswith(self.prefixes[parent]):
+                parent = self.parents[parent]
+            self.parents.append(parent)
+            # Brokers do not apply LITERAL * to names that begin with an asterisk, so its mask is not inherited there.
+            around = self.masks[parent] if parent >= 0 else 0 if text[0] == WILDCARD else self.base
+            self.masks.append(rules[NameSet(text)] | around)
+        literals = {names.text: mask for names, mask in rules.items() if names.kind == LITERAL}
+        # Most principals have names alone, and nothing around them.
+        wide = self.base or self.prefixes
+        self.literals = {text: mask | self.under(text) for text, mask in literals.items()} if wide else literals
+        # The name * itself is the one such name that LITERAL * does match.
+        if self.base:
+            self.literals[WILDCARD] = self.literals.get(WILDCARD, 0) | self.under(WILDCARD) | self.base
+
+    def at(self, name: str) -> int:
+        """The mask of one name."""
+        found = self.literals.get(name)
+        return self.under(name) if found is None else found
+
+    def under(self, prefix: str) -> int:
+        """The mask of names that start with ``prefix``, are longer, and are in no narrower set."""
+        prefixes = self.prefixes
+        index = bisect_right(prefixes, prefix) - 1
+        while index >= 0:
+            if prefix.startswith(prefixes[index]):
+                return self.masks[index]
+            index = self.parents[index]
+        return 0 if prefix[:1] == WILDCARD else self.base
+
+    def at_names(self, names: NameSet) -> int:
+        """The mask on a set of names, except on the narrower sets of this index."""
+        text, kind = names
+        found = self.literals.get(text) if kind == LITERAL else None
+        return self.under(text) if found is None else found
+
+
+# Host texts by name sets: which hosts have entries that match a name.
+
+
+class HostIndex:
+    """The host texts, except ``*``, of a group's rules, by name: one look-up instead of one for each host."""
+
+    __slots__ = ("_bits", "_index", "_texts")
+
+    def __init__(self, rules: Mapping[str, Mapping[NameSet, int]]) -> None:
+        """Number the hosts, and give each name set a mask with one bit for each host that has a rule on it."""
+        self._texts = [host for host in rules if host != WILDCARD]
+        self._bits: dict[NameSet, int] = {}
+        for number, host in enumerate(self._texts):
+            for key in rules[host]:
+                self._bits[key] = self._bits.get(key, 0) | 1 << number
+        self._index = NameIndex(self._bits)
+
+    def at(self, key: NameSet) -> list[str]:
+        """The hosts with rules on the names of ``key`` that are in no narrower set."""
+        return self._named(self._index.at_names(key))
+
+    def on(self, zone: NameSet, inner: Iterable[NameSet]) -> list[str]:
+        """The hosts whose rules may share a name with ``zone``; ``inner`` are the group's name sets inside it."""
+        found = self._index.at_names(zone)
+        # LITERAL * and PREFIXED * share one name, which is * itself.
+        if zone.text == WILDCARD:
+            found |= self._index.at(WILDCARD)
+        for key in inner:
+            found |= self._bits.get(key, 0)
+        return self._named(found)
+
+    def _named(self, bits: int) -> list[str]:
+        found = []
+        while bits:
+            lowest = bits & -bits
+            found.append(self._texts[lowest.bit_length() - 1])
+            bits ^= lowest
+        return found
+
+
+# Sorted name sets: a set sorts before its subsets, so what is inside one follows it without a gap.
+
+_EVERY_NAME: Final = [ALL_NAMES]
+
+
+def outermost(keys: Iterable[NameSet]) -> list[NameSet]:
+    """The sets that no other one contains, sorted."""
+    found: list[NameSet] = []
+    # A set sorts before its subsets, so the last outermost set is the only one that can contain the next.
+    last: NameSet | None = None
+    for key in sorted(keys):
+        # Most are single names, which contain only themselves.
+        if last is None or (key != last if last.kind == LITERAL else not last.contains(key)):
+            found.append(key)
+            last = key
+    return found
+
+
+def meets(ordered: list[NameSet], disjoint: list[NameSet]) -> list[NameSet]:
+    """What each set of the first list shares with each of the second, which are ``outermost`` ones."""
+    if disjoint == _EVERY_NAME:
+        return ordered
+    found = []
+    for key in ordered:
+        at = bisect_right(disjoint, key)
+        if at and disjoint[at - 1].contains(key):
+            found.append(key)
+        else:
+            found.extend(inside(disjoint, key))
+    return found
+
+
+def inside(ordered: list[NameSet], key: NameSet) -> list[NameSet]:
+    """The sets of a sorted list that are inside ``key``."""
+    if key.literal:
+        start = bisect_left(ordered, key)
+        return [key] if start < len(ordered) and ordered[start] == key else []
+    if not key.text:
+        return ordered
+    start = bisect_left(ordered, key)
+    end = start
+    while end < len(ordered) and ordered[end].text.startswith(key.text):
+        end += 1
+    return ordered[start:end]
+
+
+def meets_any(key: NameSet, disjoint: list[NameSet]) -> bool:
+    """Whether ``key``, a prefix or one name, shares a name with one of ``disjoint``, which are ``outermost`` ones."""
+    if disjoint == _EVERY_NAME:
+        return True
+    at = bisect_right(disjoint, key)
+    if at and disjoint[at - 1].contains(key):
+        return True
+    return not key.literal and at < len(disjoint) and disjoint[at].text.startswith(key.text)
+
+
+# Principals by the names that they have bindings on.
+
+#: Of so many questions each looks at every binding: an index of a million bindings takes longer, and 100 MB.
+_SCANNED: Final = 4
+#: Principals, each once, with the patterns of their bindings.
+Holders: TypeAlias = Iterator[tuple[str, Iterable[ResourcePattern]]]
+
+
+class PrincipalIndex:
+    """Principals of one resource type by the name sets that they have bindings on."""
+
+    __slots__ = ("_asked", "_by_names", "_holders", "_ordered")
+
+    def __init__(self, holders: Callable[[], Holders]) -> None:
+        """Nothing is looked at yet; ``holders`` gives the same each time."""
+        self._holders = holders
+        self._asked = 0
+        self._by_names: dict[NameSet, set[str]] | None = None
+        self._ordered: list[NameSet] = []
+
+    def meeting(self, zones: list[NameSet]) -> set[str]:
+        """Principals with a binding that shares a name with one of ``zones``."""
+        self._asked += 1
+        if self._by_names is None and self._asked <= _SCANNED:
+            return self._scanned(outermost(zones))
+        return self._looked_up(zones)
+
+    def _scanned(self, zones: list[NameSet]) -> set[str]:
+        if zones == [ALL_NAMES]:
+            return {principal for principal, _ in self._holders()}
+        return {principal for principal, patterns in self._holders() if _any_meets(patterns, zones)}
+
+    def _looked_up(self, zones: list[NameSet]) -> set[str]:
+        by_names = self._by_names
+        if by_names is None:
+            by_names = self._by_names = {}
+            for principal, patterns in self._holders():
+                for key in map(names_of, patterns):
+                    by_names.setdefault(key, set()).add(principal)
+            self._ordered = sorted(by_names)
+        found: set[str] = set()
+        for zone in zones:
+            # Every set around a zone is a prefix of its text, so look those up instead of scanning all sets.
+            outer = [NameSet(zone.text[:length]) for length in range(len(zone.text) + 1)]
+            for key in [*outer, *inside(self._ordered, zone)]:
+                found.update(by_names.get(key, ()))
+        return found
+
+
+def _any_meets(patterns: Iterable[ResourcePattern], zones: list[NameSet]) -> bool:
+    last: ResourcePattern | None = None
+    for pattern in patterns:
+        # Several operations on one pattern come one after another, as a rule.
+        if pattern is not last and meets_any(names_of(pattern), zones):
+            return True
+        last = pattern
+    return False
+
+
+# Names that some binding matches, whatever its principal, host, operation and permission.
+
+
+class NameCoverage:
+    """The covered names of one resource type. Single names are kept as texts: of those there can be a million."""
+
+    __slots__ = ("_literals", "_table", "_wide")
+
+    def __init__(self, keys: Iterable[NameSet]) -> None:
+        """Compile the name sets, each of which is a prefix or one name."""
+        literals: set[str] = set()
+        wide: set[NameSet] = set()
+        for key in keys:
+            if key.kind == LITERAL:
+                literals.add(key.text)
+            else:
+                wide.add(key)
+        self._literals = sorted(literals)
+        self._wide = sorted(wide)
+        self._table = NameIndex(dict.fromkeys(self._wide, 1))
+
+    def covers(self, key: NameSet) -> bool:
+        """Whether every name of ``key`` is covered. No finite set of longer names covers a prefix."""
+        return self._table.at_names(key) != 0 or (key.kind == LITERAL and self._holds(key.text))
+
+    def covers_name(self, name: str) -> bool:
+        """Whether some binding's pattern matches ``name``."""
+        return self._table.at(name) != 0 or self._holds(name)
+
+    def _holds(self, name: str) -> bool:
+        at = bisect_left(self._literals, name)
+        return at < len(self._literals) and self._literals[at] == name
+
+    def within(self, key: NameSet) -> list[NameSet]:
+        """The sets inside ``key``, itself included, in order."""
+        if key.literal:
+            return [key] if self._holds(key.text) else []
+        return sorted([*inside(self._wide, key), *self._names_in(key)])
+
+    def edges_within(self, key: NameSet) -> list[NameSet]:
+        """Of the sets inside ``key`` those that no other one covers, in order: inside them everything is covered."""
+        if key.text and not key.text.startswith(WILDCARD) and self.covers(key):
+            return []
+        # LITERAL * contains every set, and covers no name that begins with an asterisk and is longer.
+        starred: list[NameSet] = []
+        others: list[NameSet] = []
+        for names in self.within(key):
+            (starred if names.text.startswith(WILDCARD) else others).append(names)
+        return sorted([*outermost(others), *outermost(starred)])
+
+    def _names_in(self, key: NameSet) -> Iterator[NameSet]:
+        for at in range(bisect_left(self._literals, key.text), len(self._literals)):
+            name = self._literals[at]
+            if not name.startswith(key.text):
+                return
+            if key.matches(name):  # of longer names only, the text itself is none
+                yield literal(name)
+
+    def newly(self, other: "NameCoverage") -> list[NameSet]:
+        """The name sets of this one that ``other`` neither has nor covers; what is inside such a one may be covered."""
+        names = [literal(name) for name in self._literals if not other.covers_name(name)]
+        known = set(other._wide)
+        return names + [key for key in self._wide if key not in known and not other.covers(key)]
+
 
 #: A resource type and a principal.
 GroupKey: TypeAlias = tuple[ResourceType, str]
@@ -261,3 +530,64 @@ class Index:
             patterns = {binding[0] for _, group in self._of_kind(resource_type) for binding in group}
             self._coverage[resource_type] = NameCoverage(map(names_of, patterns))
         return self._coverage[resource_type]
+
+
+# The ALLOWs that grant one operation on one resource type, sorted for the counterexample search.
+
+
+class OperationGrant(NamedTuple):
+    """An ALLOW of the operation, by name or implied."""
+
+    names: NameSet
+    principal: str
+    host: str
+
+    def zone(self, names: NameSet) -> tuple[NameSet, tuple[NameSet, ...]] | None:
+        """Which of ``names`` it grants: a set of names and the sets cut out of it; ``None`` if it grants none."""
+        if self.names == ALL_NAMES:
+            return (
+                None
+                if ASTERISK_NAMES.contains(names)
+                else (names, (ASTERISK_NAMES,) if names.contains(ASTERISK_NAMES) else ())
+            )
+        if self.names.contains(names):
+            return names, ()
+        return (self.names, ()) if names.contains(self.names) else None
+
+
+class OperationGrants:
+    """All grants of one operation on one type."""
+
+    __slots__ = ("_by_names", "_ordered", "by_length", "principals")
+
+    def __init__(self, index: Index, resource_type: ResourceType, operation: AclOperation) -> None:
+        """Collect the ALLOWs of the operation from an index."""
+        wanted = 1 << operation | 1 << operation + IMPLIED
+        self._by_names: dict[NameSet, list[OperationGrant]] = {}
+        self.principals: set[str] = set()
+        for kind, principal in index.group_keys():
+            # A principal without a colon cannot be the principal of a connection.
+            group = index.group(kind, principal) if kind is resource_type and ":" in principal else None
+            for host, rules in group.rules.items() if group is not None else ():
+                for key, mask in rules.items():
+                    if mask & wanted:
+                        self._by_names.setdefault(key, []).append(OperationGrant(key, principal, host))
+                        self.principals.add(principal)
+        self._ordered = sorted(self._by_names)
+        #: All of them, shortest names first.
+        self.by_length = sorted((grant for found in self._by_names.values() for grant in found), key=_length)
+
+    def meeting(self, names: NameSet) -> Iterator[OperationGrant]:
+        """The grants that share a name with ``names``, those with the shortest names first."""
+        if names == ALL_NAMES:
+            yield from self.by_length
+            return
+        for length in range(len(names.text) + 1):
+            outer = NameSet(names.text[:length])
+            if outer != names:
+                yield from self._by_names.get(outer, ())
+        yield from sorted((grant for key in inside(self._ordered, names) for grant in self._by_names[key]), key=_length)
+
+
+def _length(grant: OperationGrant) -> tuple[int, OperationGrant]:
+    return len(grant.names.text), grant

@@ -7,22 +7,82 @@ That does not hold for the *difference* of two states: if an opaque entry may de
 after; if it may allow, access may be allowed before and after; and if it is about something else, the change grants.
 So a difference is taken in several ``readings``: each fixes what every guess is, and compares the same guess before and
 after. For one request, one operation and one of the two rights that some APIs accept, every possible truth is like
-one of the readings, or the guess denies before and after and nothing changes (``reconciler.access.possible``).
+one of the readings, or the guess denies before and after and nothing changes (``reconciler.access.difference``).
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import product
+from typing import Final, NamedTuple
 
-from reconciler.access.hosts import RANGES_SINCE, address_range
-from reconciler.access.index import GroupKey, Index
-from reconciler.access.name_coverage import NameCoverage
-from reconciler.access.name_set import NameSet
-from reconciler.access.opaque import as_binding, covering, widest
+from reconciler.access.hosts import address_range
+from reconciler.access.index import GroupKey, Index, NameCoverage
+from reconciler.access.names import NameSet
 from reconciler.access.operations import EVERY, permitted
 from reconciler.dataclass import dataclass
-from reconciler.model import WILDCARD_PRINCIPAL, AclBinding, AclPermissionType, OpaqueBinding, ResourceType
-from reconciler.model.kafka_release import KafkaVersion
+from reconciler.model.acl import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    OpaqueBinding,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.model.addresses import RANGES_SINCE
+from reconciler.model.flavor import KafkaVersion
+
+# Entries of kinds that the Kafka client cannot name: everything that each could mean, as bindings.
+#
+# An answer that one of them could change is undecided. An entry whose codes are all known is an ordinary binding.
+
+_TYPES = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPIC)
+_PERMISSIONS = (AclPermissionType.DENY, AclPermissionType.ALLOW)
+_PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
+
+
+def as_binding(entry: OpaqueBinding) -> AclBinding | None:
+    """The binding that an entry is, or ``None`` if a code is lost or newer than this version knows."""
+    # No binding has the code 0, so what is lost is refused as what is newer.
+    kind, pattern_type, operation, permission = (
+        code or 0 for code in (entry.resource_type, entry.pattern_type, entry.operation, entry.permission_type)
+    )
+    try:
+        pattern = ResourcePattern(ResourceType(kind), entry.name, PatternType(pattern_type))
+        rule = AclOperation(operation), AclPermissionType(permission)
+        return AclBinding(pattern, AccessControlEntry(entry.principal, entry.host, *rule))
+    except ValueError:
+        return None
+
+
+def widest(entry: OpaqueBinding) -> Iterator[AclBinding]:
+    """Bindings that together cover every request that the entry could decide, whatever its lost codes are."""
+    # A principal without a colon makes brokers fail for every principal (StandardAcl.parsePrincipal).
+    principal = entry.principal if ":" in entry.principal else WILDCARD_PRINCIPAL
+    permissions = [kind for kind in _PERMISSIONS if kind == entry.permission_type] or _PERMISSIONS
+    known = [kind for kind in AclOperation if kind >= AclOperation.ALL and kind == entry.operation]
+    for kind in [kind for kind in _TYPES if kind == entry.resource_type] or _TYPES:
+        operation = known[0] if known else AclOperation.ALL
+        for pattern, permission in product(_widest_patterns(entry, kind), permissions):
+            yield AclBinding(pattern, AccessControlEntry(principal, entry.host, operation, permission))
+
+
+def covering(entry: OpaqueBinding) -> Iterator[AclBinding]:
+    """A binding that covers exactly what the entry covers, if its pattern is known."""
+    if entry.resource_type in _TYPES and entry.pattern_type in _PATTERN_TYPES and entry.name:
+        yield next(widest(entry))
+
+
+def _widest_patterns(entry: OpaqueBinding, kind: ResourceType) -> tuple[ResourcePattern, ...]:
+    if entry.pattern_type in _PATTERN_TYPES and entry.name:
+        return (ResourcePattern(kind, entry.name, PatternType(entry.pattern_type)),)
+    if entry.pattern_type is None and entry.name and entry.name != WILDCARD:
+        return (ResourcePattern(kind, entry.name, PatternType.PREFIXED),)
+    # Every name takes two patterns: LITERAL * does not match names that begin with an asterisk and are longer.
+    return ResourcePattern(kind, WILDCARD), ResourcePattern(kind, WILDCARD, PatternType.PREFIXED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,3 +283,65 @@ def interpret(
 
 def _may_be_range(binding: AclBinding) -> bool:
     return "/" in binding.entry.host and address_range(binding.entry.host, RANGES_SINCE) is not None
+
+
+# A principal that no binding names: it stands for everybody else.
+
+
+def unnamed_principal(indexes: Iterable[Index], taken: Container[str] = ()) -> str:
+    """``User:anyone-else``, with ``-`` appended as long as a binding or ``taken`` names it."""
+    known = tuple(indexes)
+    name = "User:anyone-else"
+    while name in taken or any(index.knows(name) for index in known):
+        name += "-"
+    return name
+
+
+# A limit on how much one question about access may cost, counted in decisions and not in seconds.
+#
+# A few lines of a manifest can ask for billions of decisions: hosts times names, principals times prefixes. Where no
+# shorter way is known, the answer is that there is none: an error, and never a part of an answer. A count gives the
+# same answer on every machine and on every run; a clock does not.
+
+#: Decisions that any change may cost.
+BASE: Final = 2_000_000
+#: And further ones for each binding that it touches: an honest change costs a few dozen, in all its moments together.
+FOR_EACH_BINDING: Final = 100
+
+#: What a row counts for: it is sorted, held against guards and other rows, and written.
+ROW: Final = 10
+
+
+class TooMuchToDecideError(Exception):
+    """The rows of an access difference would take more decisions than their limit; ``str()`` names the limit."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"who gains and who loses access takes more than {limit:,} decisions")
+        self.limit = limit
+
+
+class Work:
+    """Counts decisions. Share one among all comparisons that answer one question."""
+
+    __slots__ = ("_limit", "_spent")
+
+    def __init__(self, limit: int | None = None) -> None:
+        """Without a limit it only counts."""
+        self._limit = limit
+        self._spent = 0
+
+    @property
+    def spent(self) -> int:
+        """Decisions so far."""
+        return self._spent
+
+    def spend(self, decisions: int) -> None:
+        """Count, and raise :class:`TooMuchToDecideError` above the limit; call it before the work is done."""
+        self._spent += decisions
+        if self._limit is not None and self._spent > self._limit:
+            raise TooMuchToDecideError(self._limit)
+
+
+def work_for(bindings: int) -> Work:
+    """What a change of so many bindings may cost."""
+    return Work(BASE + FOR_EACH_BINDING * bindings)

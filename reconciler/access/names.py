@@ -4,12 +4,116 @@ Topics: the names that Kafka accepts. CLUSTER: its one name. All other types: an
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import chain, count
-from typing import Final
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count, islice
+from typing import Annotated, Any, Final, NamedTuple
 
-from reconciler.access.name_set import ASTERISK_NAMES, NameSet, literal
-from reconciler.model import CLUSTER_NAME, MAX_TOPIC_NAME_LENGTH, ResourceType, topic_name_problem
+from reconciler.access.hosts import Hosts
+from reconciler.codec.annotated import record_of
+from reconciler.codec.codec import TEXT, Codec, constant
+from reconciler.codec.objects import Record, derived, field, single
+from reconciler.dataclass import dataclass
+from reconciler.model.acl import CLUSTER_NAME, WILDCARD, PatternType, ResourcePattern, ResourceType
+from reconciler.model.characters import ticked
+from reconciler.model.says import REQUIRED, Says
+from reconciler.model.topic import MAX_TOPIC_NAME_LENGTH, topic_name_problem
+
+# Sets of names that ACL patterns mean: every name, the names with a prefix, one name, and what LITERAL ``*`` misses.
+#
+# LITERAL ``*`` means every name except those that begin with an asterisk and have more characters:
+# ``StandardAuthorizerData.checkSection`` treats the pattern ``*`` as a literal that such a name merely starts with,
+# and skips it. No topic can have such a name; a group can. PREFIXED ``*`` means exactly those names and ``*`` itself.
+
+#: What ``NameSet.kind`` can be. The order makes a set sort before its subsets.
+PREFIX, LITERAL, LONGER = range(3)
+
+
+class NameSet(NamedTuple):
+    """Names that start with ``text``, that one name, or only longer ones. Sorted, a set precedes its subsets."""
+
+    text: str
+    kind: int = PREFIX
+
+    @property
+    def literal(self) -> bool:
+        """Whether this is one name."""
+        return self.kind == LITERAL
+
+    def contains(self, other: "NameSet") -> bool:
+        """Whether every name of ``other`` is in this set."""
+        if self.kind == PREFIX:
+            return other.text.startswith(self.text)
+        return other == self or (self.kind == LONGER and self._is_longer(other.text))
+
+    def matches(self, name: str) -> bool:
+        """Whether ``name`` is in this set."""
+        if self.kind == PREFIX:
+            return name.startswith(self.text)
+        return name == self.text if self.kind == LITERAL else self._is_longer(name)
+
+    def meets(self, other: "NameSet") -> bool:
+        """Whether the two sets share a name."""
+        return self.contains(other) or other.contains(self)
+
+    def _is_longer(self, name: str) -> bool:
+        return name != self.text and name.startswith(self.text)
+
+
+def literal(name: str) -> NameSet:
+    """The set of one name."""
+    return NameSet(name, LITERAL)
+
+
+#: Every name. LITERAL ``*`` maps to it as well, although brokers do not apply ``*`` to ``ASTERISK_NAMES``.
+ALL_NAMES: Final = NameSet("")
+#: The names that LITERAL ``*`` does not match.
+ASTERISK_NAMES: Final = NameSet(WILDCARD, LONGER)
+
+
+def names_of(pattern: ResourcePattern) -> NameSet:
+    """The set of names that a pattern means (KIP-290); for LITERAL ``*`` see ``ALL_NAMES``."""
+    if pattern.pattern_type is PatternType.PREFIXED:
+        return NameSet(pattern.name)
+    return ALL_NAMES if pattern.name == WILDCARD else NameSet(pattern.name, LITERAL)
+
+
+def matches(pattern: ResourcePattern, name: str) -> bool:
+    """Whether a broker applies the pattern to a resource called ``name``."""
+    if pattern.is_wildcard:
+        return not ASTERISK_NAMES.matches(name)
+    return names_of(pattern).matches(name)
+
+
+def _name_set(name: str, value: Any) -> NameSet:
+    match name:
+        case "any":
+            return ALL_NAMES
+        case "longerThan":
+            return ASTERISK_NAMES
+        case "literal":
+            return literal(value)
+    return NameSet(value)
+
+
+def _parts(names: NameSet) -> tuple[str, Any]:
+    if names == ALL_NAMES:
+        return "any", True
+    if names == ASTERISK_NAMES:
+        return "longerThan", WILDCARD
+    return ("literal" if names.literal else "prefix"), names.text
+
+
+#: A set of names in JSON, in the words of manifests.
+NAMES: Final[Codec[NameSet]] = single(
+    _name_set,
+    _parts,
+    field("any", constant(True), "Every name there is or could be.", True),
+    field("longerThan", constant(WILDCARD), "Every longer name that begins so.", WILDCARD),
+    field("literal", TEXT, "Exactly this name.", "orders"),
+    field("prefix", TEXT, "Every name that begins so.", "orders."),
+)
+
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_."
 _SURROGATES = range(0xD800, 0xE000)
@@ -74,3 +178,138 @@ def _letters(resource_type: ResourceType) -> Iterator[str]:
     if resource_type is ResourceType.TOPIC:
         return iter(_LETTERS)
     return chain(_LETTERS, (chr(code) for code in count(0xA1) if code not in _SURROGATES))
+
+
+# A set of names on which a decision is constant: one name set without some sets inside it.
+
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Region:
+    """Names of one resource type: those in ``names`` and in none of ``cuts``, which are inside ``names``."""
+
+    resource_type: Annotated[ResourceType, Says("The type of resource.", "TOPIC")]
+    names: Annotated[NameSet, NAMES, Says("The names that this is about.", default=REQUIRED)] = ALL_NAMES
+    cuts: Annotated[
+        tuple[Annotated[NameSet, NAMES], ...],
+        Says("Names that are left out of it.", name="except", default=REQUIRED),
+    ] = ()
+
+    def contains(self, name: str) -> bool:
+        """Whether ``name`` is in the region."""
+        return self.names.matches(name) and not any(cut.matches(name) for cut in self.cuts)
+
+    def witness(self) -> str | None:
+        """A shortest name that a resource can have, or ``None`` if the region has none."""
+        return shortest_name(self.resource_type, self.names, self.cuts)
+
+    def meets(self, key: NameSet) -> bool:
+        """Whether the region and ``key`` share a name that a resource can have."""
+        if key == self.names and not self.cuts:
+            return has_names(self.resource_type, key)
+        if not key.meets(self.names):
+            return False
+        # Two sets that meet are nested, and a set sorts before its subsets: the greater one is their intersection.
+        inner = max(key, self.names)
+        if any(cut.contains(inner) for cut in self.cuts):
+            return False
+        cuts = (cut for cut in self.cuts if inner.contains(cut))
+        return shortest_name(self.resource_type, inner, cuts) is not None
+
+    def select(self, names: Sequence[str]) -> list[str]:
+        """The names of a sorted sequence that are in the region; for example of all existing topics."""
+        # Names of a region share its text as a prefix, so they are contiguous in sorted order.
+        start = bisect_left(names, self.names.text)
+        literals = {cut.text for cut in self.cuts if cut.literal}
+        others = [cut for cut in self.cuts if not cut.literal]
+        prefixes = tuple(cut.text for cut in others if cut != ASTERISK_NAMES)
+        found = []
+        for name in islice(names, start, None):
+            if not name.startswith(self.names.text):
+                break
+            if not self.names.matches(name) or name in literals or (prefixes and name.startswith(prefixes)):
+                continue
+            if len(prefixes) == len(others) or not ASTERISK_NAMES.matches(name):
+                found.append(name)
+        return found
+
+    def describe(self, shown: int = _SHOWN) -> str:
+        """Plain words: ``topics starting with `payments.` except those starting with `payments.audit.` ``.
+
+        At most ``shown`` exceptions are listed; the others are counted. That LITERAL ``*`` does not match names such as
+        ``*x`` is not mentioned, unless the region consists of just those names.
+        """
+        if self.resource_type is ResourceType.CLUSTER:
+            return "the cluster"
+        plural = f"{self.resource_type.noun}s"
+        if self.names.literal:
+            return f"{plural[:-1]} {ticked(self.names.text)}"
+        if self.names == ASTERISK_NAMES:
+            return f"{plural} that the pattern `*` misses: those starting with `*` and longer"
+        everything = f"{plural} starting with {ticked(self.names.text)}" if self.names.text else f"all {plural}"
+        cuts = [cut for cut in self.cuts if cut != ASTERISK_NAMES]
+        return f"{everything} except {_listed(cuts, shown)}" if cuts else everything
+
+    def __str__(self) -> str:
+        """The region in plain words."""
+        return self.describe()
+
+
+#: A region in JSON, with its names in words.
+REGION: Final[Record[Region]] = record_of(
+    Region, derived("description", TEXT, "The names in words.", "topics starting with orders.", get=Region.describe)
+)
+
+
+def less(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:
+    """``regions`` without ``others``, as regions; parts without a possible name are left out."""
+    left = list(regions)
+    for other in others:
+        left = [part for region in left for part in _without(region, other)]
+    return [part for part in left if part.witness() is not None]
+
+
+def _without(region: Region, other: Region) -> Iterator[Region]:
+    """The names of ``region`` that are not in ``other``, as regions."""
+    if region.resource_type is not other.resource_type or not other.names.meets(region.names):
+        yield region
+        return
+    # What is outside ``other`` stays; what ``other`` cuts out comes back.
+    if not other.names.contains(region.names):
+        yield Region(region.resource_type, region.names, (*region.cuts, other.names))
+    for cut in other.cuts:
+        key = max(cut, region.names)
+        if cut.meets(region.names) and not any(own.contains(key) for own in region.cuts):
+            yield Region(region.resource_type, key, tuple(own for own in region.cuts if key.contains(own)))
+
+
+def _listed(cuts: Iterable[NameSet], shown: int) -> str:
+    ordered = sorted(cuts, key=lambda cut: (not cut.literal, cut.text))
+    texts = [ticked(cut.text) if cut.literal else f"those starting with {ticked(cut.text)}" for cut in ordered]
+    if len(texts) > shown + 1:
+        texts = [*texts[:shown], f"{len(texts) - shown:,} more"]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+# What a comparison of access says of names: operations gained and lost.
+
+
+class AccessEffect(NamedTuple):
+    """Operations gained and lost, as bits."""
+
+    gained: int
+    lost: int
+
+
+NO_EFFECT: Final = AccessEffect(0, 0)
+
+
+class RegionEffect(NamedTuple):
+    """One region with one effect for some hosts; ``host`` and ``name`` are an example."""
+
+    hosts: Hosts
+    region: Region
+    effect: AccessEffect
+    host: str
+    name: str

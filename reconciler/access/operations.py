@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from reconciler.model import SUPPORTED_OPERATIONS, AclOperation, AclPermissionType, ResourceType
-from reconciler.model.kafka_release import KafkaVersion
+from reconciler.model.acl import SUPPORTED_OPERATIONS, AclOperation, AclPermissionType, ResourceType
+from reconciler.model.flavor import KafkaVersion
 
 _O = AclOperation
 

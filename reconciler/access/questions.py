@@ -3,15 +3,12 @@
 from enum import StrEnum
 
 from reconciler.access.api_rights import ON_EVERY_TOPIC
-from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome
+from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome, PrincipalSelection
 from reconciler.access.assertions import Checker
-from reconciler.access.authorizer import Authorizer
-from reconciler.access.decision import AccessRequest, Decision
-from reconciler.access.evidence import covers_operation, host_matches
-from reconciler.access.name_set import matches
-from reconciler.access.principal_selection import PrincipalSelection
+from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, covers_operation, host_matches
+from reconciler.access.names import matches
 from reconciler.dataclass import dataclass
-from reconciler.model import (
+from reconciler.model.acl import (
     CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,

@@ -7,22 +7,18 @@ gone, is taken away again. A mark goes only where nothing of this run can arrive
 
 from dataclasses import field
 
-from reconciler.apply.command_records import Sight, about_command, break_glass_lines
-from reconciler.apply.lease_markers import time_of
-from reconciler.apply.outcome import GOOD, Outcome
-from reconciler.apply.own_bindings import create, remove
-from reconciler.apply.run import Run, StoppedError
+from reconciler.apply.audit import Sight, about_command, break_glass_lines
+from reconciler.apply.environment import GOOD, Outcome
+from reconciler.apply.lease import time_of
+from reconciler.apply.run import Run, StoppedError, create, remove
 from reconciler.apply.verification import exact_read
 from reconciler.dataclass import dataclass
-from reconciler.model import (
-    AclBinding,
-    ClusterState,
-    Expiry,
-    break_glass_mark,
-    marks_for,
-    running_break_glass,
-)
-from reconciler.plan import Plan, created_bindings
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import Expiry
+from reconciler.model.markers import break_glass_mark, marks_for, running_break_glass
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds.acl import created_bindings
+from reconciler.plan.proposal import Plan
 
 
 def marks_of(plan: Plan) -> tuple[AclBinding, ...]:

@@ -9,27 +9,73 @@ from dataclasses import field, replace
 from itertools import groupby
 from typing import Final
 
-from reconciler.apply.bridge_removal import NearbyBindings, interrupts_nobody
+from reconciler.apply.environment import DefaultAllow, UnprovenError
 from reconciler.apply.kinds.acl import MAX_BINDINGS, delete_batch
-from reconciler.apply.own_bindings import create, remove
-from reconciler.apply.polling_clock import PERIOD, PollingClock
-from reconciler.apply.run import Run, StoppedError
+from reconciler.apply.preflight import Preflight, UndeclaredDefaultError
+from reconciler.apply.run import PERIOD, PollingClock, Run, StoppedError, create, remove
 from reconciler.apply.verification import await_visible
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding, ClusterState, marker_of, standing_bridges
-from reconciler.plan import (
-    Bridge,
-    Bridges,
-    Means,
-    Phase,
-    Step,
-    bindings_after,
-    created_bindings,
-    deleted_bindings,
-    touched_binding,
-)
+from reconciler.model.acl import AclBinding, AclPermissionType, ResourcePattern
+from reconciler.model.markers import marker_of, standing_bridges
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_binding
 from reconciler.plan.leftovers import bridges_taken_over
+from reconciler.plan.overlap import PatternIndex, pattern_indexes
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import bindings_after
+from reconciler.plan.step import Bridge, Bridges, Means, Step
 from reconciler.ports import ClusterError, ReadRequest
+
+# When a bridge may be removed: only if nobody is refused then whom both the state before and the state after permit.
+#
+# A bridge is needed where one of the two states has no binding at all, and so permits everything. What both permit is
+# then what the other state permits. That is permitted now if all ALLOWs of that state on these names exist and no
+# other DENY does, or if no binding covers the names at all.
+
+_NO_PATTERNS: Final = PatternIndex(())
+
+
+class NearbyBindings:
+    """Bindings, asked for those that share a name with a pattern. Those on reserved names are left out.
+
+    Sentinels come and go during a run, and a pattern on every name shares names with them. No client asks for those.
+    """
+
+    def __init__(self, bindings: Iterable[AclBinding]) -> None:
+        """Index them by pattern."""
+        self._by_pattern: dict[ResourcePattern, list[AclBinding]] = {}
+        for binding in bindings:
+            if not is_reserved(binding.pattern.name):
+                self._by_pattern.setdefault(binding.pattern, []).append(binding)
+        self._indexes = pattern_indexes(self._by_pattern)
+
+    def to(self, pattern: ResourcePattern) -> set[AclBinding]:
+        """The bindings whose pattern shares a name with ``pattern``."""
+        index = self._indexes.get(pattern.resource_type, _NO_PATTERNS)
+        return {binding for other in index.overlapping(pattern) for binding in self._by_pattern[other]}
+
+
+def interrupts_nobody(
+    pattern: ResourcePattern, before: NearbyBindings, now: NearbyBindings, after: NearbyBindings
+) -> bool:
+    """Whether the bridge on ``pattern`` may be removed; none of the three contains bridges."""
+    there = now.to(pattern)
+    if not there:
+        return True
+    first, last = before.to(pattern), after.to(pattern)
+    # Covered by both: the bridge of an earlier run, which this plan's end replaces.
+    other = last or first
+    return bool(other) and _allows(other) <= there and _denies(there) <= _denies(first) | _denies(last)
+
+
+def _allows(bindings: Iterable[AclBinding]) -> set[AclBinding]:
+    return {binding for binding in bindings if binding.entry.permission_type is AclPermissionType.ALLOW}
+
+
+def _denies(bindings: Iterable[AclBinding]) -> set[AclBinding]:
+    return set(bindings) - _allows(bindings)
+
 
 _ACLS: Final = ReadRequest(all_topics=False)
 _NOT_SEEN: Final = "default-allow was not observed on every broker, so there was no bridge"
@@ -249,3 +295,18 @@ class BridgeLifecycle:
             if action == "create":
                 raise
             self.run.stop(error)
+
+
+# What was declared about ``allow.everyone.if.no.acl.found``, held against what a barrier saw of it.
+
+
+def compare(observed: DefaultAllow, preflight: Preflight, cluster: str, *, declared: bool | None) -> None:
+    """Raise :class:`UnprovenError` for a contradiction, ``UndeclaredDefaultError`` where the plan needs to know."""
+    if declared is not None and observed is not DefaultAllow.UNSEEN and (observed is DefaultAllow.ON) is not declared:
+        raise UnprovenError(
+            f"brokers have allow.everyone.if.no.acl.found={observed}, and the declaration says otherwise",
+            f"write into the operator's connections file: allowEveryoneIfNoAclFound: {observed}, and plan again",
+        )
+    if declared is None and preflight.undeclared and observed is not DefaultAllow.OFF:
+        seen = None if observed is DefaultAllow.UNSEEN else str(observed)
+        raise UndeclaredDefaultError(cluster, preflight.undeclared, seen)

@@ -1,15 +1,136 @@
 """What an apply works with: a cluster, a clock, somewhere to write, and how to ask every node."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Annotated, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
 
-from reconciler.apply.barriers.interface import BarrierFactory
-from reconciler.apply.progress import Progress
-from reconciler.codec import AnyText, Says
 from reconciler.dataclass import dataclass
-from reconciler.model import MoveLimits
+from reconciler.model.acl import AclBinding
+from reconciler.model.listing import Change
+from reconciler.model.says import AnyText, Says
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import MoveLimits
+from reconciler.plan.phase import Phase
 from reconciler.ports import Clock, Cluster, Ledger, PipelinedWriter, ReplicationRates, TopicInspector
+
+if TYPE_CHECKING:
+    from reconciler.apply.run import Run
+    from reconciler.plan.proposal import Plan
+    from reconciler.plan.step import Step
+
+# What every barrier promises. A new one is one module here, and whoever builds it puts it into the environment.
+
+
+class UnprovenError(Exception):
+    """What the declaration says of the cluster or of us is not so; ``advice`` says what you can do."""
+
+    def __init__(self, message: str, advice: str = "") -> None:
+        """``str()`` is the message."""
+        super().__init__(message)
+        self.advice = advice
+
+
+class DefaultAllow(StrEnum):
+    """What ``allow.everyone.if.no.acl.found`` was seen to be on every broker; ``UNSEEN`` where nothing shows it."""
+
+    ON = "true"
+    OFF = "false"
+    UNSEEN = "unseen"
+
+
+class Barrier(Protocol):
+    """What a run does between phases, so that every node enforces what was sent before more is sent.
+
+    Order of the calls: ``start``, ``check``, ``observe_default_allow``, ``wait`` as often as needed, ``end`` always.
+    """
+
+    @property
+    def placed(self) -> Sequence[AclBinding]:
+        """Bindings that this put on the cluster: a reading that lacks one of them is old."""
+        ...
+
+    @property
+    def verifies(self) -> bool:
+        """Whether it verifies what nodes enforce; then the plan is checked again after ``start``, on a new reading."""
+        ...
+
+    def start(self) -> None:
+        """Prepare; raises :class:`UnprovenError` or ``StoppedError``."""
+        ...
+
+    def check(self, live: ClusterState) -> None:
+        """Raise :class:`UnprovenError` where bindings make its answers worthless."""
+        ...
+
+    def observe_default_allow(self, live: ClusterState) -> DefaultAllow:
+        """What brokers do with a resource that no binding covers; ``live`` still has bridges and sentinels."""
+        ...
+
+    def wait(self) -> None:
+        """Return once every node enforces what was sent; raises ``StoppedError`` naming those that do not."""
+        ...
+
+    def end(self) -> tuple[AclBinding, ...]:
+        """Remove what this put there; what could not be removed is returned."""
+        ...
+
+
+#: Makes the barrier of one run.
+BarrierFactory: TypeAlias = Callable[["Run"], Barrier]
+
+
+# What an apply tells while it runs.
+
+
+class Progress(Protocol):
+    """Receives what happens, in order; must not raise."""
+
+    def phase(self, phase: Phase, steps: int) -> None:
+        """A phase with so many steps begins."""
+        ...
+
+    def sent(self, steps: int) -> None:
+        """So many steps of the phase have an outcome."""
+        ...
+
+    def barrier(self, seconds: float) -> None:
+        """A fixed wait begins, after which every broker should enforce what was sent."""
+        ...
+
+    def proven(self, brokers: Sequence[int], seconds: float) -> None:
+        """These brokers and the active controller are known to enforce what was sent; it took so long."""
+        ...
+
+    def moving(self, text: str, left: int) -> None:
+        """Brokers go on with what they accepted: what they move, in words, and the bytes that are left to copy."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something you should know."""
+        ...
+
+
+class Silent:
+    """Reports nothing."""
+
+    def phase(self, phase: Phase, steps: int) -> None:
+        """Nothing."""
+
+    def sent(self, steps: int) -> None:
+        """Nothing."""
+
+    def barrier(self, seconds: float) -> None:
+        """Nothing."""
+
+    def proven(self, brokers: Sequence[int], seconds: float) -> None:
+        """Nothing."""
+
+    def moving(self, text: str, left: int) -> None:
+        """Nothing."""
+
+    def note(self, text: str) -> None:
+        """Nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +235,85 @@ class ApplyEnvironment:
     uses: TopicInspector | None = None
     pipeline: PipelinedWriter | None = None
     prepare: Callable[[], None] = lambda: None
+
+
+# What became of each step, and of the whole.
+
+
+class Outcome(StrEnum):
+    """One for each step. ``UNKNOWN`` may still be applied later: it was read again and did not show."""
+
+    DONE = "done"
+    ALREADY = "already"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    BLOCKED = "blocked"
+    NOT_ATTEMPTED = "not-attempted"
+
+
+#: With these the step's after-state is there.
+GOOD = frozenset({Outcome.DONE, Outcome.ALREADY})
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """A step's outcome; ``code`` and ``message`` are the broker's words, ``blocked_by`` the change it waits for.
+
+    ``identity`` is the id that Kafka gave to what the step created, empty where it gives none or was not asked.
+    """
+
+    step: "Step"
+    outcome: Outcome
+    code: str = ""
+    message: str = ""
+    blocked_by: Change | None = None
+    identity: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoginCheck:
+    """A login with a password that the run set; ``works`` is ``None`` if it could not be tried, ``detail`` says why."""
+
+    principal: str
+    mechanism: str
+    works: bool | None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The end of an apply, honest about what is not as it should be.
+
+    ``stopped`` says why the run ended early (``""``: it did not); ``differences`` name what the last reading does
+    not show although it was reported done; ``verified`` is whether that reading took place.
+    ``notes`` say whom the plan may have refused for a moment where nothing could bridge it. ``audit_head`` is the
+    digest of the run's last line in the audit log, empty where there is no log. ``doubt`` says why brokers may not
+    enforce what the last reading shows, empty where nothing speaks for that or a probe saw that they do.
+    ``logins`` are those that were tried with new passwords.
+    """
+
+    plan: "Plan"
+    outcomes: tuple[StepOutcome, ...]
+    verified: bool
+    differences: tuple[str, ...] = ()
+    stopped: str = ""
+    interrupted: bool = False
+    notes: tuple[str, ...] = ()
+    audit_head: str = ""
+    doubt: str = ""
+    logins: tuple[LoginCheck, ...] = ()
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the last reading showed every step's after-state, and no new password was refused."""
+        good = all(outcome.outcome in GOOD for outcome in self.outcomes)
+        return good and self.verified and not self.differences and not self.stopped and not self.refused_logins
+
+    @property
+    def refused_logins(self) -> tuple[LoginCheck, ...]:
+        """The new passwords that do not log in."""
+        return tuple(one for one in self.logins if one.works is False)
+
+    def count(self, outcome: Outcome) -> int:
+        """How many steps ended so."""
+        return sum(item.outcome is outcome for item in self.outcomes)

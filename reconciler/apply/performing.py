@@ -8,25 +8,25 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from reconciler.apply import records
-from reconciler.apply.barriers.fixed_wait import FixedWait
-from reconciler.apply.barriers.interface import Barrier, DefaultAllow
-from reconciler.apply.batches import batches
+from reconciler.apply.barrier import FixedWait
 from reconciler.apply.break_glass import BreakGlassGuard
-from reconciler.apply.bridges import BridgeLifecycle
-from reconciler.apply.default_allow import compare
-from reconciler.apply.environment import ApplyEnvironment
-from reconciler.apply.lease import Lease, LeaseHeldError
-from reconciler.apply.lease_markers import active_claims, lease_time
-from reconciler.apply.outcome import GOOD, Outcome, Result, StepOutcome
-from reconciler.apply.own_bindings import doubts
+from reconciler.apply.bridges import BridgeLifecycle, compare
+from reconciler.apply.environment import GOOD, ApplyEnvironment, Barrier, DefaultAllow, Outcome, Result, StepOutcome
+from reconciler.apply.lease import Lease, LeaseHeldError, active_claims, lease_time
+from reconciler.apply.moves import settle
 from reconciler.apply.preflight import Preflight
-from reconciler.apply.recreated_topics import recreated_topics
-from reconciler.apply.run import Run, StoppedError
-from reconciler.apply.sending import send
-from reconciler.apply.throttle import settle
+from reconciler.apply.run import Run, StoppedError, doubts
+from reconciler.apply.sending import batches, send
+from reconciler.apply.undo import recreated_topics
 from reconciler.apply.verification import await_visible, exact_read, read, reread, unmet_gains
-from reconciler.model import AclBinding, ClusterState, without_bridges
-from reconciler.plan import Phase, Plan, Step, StepState, barriers, describe
+from reconciler.model.acl import AclBinding
+from reconciler.model.markers import without_bridges
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds import describe
+from reconciler.plan.observed import StepState
+from reconciler.plan.phase import Phase, barriers
+from reconciler.plan.proposal import Plan
+from reconciler.plan.step import Step
 
 #: Seconds between two looks at a lease that somebody else holds.
 _NEXT_LOOK: Final = 0.5

@@ -9,38 +9,24 @@ from dataclasses import field, replace
 
 from reconciler.apply.kinds import kind_of, request_for
 from reconciler.dataclass import dataclass
-from reconciler.diff import DeclaredChange
-from reconciler.model import ClusterState, ResourcePattern, without_own
-from reconciler.plan import (
-    Bridges,
-    CoverageChange,
-    Observed,
-    Plan,
-    Refusal,
-    StepState,
-    Surroundings,
-    Terms,
-    bindings_after,
-    bridges,
-    coverage_change,
-    covering_patterns,
-    created_bindings,
-    deleted_bindings,
-    describe,
-    difference_review,
-    lockout_protection,
-    meaning_refusals,
-    ordered,
-    perhaps_in_use,
-    refusals,
-    touched_bindings,
-    transition,
-    unacknowledged,
-    unreviewed,
-)
-from reconciler.plan.coverage import opaque_patterns
-from reconciler.plan.review.access_review import AccessReview
-from reconciler.plan.review.in_force import gains_not_in_force
+from reconciler.model.acl import ResourcePattern
+from reconciler.model.markers import without_own
+from reconciler.model.state import ClusterState
+from reconciler.plan.bridges import bridges, lockout_protection
+from reconciler.plan.difference import DeclaredChange
+from reconciler.plan.guards import Surroundings, refusals, unacknowledged
+from reconciler.plan.kinds import describe
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_bindings
+from reconciler.plan.observed import Observed, StepState
+from reconciler.plan.order import ordered
+from reconciler.plan.overlap import CoverageChange, coverage_change, covering_patterns, opaque_patterns, perhaps_in_use
+from reconciler.plan.proposal import Plan, Terms, bindings_after
+from reconciler.plan.refusal import Refusal
+from reconciler.plan.review.access_change import transition
+from reconciler.plan.review.access_review import AccessReview, difference_review, unreviewed
+from reconciler.plan.review.callouts import meaning_refusals
+from reconciler.plan.review.ends import gains_not_in_force
+from reconciler.plan.step import Bridges
 from reconciler.ports import ClusterError, ReadRequest
 
 

@@ -5,14 +5,20 @@ answer. A step with an intent and no outcome may or may not have been applied: o
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from typing import Annotated, Any, Final, TypeAlias
 
-from reconciler.apply.environment import ApprovalEvidence, Identity
-from reconciler.apply.outcome import Outcome, Result, StepOutcome
-from reconciler.codec import AnyText, Codec, Flat, Record, Says, integer, record_of, tagged
+from reconciler.apply.environment import ApprovalEvidence, Identity, Outcome, Result, StepOutcome
+from reconciler.codec.annotated import record_of
+from reconciler.codec.codec import Codec, SchemaError, integer
+from reconciler.codec.objects import Record, tagged
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding
-from reconciler.plan import Phase, Plan, Step, ids
+from reconciler.model.acl import AclBinding
+from reconciler.model.says import AnyText, Flat, Says
+from reconciler.plan.file.document import ids
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Plan
+from reconciler.plan.step import Step
 
 #: Of a journal's records; a reader refuses a newer one.
 JOURNAL_FORMAT: Final = 1
@@ -198,3 +204,84 @@ def about_run(plan: Plan, identity: Identity) -> About:
 def _written(value: JournalRecord) -> dict[str, Any]:
     written: dict[str, Any] = JOURNAL.write(value)
     return written
+
+
+# A run of which only its journal is left.
+
+
+@dataclass(slots=True)
+class PastRun:
+    """A run as its journal tells it.
+
+    ``steps`` maps a step's id to its outcome; ``None``: it was sent, and no more is known. ``identities`` maps it to
+    the id that Kafka gave to what it created.
+    """
+
+    run: str
+    plan_id: str
+    cluster_id: str
+    operator: str
+    commit: str | None
+    time: str
+    steps: dict[str, Outcome | None] = field(default_factory=dict)
+    ended: bool = False
+    identities: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def performed(self) -> frozenset[str]:
+        """Steps that this run is known to have performed."""
+        return frozenset(step for step, outcome in self.steps.items() if outcome is Outcome.DONE)
+
+    @property
+    def doubtful(self) -> frozenset[str]:
+        """Steps that this run sent without learning what became of them."""
+        return frozenset(step for step, outcome in self.steps.items() if outcome in (None, Outcome.UNKNOWN))
+
+
+# A journal read back: which runs there were, and what each knew of its steps.
+#
+# A journal is kept next to its plan, in a directory that others may write to: every record is checked, none is
+# trusted to be whole.
+
+
+class JournalError(Exception):
+    """A record is not one of a journal that this version can read; ``str()`` says which one, and why."""
+
+
+def past_runs(records: Iterable[Mapping[str, Any]]) -> tuple[PastRun, ...]:
+    """Every run, oldest first; raises :class:`JournalError`."""
+    runs: dict[str, PastRun] = {}
+    for number, record in enumerate(records, start=1):
+        try:
+            _take(record, runs)
+        except SchemaError as error:
+            raise JournalError(f"record {number} is not one of a journal: {error}") from error
+    return tuple(runs.values())
+
+
+def _take(record: Mapping[str, Any], runs: dict[str, PastRun]) -> None:
+    kind, version = record.get("record"), record.get("format")
+    if kind == "run" and isinstance(version, int) and version > JOURNAL_FORMAT:
+        raise SchemaError(f"{version} was written by a newer version", "format")
+    name = record.get("run")
+    if isinstance(kind, str) and kind not in JOURNAL_RECORDS and isinstance(name, str) and name in runs:
+        return  # a kind of record that a newer version added
+    match JOURNAL.read(record):
+        case RunRecord(about=about, time=time):
+            runs[about.run] = PastRun(about.run, about.plan_id, about.cluster.id, about.operator, about.commit, time)
+        case IntentRecord(run=run, steps=steps):
+            _run(runs, run).steps.update((step, None) for step in steps)
+        case OutcomesRecord(run=run, outcomes=items):
+            known = _run(runs, run)
+            known.steps.update((item.step, item.outcome) for item in items)
+            known.identities.update((item.step, item.identity) for item in items if item.identity)
+        case EndRecord(run=run):
+            _run(runs, run).ended = True
+        case BridgesRecord(about=about) | ThrottleRecord(about=about):
+            _run(runs, about.run)
+
+
+def _run(runs: dict[str, PastRun], name: str) -> PastRun:
+    if name not in runs:
+        raise SchemaError(f"no run {name!r} has begun", "run")
+    return runs[name]

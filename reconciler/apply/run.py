@@ -1,20 +1,29 @@
 """One run of a plan: what has become of each step so far, and what is written down of it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
-from reconciler.access import TooMuchToDecideError
+from reconciler.access.interpretation import TooMuchToDecideError
 from reconciler.apply import records
-from reconciler.apply.audit_records import audited
-from reconciler.apply.environment import ApplyEnvironment, NoLedger
+from reconciler.apply.audit import audited
+from reconciler.apply.environment import GOOD, ApplyEnvironment, NoLedger, Outcome, StepOutcome
 from reconciler.apply.kinds import request_for
-from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.preflight import Preflight
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding, Change, ClusterState, without_bridges
-from reconciler.plan import Blockers, Phase, Plan, Step, StepState, touched_bindings
-from reconciler.ports import ClusterError, ReadRequest, RecordError
+from reconciler.model.acl import AclBinding
+from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.markers import without_bridges
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds.acl import touched_bindings
+from reconciler.plan.observed import StepState
+from reconciler.plan.order import Blockers
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Plan
+from reconciler.plan.step import Step
+from reconciler.ports import Answer, AnswerStatus, Clock, ClusterError, ReadRequest, RecordError
+from reconciler.retry import attempts
 
 
 class StoppedError(Exception):
@@ -181,3 +190,139 @@ class Run:
             self.environment.audit.write(*lines)
         except RecordError as error:
             raise StoppedError(f"the audit record cannot be kept: {error}") from error
+
+
+# What a cluster answers to each item of a request, repeated where nothing was applied and a retry is safe.
+
+T = TypeVar("T")
+
+#: What an answer alone says of a step.
+OUTCOMES: Final = {
+    AnswerStatus.DONE: Outcome.DONE,
+    AnswerStatus.ALREADY: Outcome.ALREADY,
+    AnswerStatus.FAILED: Outcome.FAILED,
+    AnswerStatus.UNKNOWN: Outcome.UNKNOWN,
+}
+
+
+def answered(call: Callable[[Sequence[T]], list[Answer]], items: Sequence[T], clock: Clock) -> list[Answer]:
+    """What ``call`` says of each item, repeated for those that were not applied and may be tried again."""
+    # By index and not by item: an answer belongs to a place in the request.
+    answers: list[Answer] = [Answer(AnswerStatus.UNKNOWN)] * len(items)
+    waiting = list(range(len(items)))
+    for _ in attempts(clock):
+        try:
+            found = call([items[index] for index in waiting])
+        except ClusterError as error:  # nothing says how far the request got
+            found = [Answer(AnswerStatus.UNKNOWN, error.code, error.message)] * len(waiting)
+        if len(found) != len(waiting):
+            message = f"{len(found)} answers for {len(waiting)} items"
+            found = [Answer(AnswerStatus.UNKNOWN, "answers_do_not_match", message)] * len(waiting)
+        for index, answer in zip(waiting, found, strict=True):
+            answers[index] = answer
+        waiting = [
+            index for index in waiting if answers[index].status is AnswerStatus.FAILED and answers[index].retriable
+        ]
+        if not waiting:
+            break
+    return answers
+
+
+# A clock that polls while it waits: however long a run waits, it looks at its bridges every second.
+
+#: Seconds between two polls.
+PERIOD: Final = 1.0
+
+
+class PollingClock:
+    """``inner``, with ``poll`` called before, during and after every wait; it decides itself whether it is due."""
+
+    def __init__(self, inner: Clock, poll: Callable[[], None]) -> None:
+        """Nothing is polled yet."""
+        self._inner, self._poll = inner, poll
+
+    def sleep(self, seconds: float) -> None:
+        """See :class:`reconciler.ports.Clock`."""
+        end = self._inner.monotonic() + seconds
+        while True:
+            self._poll()
+            left = end - self._inner.monotonic()
+            if left <= 0:
+                return
+            self._inner.sleep(min(left, PERIOD))
+
+    def monotonic(self) -> float:
+        """See :class:`reconciler.ports.Clock`."""
+        return self._inner.monotonic()
+
+    def jitter(self) -> float:
+        """See :class:`reconciler.ports.Clock`."""
+        return self._inner.jitter()
+
+    def now(self) -> str:
+        """See :class:`reconciler.ports.Clock`."""
+        return self._inner.now()
+
+
+# Bindings that a run creates for itself, which no plan names: sentinels, bridges and their markers, its lease.
+#
+# A creation without an answer is sent again, which is safe by itself: to create a binding twice is the same as once.
+# But the first request may still be on its way, and arrive after the run has removed what it created. A bridge that
+# comes so late opens a resource for good, so the run keeps such bindings in mind and does not end well.
+
+
+def create(run: Run, bindings: Sequence[AclBinding], what: str) -> None:
+    """Create ``bindings``, in order; raises :class:`StoppedError` where they could not all be created."""
+    why = ""
+    for _ in attempts(run.environment.clock):
+        try:
+            answers = _sent(run, [Create(binding) for binding in bindings])
+        except ClusterError as error:
+            # No answer is no refusal: the brokers may have created them all, and cleanup must know where to look.
+            run.in_doubt.update(dict.fromkeys(bindings))
+            why = str(error)
+            continue
+        found = zip(bindings, answers, strict=True)
+        run.in_doubt.update((binding, None) for binding, answer in found if answer.status is AnswerStatus.UNKNOWN)
+        failed = next((answer for answer in answers if not answer.good), None)
+        if failed is None:
+            return
+        why = f"{failed.code}: {failed.message}"
+    raise StoppedError(f"{what} could not be created: {why}")
+
+
+def _sent(run: Run, changes: Sequence[Create[AclBinding]]) -> Sequence[Answer]:
+    """One answer for each change."""
+    answers = run.environment.cluster.send(changes)
+    if len(answers) != len(changes):
+        raise ClusterError("answers_do_not_match", f"{len(answers)} answers for {len(changes)} bindings")
+    return answers
+
+
+def remove(run: Run, bindings: Sequence[AclBinding]) -> tuple[AclBinding, ...]:
+    """Delete ``bindings``; those that may still be there are returned."""
+    left = tuple(bindings)
+    # Nothing raises here: this runs while other errors are on their way to the caller.
+    for _ in attempts(run.environment.clock):
+        if not left:
+            break
+        try:
+            answers = run.environment.cluster.send([Delete(binding) for binding in left])
+            left = tuple(binding for binding, answer in zip(left, answers, strict=True) if not answer.good)
+        except Exception:  # noqa: S112 - what may still be there is returned
+            continue
+    return left
+
+
+def doubts(run: Run) -> tuple[str, ...]:
+    """What may still arrive after the end of the run, in a sentence; empty where every creation was answered."""
+    if not run.in_doubt:
+        return ()
+    cluster, name = run.plan.terms.cluster, run.environment.identity.run
+    bridge = next((b for b in sorted(run.in_doubt) if not is_reserved(b.pattern.name)), None)
+    danger = "" if bridge is None else f"; among them {bridge}, which would let everybody do everything there"
+    return (
+        f"no answer came to a request that creates {len(run.in_doubt):,} bindings of this run's own, so it may still "
+        f"arrive{danger}: in some minutes look with “reconciler cleanup --cluster {cluster} --run {name}”, which "
+        "removes what came; until then “reconciler drift” tells of it once it is ten minutes old",
+    )

@@ -8,15 +8,20 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from reconciler.apply.environment import GOOD, Outcome, StepOutcome
 from reconciler.apply.kinds import KINDS, kind_of
 from reconciler.apply.kinds.interface import Moved
-from reconciler.apply.outcome import GOOD, Outcome, StepOutcome
 from reconciler.apply.run import Run, StoppedError
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding, ClusterState, is_reserved, without_bridges
-from reconciler.plan import Step, StepState, bindings_after
+from reconciler.model.acl import AclBinding
+from reconciler.model.markers import without_bridges
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.topic import touched_names
-from reconciler.plan.review.in_force import gains_not_in_force
+from reconciler.plan.observed import StepState
+from reconciler.plan.proposal import bindings_after
+from reconciler.plan.review.ends import gains_not_in_force
+from reconciler.plan.step import Step
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.retry import Patience, polls
 

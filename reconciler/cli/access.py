@@ -4,10 +4,9 @@ import sys
 
 import click
 
-from reconciler.cli.console import out, out_json, style_for
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.questions import TYPES, asked_principal, state_options
-from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 
 @click.command("access", short_help="List everything that principals may do")
@@ -33,12 +32,12 @@ def command(
 
     Access through User:* and the default is included. Without --cluster, the answer is about what is declared.
     """
+    from reconciler.app.states import access_views
     from reconciler.cli.notes import info_note
-    from reconciler.model import ResourceType
-    from reconciler.report.access_text import access_documents, access_lines, holdings
-    from reconciler.report.condition import with_condition
-    from reconciler.report.matrix import matrix_document, matrix_lines, matrix_of
-    from reconciler.workflow import access_views
+    from reconciler.model.acl import ResourceType
+    from reconciler.show.access import access_documents, access_lines, holdings
+    from reconciler.show.matrix import matrix_document, matrix_lines, matrix_of
+    from reconciler.show.words import with_condition
 
     who = tuple(asked_principal(principal) for principal in principals)
     if "User:*" in who:

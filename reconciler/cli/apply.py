@@ -8,29 +8,28 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
 from reconciler.cli.approval_options import PlanId, approval_options, approval_rule
-from reconciler.cli.console import error, info, out, out_json, style_for
-from reconciler.cli.exits import CommandError, Exit, worst
-from reconciler.cli.move_options import move_options
+from reconciler.cli.console import CommandError, Exit, error, info, out, out_json, style_for, worst
 from reconciler.cli.options import (
     cluster_option,
     connection_options,
     expand_option,
     meant_cluster,
+    move_options,
     output_option,
     path_option,
     planning_options,
     start_reader,
     yes_option,
 )
-from reconciler.model.escape import shell_quoted
-from reconciler.workflow.options import ConnectionOptions, MoveOptions, PlanOptions
+from reconciler.model.characters import shell_quoted
 
 if TYPE_CHECKING:
-    from reconciler.apply import Result
-    from reconciler.plan import Refusal
-    from reconciler.report.checks import Checks
-    from reconciler.workflow.reasons import InvalidManifestsError
+    from reconciler.app.reasons import InvalidManifestsError
+    from reconciler.apply.environment import Result
+    from reconciler.plan.refusal import Refusal
+    from reconciler.show.claims import Checks
 
 
 @click.command("apply", short_help="Apply a saved plan, or plan and apply in one step")
@@ -98,15 +97,16 @@ def command(
     With PLAN, --cluster NAME=snapshot:FILE applies it to a snapshot file.
     """
     start_reader(cluster)
-    from reconciler import workflow
-    from reconciler.apply import LeaseRequest
+    from reconciler.app.apply import ApplyOptions, apply, apply_plan
+    from reconciler.app.reasons import FailedChecksError, InvalidManifestsError, PlanRefusedError
+    from reconciler.app.records import RecordOptions
+    from reconciler.apply.environment import LeaseRequest
     from reconciler.cli.terminal import Terminal
-    from reconciler.workflow.reasons import FailedChecksError, InvalidManifestsError, PlanRefusedError
 
-    records = workflow.RecordOptions(journal, audit, audit_topic, operator)
+    records = RecordOptions(journal, audit, audit_topic, operator)
     request = None if not break_lease and not lease else LeaseRequest(records.who(), break_lease)
     approvals = approval_rule(require_approvals, allowed_signers, not_author, signature)
-    options = workflow.ApplyOptions(require_id, records, request, planning.guardrails, max_age, approvals, moves)
+    options = ApplyOptions(require_id, records, request, planning.guardrails, max_age, approvals, moves)
     _check_consent(agreed=yes or require_id is not None or approvals is not None)
     plan, manifests = _forms(first, second, _path_beside_words(first, second, path), on_cluster=cluster is not None)
     manifests = manifests or connection.default_path
@@ -120,11 +120,9 @@ def command(
     terminal = Terminal(yes or signed, expand, plan or "")
     try:
         if plan is None:
-            result = workflow.apply(
-                manifests, meant_cluster(cluster), planning, connection, options, attendant=terminal
-            )
+            result = apply(manifests, meant_cluster(cluster), planning, connection, options, attendant=terminal)
         else:
-            result = workflow.apply_plan(plan, manifests, cluster, connection, options, attendant=terminal)
+            result = apply_plan(plan, manifests, cluster, connection, options, attendant=terminal)
     except InvalidManifestsError as failure:
         if plan is not None and second is None and path is None:
             _say_path_is_missing(plan, failure)
@@ -141,9 +139,9 @@ def command(
 
 def _outcome(result: "Result", output: str) -> Exit:
     """Print what became of each step; returns the exit status."""
-    from reconciler.apply import Outcome
+    from reconciler.apply.environment import Outcome
     from reconciler.cli.plan import left_out
-    from reconciler.report.result_text import result_document, result_lines
+    from reconciler.show.result import result_document, result_lines
 
     if output == "json":
         out_json(result_document(result))
@@ -160,13 +158,13 @@ def _outcome(result: "Result", output: str) -> Exit:
 
 
 def _info_checks(checks: "Checks") -> None:
-    from reconciler.report.checks import checks_lines
+    from reconciler.show.claims import checks_lines
 
     info("\n".join(checks_lines(checks, style_for(sys.stderr))))
 
 
 def _info_refusals(refusals: "tuple[Refusal, ...]") -> None:
-    from reconciler.report.plan_text import refusal_lines
+    from reconciler.show.plan import refusal_lines
 
     for line in refusal_lines(refusals, style_for(sys.stderr)):
         info(line)
@@ -174,7 +172,7 @@ def _info_refusals(refusals: "tuple[Refusal, ...]") -> None:
 
 def _say_path_is_missing(plan: str, failure: "InvalidManifestsError") -> None:
     """Without PATH a saved plan needs the manifests to be here: they say how its cluster is reached."""
-    from reconciler.manifest import Code
+    from reconciler.manifest.read.problem import Code
 
     if any(problem.code == Code.NO_MANIFESTS for problem in failure.problems):
         raise CommandError(

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli.exits import CommandError, Exit
-from reconciler.workflow.options import ApprovalRule
+from reconciler.app.options import ApprovalRule
+from reconciler.cli.console import CommandError, Exit
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 #: In a pipeline a plan file comes from another job, and perhaps from another day.

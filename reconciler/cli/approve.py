@@ -2,8 +2,7 @@
 
 import click
 
-from reconciler.cli.console import out, out_json, progress
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit, out, out_json, progress
 from reconciler.cli.options import output_option
 
 
@@ -29,10 +28,10 @@ def command(*, plan_file: str, key: str, file: str | None, output: str) -> int:
 
     `reconciler apply --require-approvals N --allowed-signers FILE` counts the people who signed.
     """
-    from reconciler.plan import plan_id
-    from reconciler.report.step_lines import summary
-    from reconciler.report.style import safe
-    from reconciler.workflow.approving import NAMESPACE, approve
+    from reconciler.app.approvals import NAMESPACE, approve
+    from reconciler.model.characters import safe
+    from reconciler.plan.file.document import plan_id
+    from reconciler.show.steps import summary
 
     signed = approve(plan_file, key, file)
     name = plan_id(signed.plan)

@@ -5,15 +5,9 @@ import sys
 
 import click
 
-from reconciler.cli.console import info, out, out_json, style_for
-from reconciler.cli.exits import Exit
-from reconciler.cli.options import (
-    cluster_option,
-    connection_options,
-    output_option,
-    path_option,
-)
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.console import Exit, info, out, out_json, style_for
+from reconciler.cli.options import cluster_option, connection_options, output_option, path_option
 
 
 class Digest(click.ParamType[str]):
@@ -64,9 +58,9 @@ def verify(
     that the last run printed, or compare with the topic. With the topic, a log that was deleted, emptied or begun anew
     is found too. Exit status 4 if the log is not as it was written, or is not there.
     """
-    from reconciler.apply.audit_chain import AUDIT_CHECK
-    from reconciler.report.style import safe
-    from reconciler.workflow.auditing import verify_audit
+    from reconciler.app.audit import verify_audit
+    from reconciler.apply.audit import AUDIT_CHECK
+    from reconciler.model.characters import safe
 
     found = verify_audit(file, heads, cluster=cluster, topic=topic, path=path, connection=connection)
     if output == "json":

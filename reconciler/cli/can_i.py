@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import out, out_json, style_for
-from reconciler.cli.exits import Exit
+from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.cli.console import Exit, out, out_json, style_for
 from reconciler.cli.questions import (
     asked_host,
     asked_operation,
@@ -20,10 +20,9 @@ from reconciler.cli.questions import (
     state_options,
     type_argument,
 )
-from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 if TYPE_CHECKING:
-    from reconciler.report.questions_text import Answered
+    from reconciler.show.questions import Answered
 
 
 @click.command("can-i", short_help="Check whether a principal may do something")
@@ -55,9 +54,9 @@ def command(
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)
     who, address = asked_principal(principal), asked_host(host)
+    from reconciler.app.states import access_views
     from reconciler.cli.notes import info_note
-    from reconciler.report.questions_text import ask, can_i_document, can_i_lines
-    from reconciler.workflow import access_views
+    from reconciler.show.questions import ask, can_i_document, can_i_lines
 
     answers: list[Answered] = [
         ask(view, who, wanted, pattern, address) for view in access_views(request, connection, tell=info_note)

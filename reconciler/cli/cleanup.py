@@ -7,26 +7,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import error, info, out, out_json
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.console import CommandError, Exit, error, info, out, out_json
 from reconciler.cli.options import (
     cluster_option,
     connection_options,
     optional_path_argument,
     output_option,
+    record_options,
     yes_option,
 )
-from reconciler.cli.record_options import record_options
-from reconciler.report.style import counted, safe
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.model.characters import counted, safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from reconciler.apply import LeaseClaim
-    from reconciler.apply.leftovers import Leftover
-    from reconciler.workflow.leftovers import CleanupResult, KeptBridge
-    from reconciler.workflow.records import RecordOptions
+    from reconciler.app.cleanup import CleanupResult, KeptBridge
+    from reconciler.app.records import RecordOptions
+    from reconciler.apply.cleanup import Leftover
+    from reconciler.apply.lease import LeaseClaim
 
 
 @click.command("cleanup", short_help="Remove what an interrupted apply left on the cluster")
@@ -54,7 +53,7 @@ def command(
     --run names it. What the manifests below PATH declare is never removed, whatever marks it as a bridge; without
     manifests no bridge is.
     """
-    from reconciler.workflow import cleanup
+    from reconciler.app.cleanup import cleanup
 
     with cleanup(path, cluster, connection, run=only_run) as found:
         _info_held(found.held)

@@ -5,18 +5,92 @@ A table of commands imports a command's module when the command is asked for, so
 
 import functools
 import importlib
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import click
 
-from reconciler.cli.console import info, progress, settings
-from reconciler.cli.program_options import program_options
+from reconciler.cli.console import COLORS, Mode, Settings, debug, info, progress, set_mode, settings
+from reconciler.cli.options import from_project
 from reconciler.cli.recipes import all_recipes, recipes_of
+from reconciler.model.characters import safe
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+# Options of the program, which may be given before a command's name and after it.
+
+
+def _set(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """A callback that changes a setting of the console if the option was given, here or before the command's name."""
+
+    def change(context: click.Context, option: click.Parameter, value: Any) -> None:
+        implied = context.get_parameter_source(str(option.name)) is click.ParameterSource.DEFAULT
+        if value not in (None, False) and not (implied and getattr(settings, name) != getattr(Settings(), name)):
+            setattr(settings, name, value)
+
+    return change
+
+
+def _set_verbose(context: click.Context, option: click.Parameter, value: bool) -> None:
+    if value:
+        settings.verbose = True
+        listen()
+        for one in context.command.params:
+            names = one.envvar if isinstance(one.envvar, list) else []
+            variable = next((name for name in names if os.environ.get(name)), None)
+            if variable is not None:  # the name only: a value may be anything
+                debug(f"{variable} sets {max(one.opts, key=len)}, unless the command line does")
+
+
+def _set_mode(context: click.Context, option: click.Parameter, value: int | None) -> None:
+    if value is not None:
+        set_mode(value)
+
+
+_OPTIONS: Final[Mapping[tuple[str, ...], dict[str, Any]]] = {
+    ("--color",): {
+        "type": click.Choice(COLORS),
+        "callback": _set("color"),
+        "help": "When to use colour.  [default: auto]",
+    },
+    ("-q", "--quiet"): {
+        "is_flag": True,
+        "callback": _set("quiet"),
+        "help": "Print results, warnings and errors only; of a plan or drift, one line with verdict, counts and id.",
+    },
+    ("-v", "--verbose"): {
+        "is_flag": True,
+        "callback": _set_verbose,
+        "help": "Say on stderr where values come from, what is asked of the cluster, and how long that takes.",
+    },
+    ("--no-pager",): {"is_flag": True, "callback": _set("no_pager"), "help": "Do not show long text in a pager."},
+    ("--mode",): {
+        "metavar": "MODE",
+        "type": Mode(),
+        "callback": _set_mode,
+        "help": "Permissions of the files that are written, as in 644.  [default: 600]",
+    },
+}
+
+
+#: What the project file says of them. It is asked after a command's name only, so that --verbose is known by then.
+_DEFAULTS: Final[Mapping[str, Callable[[], Any]]] = {
+    "--color": from_project("color", None),
+    "--no-pager": lambda: from_project("pager", True)() is False,
+}
+
+
+def program_options(*, hidden: bool = False) -> list[click.Parameter]:
+    """The options; those after a command's name are ``hidden``, for the program's help lists them once."""
+    defaults = _DEFAULTS if hidden else {}
+    return [
+        click.Option(names, expose_value=False, is_eager=True, hidden=hidden, default=defaults.get(names[-1]), **said)
+        for names, said in _OPTIONS.items()
+    ]
+
 
 #: Options that a variable may set, as RECONCILER_CLUSTER sets --cluster: where things are, and how results are printed.
 #: A variable stays in a shell for a day, so none says what is meant.
@@ -58,7 +132,9 @@ class CommandTable(click.Group):
     aliases: ClassVar[Mapping[str, str]] = {}
     #: Words that other tools have for what a command here does, or one of its recipes.
     elsewhere: ClassVar[Mapping[str, str]] = {}
-    #: The modules of commands are called so, before the command's own name.
+    #: The modules of commands that are elsewhere.
+    homes: ClassVar[Mapping[str, str]] = {}
+    #: The modules of all other commands are called so, before the command's own name.
     modules: ClassVar[str] = "reconciler.cli."
     #: The words before the command's own name.
     words: ClassVar[tuple[str, ...]] = ()
@@ -83,7 +159,8 @@ class CommandTable(click.Group):
 
     def load(self, name: str) -> click.Command:
         """The command in the module of this name."""
-        command: click.Command = importlib.import_module(f"{self.modules}{name.replace('-', '_')}").command
+        home = self.homes.get(name, f"{self.modules}{name.replace('-', '_')}")
+        command: click.Command = importlib.import_module(home).command
         return command
 
     def resolve_command(
@@ -211,3 +288,21 @@ def _variables(words: tuple[str, ...], option: str) -> list[str]:
 def _long(option: click.Option) -> str:
     """The option's name as it is typed, without hyphens before it."""
     return max(option.opts, key=len).lstrip("-")
+
+
+# ``--verbose``: what the program logs about itself, on stderr.
+
+
+class _ToConsole(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say it; the console leaves it out once nobody wants it."""
+        (info if record.levelno >= logging.WARNING else debug)(safe(record.getMessage()))
+
+
+def listen() -> None:
+    """Hand what this package logs to the console; other packages' logs, which may hold anything, stay unheard."""
+    logger = logging.getLogger("reconciler")
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    if not any(isinstance(handler, _ToConsole) for handler in logger.handlers):
+        logger.addHandler(_ToConsole())

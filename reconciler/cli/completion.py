@@ -5,8 +5,7 @@ from typing import Final
 import click
 from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
-from reconciler.cli.console import out
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit, out
 
 #: The script calls the program again with this variable set, which click looks for.
 _VARIABLE: Final = "_RECONCILER_COMPLETE"

@@ -3,21 +3,174 @@
 Every command imports this module, so what only some of the functions need is imported in them.
 """
 
+import atexit
+import io
 import os
+import re
+import shlex
+import shutil
+import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 import click
 
-from reconciler.cli.exits import CommandError
-from reconciler.cli.fitting import fitted, width_of
-from reconciler.cli.streams import dull
 from reconciler.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from reconciler.report.style import Style
+    from reconciler.model.characters import Style
+
+# The standard streams, so that a command can rely on them whatever it was started with.
+#
+# Whoever starts a command may have closed them, may speak another encoding than the manifests', and may go away.
+
+_STANDARD: Final = {"stdin": 0, "stdout": 1, "stderr": 2}
+
+
+def steady() -> None:
+    """Open what is closed, on nothing, and make files and pipes UTF-8: same results are the same bytes everywhere."""
+    for name, number in _STANDARD.items():
+        _occupy(number)
+        mode = "r" if name == "stdin" else "w"
+        # A standard stream is None where its number was closed; its number must not become that of a file of ours.
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            _encode(stream)
+
+
+def dull(stream: TextIO) -> None:
+    """Point a stream whose reader went away at nothing, so that closing it does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def leave(status: int) -> NoReturn:
+    """End the process as Python does, but for taking apart what is in memory, which takes a tenth of a command's time.
+
+    Whoever asked to be told of the end is; raises ``SystemExit`` where not all of the output could be written.
+    """
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            sys.exit(status)  # waits for it
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        sys.exit(status)
+    os._exit(status)
+
+
+def _occupy(number: int) -> None:
+    try:
+        os.fstat(number)
+    except OSError:
+        os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number that is free, which is this one
+
+
+def _encode(stream: io.TextIOWrapper) -> None:
+    """A terminal keeps its own encoding; what it cannot show is spelled out."""
+    if stream.isatty():
+        stream.reconfigure(errors="backslashreplace")
+    else:
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace" if stream.writable() else "strict")
+
+
+# Exit statuses, and the one exception that ends a command with one.
+#
+# If several hold, the first of ``PRECEDENCE`` is the answer.
+
+
+class Exit(IntEnum):
+    """What a command's exit status means."""
+
+    OK = 0
+    ERROR = 1
+    DIFFERENT = 2
+    FAILED_CHECK = 3
+    STALE = 4
+    REFUSED = 5
+    LOCKED = 6
+    USAGE = 64
+    INTERRUPTED = 130
+
+
+PRECEDENCE: Final = (
+    Exit.USAGE,
+    Exit.INTERRUPTED,
+    Exit.ERROR,
+    Exit.LOCKED,
+    Exit.REFUSED,
+    Exit.STALE,
+    Exit.FAILED_CHECK,
+    Exit.DIFFERENT,
+    Exit.OK,
+)
+
+
+def worst(*statuses: Exit) -> Exit:
+    """The status that a command ends with if all of these hold."""
+    return min(statuses, key=PRECEDENCE.index, default=Exit.OK)
+
+
+class CommandError(Exception):
+    """Ends the command: what is wrong, what to do about it, and the status that says so."""
+
+    def __init__(self, message: str, advice: str = "", status: Exit = Exit.ERROR) -> None:
+        """``message`` and ``advice`` are sentences for a person."""
+        super().__init__(message)
+        self.message, self.advice, self.status = message, advice, status
+
+
+# Lines that fit a terminal: broken between words, never within a name, and what goes on is indented.
+#
+# What goes to a file or a pipe stays whole, so that searches find it; ``COLUMNS`` breaks it there too.
+
+#: No narrower than this, whatever a terminal says: a name has to fit somewhere.
+_NARROWEST: Final = 40
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+_INDENT: Final = 4
+
+
+def width_of(stream: TextIO) -> int | None:
+    """How many columns there are; ``None`` where nobody says."""
+    if not stream.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
+        return None
+    return max(_NARROWEST, shutil.get_terminal_size().columns)
+
+
+def fitted(line: str, width: int | None) -> str:
+    """``line`` in as many lines as it needs; colours do not count."""
+    if width is None or _columns(line) <= width:
+        return line
+    bare = _COLOUR.sub("", line)
+    margin = min(len(bare) - len(bare.lstrip(" ")) + _INDENT, width // 2)
+    lines: list[str] = []
+    last = ""
+    # Spaces before a word belong to it, so that the gaps within a line stay as they are.
+    for word in re.findall(r" *[^ ]+", line):
+        if last and _columns(last) + _columns(word) > width:
+            lines.append(last)
+            last = f"{' ' * margin}{word.lstrip(' ')}"
+        else:
+            last += word
+    return "\n".join([*lines, last])
+
+
+def _columns(text: str) -> int:
+    """How wide a terminal shows it: signs of East Asia take two columns."""
+    bare = _COLOUR.sub("", text)
+    if bare.isascii():
+        return len(bare)
+    from rich.cells import cell_len  # it takes time to import, and names are mostly ASCII
+
+    return cell_len(bare)
+
 
 _STYLES: dict[str, dict[str, Any]] = {
     "add": {"fg": "green"},
@@ -90,7 +243,7 @@ def watched(stream: TextIO) -> bool:
 
 def style_for(stream: TextIO) -> "Style":
     """How to style text for ``stream``."""
-    from reconciler.report.style import plain
+    from reconciler.model.characters import plain
 
     return _styled if coloured(stream) else plain
 
@@ -130,7 +283,7 @@ def out_json(document: Any) -> None:
 def _json(document: Any) -> str:
     import json
 
-    from reconciler.model.escape import escape_invisible_json
+    from reconciler.model.characters import escape_invisible_json
 
     return escape_invisible_json(json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True)) + "\n"
 
@@ -170,10 +323,101 @@ def info_lines(lines: Iterable[str]) -> None:
 
 def _lines(text: str) -> str:
     """Whatever a message quotes, only its ends of lines count."""
-    from reconciler.report.style import safe
+    from reconciler.model.characters import safe
 
     return "\n".join(map(safe, text.split("\n")))
 
 
 def _styled(style: str, text: str) -> str:
     return click.style(text, **_STYLES[style])
+
+
+# Long text in a pager, on a terminal only.
+
+
+def show(text: str) -> None:
+    """Show what does not fit the screen in ``$PAGER``, else ``less``; write it where nobody wants that."""
+    wanted = not settings.no_pager and os.environ.get("TERM") != "dumb" and watched(sys.stdin) and watched(sys.stdout)
+    long = text.count("\n") >= shutil.get_terminal_size().lines
+    if not (wanted and long and _paged(text)):
+        write(text)
+
+
+def _paged(text: str) -> bool:
+    from reconciler.system.process import child_environment
+
+    words = shlex.split(os.environ.get("PAGER") or "less")
+    program = shutil.which(words[0]) if words else None
+    if program is None:
+        return False
+    # Colours, the text stays on the screen, no page for what fits; as git asks it.
+    environment = {"LESS": "FRX", **child_environment("LESS", "MORE", "TERM")}
+    with subprocess.Popen([program, *words[1:]], stdin=subprocess.PIPE, env=environment) as pager:
+        while True:
+            try:
+                pager.communicate(text.encode("utf-8", "backslashreplace") if pager.stdin else None)
+            except KeyboardInterrupt:  # the pager's, which it takes as the end of a search
+                continue
+            return True
+
+
+# The permissions of the files that a command writes: its owner's alone, unless the operator says otherwise.
+#
+# Plans, reports, exports and results name principals and topics. The umask is set, and not the mode of each file, so
+# that no file can be forgotten, whoever writes it.
+
+_OWNER_ONLY: Final = 0o077
+_MODE: Final = re.compile(r"0?[0-7]{3}")
+_OWNERS_PART: Final = 0o600
+
+
+class Mode(click.ParamType[int]):
+    """Permissions in octal, of which the owner has at least reading and writing."""
+
+    name = "mode"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Parse, or fail with what was expected."""
+        mode = int(value, 8) if _MODE.fullmatch(value) else 0
+        if mode & _OWNERS_PART != _OWNERS_PART:
+            self.fail(
+                f"{value!r} is not the mode of a file that its owner can write: write 600, 640 or 644", param, ctx
+            )
+        return mode
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Let files be readable by their owner only until the block ends."""
+    before = os.umask(_OWNER_ONLY)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def set_mode(mode: int) -> None:
+    """Let files have ``mode``; a directory can be entered by whoever may read the files in it."""
+    os.umask(0o777 & ~(mode | (mode & 0o444) >> 2))
+
+
+# An option's value in bytes, or in bytes a second.
+
+
+class Bytes(click.ParamType[int]):
+    """A number of bytes, with a unit if you like: ``50MiB``."""
+
+    name = "bytes"
+
+    def __init__(self, least: int) -> None:
+        """Smaller values are refused."""
+        self._least = least
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Parse, or fail with what was expected."""
+        from reconciler.manifest.parts import fields as units  # slow to import, and for few commands only
+
+        try:
+            return units.in_range(units.amount(value, units.BYTES), self._least, 2**63 - 1)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)

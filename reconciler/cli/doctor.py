@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from reconciler.adapters.kafka.first_contact import WITHOUT_MESSAGES
-from reconciler.cli.console import out, out_json, style_for
-from reconciler.cli.exits import Exit
-from reconciler.cli.options import (
-    cluster_option,
-    connection_options,
-    optional_path_argument,
-    output_option,
-)
-from reconciler.report.style import counted
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.console import Exit, out, out_json, style_for
+from reconciler.cli.options import cluster_option, connection_options, optional_path_argument, output_option
+from reconciler.kafka.errors import WITHOUT_MESSAGES
+from reconciler.model.characters import counted
 
 if TYPE_CHECKING:
-    from reconciler.report.style import Style
-    from reconciler.workflow.diagnosis import Diagnosis, NeedCheck
+    from reconciler.app.doctor import Diagnosis, NeedCheck
+    from reconciler.model.characters import Style
 
 
 def _release(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[int, int] | None:
@@ -63,7 +57,7 @@ def command(
 
     Nothing is changed, except by --canary. Exit 1 if planning for this cluster is not possible.
     """
-    from reconciler.workflow import diagnose
+    from reconciler.app.doctor import diagnose
 
     found = diagnose(path, cluster, connection, canary=canary, upgrade=upgrade)
     if output == "json":

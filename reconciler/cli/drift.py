@@ -5,7 +5,8 @@ import shlex
 
 import click
 
-from reconciler.cli.exits import Exit, worst
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.console import Exit, worst
 from reconciler.cli.options import (
     as_of_option,
     cluster_option,
@@ -16,7 +17,6 @@ from reconciler.cli.options import (
     start_reader,
 )
 from reconciler.cli.plan import print_plan
-from reconciler.workflow.options import ConnectionOptions
 
 
 @click.command("drift", short_help="Detect drift between manifests and a cluster")
@@ -43,12 +43,12 @@ def command(
     without an authorizer.
     """
     start_reader(cluster)
-    from reconciler import workflow
+    from reconciler.app.plan import drift as run_drift
     from reconciler.cli.console import error
     from reconciler.cli.notes import info_note
-    from reconciler.report.checks import Checks
+    from reconciler.show.claims import Checks
 
-    drift = workflow.drift(path, cluster, connection, as_of=as_of, tell=info_note)
+    drift = run_drift(path, cluster, connection, as_of=as_of, tell=info_note)
     found = drift.plan
     checks = Checks(cluster_tests=drift.cluster_tests)
     print_plan(

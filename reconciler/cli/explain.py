@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import click
 
-from reconciler.cli.console import out, out_json, style_for
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.questions import (
     asked_host,
     asked_operation,
@@ -18,7 +18,6 @@ from reconciler.cli.questions import (
     state_options,
     type_argument,
 )
-from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 
 @click.command("explain", short_help="Explain why a request is allowed or denied")
@@ -54,10 +53,11 @@ def command(
         raise CommandError(
             "User:* is not a principal: a request comes from one principal", "ask can-i User:*", Exit.USAGE
         )
+    from reconciler.app.quota import quota_views
+    from reconciler.app.states import access_views
     from reconciler.cli.notes import info_note
-    from reconciler.report.questions_text import explain_document, explain_lines, explained
-    from reconciler.report.quota_text import Client, ClientLimits
-    from reconciler.workflow import access_views, quota_views
+    from reconciler.show.questions import explain_document, explain_lines, explained
+    from reconciler.show.quota import Client, ClientLimits
 
     views = access_views(request, connection, beside=True, tell=info_note)
     found = [explained(view, who, wanted, pattern, address) for view in views]

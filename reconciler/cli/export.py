@@ -6,22 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.console import info, out, out_json, progress, settings
-from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.options import (
-    cluster_option,
-    connection_options,
-    listing_option,
-    optional_path_argument,
-)
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.console import CommandError, Exit, info, out, out_json, progress, settings
+from reconciler.cli.options import cluster_option, connection_options, listing_option, optional_path_argument
 from reconciler.codec.kinds import LISTED
-from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
-    from reconciler.model import ClusterState
-    from reconciler.report.export.layout import Layout
-    from reconciler.report.export.manifests import Export
-    from reconciler.workflow.exporting import Exported
+    from reconciler.app.export import Exported
+    from reconciler.manifest.write.manifests import Export, Layout
+    from reconciler.model.state import ClusterState
 
 #: What a cluster has, as rows; that something cannot be read or named is a row, too.
 LISTS: Final = ("bindings", "topics", *LISTED, "opaque", "unreadableTopics")
@@ -67,12 +60,12 @@ def command(
     describes yet, pass --connections. Without --out and --snapshot the manifests go to stdout; with -o table or -o csv,
     a list of the cluster's bindings, topics, quotas and group configs.
     """
-    from reconciler import workflow
+    from reconciler.app.export import export as run_export
     from reconciler.cli.notes import info_note
 
     if snapshot is not None and directory is not None:
         raise CommandError("--snapshot and --out exclude each other", "give one of the two", Exit.USAGE)
-    exported = workflow.export(path, cluster, connection, tell=info_note)
+    exported = run_export(path, cluster, connection, tell=info_note)
     state = exported.state
     info_gaps(state)
     if settings.rows:

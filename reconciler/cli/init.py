@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli.console import progress
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.console import CommandError, Exit, progress
 
 #: The files, each with the template that it is made from.
 _FILES: Final = {
@@ -43,7 +42,7 @@ class _Checked(click.ParamType[str]):
 
 
 def _name_problem(text: str) -> str | None:
-    from reconciler.manifest import document_name_problem
+    from reconciler.manifest.parts.document import document_name_problem
 
     return document_name_problem(text)
 
@@ -55,14 +54,14 @@ def _team_problem(text: str) -> str | None:
 
 
 def _servers_problem(text: str) -> str | None:
-    from reconciler.manifest.kinds.cluster.declaration import address_problem
+    from reconciler.manifest.documents.cluster import address_problem
 
     problems = (address_problem(server) for server in _split(text))
     return next((f"{trouble.message}: {trouble.advice}" for trouble in problems if trouble), None)
 
 
 def _principal_problem(text: str) -> str | None:
-    from reconciler.manifest.parts.principals import principal_problem
+    from reconciler.manifest.parts.resources import principal_problem
 
     trouble = principal_problem(text, may_be_everyone=False)
     return None if trouble is None else f"{trouble.message}: {trouble.advice}"
@@ -160,7 +159,7 @@ def _texts(values: Mapping[str, object]) -> dict[str, str]:
     """The files, by path. Every value is written as one YAML text, whatever characters it has."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from reconciler.report.export.yaml_text import scalar
+    from reconciler.manifest.write.text import scalar
 
     def written(value: object) -> str:
         texts = value if isinstance(value, list) else [value]

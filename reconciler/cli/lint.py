@@ -7,11 +7,10 @@ from typing import Final
 
 import click
 
-from reconciler.cli.console import out, out_json, progress, style_for
-from reconciler.cli.defaults import also_fail_on
-from reconciler.cli.edit_options import Keeping, edit_options, keep
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.cli.console import CommandError, Exit, out, out_json, progress, style_for
 from reconciler.cli.options import (
+    also_fail_on,
     as_of_option,
     cluster_option,
     connection_options,
@@ -19,7 +18,7 @@ from reconciler.cli.options import (
     listing_option,
     optional_path_argument,
 )
-from reconciler.workflow.options import ConnectionOptions, StateRequest
+from reconciler.parts.edit.cli.options import Keeping, edit_options, keep
 
 _WARNING: Final = "warning"
 
@@ -87,9 +86,9 @@ def command(
     """
     if explain is not None:
         return _explain(explain)
+    from reconciler.app.lint import lint, minimise
     from reconciler.cli.notes import info_note
-    from reconciler.report.lint_text import lint_document, lint_lines, minimised_document, minimised_lines
-    from reconciler.workflow import lint, minimise
+    from reconciler.show.lint import lint_document, lint_lines, minimised_document, minimised_lines
 
     request = StateRequest(path, cluster, offline, as_of=as_of)
     editing = fix or (smaller and keeping != Keeping())
@@ -135,7 +134,7 @@ def _fixed(
     output: str,
 ) -> int:
     from reconciler.cli.notes import info_note
-    from reconciler.workflow.lint_fixes import fix_lint, fix_minimise
+    from reconciler.parts.edit.app.simplify import fix_lint, fix_minimise
 
     if not fix:
         smaller = fix_minimise(request, connection, tell=info_note)
@@ -148,8 +147,8 @@ def _fixed(
 
 
 def _explain(name: str) -> int:
-    from reconciler.access.lint import RULES, rule_of
-    from reconciler.report.lint_text import rule_lines
+    from reconciler.access.lint.rules import RULES, rule_of
+    from reconciler.show.lint import rule_lines
 
     rule = rule_of(name)
     if rule is None:

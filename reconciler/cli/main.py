@@ -10,13 +10,21 @@ from typing import Any, Final
 import click
 
 from reconciler import __version__
-from reconciler.adapters.process_memory import forbid_core_dumps
+from reconciler.app.reasons import WorkflowError
 from reconciler.cli.commands import CommandTable, prepared
-from reconciler.cli.console import error, own_settings, settings, watched
-from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.file_mode import private_files
-from reconciler.cli.streams import dull, leave, steady
-from reconciler.workflow.reasons import WorkflowError
+from reconciler.cli.console import (
+    CommandError,
+    Exit,
+    dull,
+    error,
+    leave,
+    own_settings,
+    private_files,
+    settings,
+    steady,
+    watched,
+)
+from reconciler.system.process import forbid_core_dumps
 
 #: New objects before the cyclic collector looks at them, instead of 700: some 20 MB, the most garbage that can wait.
 _NEW_OBJECTS: Final = 200_000
@@ -79,10 +87,23 @@ ELSEWHERE: Final = {
 _READ: Final = frozenset({"validate", "plan", "show", "drift", "test", "lint", "can-i", "who-can", "explain", "access"})
 
 
+#: The modules of commands that a part beside the core has.
+_OF_PARTS: Final = {
+    **{name: f"reconciler.parts.edit.cli.{name}" for name in ("adopt", "grant", "revoke", "rename", "users")},
+    **{name: f"reconciler.parts.evidence.cli.{name}" for name in ("usage", "tighten")},
+    "convert": "reconciler.parts.convert.cli",
+    "demo": "reconciler.parts.local.demo",
+    "fleet": "reconciler.parts.fleet.cli.fleet",
+    "sandbox": "reconciler.parts.local.cli",
+    "serve": "reconciler.parts.serve.cli",
+}
+
+
 class Commands(CommandTable):
     """All commands."""
 
     table = COMMANDS
+    homes = _OF_PARTS
     aliases = {"diff": "plan", "status": "drift"}  # noqa: RUF012 - a ClassVar of the base
     elsewhere = ELSEWHERE
 
@@ -122,7 +143,7 @@ def _paged() -> Iterator[None]:
         yield
     finally:
         if settings.held is not None:
-            from reconciler.cli.pager import show
+            from reconciler.cli.console import show
 
             text, settings.held = "".join(settings.held), None
             show(text)

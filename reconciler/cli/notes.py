@@ -2,12 +2,7 @@
 
 import datetime
 
-from reconciler.apply import PastRun
-from reconciler.apply.leftovers import Leftover
-from reconciler.cli.console import info
-from reconciler.manifest import Problem, render_problem
-from reconciler.report.style import counted, safe
-from reconciler.workflow.options import (
+from reconciler.app.options import (
     ClientNote,
     DefeatedGain,
     LeftoverNote,
@@ -16,6 +11,11 @@ from reconciler.workflow.options import (
     UnstatedFlavor,
     VersionNote,
 )
+from reconciler.apply.cleanup import Leftover
+from reconciler.apply.records import PastRun
+from reconciler.cli.console import info
+from reconciler.manifest.read.problem import Problem, render_problem
+from reconciler.model.characters import counted, safe
 
 
 def info_note(note: Note) -> None:

@@ -3,20 +3,22 @@
 import datetime
 import functools
 import os
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from reconciler.cli.console import progress
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.console import CommandError, Exit, progress
 from reconciler.cli.options import SECRETS, Function
 from reconciler.dataclass import dataclass
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.show.formats.slack import Link
 
 if TYPE_CHECKING:
-    from reconciler.adapters.webhook import Webhook
-    from reconciler.report.results import Report
+    from reconciler.show.reading import Report
+    from reconciler.system.webhook import Webhook
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,9 @@ def notify(
     notification: Notification, report: "Report", connection: ConnectionOptions, moment: datetime.datetime
 ) -> None:
     """Send the message, unless there is nothing to look at; what goes wrong ends the command."""
-    from reconciler.adapters.webhook import WebhookError, deliver
-    from reconciler.cli.ci_links import ci_links
-    from reconciler.report.formats.slack import slack_message
-    from reconciler.report.results import Tone, verdict
+    from reconciler.show.formats.slack import slack_message
+    from reconciler.show.verdicts import Tone, verdict
+    from reconciler.system.webhook import WebhookError, deliver
 
     if verdict(report).tone is Tone.CALM and not notification.always:
         return
@@ -105,9 +106,9 @@ def notify(
 
 
 def _webhook(notification: Notification, connection: ConnectionOptions) -> "Webhook":
-    from reconciler.adapters.kafka.secret_source import SecretError, SecretSource
-    from reconciler.adapters.webhook import WebhookError, webhook
-    from reconciler.model.secret_settings import is_reference
+    from reconciler.kafka.secret_source import SecretError, SecretSource
+    from reconciler.model.secrets import is_reference
+    from reconciler.system.webhook import WebhookError, webhook
 
     secrets = SecretSource(frozenset(connection.allow_env), tuple(map(Path, connection.secrets_dirs)))
     if notification.secret is not None and not is_reference(notification.secret):
@@ -121,3 +122,31 @@ def _webhook(notification: Notification, connection: ConnectionOptions) -> "Webh
         raise CommandError(f"the webhook cannot be used: {error.message}", error.advice, Exit.USAGE) from error
     except WebhookError as error:
         raise CommandError(str(error), status=Exit.USAGE) from error
+
+
+# The run and the pull request that a command runs for, as build servers tell it in their variables.
+
+#: What ends a link, or begins something else in a message, is in no address of a build server.
+_ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&'()*+,;=%\[\]-]{1,1000}")
+_PULL_REQUEST: Final = re.compile(r"refs/pull/([0-9]+)/(?:merge|head)")
+
+
+def ci_links(environment: Mapping[str, str]) -> tuple[Link, ...]:
+    """Of GitHub Actions, GitLab CI or Jenkins; empty elsewhere, and without what is not an address."""
+    return tuple(Link(words, url) for words, url in _found(environment) if _ADDRESS.fullmatch(url))
+
+
+def _found(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    get = environment.get
+    if repository := get("GITHUB_REPOSITORY"):
+        base = f"{get('GITHUB_SERVER_URL', 'https://github.com')}/{repository}"
+        yield "Run", f"{base}/actions/runs/{get('GITHUB_RUN_ID', '')}" if get("GITHUB_RUN_ID") else ""
+        pull = _PULL_REQUEST.fullmatch(get("GITHUB_REF", ""))
+        yield "Pull request", f"{base}/pull/{pull[1]}" if pull else ""
+    elif get("GITLAB_CI"):
+        yield "Run", get("CI_JOB_URL", "") or get("CI_PIPELINE_URL", "")
+        project, number = get("CI_MERGE_REQUEST_PROJECT_URL", ""), get("CI_MERGE_REQUEST_IID", "")
+        yield "Merge request", f"{project}/-/merge_requests/{number}" if project and number.isdecimal() else ""
+    elif get("JENKINS_URL"):
+        yield "Run", get("RUN_DISPLAY_URL", "") or get("BUILD_URL", "")
+        yield "Pull request", get("CHANGE_URL", "")

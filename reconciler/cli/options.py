@@ -1,20 +1,152 @@
 """Options that several commands share, spelled once and handed over as values."""
 
+import datetime
 import functools
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from reconciler.cli.console import settings
-from reconciler.cli.defaults import from_project, project_path, user_connections
-from reconciler.cli.exits import CommandError, Exit
-from reconciler.cli.option_types import Accepted, Moment
-from reconciler.workflow.ahead import reader_ahead
-from reconciler.workflow.options import ConnectionOptions, PlanOptions
+from reconciler.app.connections import reader_ahead
+from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
+from reconciler.cli.console import Bytes, CommandError, Exit, debug, settings
+
+if TYPE_CHECKING:
+    from reconciler.app.manifests import FoundProject
+    from reconciler.app.records import RecordOptions
+    from reconciler.plan.guards import GuardAcknowledgement
+
+# What the values of options can be, beside what click has.
+
+
+class Date(click.ParamType[datetime.date]):
+    """A day as YYYY-MM-DD."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime.date:
+        """Parse, or fail with what was expected."""
+        if isinstance(value, datetime.date):
+            return value
+        try:
+            day = datetime.date.fromisoformat(value)
+        except ValueError:
+            day = None
+        if day is None or day.isoformat() != value:  # as in manifests: no week, no day without hyphens
+            self.fail(f"{value!r} is not a date: write YYYY-MM-DD", param, ctx)
+        return day
+
+
+class Moment(click.ParamType[datetime.date]):
+    """A day as YYYY-MM-DD, or an instant as RFC 3339 writes it."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime.date:
+        """Parse, or fail with what was expected."""
+        if isinstance(value, datetime.date):
+            return value
+        from reconciler.model.desired import read_moment
+
+        try:
+            return read_moment(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a date: write YYYY-MM-DD, or an instant as 2027-01-31T18:00:00Z", param, ctx)
+
+
+class Accepted(click.ParamType["GuardAcknowledgement"]):
+    """``GUARD=OBJECT``."""
+
+    name = "guard"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "GuardAcknowledgement":
+        """Parse, or end the command with the guards that there are."""
+        from reconciler.plan.guards import GuardAcknowledgement
+        from reconciler.plan.refusal import Guard
+
+        guard, equals, name = value.partition("=")
+        try:
+            if not equals or not name:
+                raise ValueError
+            return GuardAcknowledgement(Guard(guard), name, "accepted on the command line")
+        except ValueError:
+            advice = f"guards are: {', '.join(Guard)}"
+            raise CommandError(f"--accept {value}: write GUARD=OBJECT", advice, Exit.USAGE) from None
+
+
+# Where an option's value comes from if nobody gives it: the project file, and the user's own connections file.
+
+#: The words that need two sets of manifests to compare.
+_COMPARING: Final = "guardrails"
+
+
+def project() -> "FoundProject | None":
+    """The project file of this run, read when something first asks for it."""
+    if settings.project is None:
+        from reconciler.app.manifests import find_project
+
+        context = click.get_current_context(silent=True)
+        # What a shell asks while somebody types has no room for the problems of a file.
+        typing = context is not None and context.resilient_parsing
+        settings.project = (None if typing else find_project(),)
+        for found in filter(None, settings.project):
+            debug(f"project file: {found.file}")
+    return settings.project[0]
+
+
+def from_project(field: str, otherwise: Any) -> Callable[[], Any]:
+    """A default that the project file can set."""
+
+    def default() -> Any:
+        found = project()
+        value = None if found is None else getattr(found.said, field)
+        return otherwise if value is None else value
+
+    return default
+
+
+def project_path() -> str:
+    """Where the manifests are if no PATH is given."""
+    found = project()
+    return (None if found is None else found.path) or "."
+
+
+def also_fail_on(given: Iterable[str], known: Collection[str], *compared: str | None) -> tuple[str, ...]:
+    """The words of ``--fail-on`` with those of the project file, and of those in directories that are compared with.
+
+    Nothing takes a word away: neither the command line nor a proposal that edits the file, if its base is given.
+    """
+    from reconciler.app.manifests import find_project
+
+    others = [directory for directory in compared if directory is not None]
+    projects = filter(None, [project(), *map(find_project, others)])
+    added = {word for found in projects for word in found.said.fail_on if word in known}
+    if not others:
+        added.discard(_COMPARING)
+    return tuple(dict.fromkeys((*given, *sorted(added))))
+
+
+def user_connections() -> str | None:
+    """The connections file that the user keeps, if there is one.
+
+    Not in CI: there another job of the same user may have left it, and a pipeline can name its file.
+    """
+    if "CI" in os.environ:
+        return None
+    from platformdirs import user_config_path
+
+    try:
+        file = user_config_path("reconciler", appauthor=False) / "connections.yaml"
+    except RuntimeError:  # no home directory
+        return None
+    if not (file.is_absolute() and file.is_file()):
+        return None
+    debug(f"connections file: {file}")
+    return str(file)
+
 
 Function: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Function], Function]
@@ -70,7 +202,7 @@ def listing_option(*lists: str) -> Decorator:
     def chosen(context: click.Context, option: click.Parameter, value: str) -> str:
         if value in ("text", "json"):
             return value
-        from reconciler.report import output_forms as forms
+        from reconciler.show import result as forms
 
         tree = forms.lists_at(*lists)
         forms_of: dict[str, Callable[[Any], Iterable[str]]] = {
@@ -264,3 +396,57 @@ connection_options = with_options(CONNECTION)
 
 #: Everything that says what a plan may hold, handed over as ``planning``.
 planning_options = with_options(gathered("planning", PlanOptions, *_PLANNING))
+
+
+# Options of commands that write to a cluster without a plan: what is written down of it, and as whose.
+
+
+def _none() -> "RecordOptions":
+    from reconciler.app.records import RecordOptions
+
+    return RecordOptions()
+
+
+#: Handed over as ``records``.
+record_options = with_options(
+    gathered(
+        "records",
+        _none,
+        click.option("--audit", metavar="FILE", help="Append JSON audit records: who, when, what, what became of it."),
+        click.option("--audit-topic", metavar="TOPIC", help="Send the audit records to a topic of this cluster."),
+        click.option("--operator", metavar="NAME", help="Operator name in audit records.  [default: USER@HOST]"),
+    )
+)
+
+
+# Options of commands that move replicas: how fast, and how many at a time.
+
+#: Less than a broker's own unit of bandwidth would stop what it limits.
+_LEAST_RATE = 1024
+
+#: Handed over as ``moves``.
+move_options = with_options(
+    gathered(
+        "moves",
+        MoveOptions,
+        click.option(
+            "--throttle",
+            metavar="RATE",
+            type=Bytes(_LEAST_RATE),
+            help="Of a saved plan: bytes per second that each broker may copy of replicas that move, such as 50MiB. "
+            "Removed after.",
+        ),
+        click.option(
+            "--batch-partitions",
+            metavar="NUMBER",
+            type=click.IntRange(1),
+            help="Partitions of a topic whose replicas move at the same time.  [default: 50]",
+        ),
+        click.option(
+            "--batch-bytes",
+            metavar="SIZE",
+            type=Bytes(1),
+            help="Bytes that they copy together, such as 10GiB; a larger partition moves alone.  [default: 50GiB]",
+        ),
+    )
+)

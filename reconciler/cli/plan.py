@@ -6,10 +6,21 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.console import error, out, out_json, progress, settings, style_for, watched
-from reconciler.cli.defaults import also_fail_on
-from reconciler.cli.exits import CommandError, Exit, worst
+from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.cli.console import (
+    CommandError,
+    Exit,
+    error,
+    out,
+    out_json,
+    progress,
+    settings,
+    style_for,
+    watched,
+    worst,
+)
 from reconciler.cli.options import (
+    also_fail_on,
     base_option,
     cluster_option,
     connection_options,
@@ -19,11 +30,10 @@ from reconciler.cli.options import (
     planning_options,
     start_reader,
 )
-from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
 if TYPE_CHECKING:
-    from reconciler.plan import Plan
-    from reconciler.report.checks import Checks
+    from reconciler.plan.proposal import Plan
+    from reconciler.show.claims import Checks
 
 _NEW_ACCESS: Final = "new-access"
 _GUARDRAILS: Final = "guardrails"
@@ -81,13 +91,14 @@ def command(
     if _GUARDRAILS in fail_on:
         check_comparable(base, planning.guardrails)
     start_reader(cluster)
-    from reconciler import workflow
+    from reconciler.app.access_tests import checks_of
+    from reconciler.app.plan import plan as run_plan
     from reconciler.cli.notes import info_note
 
     fail_on = also_fail_on(fail_on, _FAIL_ON, base, planning.guardrails)
     planning = replace(planning, base=base)
-    planned = workflow.plan(path, cluster, planning, connection, ask_broker=validate_with_broker, tell=info_note)
-    checks = workflow.checks_of(planned)
+    planned = run_plan(path, cluster, planning, connection, ask_broker=validate_with_broker, tell=info_note)
+    checks = checks_of(planned)
     print_plan(planned.plan, checks, expand=expand, output=output, servers=planned.servers)
     saved = save_as is not None
     status = worst(verdict(planned.plan, checks, saved=saved), _answers(planned.plan, saved=saved))
@@ -114,11 +125,11 @@ def print_plan(
     needs to find manifests and cluster again.
     """
     if output == "json":
-        from reconciler.report.checks import checks_document
-        from reconciler.report.plan_json import plan_report
+        from reconciler.show.claims import checks_document
+        from reconciler.show.plan import plan_report
 
         if command == "drift" and settings.table:
-            from reconciler.report.drift_text import drift_table
+            from reconciler.show.drift import drift_table
 
             out_json(drift_table(plan))
             return
@@ -126,20 +137,20 @@ def print_plan(
         out_json({**plan_report(plan, command=command, servers=servers), **more})
         return
     if settings.quiet:
-        from reconciler.report.results.verdicts import quiet_line
+        from reconciler.show.verdicts import quiet_line
 
         out([quiet_line(plan, drift=command == "drift", stopped=checks is not None and checks.stops)])
         return
-    from reconciler.report.checks import agreed_lines, checks_lines
+    from reconciler.show.claims import agreed_lines, checks_lines
 
     style = style_for(sys.stdout)
     agreed = () if checks is None else agreed_lines(checks, style, expand=expand)
     if command == "drift":
-        from reconciler.report.drift_text import drift_lines
+        from reconciler.show.drift import drift_lines
 
         out(drift_lines(plan, style, expand=expand, agreed=agreed, where=where))
     else:
-        from reconciler.report.plan_text import plan_lines
+        from reconciler.show.plan import plan_lines
 
         out(plan_lines(plan, style, expand=expand, agreed=agreed, short_id=watched(sys.stdout)))
     if checks is not None:
@@ -171,7 +182,7 @@ def left_out(plan: "Plan") -> Exit:
 
 
 def _gate(plan: "Plan", checks: "Checks", fail_on: tuple[str, ...], *, whole: bool) -> Exit:
-    from reconciler.report.review_text import cut_words
+    from reconciler.show.review import cut_words
 
     failed = Exit.OK
     if _NEW_ACCESS in fail_on and plan.gives_access:
@@ -203,14 +214,14 @@ def weakened(*found: "Checks") -> bool:
 
 def save(plan: "Plan", file: str) -> None:
     """Write a plan, and say under which digest."""
-    from reconciler.workflow import save_plan
+    from reconciler.app.records import save_plan
 
     progress(f"saved {file}  {save_plan(plan, file)}")
 
 
 def _answers(plan: "Plan", *, saved: bool) -> Exit:
     """Say whether the cluster refuses a step, or could not be asked about one; such a plan is not saved."""
-    from reconciler.plan import Ruling
+    from reconciler.plan.review.topics import Ruling
 
     validation = plan.topics.validation
     if validation is None:

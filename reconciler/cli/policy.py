@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import info, out, out_json, progress
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.console import CommandError, Exit, info, out, out_json, progress
 from reconciler.cli.options import (
     as_of_option,
     cluster_option,
@@ -16,7 +16,6 @@ from reconciler.cli.options import (
     optional_path_argument,
     output_option,
 )
-from reconciler.workflow.options import ConnectionOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,20 +59,21 @@ def init(
     if defaults and name is not None:
         raise CommandError("--defaults has a name of its own", "leave --name out", Exit.USAGE)
     if defaults:
-        from reconciler.report.policy_defaults import DEFAULT_POLICY
+        from reconciler.show.policy import DEFAULT_POLICY
 
         _write(DEFAULT_POLICY, {}, file, output)
         return Exit.OK
-    from reconciler import workflow
+    from reconciler.app.export import export
+    from reconciler.app.topic_policy import propose_topic_policy
     from reconciler.cli.export import info_gaps
     from reconciler.cli.notes import info_note
-    from reconciler.manifest import document_name_problem
+    from reconciler.manifest.parts.document import document_name_problem
 
     if name is not None and (problem := document_name_problem(name)) is not None:
         raise CommandError(f"--name: {problem}", status=Exit.USAGE)
-    exported = workflow.export(path, cluster, connection, acls=False, tell=info_note)
+    exported = export(path, cluster, connection, acls=False, tell=info_note)
     info_gaps(exported.state)
-    proposal = workflow.propose_topic_policy(exported, name=name, as_of=as_of)
+    proposal = propose_topic_policy(exported, name=name, as_of=as_of)
     _write(proposal.text, proposal.waived, file, output)
     return Exit.OK
 

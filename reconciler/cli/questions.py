@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.app.options import StateRequest
+from reconciler.cli.console import CommandError, Exit
 from reconciler.cli.options import (
     CONNECTION,
     Decorator,
@@ -15,10 +16,9 @@ from reconciler.cli.options import (
     path_option,
     with_options,
 )
-from reconciler.workflow.options import StateRequest
 
 if TYPE_CHECKING:
-    from reconciler.model import AclOperation, ResourcePattern
+    from reconciler.model.acl import AclOperation, ResourcePattern
 
 #: Resource types as people type them.
 TYPES: Final = ("topic", "group", "cluster", "transactional-id", "delegation-token", "user")
@@ -69,7 +69,7 @@ def asked_pattern(
     resource_type: str, name: str | None, *, prefix: bool = False, any_name: bool = False
 ) -> "ResourcePattern":
     """The names that a command line is about; ends the command where it is wrong."""
-    from reconciler.model import CLUSTER_NAME, WILDCARD, PatternType, ResourcePattern, ResourceType
+    from reconciler.model.acl import CLUSTER_NAME, WILDCARD, PatternType, ResourcePattern, ResourceType
 
     kind = ResourceType[resource_type.upper().replace("-", "_")]
     if kind is ResourceType.CLUSTER:
@@ -89,7 +89,7 @@ def asked_pattern(
 
 def asked_operation(operation: str, pattern: "ResourcePattern") -> "AclOperation":
     """The operation that a command line is about; ends the command if the resource has none such."""
-    from reconciler.model import SUPPORTED_OPERATIONS, AclOperation
+    from reconciler.model.acl import SUPPORTED_OPERATIONS, AclOperation
 
     name = operation.upper().replace("-", "_")
     supported = SUPPORTED_OPERATIONS[pattern.resource_type]
@@ -102,7 +102,7 @@ def asked_operation(operation: str, pattern: "ResourcePattern") -> "AclOperation
 
 def asked_principal(text: str) -> str:
     """The principal that a command line is about; ends the command if it is none."""
-    from reconciler.manifest.parts.principals import principal_problem
+    from reconciler.manifest.parts.resources import principal_problem
 
     trouble = principal_problem(text)
     if trouble is not None:
@@ -115,8 +115,8 @@ def asked_host(text: str | None) -> str | None:
 
     Brokers compare texts: any other spelling would pass by every DENY on that very address.
     """
-    from reconciler.manifest.parts.hosts import host_problem
-    from reconciler.model import WILDCARD
+    from reconciler.manifest.parts.resources import host_problem
+    from reconciler.model.acl import WILDCARD
 
     if text is None:
         return None
@@ -129,7 +129,7 @@ def asked_host(text: str | None) -> str | None:
 
 
 def _check_topic(name: str, *, prefix: bool) -> None:
-    from reconciler.model import topic_name_problem
+    from reconciler.model.topic import topic_name_problem
 
     problem = topic_name_problem(name)
     if problem is not None and not (prefix and name in (".", "..")):

@@ -4,10 +4,9 @@ import sys
 
 import click
 
-from reconciler.cli.console import out, out_json, style_for
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.questions import asked_principal, state_options
-from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 
 @click.command("quota", short_help="Explain which quotas limit a client")
@@ -31,9 +30,9 @@ def command(
     """
     if (principal is None) == (ip is None) or (ip is not None and client_id):
         raise CommandError("say PRINCIPAL, perhaps with --client-id, or --ip", status=Exit.USAGE)
+    from reconciler.app.quota import quota_views
     from reconciler.cli.notes import info_note
-    from reconciler.report.quota_text import Client, quota_document, quota_lines
-    from reconciler.workflow import quota_views
+    from reconciler.show.quota import Client, quota_document, quota_lines
 
     client = Client(None if principal is None else asked_principal(principal), client_id, ip)
     views = quota_views(request, connection, tell=info_note)

@@ -2,11 +2,10 @@
 
 from typing import Final
 
-from reconciler.cli.exits import CommandError, Exit
-from reconciler.model.escape import shell_quoted
-from reconciler.report.style import safe
-from reconciler.workflow import reasons
-from reconciler.workflow.reasons import INTERRUPTED, WorkflowError
+from reconciler.app import reasons
+from reconciler.app.reasons import INTERRUPTED, WorkflowError
+from reconciler.cli.console import CommandError, Exit
+from reconciler.model.characters import safe, shell_quoted
 
 _STATUSES: Final = {
     "": Exit.OK,

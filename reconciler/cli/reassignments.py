@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import error, info, info_lines, out, out_json, style_for
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.console import CommandError, Exit, error, info, info_lines, out, out_json, style_for
 from reconciler.cli.options import (
     cluster_option,
     connection_options,
@@ -15,15 +15,14 @@ from reconciler.cli.options import (
     optional_path_argument,
     output_option,
     path_option,
+    record_options,
     yes_option,
 )
-from reconciler.cli.record_options import record_options
-from reconciler.report.style import counted, safe
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.model.characters import counted, safe
 
 if TYPE_CHECKING:
-    from reconciler.workflow.reassignments import Unfinished
-    from reconciler.workflow.records import RecordOptions
+    from reconciler.app.reassignments import Unfinished
+    from reconciler.app.records import RecordOptions
 
 
 @click.group("reassignments", short_help="List and cancel moves of replicas that are unfinished")
@@ -39,9 +38,9 @@ def command() -> None:
 @listing_option("reassignments.partitions")
 def list_(*, path: str | None, cluster: str | None, expand: bool, connection: ConnectionOptions, output: str) -> None:
     """List the topics of which brokers are moving replicas, with what is left to copy."""
+    from reconciler.app.reassignments import reassignments
     from reconciler.cli.notes import info_note
-    from reconciler.report.reassignments_text import move_lines, moves_document
-    from reconciler.workflow.reassignments import reassignments
+    from reconciler.show.reassignments import move_lines, moves_document
 
     with reassignments(path, cluster, connection, tell=info_note) as found:
         moves = sorted((*found.chosen, *found.others), key=lambda move: move.topic)
@@ -91,9 +90,9 @@ def cancel(
     """
     if bool(topics) == all_of_them:
         raise CommandError("say which: TOPIC, one or more, or --all", status=Exit.USAGE)
+    from reconciler.app.reassignments import Cancelled, reassignments
     from reconciler.cli.notes import info_note
-    from reconciler.report.reassignments_text import end_lines, ends_document, move_lines, moves_document
-    from reconciler.workflow.reassignments import Cancelled, reassignments
+    from reconciler.show.reassignments import end_lines, ends_document, move_lines, moves_document
 
     named = None if all_of_them else topics
     with reassignments(path, cluster, connection, topics=named, breaks=break_lease, tell=info_note) as found:

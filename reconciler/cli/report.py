@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from reconciler import __version__
-from reconciler.cli.console import error, out, out_text, progress, style_for
-from reconciler.cli.defaults import also_fail_on
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.console import CommandError, Exit, error, out, out_text, progress, style_for
 from reconciler.cli.notifying import Notification, notify, notify_options
-from reconciler.report.formats import FORMATS, format_named
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.cli.options import also_fail_on
+from reconciler.show.formats import FORMATS, format_named
 
 if TYPE_CHECKING:
-    from reconciler.report.formats.interface import FormatOptions
-    from reconciler.report.results import Report
-
+    from reconciler.show.formats.interface import FormatOptions
+    from reconciler.show.reading import Report
 
 _TRUNCATED: Final = "truncated"
 
@@ -96,7 +94,7 @@ def command(
     could be made, not what it contains; with --fail-on, also whether it shows all rows. With --notify-webhook, a
     Slack-compatible message is sent too.
     """
-    from reconciler.report.results import join
+    from reconciler.show.reading import join
 
     options = _options(manifests, marker, at or _now())
     others = [_other(text) for text in also]
@@ -120,7 +118,7 @@ def command(
 
 def _formatted(name: str, report: "Report", options: "FormatOptions", cut: dict[str, str]) -> str:
     """The report in a format; ``cut`` gets what it does not show."""
-    from reconciler.report.access_lines import rows_shown
+    from reconciler.show.access_lines import rows_shown
 
     def on_cut(shown: int, rows: int) -> None:
         cut[name] = rows_shown(shown, rows)
@@ -148,9 +146,9 @@ def _other(text: str) -> tuple[str, str]:
 
 def _options(manifests: str, marker: str, made: datetime.datetime) -> "FormatOptions":
     """What formats may need; checked whichever format is chosen."""
-    from reconciler.report.formats.interface import FormatOptions
-    from reconciler.report.formats.markdown import marker_problem
-    from reconciler.report.formats.places import manifests_problem
+    from reconciler.show.formats.interface import FormatOptions
+    from reconciler.show.formats.markdown import marker_problem
+    from reconciler.show.formats.sarif import manifests_problem
 
     for option, problem in (
         (f"--manifests {manifests}", manifests_problem(manifests)),
@@ -163,8 +161,8 @@ def _options(manifests: str, marker: str, made: datetime.datetime) -> "FormatOpt
 
 def _read(file: str) -> "Report":
     """One result; a saved plan has to be as it was saved."""
-    from reconciler.plan import PlanFileError, parse_plan
-    from reconciler.report.results import ResultError, read_result
+    from reconciler.plan.file.document import PlanFileError, parse_plan
+    from reconciler.show.reading import ResultError, read_result
 
     text = _content(file)
     try:
@@ -192,7 +190,7 @@ def _content(file: str) -> str:
 
 
 def _write(text: str, file: str) -> None:
-    from reconciler.adapters.atomic_write import write_atomically
+    from reconciler.system.files import write_atomically
 
     try:
         write_atomically(text, file)

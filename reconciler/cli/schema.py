@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from reconciler.cli.console import out, progress
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.cli.console import CommandError, Exit, out, progress
 
 if TYPE_CHECKING:
-    from reconciler.codec import Codec
+    from reconciler.codec.codec import Codec
 
 #: What this program reads besides manifests, and mostly writes itself.
 _FILES: Final = ("connections", "project", "plan", "snapshot", "journal", "audit", "lint", "test", "validate")
@@ -30,7 +29,7 @@ def command(*, kind: str | None, directory: str | None) -> int:
     Editors with the YAML language server find the schema by the first line of a manifest:
     # yaml-language-server: $schema=schema/manifest.json
     """
-    from reconciler.manifest import ANY_KIND, SCHEMA_KINDS
+    from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS
 
     if kind is not None and directory is not None:
         raise CommandError("--out writes every schema", f"leave out {kind}, or print it alone", Exit.USAGE)
@@ -51,13 +50,13 @@ def command(*, kind: str | None, directory: str | None) -> int:
 
 
 def _text(kind: str) -> str:
-    from reconciler.adapters.snapshot import snapshot_schema_text
-    from reconciler.apply.audit_records import AUDIT
+    from reconciler.apply.audit import AUDIT
     from reconciler.apply.records import JOURNAL
-    from reconciler.codec import schema_text
-    from reconciler.manifest import schema_text as manifest_schema_text
-    from reconciler.plan import plan_schema_text
-    from reconciler.report.results.documents import LINT, TEST, VALIDATE
+    from reconciler.codec.document import schema_text
+    from reconciler.manifest.schema import schema_text as manifest_schema_text
+    from reconciler.plan.file.document import plan_schema_text
+    from reconciler.results.documents import LINT, TEST, VALIDATE
+    from reconciler.snapshot.document import snapshot_schema_text
 
     match kind:
         case "plan":

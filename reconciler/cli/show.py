@@ -4,8 +4,8 @@ import sys
 
 import click
 
-from reconciler.cli.console import out, out_json, style_for, watched
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.console import CommandError, Exit, out, out_json, style_for, watched
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     cluster_option,
@@ -14,7 +14,6 @@ from reconciler.cli.options import (
     optional_path_argument,
     output_option,
 )
-from reconciler.workflow.options import ConnectionOptions
 
 
 @click.command("show", short_help="Print a saved plan, and verify it")
@@ -43,11 +42,10 @@ def command(
     the cluster, or a snapshot of it, and compared: status 4 if anything differs that its id binds. Without it, the
     plan is marked as not verified.
     """
-    from reconciler.report.plan_json import plan_report
-    from reconciler.report.plan_text import plan_lines
-    from reconciler.report.verification_text import verification_document, verification_lines
-    from reconciler.workflow import saved_plan
-    from reconciler.workflow.verifying import NOT_VERIFIED, verify
+    from reconciler.app.records import saved_plan
+    from reconciler.app.show import NOT_VERIFIED, verify
+    from reconciler.show.plan import plan_lines, plan_report
+    from reconciler.show.review import verification_document, verification_lines
 
     plan, digest = saved_plan(plan_file)
     found = NOT_VERIFIED

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import out, out_json, style_for
-from reconciler.cli.exits import CommandError, Exit
+from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.options import (
     as_of_option,
     base_option,
@@ -17,10 +17,9 @@ from reconciler.cli.options import (
     output_option,
     path_argument,
 )
-from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 if TYPE_CHECKING:
-    from reconciler.workflow import TestedAccess
+    from reconciler.app.access_tests import TestedAccess
 
 
 @click.command("test", short_help="Run access tests against manifests or a live cluster")
@@ -57,13 +56,13 @@ def command(
     """
     if as_is and (cluster is None or offline):
         raise CommandError("--as-is is about a live cluster", "add --cluster NAME", Exit.USAGE)
+    from reconciler.app.access_tests import run_tests
     from reconciler.cli.notes import info_note
-    from reconciler.workflow import run_tests
 
     request = StateRequest(path, cluster, offline, as_of=as_of, guardrails=guardrails)
     decided = run_tests(request, connection, as_is=as_is, base=base, tell=info_note)
     if output == "json":
-        from reconciler.report.claims_text import test_document
+        from reconciler.show.claims import test_document
 
         out_json(test_document(decided))
     else:
@@ -75,10 +74,10 @@ def command(
 
 
 def _print(decided: "list[TestedAccess]", *, all_of_them: bool) -> None:
-    from reconciler.report.claims_text import claims_lines
-    from reconciler.report.cluster_tests_text import cluster_test_lines
-    from reconciler.report.guardrails_text import guardrail_lines, together
-    from reconciler.report.style import counted, safe
+    from reconciler.model.characters import counted, safe
+    from reconciler.show.claims import claims_lines
+    from reconciler.show.cluster_tests import cluster_test_lines
+    from reconciler.show.review import guardrail_lines, together
 
     style = style_for(sys.stdout)
     if not decided:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.console import info
-from reconciler.cli.exits import Exit
+from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.cli.console import Exit, info
 from reconciler.cli.options import (
     accept_option,
     as_of_option,
@@ -14,12 +14,12 @@ from reconciler.cli.options import (
     output_option,
     path_argument,
 )
-from reconciler.workflow.options import ConnectionOptions, PlanOptions
 
 if TYPE_CHECKING:
     import datetime
 
-    from reconciler.plan import GuardAcknowledgement, Plan
+    from reconciler.plan.guards import GuardAcknowledgement
+    from reconciler.plan.proposal import Plan
 
 
 @click.command("undo", short_help="Plan the reversal of an applied plan")
@@ -53,16 +53,15 @@ def command(
     Nothing is written to the cluster: save the plan with --out and apply it. The plan's warnings list what cannot be
     restored.
     """
-    from reconciler import workflow
+    from reconciler.app.access_tests import checks_of
+    from reconciler.app.undo import undo
     from reconciler.cli.notes import info_note
     from reconciler.cli.plan import left_out, print_plan, save, verdict
-    from reconciler.report.style import safe
+    from reconciler.model.characters import safe
 
     options = PlanOptions(as_of, allow_deletes=allow_deletes, accept=accept)
-    planned, reverted = workflow.undo(
-        plan_file, path, options, connection, journal=journal, run=only_run, tell=info_note
-    )
-    checks = workflow.checks_of(planned)
+    planned, reverted = undo(plan_file, path, options, connection, journal=journal, run=only_run, tell=info_note)
+    checks = checks_of(planned)
     print_plan(planned.plan, checks, expand=expand, output=output, command="undo", servers=planned.servers)
     info(safe(_git_advice(reverted)))
     status = verdict(planned.plan, checks, saved=save_as is not None)

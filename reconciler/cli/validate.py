@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.console import out, out_json, style_for
-from reconciler.cli.defaults import also_fail_on
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit, out, out_json, style_for
 from reconciler.cli.options import (
+    also_fail_on,
     as_of_option,
     base_option,
     expand_option,
@@ -22,12 +21,10 @@ from reconciler.cli.plan import check_comparable, weakened
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from reconciler.manifest import Problem
-    from reconciler.report.results.documents import ProblemEntry
-    from reconciler.report.style import Style
-    from reconciler.workflow import ManifestValidation
-    from reconciler.workflow.validation import ValidatedCluster
-
+    from reconciler.app.validate import ManifestValidation, ValidatedCluster
+    from reconciler.manifest.read.problem import Problem
+    from reconciler.model.characters import Style
+    from reconciler.results.documents import ProblemEntry
 
 _GUARDRAILS: Final = "guardrails"
 #: So many clusters have a line each.
@@ -65,8 +62,8 @@ def command(
     fail on what is declared, a file names what another team owns (Ownership), or a topic breaks a TopicPolicy.
     With --expand, variables, roles and short forms are shown as what they stand for on each cluster.
     """
-    from reconciler.workflow import validate
-    from reconciler.workflow.reasons import InvalidManifestsError
+    from reconciler.app.reasons import InvalidManifestsError
+    from reconciler.app.validate import validate
 
     if fail_on is not None:
         check_comparable(base, guardrails)
@@ -90,8 +87,8 @@ def command(
 
 
 def _print(found: "ManifestValidation", *, expand: bool) -> None:
-    from reconciler.manifest import render_problem
-    from reconciler.report.guardrails_text import guardrail_lines, no_tests_line, together
+    from reconciler.manifest.read.problem import render_problem
+    from reconciler.show.review import guardrail_lines, no_tests_line, together
 
     style = style_for(sys.stdout)
     for warning in dict.fromkeys(found.warnings):
@@ -114,8 +111,8 @@ def _cluster_lines(
 ) -> "Iterator[tuple[list[str], list[str]]]":
     """What is said of each cluster; in a fleet those of which the same is said share it, unless all is wanted."""
     from reconciler.codec.kinds import PLURALS
-    from reconciler.report.checks import checks_lines
-    from reconciler.report.declared_text import declared_lines
+    from reconciler.show.claims import checks_lines
+    from reconciler.show.review import declared_lines
 
     alike: dict[tuple[str, ...], list[str]] = {}
     for one in clusters:
@@ -144,9 +141,9 @@ def _named(names: "Sequence[str]") -> str:
 def _document(
     clusters: "Iterable[ValidatedCluster]", problems: "Iterable[Problem]", *, valid: bool, expand: bool = False
 ) -> dict[str, object]:
-    from reconciler.report.checks import checks_entry
-    from reconciler.report.declared_text import declared_entries, declared_topic_entries
-    from reconciler.report.results.documents import VALIDATE, ValidatedEntry, ValidateOutput
+    from reconciler.results.documents import VALIDATE, ValidatedEntry, ValidateOutput
+    from reconciler.show.claims import checks_entry
+    from reconciler.show.review import declared_entries, declared_topic_entries
 
     validated = {
         one.name: ValidatedEntry(
@@ -163,8 +160,8 @@ def _document(
 
 
 def _problem(problem: "Problem") -> "ProblemEntry":
-    from reconciler.report.results.documents import ProblemEntry
-    from reconciler.report.results.finding import Level
+    from reconciler.results.documents import ProblemEntry
+    from reconciler.results.findings import Level
 
     return ProblemEntry(
         problem.code,

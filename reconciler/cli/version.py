@@ -5,8 +5,7 @@ import platform
 import click
 
 from reconciler import __version__
-from reconciler.cli.console import out, out_json
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit, out, out_json
 from reconciler.cli.options import output_option
 
 

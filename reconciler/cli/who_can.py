@@ -4,8 +4,8 @@ import sys
 
 import click
 
-from reconciler.cli.console import out, out_json, style_for
-from reconciler.cli.exits import Exit
+from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.cli.console import Exit, out, out_json, style_for
 from reconciler.cli.questions import (
     asked_operation,
     asked_pattern,
@@ -15,7 +15,6 @@ from reconciler.cli.questions import (
     state_options,
     type_argument,
 )
-from reconciler.workflow.options import ConnectionOptions, StateRequest
 
 
 @click.command("who-can", short_help="List who may do something")
@@ -43,11 +42,11 @@ def command(
     """
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)
-    from reconciler.access import who_can
+    from reconciler.access.effective import who_can
+    from reconciler.app.states import access_views
     from reconciler.cli.notes import info_note
-    from reconciler.report.access_text import holders_document, holders_lines
-    from reconciler.report.condition import with_condition
-    from reconciler.workflow import access_views
+    from reconciler.show.access import holders_document, holders_lines
+    from reconciler.show.words import with_condition
 
     found = [
         with_condition(view, lambda one: who_can(one.authorizer, wanted, pattern))

@@ -19,10 +19,23 @@ from operator import attrgetter
 from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Final, TypeVar, Union, get_args, get_origin
 
-from reconciler.codec.containers import array, mapping, nullable
-from reconciler.codec.interface import Codec
+from reconciler.codec.codec import (
+    ANY_TEXT,
+    BOOLEAN,
+    COUNT,
+    DATE,
+    NUMBER,
+    TEXT,
+    Codec,
+    array,
+    by_value,
+    converted,
+    integer,
+    mapping,
+    nullable,
+    number,
+)
 from reconciler.codec.objects import Field, Record, described, flat, group, optional, record
-from reconciler.codec.scalars import ANY_TEXT, BOOLEAN, COUNT, DATE, NUMBER, TEXT, by_value, converted, integer, number
 from reconciler.codec.values import (
     BINDING,
     EXPIRY,
@@ -34,18 +47,10 @@ from reconciler.codec.values import (
     PERMISSION,
     RESOURCE_TYPE,
 )
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    Expiry,
-    Origin,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
-)
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourcePattern, ResourceType
+from reconciler.model.desired import Expiry, Origin
 from reconciler.model.says import REQUIRED, UNSAID, Apart, As, Flat, Form, Says
-from reconciler.model.secret_settings import is_reference
+from reconciler.model.secrets import is_reference
 
 T = TypeVar("T")
 #: Asked for by class, for ``get_origin`` asks a type ten questions: a command derives some fifty classes.

@@ -3,16 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from reconciler.codec.containers import array, nullable
-from reconciler.codec.interface import Codec, SchemaError
+from reconciler.codec.codec import BOOLEAN, TEXT, Codec, SchemaError, array, converted, nullable
 from reconciler.codec.kinds import KINDS, Kind
 from reconciler.codec.objects import Field, Record, field, record, snake
-from reconciler.codec.scalars import BOOLEAN, TEXT, converted
 from reconciler.codec.values import ORIGIN
-from reconciler.model.desired import Declaration, DesiredItem
+from reconciler.model.desired import Declaration, DesiredItem, Origin
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import NOT_READ, ListedItem, Listing
-from reconciler.model.origin import Origin
 
 
 def listings(*, lines: bool = False) -> Record[Mapping[str, Listing[Any]]]:

@@ -1,15 +1,38 @@
 """Values of the model in JSON: bindings, patterns, places, topics' assignments."""
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
-from reconciler.codec.containers import array, nullable
-from reconciler.codec.interface import Codec, SchemaError
-from reconciler.codec.objects import Record, field, record
-from reconciler.codec.scalars import ANY_TEXT, COUNT, TEXT, by_name, converted, integer, text
-from reconciler.model.acl import AccessControlEntry, AclBinding, OpaqueBinding, ResourcePattern
-from reconciler.model.enums import AclOperation, AclPermissionType, PatternType, ResourceType
-from reconciler.model.expiry import Expiry, moment_text, read_moment
-from reconciler.model.origin import Origin
+from reconciler.codec.codec import (
+    ANY_TEXT,
+    COUNT,
+    TEXT,
+    TEXTS,
+    Codec,
+    SchemaError,
+    array,
+    by_name,
+    constant,
+    converted,
+    integer,
+    nullable,
+    text,
+    unexpected,
+)
+from reconciler.codec.objects import Record, derived, field, record, single
+from reconciler.model.acl import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    OpaqueBinding,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.model.desired import Expiry, Origin, moment_text, read_moment
+from reconciler.model.listing import Create, Delete, Impossible, Update
+from reconciler.model.scope import RESOURCE_FIELDS, NameSelector, Scope, Selector
 
 RESOURCE_TYPE: Final = by_name(member for member in ResourceType if member >= ResourceType.TOPIC)
 PATTERN_TYPE: Final = by_name(member for member in PatternType if member >= PatternType.LITERAL)
@@ -87,3 +110,122 @@ def _origin(place: str) -> Origin:
 
 #: A place in the manifests.
 ORIGIN: Final[Codec[Origin]] = converted(ANY_TEXT, _origin, str)
+
+
+# The sides of a change in JSON: ``before`` and ``after``, one of them null where nothing is there.
+
+T = TypeVar("T")
+_BEFORE: Final = "What is expected to be there before; null where it is created."
+_AFTER: Final = "What is there afterwards; null where it is deleted."
+_NOTHING: Final = constant(None)
+
+
+def created(side: Codec[T]) -> Record[Create[T]]:
+    """A resource that is created."""
+    return record(Create, derived("before", _NOTHING, _BEFORE, get=lambda _: None), field("after", side, _AFTER))
+
+
+def deleted(side: Codec[T]) -> Record[Delete[T]]:
+    """A resource that is deleted."""
+    return record(Delete, field("before", side, _BEFORE), derived("after", _NOTHING, _AFTER, get=lambda _: None))
+
+
+def updated(
+    side: Codec[T], difference: Callable[[T, T], str | None] = lambda _before, _after: None
+) -> Record[Update[T]]:
+    """A resource that changes; ``difference`` says why two sides cannot be of one resource."""
+
+    def build(before: T, after: T) -> Update[T]:
+        if (why := difference(before, after)) is not None:
+            raise ValueError(why)
+        return Update(before, after)
+
+    return record(build, field("before", side, _BEFORE), field("after", side, _AFTER))
+
+
+def _impossible_side(value: Any) -> tuple[str, str, str]:
+    """Name, what would have to change, and its value."""
+    if value.__class__ is not dict:
+        raise unexpected("an object", value)
+    others = [key for key in value if key != "name"]
+    if len(others) != 1 or "name" not in value:
+        raise SchemaError("expected the name and one other field")
+    return TEXT.read(value["name"]), others[0], TEXT.read(value[others[0]])
+
+
+_SIDE: Final[Codec[tuple[str, str, str]]] = Codec(
+    _impossible_side, lambda side: {"name": side[0], side[1]: side[2]}, {"type": "object"}
+)
+
+
+def _impossible(before: tuple[str, str, str], after: tuple[str, str, str]) -> Impossible:
+    if before[:2] != after[:2]:
+        raise ValueError("before and after are not about the same")
+    return Impossible(before[1], before[0], before[2], after[2], "")
+
+
+#: A declared state that Kafka cannot reach; its reason is kept with the difference that stays.
+IMPOSSIBLE: Final[Record[Impossible]] = record(
+    _impossible,
+    field("before", _SIDE, _BEFORE, get=lambda change: (change.name, change.what, change.before)),
+    field("after", _SIDE, _AFTER, get=lambda change: (change.name, change.what, change.after)),
+)
+
+
+# Scopes and their selectors in JSON, in the words of manifests.
+
+
+def _names(name: str, value: Any) -> NameSelector:
+    return NameSelector(any_name=True) if name == "any" else NameSelector(**{name: value})
+
+
+def _parts(names: NameSelector) -> tuple[str, Any]:
+    if names.any_name:
+        return "any", True
+    return ("literal", names.literal) if names.prefix is None else ("prefix", names.prefix)
+
+
+NAMES: Final[Codec[NameSelector]] = single(
+    _names,
+    _parts,
+    field("any", constant(True), "Every name there is or could be.", True),
+    field("prefix", TEXT, "Every name that begins so.", "orders."),
+    field("literal", TEXTS, "Exactly these names."),
+)
+
+
+def _selector(principals: NameSelector | None = None, **resources: NameSelector | None) -> Selector:
+    named = [(key, names) for key, names in resources.items() if names is not None]
+    if len(named) > 1:
+        raise ValueError("a selector names at most one type of resource")
+    for key, names in named:
+        return Selector(principals, RESOURCE_FIELDS[key], names)
+    return Selector(principals)
+
+
+def _of(resource_field: str) -> Any:
+    wanted = RESOURCE_FIELDS[resource_field]
+    return lambda selector: selector.names if selector.resource_type is wanted else None
+
+
+_WORDS: Final = {
+    "topics": "Topics.",
+    "groups": "Consumer groups.",
+    "transactionalIds": "Transactional ids.",
+    "cluster": "The cluster resource.",
+    "delegationTokens": "Delegation tokens.",
+    "users": "Users, of delegation tokens.",
+}
+_SELECTOR: Final[Record[Selector]] = record(
+    _selector,
+    field("principals", NAMES, "Principals.", default=None, omit=True),
+    *(field(name, NAMES, words, attr=name, default=None, omit=True, get=_of(name)) for name, words in _WORDS.items()),
+    closed=True,
+)
+SELECTORS: Final = array(_SELECTOR)
+SCOPE: Final[Record[Scope]] = record(
+    Scope,
+    field("include", nullable(SELECTORS), "What the manifests answer for; null: all ACLs and the declared topics."),
+    field("exclude", SELECTORS, "What is left out of it."),
+    field("ignore", SELECTORS, "What somebody else manages: counted, never planned."),
+)

@@ -4,9 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.kinds.listed import ListedKind
-from reconciler.manifest.kinds.groups import group_name_problem
-from reconciler.model import AclOperation, Change, ClusterState, resource_of, values_of
+from reconciler.manifest.documents.groups import group_name_problem
+from reconciler.manifest.write.text import scalar, text_problem
+from reconciler.manifest.write.written import EditedKind
+from reconciler.model.acl import AclOperation
 from reconciler.model.kinds.group_config import GROUP_KEYS, GroupConfig
+from reconciler.model.listing import Change, resource_of, values_of
+from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import ConfigType, with_unit
 from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.phase import Phase
@@ -23,12 +27,9 @@ from reconciler.policy.laws import (
     Undo,
     Unowned,
 )
-from reconciler.report.export.expressible import text_problem
-from reconciler.report.export.written import EditedKind
-from reconciler.report.export.yaml_text import scalar
 
 if TYPE_CHECKING:
-    from reconciler.adapters.kafka.handshake import Handshake
+    from reconciler.kafka.handshake import Handshake
 
 
 class GroupConfigs(ListedKind, EditedKind):

@@ -2,10 +2,10 @@
 
 from abc import ABC
 
-from reconciler.adapters.kafka.sent_kind import SentKind
+from reconciler.kafka.sent_kind import SentKind
+from reconciler.manifest.write.written import WrittenKind
 from reconciler.plan.kinds.listed import ListedKind as PlannedKind
-from reconciler.report.export.written import WrittenKind
-from reconciler.report.kinds.listed import ReportedKind
+from reconciler.show.kinds.listed import ReportedKind
 
 
 class ListedKind(PlannedKind, ReportedKind, WrittenKind, SentKind, ABC):

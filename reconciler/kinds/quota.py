@@ -5,9 +5,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from reconciler.kinds.listed import ListedKind
-from reconciler.manifest import right_form
-from reconciler.manifest.kinds.quotas import quota_name_problem
-from reconciler.model import AclOperation, Change, ClusterState, Delete, resource_of, values_of
+from reconciler.manifest.documents.quotas import quota_name_problem
+from reconciler.manifest.parts.resources import right_form
+from reconciler.manifest.write.text import scalar, text_problem
+from reconciler.manifest.write.written import EditedKind
+from reconciler.model.acl import AclOperation
+from reconciler.model.characters import as_name
 from reconciler.model.kinds.quota import (
     CLIENT_ID,
     DEFAULT_NAME,
@@ -23,7 +26,8 @@ from reconciler.model.kinds.quota import (
     limit_text,
     limits,
 )
-from reconciler.model.naming import as_name
+from reconciler.model.listing import Change, Delete, resource_of, values_of
+from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.kinds.listed import items_after
 from reconciler.plan.phase import Phase
@@ -40,12 +44,9 @@ from reconciler.policy.laws import (
     Undo,
     Unowned,
 )
-from reconciler.report.export.expressible import text_problem
-from reconciler.report.export.written import EditedKind
-from reconciler.report.export.yaml_text import scalar
 
 if TYPE_CHECKING:
-    from reconciler.adapters.kafka.handshake import Handshake
+    from reconciler.kafka.handshake import Handshake
 
 #: Whose addresses nobody knows.
 _OURS: Final = "of our login, the super users and the brokers"

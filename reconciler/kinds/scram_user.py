@@ -11,8 +11,9 @@ from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.kinds.listed import ListedKind
-from reconciler.manifest.kinds.users import user_name_problem
-from reconciler.model import AclOperation, Change, ClusterState, Create, Update, resource_of, values_of
+from reconciler.manifest.documents.users import user_name_problem
+from reconciler.manifest.write.text import scalar, text_problem
+from reconciler.model.acl import AclOperation
 from reconciler.model.kinds.scram_user import (
     DISABLED_ITERATIONS,
     SCRAM_CODES,
@@ -21,6 +22,8 @@ from reconciler.model.kinds.scram_user import (
     ScramUser,
     salted,
 )
+from reconciler.model.listing import Change, Create, Update, resource_of, values_of
+from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.interface import Conditions, LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard, Refusal, refusal
@@ -37,11 +40,9 @@ from reconciler.policy.laws import (
     Undo,
     Unowned,
 )
-from reconciler.report.export.expressible import text_problem
-from reconciler.report.export.yaml_text import scalar
 
 if TYPE_CHECKING:
-    from reconciler.adapters.kafka.handshake import Handshake
+    from reconciler.kafka.handshake import Handshake
 
 _NAMES: Final = {code: name for name, code in SCRAM_CODES.items()}
 _SALT_BYTES: Final = 32

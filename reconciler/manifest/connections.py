@@ -3,23 +3,25 @@
 It is the operator's word. Whoever proposes a change writes manifests, but not this file.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any, Final
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.kinds import KINDS_BY_NAME
-from reconciler.manifest.kinds.cluster.declaration import declare_stated, sources_of
-from reconciler.manifest.kinds.cluster.secrets import declare_permit
+from reconciler.manifest.documents import KINDS_BY_NAME
+from reconciler.manifest.documents.cluster import declare_permit, declare_stated, sources_of, with_flavor
+from reconciler.manifest.manifests import FindingsByFile, Manifests
 from reconciler.manifest.models.cluster import ConnectionsDocument
-from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.parts.clusters import ClusterDeclaration, Limits
 from reconciler.manifest.parts.document import Document, open_document
 from reconciler.manifest.parts.resources import PatternTable
-from reconciler.manifest.reader.codes import Code
-from reconciler.manifest.reader.documents import read_documents
-from reconciler.manifest.reader.findings import Findings, Trouble
-from reconciler.manifest.reader.problem import ManifestError, in_order
-from reconciler.manifest.reader.source import Source
-from reconciler.model import FactSource, FrozenMap, Origin
+from reconciler.manifest.read.documents import read_documents
+from reconciler.manifest.read.findings import Findings, Source, Trouble
+from reconciler.manifest.read.problem import Code, ManifestError, in_order
+from reconciler.model.desired import Origin
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.secrets import NOTHING_PERMITTED
+from reconciler.model.state import FactSource, FactSources
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +93,134 @@ def _connection(document: Document, table: PatternTable) -> Connection | None:
             only_scram_logins=model.spec.only_scram_logins,
         ),
     )
+
+
+# The operator's word on clusters that manifests declare: it wins, and a manifest that contradicts it is a problem.
+#
+# A manifest may repeat a fact. It may add to ``interBrokerPrincipals`` and ``protect``, and tighten ``limits``, for
+# that only makes a plan harder to pass. Acknowledgements of the operator replace the proposer's.
+
+#: A fact: what a cluster has of it, as values of its declaration's fields.
+_Values = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """A fact that both may state: the fields of a declaration that hold it, and how the two words go together.
+
+    ``joined`` gives what counts of the manifest's and the operator's values; ``None``: they contradict each other.
+    """
+
+    holds: tuple[str, ...]
+    joined: Callable[[_Values, _Values], _Values | None]
+    advice: str = "remove it here, or have the operator change it there"
+
+
+def with_operator(manifests: Manifests, operator: Mapping[str, Connection]) -> Manifests:
+    """The manifests with the operator's facts in each cluster; raises :class:`ManifestError` with every contradiction.
+
+    A contradiction is reported where the manifest states the fact, with the operator's place.
+    """
+    findings = FindingsByFile(manifests)
+    clusters = {
+        name: _joined(own, operator[name].facts, findings) if name in operator else own
+        for name, own in manifests.clusters.items()
+    }
+    if problems := findings.problems():
+        raise ManifestError(problems)
+    documents = tuple(
+        clusters[item.name] if isinstance(item, ClusterDeclaration) else item for item in manifests.documents
+    )
+    return replace(manifests, clusters=FrozenMap(clusters), documents=documents)
+
+
+def as_proposed(found: Connection) -> Connection:
+    """The same, stated by whoever proposes a change: it lies among the manifests."""
+    facts = found.facts
+    sources = {
+        one.name: FactSource.NOBODY if getattr(facts.sources, one.name) is FactSource.NOBODY else FactSource.MANIFESTS
+        for one in fields(FactSources)
+    }
+    alone = replace(facts, secret_permit=NOTHING_PERMITTED, only_scram_logins=False)
+    return replace(found, facts=replace(alone, sources=FactSources(**sources)))
+
+
+def _joined(own: ClusterDeclaration, given: ClusterDeclaration, findings: FindingsByFile) -> ClusterDeclaration:
+    # As it was written, without the flavor: the operator's may be another, or none.
+    own = replace(own, barrier_wait=own.short_wait, short_wait=None) if own.short_wait is not None else own
+    found = own
+    for name in given.fact_origins:
+        fact = _FACTS[name]
+        theirs = _values(given, fact.holds)
+        counts = fact.joined(_values(own, fact.holds), theirs) if name in own.fact_origins else theirs
+        if counts is None:
+            place = own.fact_origins[name]
+            message = f"the operator's file states {name} of cluster {own.name} otherwise"
+            trouble = Trouble(Code.CONTRADICTED_FACT, message, fact.advice)
+            findings.of(place.file).add_at(trouble, place, len(name), related=[given.fact_origins[name]])
+            counts = theirs
+        found = replace(found, **counts)
+    found = replace(
+        found,
+        secret_permit=given.secret_permit,
+        only_scram_logins=given.only_scram_logins,
+        sources=_first_known(given.sources, own.sources),
+        fact_origins=FrozenMap({**own.fact_origins, **given.fact_origins}),
+    )
+    return with_flavor(found)
+
+
+def _values(declaration: ClusterDeclaration, holds: Iterable[str]) -> _Values:
+    return {name: getattr(declaration, name) for name in holds}
+
+
+def _first_known(given: FactSources, own: FactSources) -> FactSources:
+    found = {one.name: (getattr(given, one.name), getattr(own, one.name)) for one in fields(FactSources)}
+    return FactSources(**{name: b if a is FactSource.NOBODY else a for name, (a, b) in found.items()})
+
+
+def _equal(own: _Values, given: _Values) -> _Values | None:
+    return given if own == given else None
+
+
+def _same_set(own: _Values, given: _Values) -> _Values | None:
+    return given if all(set(own[name]) == set(given[name]) for name in given) else None
+
+
+def _more(own: _Values, given: _Values) -> _Values:
+    return {name: tuple(dict.fromkeys((*given[name], *own[name]))) for name in given}
+
+
+def _tighter(own: _Values, given: _Values) -> _Values | None:
+    """The manifest's limits where they are no wider than the operator's; what it leaves out is the operator's."""
+    found = []
+    for mine, theirs in zip(own["limits"], given["limits"], strict=True):
+        if None not in (mine, theirs) and mine > theirs:
+            return None
+        found.append(theirs if mine is None else mine)
+    return {"limits": Limits(*found)}
+
+
+def _same_barrier(own: _Values, given: _Values) -> _Values | None:
+    """How to wait and whom to ask; how the probe logs in is part of the connection, and the operator's anyway."""
+    asked = [(one["barrier_wait"], one["probe"] and replace(one["probe"], client=FrozenMap())) for one in (own, given)]
+    return given if asked[0] == asked[1] else None
+
+
+def _none(own: _Values, given: _Values) -> None:
+    """Whoever proposes a change does not acknowledge for it where the operator does."""
+
+
+_FACTS: Final[Mapping[str, _Fact]] = {
+    "principal": _Fact(("principal",), _equal),
+    "flavor": _Fact(("flavor",), _equal),
+    "superUsers": _Fact(("super_users",), _same_set),
+    "allowEveryoneIfNoAclFound": _Fact(("allow_everyone_if_no_acl_found",), _equal),
+    "kafkaVersion": _Fact(("kafka_version",), _equal),
+    "interBrokerPrincipals": _Fact(("inter_broker_principals",), _more),
+    "brokers": _Fact(("brokers",), _same_set),
+    "barrier": _Fact(("barrier_wait", "probe"), _same_barrier),
+    "protect": _Fact(("protect",), _more),
+    "limits": _Fact(("limits",), _tighter, "tighten it to what the operator allows, or less"),
+    "acknowledge": _Fact(("acknowledgements",), _none, "have the operator acknowledge it there"),
+}

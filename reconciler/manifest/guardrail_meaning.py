@@ -13,10 +13,12 @@ from typing import Any, Final, TypeAlias
 
 from reconciler.codec.kinds import PRUNE_FIELDS
 from reconciler.dataclass import dataclass
-from reconciler.manifest.kinds.cluster_tests import METADATA_VERSION, config_number, first_level
-from reconciler.manifest.parts import units
-from reconciler.manifest.parts.settings import setting_value
-from reconciler.model import RESOURCE_FIELDS, TOPIC_CONFIGS, ConfigType, NameSelector, ResourceType, name_glob
+from reconciler.manifest.documents.cluster_tests import METADATA_VERSION, config_number, first_level
+from reconciler.manifest.parts.fields import MILLISECONDS, amount, boolean, ending, integer, seconds
+from reconciler.manifest.parts.topic_settings import setting_value
+from reconciler.model.acl import ResourceType
+from reconciler.model.scope import RESOURCE_FIELDS, NameSelector, name_glob
+from reconciler.model.topic_configs import TOPIC_CONFIGS, ConfigType
 
 
 class Meaning(StrEnum):
@@ -170,23 +172,23 @@ def glob_contains(outer: str, inner: str) -> bool:
 
 
 def _count(_: str, text: str) -> int:
-    return units.integer(text)
+    return integer(text)
 
 
 def _truth(_: str, text: str) -> bool:
-    return units.boolean(text)
+    return boolean(text)
 
 
 def _end(_: str, text: str) -> Any:
-    return units.ending(text).end
+    return ending(text).end
 
 
 def _seconds(_: str, text: str) -> float:
-    return units.seconds(text)
+    return seconds(text)
 
 
 def _soak(_: str, text: str) -> int:
-    return units.amount(text, units.MILLISECONDS)
+    return amount(text, MILLISECONDS)
 
 
 def _weight(_: str, text: str) -> int:
@@ -204,7 +206,7 @@ def _demand(_: str, text: str) -> int:
 
 def _setting(name: str, text: str) -> float:
     kind = TOPIC_CONFIGS.get(name)
-    read = str(units.integer(text)) if kind is None else setting_value(name, kind, text)
+    read = str(integer(text)) if kind is None else setting_value(name, kind, text)
     if read.startswith("-"):
         raise ValueError(f"{read} means no limit")
     return float(read) if kind is ConfigType.DOUBLE else int(read)
@@ -216,7 +218,7 @@ def _config(name: str, text: str) -> int:
 
 def _level(name: str, text: str) -> int:
     level = first_level(text) if name == METADATA_VERSION else None
-    return units.integer(text) if level is None else level
+    return integer(text) if level is None else level
 
 
 #: Says nothing by its size, and its presence proves nothing either.

@@ -10,27 +10,34 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, TypeAlias
 
-from reconciler.codec import compact
+from reconciler.codec.document import compact
 from reconciler.codec.kinds import PRUNE_FIELDS
 from reconciler.dataclass import dataclass
-from reconciler.manifest.desired import FindingsByFile, declared_for, desired_state
-from reconciler.manifest.kinds import KINDS_BY_NAME
-from reconciler.manifest.kinds.access_tests import AccessTestsDeclaration
-from reconciler.manifest.kinds.cluster_tests import ClusterTestsDeclaration
-from reconciler.manifest.kinds.fleet import FleetDeclaration, WaveDeclaration
-from reconciler.manifest.kinds.interface import Declared
-from reconciler.manifest.kinds.ownership import OwnershipDeclaration
-from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyDeclaration
-from reconciler.manifest.loading import load
-from reconciler.manifest.manifests import GuardrailNotice, Guardrails, Manifests
+from reconciler.manifest.documents import KINDS_BY_NAME
+from reconciler.manifest.documents.access_tests import AccessTestsDeclaration
+from reconciler.manifest.documents.cluster_tests import ClusterTestsDeclaration
+from reconciler.manifest.documents.fleet import FleetDeclaration, WaveDeclaration
+from reconciler.manifest.documents.kind import Declared
+from reconciler.manifest.documents.ownership import OwnershipDeclaration
+from reconciler.manifest.documents.topic_policy import TopicPolicyDeclaration
+from reconciler.manifest.manifests import (
+    FindingsByFile,
+    GuardrailNotice,
+    Guardrails,
+    Manifests,
+    declared_for,
+    desired_state,
+    load,
+)
 from reconciler.manifest.parts.clusters import Acknowledgement, ClusterDeclaration, Limits
 from reconciler.manifest.parts.document import open_document
-from reconciler.manifest.reader.documents import read_documents
-from reconciler.manifest.reader.findings import Findings
-from reconciler.manifest.reader.problem import ManifestError
-from reconciler.manifest.reader.source import Source
-from reconciler.model import FactSource, FrozenMap, Origin
-from reconciler.model.scope_bounds import beyond, bounded, short_of
+from reconciler.manifest.read.documents import read_documents
+from reconciler.manifest.read.findings import Findings, Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.model.desired import Origin
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.scope import beyond, bounded, short_of
+from reconciler.model.state import FactSource
 
 #: Before the path of every file of the guardrails. No path below a directory has two slashes in a row, so a file of the
 #: proposal cannot look like one of the guardrails.

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias, assert_never
 
-from reconciler.codec import AnyText, Says, compact
+from reconciler.codec.document import compact
 from reconciler.dataclass import dataclass
+from reconciler.manifest.documents import KINDS_BY_NAME
 from reconciler.manifest.guardrail_meaning import (
     GUARDRAILS,
     Apart,
@@ -26,14 +27,13 @@ from reconciler.manifest.guardrail_meaning import (
     Value,
     glob_contains,
 )
-from reconciler.manifest.kinds import KINDS_BY_NAME
 from reconciler.manifest.parts.document import Document, open_document
-from reconciler.manifest.reader.documents import read_documents
-from reconciler.manifest.reader.findings import Findings
-from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode, scalars
-from reconciler.manifest.reader.source import Source
+from reconciler.manifest.read.documents import read_documents
+from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Source, scalars
 from reconciler.manifest.variables import variable_scalars
-from reconciler.model import NameSelector, Origin
+from reconciler.model.desired import Origin
+from reconciler.model.says import AnyText, Says
+from reconciler.model.scope import NameSelector
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ _JUDGING: Final[Mapping[str, tuple[str, ...]]] = {
 def guardrail_changes(base: Iterable[Source], proposal: Iterable[Source]) -> tuple[GuardrailChange, ...]:
     """Every difference between the guardrails of two sets of manifests, sorted, loosening ones first.
 
-    Documents that cannot be read are left to :func:`reconciler.manifest.load`, which reports them.
+    Documents that cannot be read are left to :func:`reconciler.manifest.manifests.load`, which reports them.
     """
     before, after = _documents(base), _documents(proposal)
     found: list[GuardrailChange] = []

@@ -15,17 +15,12 @@ from pydantic.alias_generators import to_camel
 from reconciler.dataclass import dataclass
 from reconciler.manifest.guardrail_meaning import Meaning
 from reconciler.manifest.guardrails import GuardrailChange
-from reconciler.manifest.parts import units
-from reconciler.manifest.parts.fields import ManifestModel, reading
-from reconciler.manifest.parts.metadata import DocumentName
-from reconciler.manifest.parts.wording import report_invalid
-from reconciler.manifest.reader.codes import Code
-from reconciler.manifest.reader.documents import read_documents
-from reconciler.manifest.reader.findings import Findings, Trouble
-from reconciler.manifest.reader.nodes import MappingNode
-from reconciler.manifest.reader.problem import ManifestError, in_order
-from reconciler.manifest.reader.source import Source, quoted
-from reconciler.model import Origin
+from reconciler.manifest.parts.document import DocumentName, report_invalid
+from reconciler.manifest.parts.fields import ManifestModel, boolean, reading
+from reconciler.manifest.read.documents import read_documents
+from reconciler.manifest.read.findings import Findings, MappingNode, Source, Trouble, quoted
+from reconciler.manifest.read.problem import Code, ManifestError, in_order
+from reconciler.model.desired import Origin
 
 #: What it is called, wherever it lies.
 PROJECT_FILE: Final = "reconciler.yaml"
@@ -61,7 +56,7 @@ def _below(text: str) -> str:
     return text
 
 
-_Truth = Annotated[bool, BeforeValidator(reading(units.boolean)), WithJsonSchema({"type": "boolean"})]
+_Truth = Annotated[bool, BeforeValidator(reading(boolean)), WithJsonSchema({"type": "boolean"})]
 
 
 class ProjectSpec(ManifestModel):

@@ -4,23 +4,21 @@ import datetime
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from reconciler.manifest.desired import FindingsByFile, declared_cluster, declared_for
+from reconciler.manifest.documents.access_tests import AccessTest, AccessTestsDeclaration, AccessTestsKind
+from reconciler.manifest.documents.acls import AclsDeclaration
+from reconciler.manifest.documents.cluster_tests import ClusterTest, ClusterTestsDeclaration, ClusterTestsKind
+from reconciler.manifest.documents.kind import Declared
+from reconciler.manifest.documents.ownership import ConsentDeclaration, OwnerDeclaration, OwnershipDeclaration
+from reconciler.manifest.documents.topic_policy import TopicPolicyDeclaration
 from reconciler.manifest.guardrail_set import guardrail_documents, rule_key
-from reconciler.manifest.kinds.access_tests import AccessTest, AccessTestsDeclaration, AccessTestsKind
-from reconciler.manifest.kinds.acls import AclsDeclaration
-from reconciler.manifest.kinds.cluster_tests import ClusterTest, ClusterTestsDeclaration, ClusterTestsKind
-from reconciler.manifest.kinds.interface import Declared
-from reconciler.manifest.kinds.ownership import ConsentDeclaration, OwnerDeclaration, OwnershipDeclaration
-from reconciler.manifest.kinds.topic_policy.declaration import TopicPolicyDeclaration
-from reconciler.manifest.manifests import GuardrailNotice, Manifests
+from reconciler.manifest.manifests import FindingsByFile, GuardrailNotice, Manifests, declared_cluster, declared_for
 from reconciler.manifest.parts.clusters import Acknowledgement, ClusterDeclaration
+from reconciler.manifest.parts.selectors import LintWaiver, Waiver
 from reconciler.manifest.parts.short_form import OwnedTopics
-from reconciler.manifest.parts.waivers import LintWaiver, Waiver
-from reconciler.manifest.reader.codes import Code
-from reconciler.manifest.reader.findings import Trouble
-from reconciler.manifest.reader.problem import ManifestError, Problem
-from reconciler.manifest.reader.source import quoted
-from reconciler.model import DesiredState, Expiry, Origin, TopicRule
+from reconciler.manifest.read.findings import Trouble, quoted
+from reconciler.manifest.read.problem import Code, ManifestError, Problem
+from reconciler.model.desired import DesiredState, Expiry, Origin
+from reconciler.model.topic_rule import TopicRule
 
 T = TypeVar("T", AccessTest, ClusterTest, TopicRule)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from reconciler.manifest.kinds import KINDS_BY_NAME
+from reconciler.manifest.documents import KINDS_BY_NAME
 from reconciler.manifest.models.cluster import ConnectionsDocument
 from reconciler.manifest.project import ProjectSpec
 

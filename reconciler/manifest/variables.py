@@ -9,13 +9,18 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from reconciler.manifest.parts.clusters import ClusterDeclaration
-from reconciler.manifest.reader.characters import text_trouble
-from reconciler.manifest.reader.codes import Code
-from reconciler.manifest.reader.findings import Findings, Trouble
-from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from reconciler.manifest.reader.source import quoted
-from reconciler.manifest.reader.suggest import did_you_mean
-from reconciler.model import WILDCARD, WILDCARD_PRINCIPAL
+from reconciler.manifest.read.findings import (
+    Findings,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    Trouble,
+    quoted,
+    text_trouble,
+)
+from reconciler.manifest.read.problem import Code, did_you_mean
+from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL
 
 #: The fields of a credential that refer to secrets, and the field that holds credentials by mechanism.
 _REFERENCES: Final = frozenset({"password", "salt", "saltedPassword"})

@@ -6,12 +6,95 @@ code asks a :class:`Flavor` for a fact, never which one it is. Each fact is what
 """
 
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final, TypeAlias
 
 from reconciler.dataclass import dataclass
+from reconciler.model.acl import AclBinding
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.scope import NameSelector, Selector
+from reconciler.model.state import ClusterState
+
+# Kafka's releases, as (major, minor).
+
+#: A broker's release as (major, minor); more parts are fine.
+KafkaVersion: TypeAlias = tuple[int, ...]
+#: The newest release whose authorizer this project was tested against.
+NEWEST_RELEASE: Final = (4, 4)
+#: The first level of ``metadata.version`` of each release (``org.apache.kafka.server.common.MetadataVersion``).
+FIRST_LEVELS: Final = (
+    (7, (3, 3)),
+    (8, (3, 4)),
+    (9, (3, 5)),
+    (12, (3, 6)),
+    (15, (3, 7)),
+    (20, (3, 8)),
+    (21, (3, 9)),
+    (22, (4, 0)),
+    (26, (4, 1)),
+    (28, (4, 2)),
+    (30, (4, 3)),
+    (31, (4, 4)),
+)
+
+
+def known_release(version: KafkaVersion | None) -> KafkaVersion | None:
+    """The same, but ``None`` for a release after the newest that is known: its rules may be others."""
+    return None if version is None or version[:2] > NEWEST_RELEASE else version
+
+
+def release_text(version: KafkaVersion) -> str:
+    """``4.4``."""
+    return ".".join(map(str, version[:2]))
+
+
+# The authorizers that brokers name in ``authorizer.class.name``, and by what each decides.
+#
+# Apache Kafka's decide by the ACLs that it lists. Whoever runs another one is told so: a class name proves nothing
+# good, for a subclass or a wrapper may do anything.
+
+#: The broker config that names it.
+CLASS_NAME: Final = "authorizer.class.name"
+
+#: Apache Kafka's own: KRaft's, and ZooKeeper's before 4.0.
+_APACHE: Final = frozenset(
+    {
+        "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "kafka.security.authorizer.AclAuthorizer",
+        "kafka.security.auth.SimpleAclAuthorizer",
+    }
+)
+#: What is known of others, each by its own documentation or source: ``docs/compatibility.md``.
+_OTHERS: Final[Mapping[str, str]] = FrozenMap(
+    {
+        "org.openpolicyagent.kafka.OpaAuthorizer": "Open Policy Agent's, whose policies decide",
+        "com.bisnode.kafka.authorization.OpaAuthorizer": "Open Policy Agent's, whose policies decide",
+        "org.apache.ranger.authorization.kafka.authorizer.RangerKafkaAuthorizer": (
+            "Apache Ranger's, whose policies decide"
+        ),
+        "io.confluent.kafka.security.authorizer.ConfluentServerAuthorizer": (
+            "Confluent Server's, where role bindings (RBAC) grant too"
+        ),
+        "io.strimzi.kafka.oauth.server.authorizer.KeycloakAuthorizer": (
+            "Strimzi's for Keycloak, whose grants decide, and ACLs only where it is told to ask them too"
+        ),
+        "io.strimzi.kafka.oauth.server.authorizer.KeycloakRBACAuthorizer": (
+            "Strimzi's for Keycloak, whose grants decide, and ACLs only where it is told to ask them too"
+        ),
+    }
+)
+
+
+def foreign_authorizer(configs: Mapping[str, str | None]) -> str | None:
+    """What is known of the authorizer that a broker's configs name, after its name; ``None`` for Apache Kafka's.
+
+    Also ``None`` where the configs do not show it: then nothing is known.
+    """
+    name = configs.get(CLASS_NAME)
+    if not name or name in _APACHE:
+        return None
+    known = _OTHERS.get(name, "not Apache Kafka's")
+    return f"{CLASS_NAME}={name}, which is {known}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +111,7 @@ class IntermediateValue:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """How a cluster shows what it is: :mod:`reconciler.model.flavor_signs` looks for them.
+    """How a cluster shows what it is: :mod:`reconciler.model.flavor` looks for them.
 
     ``hosts`` are names under which brokers are advertised, to us or on another listener. ``configs`` are names of
     configs that only this make gives its brokers, ``topic_configs`` those that only its topics can have.
@@ -256,3 +339,97 @@ def between(before: Mapping[str, str | None], after: Mapping[str, str | None]) -
     """Values of configs at which a change in two steps may have been cut off, by config, whatever the flavor."""
     found = (flavor.intermediate(before, after) for flavor in FLAVORS.values())
     return {one.config: one.via for one in found if one is not None}
+
+
+# What a cluster shows of its make, and whether that contradicts what somebody states.
+
+#: The broker config that holds the host names of all its listeners, also of those that are not for us.
+LISTENERS: Final = "advertised.listeners"
+_LISTENER_HOST: Final = re.compile(r"://\[?([^,/\]]+?)\]?:[0-9]+")
+_RESOURCE_ID: Final = re.compile(r"User:(sa|u|pool)-[a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSigns:
+    """What of a cluster may tell its make.
+
+    ``hosts`` are those under which its brokers are advertised to us, ``configs`` those of a broker's configs that
+    :func:`may_tell`, with their values as far as they are shown, and ``topic_configs`` names of configs of topics.
+    """
+
+    cluster_id: str
+    hosts: Collection[str] = ()
+    configs: Mapping[str, str | None] = FrozenMap()
+    topic_configs: Collection[str] = ()
+
+
+def signs_of(live: ClusterState) -> ClusterSigns:
+    """Those that a state holds."""
+    topic_configs = {name for topic in live.topics.values() for name in topic.configs}
+    return ClusterSigns(live.cluster_id, live.broker_hosts, live.broker_configs, topic_configs)
+
+
+def may_tell(config: str) -> bool:
+    """Whether a broker has a config of this name only at some make, or its value holds host names."""
+    return config == LISTENERS or any(_fits(one.signs.configs, config) for one in FLAVORS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFlavor:
+    """What a cluster shows itself to be, and by what; ``by_id``: by its id, which no proxy changes."""
+
+    flavor: Flavor
+    sign: str
+    by_id: bool = False
+
+
+def shown_flavors(signs: ClusterSigns) -> tuple[ShownFlavor, ...]:
+    """The makes that a cluster shows, each with its best sign; several where names disagree."""
+    found = (next(_shown(flavor, signs), None) for flavor in FLAVORS.values())
+    return tuple(one for one in found if one is not None)
+
+
+def _shown(flavor: Flavor, signs: ClusterSigns) -> Iterator[ShownFlavor]:
+    if _fits(flavor.signs.cluster_id, signs.cluster_id):
+        yield ShownFlavor(flavor, f"the cluster id is {signs.cluster_id}", by_id=True)
+    yield from (ShownFlavor(flavor, sign) for sign in _other_signs(flavor.signs, signs))
+
+
+def _other_signs(wanted: Signs, signs: ClusterSigns) -> Iterator[str]:
+    yield from (f"a broker is {host}" for host in sorted(signs.hosts) if _fits(wanted.hosts, host))
+    listeners = _LISTENER_HOST.findall(signs.configs.get(LISTENERS) or "")
+    yield from (f"{LISTENERS} of a broker names {host}" for host in listeners if _fits(wanted.hosts, host))
+    yield from (f"a broker has the config {name}" for name in sorted(signs.configs) if _fits(wanted.configs, name))
+    topics = sorted(signs.topic_configs)
+    yield from (f"a topic has the config {name}" for name in topics if _fits(wanted.topic_configs, name))
+
+
+def _fits(pattern: re.Pattern[str] | None, text: str) -> bool:
+    return pattern is not None and pattern.fullmatch(text) is not None
+
+
+def mixed_names(bindings: Collection[AclBinding]) -> ShownFlavor | None:
+    """The make whose accounts have two names, where a listing has both kinds: each may name one account twice."""
+    principals = {binding.entry.principal for binding in bindings}
+    for flavor in FLAVORS.values():
+        integer = min(filter(flavor.is_alias, principals), default=None)
+        resource = min(filter(_RESOURCE_ID.fullmatch, principals), default=None)
+        if integer is not None and resource is not None:
+            return ShownFlavor(flavor, f"ACLs name both {integer} and {resource}")
+    return None
+
+
+def flavor_contradiction(stated: Flavor, signs: ClusterSigns) -> str | None:
+    """Why a cluster cannot be what somebody states, with both facts; ``None`` where nothing speaks against it.
+
+    Where names disagree, a statement that agrees with one of them settles it; an id it cannot overrule.
+    """
+    shown = shown_flavors(signs)
+    contrary = sorted((one for one in shown if one.flavor != stated), key=lambda one: not one.by_id)
+    if contrary and (len(contrary) == len(shown) or contrary[0].by_id):
+        return f"flavor is {stated.name}, but {contrary[0].sign}, which is {contrary[0].flavor.title}'s"
+    if not shown and stated.signs.by_id:
+        return (
+            f"flavor is {stated.name}, but the cluster id is {signs.cluster_id}, which no cluster of {stated.title} has"
+        )
+    return None

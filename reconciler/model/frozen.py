@@ -1,6 +1,8 @@
 """An immutable mapping: sorted by key, hashable, picklable, equal to any mapping with the same items."""
 
+import gc
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 V_co = TypeVar("V_co", covariant=True)
@@ -39,3 +41,20 @@ class FrozenMap(Mapping[str, V_co], Generic[V_co]):
     def __repr__(self) -> str:
         """Shows the items."""
         return f"FrozenMap({self._items})"
+
+
+# Suspends Python's cyclic collector while many small values are built, none of them in a cycle.
+#
+# The collector would look at each of a million objects several times: half of the time of reading 100,000 bindings.
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Suspends it, and resumes it if it was on."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

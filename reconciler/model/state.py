@@ -2,15 +2,107 @@
 
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import Any
+from enum import StrEnum
+from typing import Annotated, Any, Final
 
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import AclBinding, OpaqueBinding
-from reconciler.model.enums import AclOperation
+from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.layout import Layout
 from reconciler.model.listing import NOT_READ, Item, Listing
-from reconciler.model.topic import Topic
+from reconciler.model.says import REQUIRED, Says
+from reconciler.model.topic import Layout, Topic
+
+# Whose word the facts of a cluster are: what no Kafka API exposes, somebody has to state.
+#
+# The one who proposes a change may also write the manifests by which it is judged, so a fact of theirs is a claim.
+# The operator's file is out of their reach.
+
+
+class FactSource(StrEnum):
+    """Who states a fact: the operator's connections file, the manifests alone, or nobody.
+
+    ``FLAVOR``: nobody states it, and the vendor documents it as a default that a user can change.
+    """
+
+    OPERATOR = "operator"
+    MANIFESTS = "manifests"
+    NOBODY = "nobody"
+    FLAVOR = "flavor"
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether the fact may be otherwise, so that access is computed with and without it."""
+        return self in (FactSource.MANIFESTS, FactSource.FLAVOR)
+
+
+def _says(words: str, name: str = "") -> Says:
+    return Says(words, "operator", name=name, default=REQUIRED)
+
+
+@dataclass(frozen=True, slots=True)
+class FactSources:
+    """Who states each fact of a cluster. The operator's word stands wherever it is given; manifests may repeat it."""
+
+    principal: Annotated[FactSource, _says("Of our own principal.")] = FactSource.NOBODY
+    super_users: Annotated[FactSource, _says("Of the super users.")] = FactSource.NOBODY
+    default_allow: Annotated[FactSource, _says("Of the setting in terms.", "allowEveryoneIfNoAclFound")] = (
+        FactSource.NOBODY
+    )
+    kafka_version: Annotated[
+        FactSource, Says("Of the stated Kafka release; absent where nobody states it.", "operator", omit=True)
+    ] = FactSource.NOBODY
+    inter_broker_principals: Annotated[FactSource, _says("Of the brokers' principals; manifests may add some.")] = (
+        FactSource.NOBODY
+    )
+    brokers: Annotated[FactSource, _says("Of the brokers in terms.")] = FactSource.NOBODY
+    barrier: Annotated[FactSource, _says("Of how terms wait between phases.")] = FactSource.NOBODY
+    protect: Annotated[FactSource, _says("Of what is protected; manifests may add to it.")] = FactSource.NOBODY
+    limits: Annotated[FactSource, _says("Of the limits in terms; manifests may tighten them.")] = FactSource.NOBODY
+    acknowledge: Annotated[FactSource, _says("Of the acknowledgements that were not given on the command line.")] = (
+        FactSource.NOBODY
+    )
+    flavor: Annotated[FactSource, Says("Of the flavor in terms.", "operator", omit=True)] = FactSource.NOBODY
+
+
+NO_SOURCES: Final = FactSources()
+
+
+# What brokers say of their own configs, and the cluster of its features: looked at, never changed.
+
+
+class ConfigOrigin(StrEnum):
+    """Where the value that a broker uses comes from (``org.apache.kafka.clients.admin.ConfigEntry.ConfigSource``)."""
+
+    BROKER = "set on this broker"
+    CLUSTER = "set for all brokers"
+    FILE = "from its file"
+    DEFAULT = "Kafka's default"
+    UNKNOWN = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """The value that a broker uses now, ``None`` where it has none; ``hidden``: it has one and does not tell it."""
+
+    value: str | None
+    origin: ConfigOrigin = ConfigOrigin.UNKNOWN
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerSettings:
+    """The configs that were asked for, by broker and name, and the finalized features of the cluster.
+
+    A broker that told has only the configs that it has; why another one did not is in ``silent``. ``features`` is
+    ``None`` where they could not be read, or nobody asked; why is in ``features_gap``. ``gap`` says why no broker could
+    be asked at all.
+    """
+
+    configs: Mapping[int, Mapping[str, BrokerConfig]] = field(default_factory=dict)
+    silent: Mapping[int, str] = field(default_factory=dict)
+    features: Mapping[str, int] | None = None
+    features_gap: str = ""
+    gap: str = ""
 
 
 @dataclass(frozen=True, slots=True)

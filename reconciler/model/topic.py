@@ -1,13 +1,13 @@
 """Topics, and Kafka's rules for their names (``org.apache.kafka.common.internals.Topic``)."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
-from typing import Annotated, ClassVar, Final, TypeAlias
+from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias
 
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.says import REQUIRED, Name, Says
+from reconciler.model.says import REQUIRED, AnyInteger, AnyText, Name, Says
 
 MAX_TOPIC_NAME_LENGTH: Final = 249
 #: Kept by brokers for themselves; never deleted.
@@ -158,3 +158,114 @@ class TopicReplicas:
             "At most so many bytes are copied, rounded up to a power of two.", 0, name="copiedBytes", default=REQUIRED
         ),
     ] = 0
+
+
+# What a topic is used for, as far as a cluster tells: what would go with it.
+
+
+@dataclass(frozen=True, slots=True)
+class TopicUse:
+    """``None`` where it could not be read; ``gaps`` say why, a sentence each.
+
+    ``size_bytes`` is of all replicas on the brokers' disks; ``records`` counts offsets from the first to the last one
+    kept; ``last_write`` is the newest timestamp of a record, RFC 3339 in UTC, empty where there is no record;
+    ``groups`` have committed offsets in the topic. ``written`` counts the offsets that were ever given, of records that
+    retention has removed too.
+    """
+
+    size_bytes: Annotated[
+        int | None, Says("How much it holds; null where that is unknown.", 1048576, default=REQUIRED)
+    ] = None
+    records: Annotated[
+        AnyInteger | None, Says("How many records it holds; null where that is unknown.", 1200, default=REQUIRED)
+    ] = None
+    last_write: Annotated[
+        str | None,
+        Says("When the newest record was written; null where unknown.", "2026-11-20T08:00:00Z", default=REQUIRED),
+    ] = None
+    groups: Annotated[
+        tuple[str, ...] | None,
+        Says("Consumer groups with offsets in it; null where that is unknown.", default=REQUIRED),
+    ] = None
+    gaps: Annotated[tuple[AnyText, ...], Says("What could not be found out.", default=REQUIRED)] = ()
+    written: Annotated[
+        int | None, Says("How many records were ever written; null: unknown.", 0, omit=True, null=True)
+    ] = None
+
+
+# Where the replicas of topics are, how large they are, and which of them are being moved (KIP-455).
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLayout:
+    """One partition: its replicas, those in sync, and the bytes that brokers hold of it, where they told.
+
+    During a reassignment ``replicas`` holds both old and new ones: ``adding`` are not in sync yet, or not yet known to
+    be, and ``removing`` go once they are.
+    """
+
+    replicas: tuple[int, ...]
+    in_sync: frozenset[int]
+    sizes: Mapping[int, int] = field(default_factory=dict)
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether a reassignment is unfinished."""
+        return bool(self.adding or self.removing)
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas once nothing is moving; brokers put those that go last (``PartitionReassignmentReplicas``)."""
+        return tuple(broker for broker in self.replicas if broker not in self.removing)
+
+    @property
+    def reverted(self) -> tuple[int, ...]:
+        """The replicas once the reassignment is cancelled (``PartitionReassignmentRevert``).
+
+        Their order is the one that they have now, and so the preferred leader may be another one than at first.
+        """
+        return tuple(broker for broker in self.replicas if broker not in self.adding)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the largest replica; 0 where no broker told."""
+        return max(self.sizes.values(), default=0)
+
+    @property
+    def bytes_left(self) -> int:
+        """About how many bytes the new replicas lack."""
+        new = set(self.adding) - self.in_sync
+        return sum(max(0, self.size - self.sizes.get(broker, 0)) for broker in new)
+
+    @property
+    def behind(self) -> tuple[int, ...]:
+        """Replicas that are out of sync, or whose broker is offline, though nobody is adding them."""
+        return tuple(one for one in self.replicas if one not in self.in_sync and one not in self.adding)
+
+
+class MoveLimits(NamedTuple):
+    """How much of a topic may move at a time; a partition that is larger than ``size`` bytes moves alone.
+
+    Enough to keep brokers busy, and little enough to be over soon where somebody stops an apply.
+    """
+
+    partitions: int = 50
+    size: int = 50 * 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The brokers with their racks, and the partitions of some topics, all read at one moment."""
+
+    racks: Mapping[int, str | None]
+    topics: Mapping[str, tuple[PartitionLayout, ...]] = field(default_factory=FrozenMap)
+
+    def __post_init__(self) -> None:
+        """Takes any mapping of topics and keeps it sorted and read-only."""
+        object.__setattr__(self, "topics", FrozenMap(self.topics))
+
+    def moving(self, topic: str) -> Iterator[tuple[int, PartitionLayout]]:
+        """The partitions of a topic whose reassignment is unfinished, with their numbers."""
+        return ((number, one) for number, one in enumerate(self.topics.get(topic, ())) if one.is_moving)

@@ -10,9 +10,8 @@ from enum import StrEnum
 from typing import Literal, NamedTuple, TypeAlias
 
 from reconciler.dataclass import dataclass
-from reconciler.model.expiry import Expiry
+from reconciler.model.desired import Expiry, Origin
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.origin import Origin
 from reconciler.model.scope import NameSelector
 
 #: The numbers of a topic besides its settings, as manifests call them.

@@ -4,16 +4,25 @@ An acknowledgement names the guard and the object, is given when the plan is mad
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
-from reconciler.codec import REQUIRED, AnyText, Says
+from reconciler.codec.annotated import record_of
+from reconciler.codec.codec import text
+from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
-from reconciler.model import APACHE, AclBinding, Change, Flavor, ResourcePattern
-from reconciler.model.naming import pattern_name
-from reconciler.plan.coverage import CoverageChange
+from reconciler.manifest.guardrail_meaning import Meaning
+from reconciler.manifest.guardrails import GuardrailChange
+from reconciler.manifest.manifests import GuardrailNotice, Manifests
+from reconciler.manifest.safeguards import coverage_notices
+from reconciler.model.acl import AclBinding, ResourcePattern
+from reconciler.model.characters import pattern_name
+from reconciler.model.flavor import APACHE, Flavor
+from reconciler.model.listing import Change
+from reconciler.model.says import REQUIRED, AnyText, Says
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.kinds.interface import LoginAtRisk
+from reconciler.plan.overlap import CoverageChange
 from reconciler.plan.refusal import Guard, Refusal, refusal
 from reconciler.plan.step import Step
 
@@ -161,3 +170,52 @@ def _default_allow(around: Surroundings) -> Iterator[Refusal]:
     for pattern in around.in_use:
         message = f"the first binding on {pattern_name(pattern)} shuts out everyone else who uses it now"
         yield refusal(Guard.CLOSED_BY_DEFAULT, str(pattern), message)
+
+
+# What a reviewer is told about the rules that judged a proposal: which they were, and what it changes about them.
+
+#: What the notices are called that say that a proposal asks for more than the guardrails allow.
+_LOOSENING: Final = "guardrail-"
+
+
+@dataclass(frozen=True, slots=True)
+class GuardrailReview:
+    """``digest`` names the guardrails that held the proposal, ``None`` where nothing but itself did.
+
+    ``changes`` are the differences from a base, loosening ones first; ``notices`` say where the guardrails held.
+    """
+
+    digest: Annotated[
+        Annotated[str, text("^sha256:[0-9a-f]{64}$")] | None,
+        Says(
+            "Of the guardrails that held the proposal; null: it was judged by its own rules alone.",
+            f"sha256:{'0' * 64}",
+            default=REQUIRED,
+        ),
+    ] = None
+    changes: Annotated[
+        tuple[GuardrailChange, ...],
+        Says("What differs from the guardrails of --base, loosening differences first.", default=REQUIRED),
+    ] = ()
+    notices: Annotated[
+        tuple[GuardrailNotice, ...],
+        Says("Where the guardrails hold although the proposal asks for less.", default=REQUIRED),
+    ] = ()
+
+    @property
+    def weakened(self) -> bool:
+        """Whether the proposal changes its own judge otherwise than to tighten it, or tries to."""
+        tries = any(notice.rule.startswith(_LOOSENING) for notice in self.notices)
+        return tries or any(change.meaning is not Meaning.TIGHTER for change in self.changes)
+
+
+GUARDRAILS: Final[Record[GuardrailReview]] = record_of(GuardrailReview)
+NO_GUARDRAILS: Final = GuardrailReview()
+
+
+def guardrail_review(manifests: Manifests, cluster: str, changes: tuple[GuardrailChange, ...] = ()) -> GuardrailReview:
+    """What a reviewer is told about the rules that judge a cluster's manifests."""
+    guardrails = manifests.guardrails
+    held_back: tuple[GuardrailNotice, ...] = () if guardrails is None else guardrails.notices[cluster]
+    digest = None if guardrails is None else guardrails.digest
+    return GuardrailReview(digest, changes, (*held_back, *coverage_notices(manifests, cluster)))

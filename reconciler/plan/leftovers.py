@@ -7,19 +7,14 @@ to a person who says so; until then they are named in every plan and make every 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
-from reconciler.diff import Skipped, SkipReason
-from reconciler.model import (
-    AclBinding,
-    BreakGlass,
-    Change,
-    ClusterState,
-    is_harmless,
-    is_reserved,
-    markers,
-    moment_text,
-    standing_bridges,
-)
-from reconciler.model.naming import pattern_name
+from reconciler.model.acl import AclBinding
+from reconciler.model.characters import pattern_name
+from reconciler.model.desired import moment_text
+from reconciler.model.listing import Change
+from reconciler.model.markers import BreakGlass, is_harmless, markers, standing_bridges
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState
+from reconciler.plan.difference import Skipped, SkipReason
 from reconciler.plan.kinds.acl import is_acl_change, touched_bindings
 from reconciler.plan.overlap import PatternIndex, pattern_indexes
 from reconciler.plan.review.access_change import EVERYBODY_ELSE

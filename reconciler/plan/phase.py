@@ -8,7 +8,7 @@ that both permit is ever interrupted, whatever part of a phase is visible at a m
 from enum import IntEnum
 from typing import Final, Self
 
-from reconciler.codec import Codec, by_number
+from reconciler.codec.codec import Codec, by_number
 
 
 class Phase(IntEnum):

@@ -2,44 +2,91 @@
 
 import dataclasses
 import datetime
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Final
 
-from reconciler.codec import (
-    BOOLEAN,
-    REQUIRED,
-    Apart,
-    Field,
-    Flat,
-    Record,
-    Says,
-    converted,
-    field,
-    record,
-    record_of,
-    word,
-)
+from reconciler.codec.annotated import record_of
+from reconciler.codec.codec import BOOLEAN, converted, word
 from reconciler.codec.kinds import PRUNE_FIELDS
-from reconciler.codec.scope import SCOPE
+from reconciler.codec.objects import Field, Record, field, record
+from reconciler.codec.values import SCOPE
 from reconciler.dataclass import dataclass
-from reconciler.diff import DiffRules, Skipped, SkipReason
-from reconciler.model import APACHE, FLAVORS, AclBinding, Expiry, FactSource, Flavor, Scope
-from reconciler.model.naming import as_name
-from reconciler.plan.coverage import CoverageChange
-from reconciler.plan.default_allow.bridge import Bridges
-from reconciler.plan.facts import NO_FACTS, Facts
-from reconciler.plan.guardrail_review import NO_GUARDRAILS, GuardrailReview
-from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement
+from reconciler.model.acl import WILDCARD, AclBinding
+from reconciler.model.characters import as_name
+from reconciler.model.desired import Expiry
+from reconciler.model.flavor import APACHE, FLAVORS, Flavor
+from reconciler.model.listing import Change
+from reconciler.model.says import REQUIRED, Apart, Flat, Says
+from reconciler.model.scope import RESOURCE_FIELDS, NameSelector, Scope, Selector
+from reconciler.model.state import FactSource
+from reconciler.plan.difference import DiffRules, Skipped, SkipReason
+from reconciler.plan.guards import NO_GUARDRAILS, DeleteLimits, GuardAcknowledgement, GuardrailReview
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
+from reconciler.plan.observed import NO_FACTS, Facts
+from reconciler.plan.overlap import CoverageChange
 from reconciler.plan.phase import Phase, barriers
 from reconciler.plan.refusal import Judges, Refusal
+from reconciler.plan.review.access_change import GainingPrincipal
 from reconciler.plan.review.access_review import AccessReview, AccessTrend
-from reconciler.plan.review.gaining import GainingPrincipal
-from reconciler.plan.review.topic_review import TopicReview
-from reconciler.plan.selection import Selection
-from reconciler.plan.step import Step
+from reconciler.plan.review.topics import TopicReview
+from reconciler.plan.step import Bridges, Step
 from reconciler.policy.laws import NewAccess
+
+# ``--only`` and ``--exclude``: a part of the differences, chosen by the names that manifests use.
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a plan is limited to: all of ``only`` (or everything, if empty) less all of ``exclude``.
+
+    Items are texts such as ``principals=User:svc-*`` or ``topics=payments.orders``; a final ``*`` makes a prefix,
+    ``*`` alone means any name.
+    """
+
+    only: Annotated[tuple[str, ...], Says("What the plan was restricted to.", default=REQUIRED)] = ()
+    exclude: Annotated[tuple[str, ...], Says("What was left out.", default=REQUIRED)] = ()
+
+    def __post_init__(self) -> None:
+        """Check every item; raises ``ValueError`` with what is wrong."""
+        for item in (*self.only, *self.exclude):
+            parse_selector(item)
+
+    def predicate(self) -> Callable[[Change], bool]:
+        """Whether a change stays in the plan."""
+        only, exclude = tuple(map(parse_selector, self.only)), tuple(map(parse_selector, self.exclude))
+
+        def stays(change: Change) -> bool:
+            return not _selects(exclude, change) and (not only or _selects(only, change))
+
+        return stays
+
+
+def parse_selector(text: str) -> Selector:
+    """``FIELD=NAME``, ``FIELD=PREFIX*`` or ``FIELD=*``; raises ``ValueError``."""
+    field, equals, value = text.partition("=")
+    if not equals or not value:
+        raise ValueError(f"{text!r} is not a selection: write FIELD=NAME or FIELD=PREFIX*, as in topics=payments.*")
+    names = _names(value)
+    if field == "principals":
+        return Selector(principals=names)
+    if field not in RESOURCE_FIELDS:
+        raise ValueError(f"{field!r} cannot be selected by: use principals, {', '.join(RESOURCE_FIELDS)}")
+    return Selector(resource_type=RESOURCE_FIELDS[field], names=names)
+
+
+def _names(value: str) -> NameSelector:
+    if value == WILDCARD:
+        return NameSelector(any_name=True)
+    if value.endswith(WILDCARD):
+        return NameSelector(prefix=value[:-1])
+    return NameSelector(literal=(value,))
+
+
+def _selects(selectors: Sequence[Selector], change: Change) -> bool:
+    kind = kind_of(change)
+    return any(kind.is_selected(change, selector) for selector in selectors)
+
 
 #: Of very many super users that are only claimed, so many are named: the plan holds all.
 _NAMED: Final = 5

@@ -6,30 +6,17 @@ from dataclasses import field, replace
 from itertools import chain
 
 from reconciler.dataclass import dataclass
-from reconciler.diff import Comparison, DeclaredChange, Skipped, SkipReason, compare
-from reconciler.model import (
-    AclBinding,
-    BreakGlass,
-    Change,
-    ClusterState,
-    DesiredState,
-    Flavor,
-    break_glass_marks,
-    running_break_glass,
-    without_own,
-)
-from reconciler.model.naming import ticked
-from reconciler.model.secret_permit import NOTHING_PERMITTED, SecretPermit
-from reconciler.plan.coverage import (
-    CoverageChange,
-    coverage_change,
-    covering_patterns,
-    opaque_patterns,
-    perhaps_in_use,
-)
-from reconciler.plan.default_allow.bridging import bridges
-from reconciler.plan.default_allow.lockout_protection import lockout_protection
-from reconciler.plan.dependencies import Blockers
+from reconciler.model.acl import AclBinding
+from reconciler.model.characters import ticked
+from reconciler.model.desired import DesiredState
+from reconciler.model.flavor import Flavor
+from reconciler.model.listing import Change
+from reconciler.model.markers import BreakGlass, break_glass_marks, running_break_glass, without_own
+from reconciler.model.secrets import NOTHING_PERMITTED, SecretPermit
+from reconciler.model.state import ClusterState
+from reconciler.plan.bridges import bridges, lockout_protection
+from reconciler.plan.diff.compare import compare
+from reconciler.plan.difference import Comparison, DeclaredChange, Skipped, SkipReason
 from reconciler.plan.guards import (
     GuardAcknowledgement,
     StepCharge,
@@ -43,19 +30,17 @@ from reconciler.plan.kinds import describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change, touched_bindings
 from reconciler.plan.kinds.interface import Conditions, LoginAtRisk
 from reconciler.plan.leftovers import bridge_callouts, left_behind, not_yet
-from reconciler.plan.order import ordered
+from reconciler.plan.order import Blockers, ordered
+from reconciler.plan.overlap import CoverageChange, coverage_change, covering_patterns, opaque_patterns, perhaps_in_use
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, each_binding_after
 from reconciler.plan.refusal import Judges, Refusal
+from reconciler.plan.review.access_change import Transition, transition
 from reconciler.plan.review.access_review import AccessReview, review, with_later
-from reconciler.plan.review.callouts import LOGIN, Callout
-from reconciler.plan.review.charges import accountable
+from reconciler.plan.review.callouts import LOGIN, Callout, accountable, meaning_charges
 from reconciler.plan.review.ends import Later, later
-from reconciler.plan.review.meaning import meaning_charges
-from reconciler.plan.review.plan_warnings import login_warnings, plan_warnings
 from reconciler.plan.review.proof import prove
-from reconciler.plan.review.topic_review import review_topics
-from reconciler.plan.review.topic_warnings import topic_warnings
-from reconciler.plan.review.transition import Transition, transition
+from reconciler.plan.review.topics import review_topics
+from reconciler.plan.review.warnings import login_warnings, plan_warnings, topic_warnings
 from reconciler.plan.step import Step
 
 #: Why a change is skipped that takes something away.

@@ -3,9 +3,11 @@
 from enum import Enum, StrEnum
 from typing import Annotated, Final
 
-from reconciler.codec import AnyText, Record, Says, record_of
+from reconciler.codec.annotated import record_of
+from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
-from reconciler.model.escape import shell_quoted
+from reconciler.model.characters import shell_quoted
+from reconciler.model.says import AnyText, Says
 
 
 class Judges(Enum):

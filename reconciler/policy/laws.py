@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
-from reconciler.model import ListedItem, listed_kind, listed_types
+from reconciler.model.kinds import listed_kind, listed_types
+from reconciler.model.listing import ListedItem
 
 
 class DeclaredBy(Enum):

@@ -3,12 +3,132 @@
 A part that depends on a broker default is undecided and never passes: rules exist because a default may be wrong.
 """
 
+import math
 import operator
-from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple, TypeAlias
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from reconciler.model import CountRule, NameRule, Relation, RelationRule, SettingRule, TopicCheck, normal_form, readable
-from reconciler.policy.topic_facts import TopicFacts
+from reconciler.dataclass import dataclass
+from reconciler.model.desired import DesiredTopic, Origin
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.topic import Topic
+from reconciler.model.topic_configs import TOPIC_CONFIGS, UNLIMITED_CONFIGS, ConfigType, normal_form, readable
+from reconciler.model.topic_rule import (
+    CountRule,
+    ExpressionRule,
+    NameRule,
+    Relation,
+    RelationRule,
+    SettingRule,
+    TopicCheck,
+)
+
+# A declared topic as rules see it: known values, values left to the broker, unknown values.
+
+_NO_LIMIT: Final = -1
+#: A local limit with this value equals the limit without ``local.`` (KIP-405).
+_AS_THE_OTHER: Final = -2
+_LOCAL: Final = "local."
+#: The broker configs that apply to a new topic without a declared value.
+_DEFAULTS: Final = {"partitions": "num.partitions", "replicationFactor": "default.replication.factor"}
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterContext:
+    """What is known about the cluster: name, number of brokers, existing topics, broker defaults.
+
+    ``brokers`` is ``None`` if unknown. What a declaration leaves to the broker, an existing topic keeps and a new topic
+    takes from ``defaults`` (configs, ``num.partitions``, ``default.replication.factor``). Whether the ``unreadable``
+    topics exist is unknown. ``ignored`` are configs that an existing topic keeps.
+    """
+
+    cluster: str = ""
+    brokers: int | None = None
+    live: Mapping[str, Topic] = field(default_factory=FrozenMap)
+    defaults: Mapping[str, str] = field(default_factory=FrozenMap)
+    unreadable: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """A topic with its numbers, if known, and its declared configs.
+
+    ``chosen`` are the numbers that the declaration leaves to the broker, ``defaults`` the broker's defaults.
+    """
+
+    name: str
+    origin: Origin
+    cluster: str
+    partitions: int | None
+    replication_factor: int | None
+    brokers: int | None
+    configs: Mapping[str, str]
+    labels: Mapping[str, str]
+    chosen: frozenset[str] = frozenset()
+    defaults: Mapping[str, str] = field(default_factory=FrozenMap)
+
+    def count(self, name: str) -> int | None:
+        """``partitions``, ``replicationFactor`` or ``brokers``, named as in manifests."""
+        known = {
+            "partitions": self.partitions,
+            "replicationFactor": self.replication_factor,
+            "brokers": self.brokers,
+        }
+        return known[name]
+
+    def setting(self, name: str) -> str | None:
+        """The declared value of a config, else the broker's default; ``None`` if unknown."""
+        return self.configs.get(name, self.defaults.get(name))
+
+    def setting_number(self, name: str) -> float | None:
+        """A config as a number, infinite for no limit; ``None`` if it is unknown or not a number."""
+        text = self.setting(name)
+        if text is None:
+            return None
+        try:
+            number = float(text) if TOPIC_CONFIGS.get(name) is ConfigType.DOUBLE else int(text)
+        except ValueError:
+            return None
+        if name in UNLIMITED_CONFIGS and number == _AS_THE_OTHER and name.startswith(_LOCAL):
+            return self.setting_number(name.removeprefix(_LOCAL))
+        return math.inf if name in UNLIMITED_CONFIGS and number <= _NO_LIMIT else number
+
+
+def facts_of(wanted: DesiredTopic, around: ClusterContext) -> TopicFacts:
+    """The facts of a declared topic on a cluster; explicit replica assignments determine its numbers."""
+    topic, live = wanted.topic, around.live.get(wanted.topic.name)
+    declared = {"partitions": topic.num_partitions, "replicationFactor": topic.replication_factor}
+    if topic.replica_assignments:
+        declared["partitions"] = len(topic.replica_assignments)
+        # The least replicated partition counts: rules demand a minimum.
+        declared["replicationFactor"] = min(map(len, topic.replica_assignments))
+    defaults = {} if topic.name in around.unreadable else around.defaults
+    kept = {name: _default(defaults, default) for name, default in _DEFAULTS.items()}
+    if live is not None:
+        defaults = {**defaults, **{name: text for name, text in live.configs.items() if name in around.ignored}}
+        kept = {"partitions": live.num_partitions, "replicationFactor": live.replication_factor}
+    numbers = {name: kept[name] if number is None else number for name, number in declared.items()}
+    return TopicFacts(
+        topic.name,
+        wanted.origin,
+        around.cluster,
+        numbers["partitions"],
+        numbers["replicationFactor"],
+        around.brokers,
+        topic.configs,
+        wanted.all_labels,
+        frozenset(name for name, number in declared.items() if number is None),
+        defaults,
+    )
+
+
+def _default(defaults: Mapping[str, str], name: str) -> int | None:
+    text = defaults.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
 
 _COMPARISONS: Final[dict[Relation, tuple[Callable[[float, float], bool], str]]] = {
     Relation.BELOW: (operator.lt, "below"),
@@ -190,3 +310,167 @@ def _operand(name: str, topic: TopicFacts) -> float | None:
 def _shown(name: str, topic: TopicFacts) -> str:
     text = str(topic.count(name)) if name in _COUNTS else readable(name, topic.setting(name) or NOT_SET)
     return text + (_BY_DEFAULT if _is_unset(name, topic) else "")
+
+
+# Rule expressions in CEL (cel-cpp): compiled once, typed, free of side effects, with a limit on iterations.
+#
+# The engine is the extra ``policy``; it is imported only if there is an expression to compile. The manifest reader
+# limits what an expression may build.
+
+#: The longest text that an expression is given; a topic's name has at most 249 characters.
+_LONGEST: Final = 300
+_NUMBERS: Final = frozenset({ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES})
+_FAULT = re.compile(r"ERROR: <input>:([0-9]+):([0-9]+): (.*)")
+_CONTAINER: Final = " (in container '')"
+_STATUS = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
+_UNKNOWN = re.compile(r'No value with name "(\w+)" found in Activation')
+_UNSET = re.compile(r'Key not found in map : "(.*)"')
+_WORD = re.compile(r"[A-Za-z]+")
+
+
+class MissingEngineError(Exception):
+    """The CEL engine is not installed; ``origin`` is the place of the first expression."""
+
+    def __init__(self, origin: Origin) -> None:
+        """Says what is missing."""
+        super().__init__(f"the expression at {origin} needs the package cel-expr-python")
+        self.origin = origin
+
+
+class ExpressionProblem(NamedTuple):
+    """An error in an expression, at a line and column of its text, both counted from 1."""
+
+    part: ExpressionRule
+    line: int
+    column: int
+    message: str
+
+
+def expression_checks(parts: Sequence[ExpressionRule]) -> tuple[dict[ExpressionRule, Check], list[ExpressionProblem]]:
+    """The compiled expressions, and the errors of the others; raises :class:`MissingEngineError`."""
+    checks: dict[ExpressionRule, Check] = {}
+    faults: list[ExpressionProblem] = []
+    if parts:
+        engine = _engine(parts[0].origin)
+        environment = engine.NewEnv(variables=_variables(engine.Type))
+        for part in parts:
+            try:
+                program = environment.compile(part.text)
+            # The library's class for every error of an expression: a missing key, a wrong type, a division by zero.
+            except RuntimeError as error:
+                faults += _faults(part, str(error))
+                continue
+            if program.return_type() == engine.Type.BOOL:
+                checks[part] = _check(part, program)
+            else:
+                kind = program.return_type().name()
+                faults.append(
+                    ExpressionProblem(part, 1, 1, f"the expression gives {kind}, where true or false is expected")
+                )
+    return checks, faults
+
+
+def _engine(origin: Origin) -> Any:
+    try:
+        from cel_expr_python import cel  # noqa: PLC0415 - an extra, for policies with expressions only
+    except ModuleNotFoundError as error:
+        raise MissingEngineError(origin) from error
+    return cel
+
+
+def _variables(types: Any) -> dict[str, Any]:
+    text, number = types.STRING, types.INT
+    return {
+        "name": text,
+        "cluster": text,
+        "partitions": number,
+        "replicationFactor": number,
+        "brokers": number,
+        "labels": types.Map(text, text),
+        "configs": types.Map(text, types.DYN),
+    }
+
+
+def _faults(part: ExpressionRule, text: str) -> Iterator[ExpressionProblem]:
+    found = _FAULT.findall(text)
+    for line, column, message in found[:1]:
+        said = message.removeprefix("Syntax error: ").removesuffix(_CONTAINER)
+        yield ExpressionProblem(part, int(line), int(column), f"not CEL: {said}")
+    if not found:
+        yield ExpressionProblem(part, 1, 1, f"not CEL: {_STATUS.sub('', text)}")
+
+
+def _check(part: ExpressionRule, program: Any) -> Check:
+    wanted = " ".join(part.text.split())
+    words = frozenset(_WORD.findall(part.text))
+
+    def check(topic: TopicFacts) -> Iterator[Shortfall]:
+        maps = _maps(words, topic)
+        # CEL matches regular expressions in a time that grows with the text, and the text is the proposer's.
+        if any(len(text) > _LONGEST for values in maps.values() for pair in values.items() for text in pair):
+            found = f"a label or setting has more than {_LONGEST} characters"
+            yield Shortfall(TopicCheck.EXPRESSION, "expression", found, wanted, decided=False)
+            return
+        try:
+            answer = program.eval(data=_data(topic, maps)).value()
+        except RuntimeError as error:
+            answer = str(error)
+        if answer is False:
+            yield Shortfall(TopicCheck.EXPRESSION, "expression", _values(part.text, topic, maps), wanted)
+        # An expression that gives neither true nor false has not agreed: never take it for a yes.
+        elif answer is not True:
+            yield Shortfall(TopicCheck.EXPRESSION, "expression", _reason(str(answer)), wanted, decided=False)
+
+    return check
+
+
+def _maps(words: frozenset[str], topic: TopicFacts) -> dict[str, Mapping[str, str]]:
+    """Labels and configs, if the expression uses them: most do not, and to convert them takes most of the time."""
+    return {name: values for name, values in (("labels", topic.labels), ("configs", topic.configs)) if name in words}
+
+
+def _data(topic: TopicFacts, maps: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """The known variables; CEL still decides if the result does not depend on the others."""
+    counts = {name: topic.count(name) for name in ("partitions", "replicationFactor", "brokers")}
+    return {
+        "name": topic.name,
+        "cluster": topic.cluster,
+        "labels": dict(maps.get("labels", {})),
+        "configs": {name: _typed(name, text) for name, text in maps.get("configs", {}).items()},
+        **{name: number for name, number in counts.items() if number is not None},
+    }
+
+
+def _typed(name: str, text: str) -> Any:
+    config_type = TOPIC_CONFIGS.get(name)
+    try:
+        if config_type in _NUMBERS:
+            return int(text)
+        if config_type is ConfigType.DOUBLE:
+            return float(text)
+    except ValueError:
+        return text
+    if config_type is ConfigType.BOOLEAN:
+        return text == "true"
+    return [item for item in text.split(",") if item] if config_type is ConfigType.LIST else text
+
+
+def _values(text: str, topic: TopicFacts, maps: Mapping[str, Mapping[str, str]]) -> str:
+    """The values that the expression uses."""
+    counts = {name: topic.count(name) for name in ("partitions", "replicationFactor", "brokers")}
+    known = {"name": topic.name, **counts, "cluster": topic.cluster}
+    words = frozenset(_WORD.findall(text))
+    found = [f"{name} is {value}" for name, value in known.items() if name in words]
+    for values in maps.values():
+        found += [f"{name} is {value}" for name, value in values.items() if name in text]
+    return ", ".join(found) or "false"
+
+
+def _reason(answer: str) -> str:
+    unknown, unset = _UNKNOWN.search(answer), _UNSET.search(answer)
+    if unknown is not None:
+        name = unknown[1]
+        return "how many brokers there are is not known" if name == "brokers" else f"{name} left to the broker"
+    if unset is not None:
+        return f"{unset[1]} is not set"
+    return _STATUS.sub("", answer)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.fleet import ClusterDrift, DriftCounts, Failure, FleetDrift
-from reconciler.report.page import page as report_page
-from reconciler.report.results import fleet_result
-from reconciler.report.results.fleet import fleet_report
+from reconciler.results.fleet_drift import ClusterDrift, DriftCounts, Failure, FleetDrift
+from reconciler.show.fleet_report import fleet_report
+from reconciler.show.page.page import page as report_page
+from reconciler.show.reading import fleet_result
 from tests.browser.axe import findings
 from tests.browser.driver import Browser
 

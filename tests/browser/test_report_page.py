@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.report.page import page as render
-from reconciler.report.results import Finding, Level, Report
+from reconciler.results.findings import Finding, Level
+from reconciler.show.page.page import page as render
+from reconciler.show.reading import Report
 from tests.browser.axe import findings
 from tests.browser.driver import Browser, Page
 from tests.integration.report.formats import report_of

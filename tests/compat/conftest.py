@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import connect
+from reconciler.kafka.cluster import connect
 from tests.compat.deviations import DEVIATIONS
 from tests.compat.kfake import build, login_settings, running
 from tests.contract import subject as contract

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import ClientSettings, client_settings
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import ClientSettings, client_settings
 
 SOURCE = Path(__file__).parents[2] / "compat" / "kfake"
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.flavored import FlavoredCluster
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.listing import AclReader
-from reconciler.model import FLAVORS, Create, Delete
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.flavored import FlavoredCluster
+from reconciler.kafka.listing import AclReader
+from reconciler.model.flavor import FLAVORS
+from reconciler.model.listing import Create, Delete
 from reconciler.ports import ClusterError
 from tests.cases.test_cases import binding
 from tests.compat.kfake import running, settings_for

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.listing import AclReader
 from reconciler.apply import verification
-from reconciler.model import AccessControlEntry, AclBinding, AclOperation, AclPermissionType, ResourcePattern, Topic
-from reconciler.model import ResourceType as Kind
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.kafka.listing import AclReader
+from reconciler.model.acl import AccessControlEntry, AclBinding, AclOperation, AclPermissionType, ResourcePattern
+from reconciler.model.acl import ResourceType as Kind
+from reconciler.model.topic import Topic
 from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
 from tests.compat.jobs import PLAIN_TEAM, job
 from tests.compat.kfake import running, settings_for

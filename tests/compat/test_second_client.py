@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import connect
+from reconciler.app.connections import as_operator_says
+from reconciler.app.manifests import load, read_sources
+from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.kafka.cluster import connect
+from reconciler.parts.fleet.app.members import MemberConnections, read_live
+from reconciler.parts.fleet.app.plan import MemberPlan, PlanTerms, plan_members
 from reconciler.ports import ReadRequest
-from reconciler.workflow.connections import as_operator_says
-from reconciler.workflow.fleet.members import MemberConnections, read_live
-from reconciler.workflow.fleet.planning import MemberPlan, PlanTerms, plan_members
-from reconciler.workflow.manifests import load, read_sources
-from reconciler.workflow.options import ConnectionOptions, PlanOptions
 from tests.compat.jobs import PLAIN_TEAM, job
 from tests.compat.kfake import login_settings, running
 

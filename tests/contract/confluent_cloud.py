@@ -5,22 +5,14 @@ import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
-from reconciler.model import (
-    FLAVORS,
-    WILDCARD_PRINCIPAL,
-    AclBinding,
-    Change,
-    ClusterState,
-    Create,
-    Delete,
-    Layout,
-    TopicConfigs,
-    TopicUse,
-    Update,
-)
-from reconciler.model.broker_settings import BrokerSettings
+from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding
+from reconciler.model.flavor import FLAVORS
+from reconciler.model.listing import Change, Create, Delete, Update
+from reconciler.model.state import BrokerSettings, ClusterState
+from reconciler.model.topic import Layout, TopicConfigs, TopicUse
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.document import BrokerFacts
 
 _DEFAULTS = BrokerFacts()
 _SETTABLE = FLAVORS["confluent-cloud"].settable_configs or frozenset()

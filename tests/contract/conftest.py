@@ -9,14 +9,19 @@ from typing import Final
 
 import pytest
 
-from reconciler.adapters.flavored import FlavoredCluster
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import DEFAULT_VERSION, Sandbox
-from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster, SnapshotCluster, snapshot_text
 from reconciler.codec.kinds import LISTED
-from reconciler.model import FLAVORS, ClusterState, Listing
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.kafka.flavored import FlavoredCluster
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
+from reconciler.model.flavor import FLAVORS
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION
+from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
+from reconciler.snapshot.file import SnapshotCluster
 from tests.contract.confluent_cloud import ConfluentCloud
 from tests.contract.subject import Subject
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, TypeAlias
 
-from reconciler.model import AclBinding, Change, ClusterState, Topic, TopicConfigs, TopicPartitions, resource_of
+from reconciler.model.acl import AclBinding
+from reconciler.model.listing import Change, resource_of
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions
 from reconciler.plan.kinds import kind_of
 from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
 

@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from reconciler.model import AclBinding, ClusterState, Topic
+from reconciler.model.acl import AclBinding
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
 from reconciler.ports import Answer, AnswerStatus, InspectableCluster, ReadRequest
 
 #: The principal that brokers know us as; a super user, so that every listing is whole.

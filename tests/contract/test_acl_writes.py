@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.model import (
+from reconciler.model.acl import (
     CLUSTER_NAME,
     SUPPORTED_OPERATIONS,
     AccessControlEntry,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.spark.files import Files
-from reconciler.fleet import Bucket, ClusterDrift, Failure, FleetDrift, FleetRun, HeaderError, Reading
-from reconciler.fleet.store import FleetStore, NoRunError, StoreFiles
+from reconciler.parts.fleet.spark.tables import Files
+from reconciler.parts.fleet.store import FleetStore, NoRunError, StoreFiles
+from reconciler.results.fleet_drift import Bucket, ClusterDrift, Failure, FleetDrift, FleetRun, HeaderError, Reading
 from tests.contract.memory_files import MemoryFiles
 
 

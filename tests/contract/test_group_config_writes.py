@@ -2,10 +2,12 @@
 
 import pytest
 
-from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
-from reconciler.model import ClusterState, Create, Delete, Listing, Update
 from reconciler.model.kinds.group_config import GroupConfig
+from reconciler.model.listing import Create, Delete, Listing, Update
+from reconciler.model.state import ClusterState
 from reconciler.ports import AnswerStatus, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.document import BrokerFacts
 from tests.contract.subject import Subject, codes, verdicts
 
 GROUPS = ReadRequest(acls=False, all_topics=False, listings=[GroupConfig.KIND])

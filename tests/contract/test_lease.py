@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.adapters.clock import SystemClock
-from reconciler.apply import ApplyEnvironment, Identity, LeaseHeldError, LeaseRequest, Silent, lease_claims
-from reconciler.apply.lease import Lease
+from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, Silent
+from reconciler.apply.lease import Lease, LeaseHeldError, lease_claims
 from reconciler.apply.run import Run, StoppedError
-from reconciler.model import AclBinding
+from reconciler.model.acl import AclBinding
+from reconciler.system.process import SystemClock
 from tests.contract.subject import ACLS, Subject
 from tests.faults.scenario import before, plan_for, wish
 from tests.verbs import deletions

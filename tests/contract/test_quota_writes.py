@@ -2,13 +2,9 @@
 
 import pytest
 
-from reconciler.model import (
-    ClusterState,
-    Create,
-    Delete,
-    Update,
-)
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Create, Delete, Update
+from reconciler.model.state import ClusterState
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.contract.subject import Subject, codes, verdicts
 

@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
+from reconciler.model.topic import Topic
 from reconciler.ports import ReadRequest
 from tests.contract.subject import ACLS, Subject, these
 from tests.verbs import creations

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.model import METADATA_TOPIC, Topic
+from reconciler.model.topic import METADATA_TOPIC, Topic
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.contract.subject import Subject, codes, these, verdicts
 from tests.topic_changes import configs, partitions

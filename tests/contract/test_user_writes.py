@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.model import ClusterState, Create, Delete, Update
 from reconciler.model.kinds.scram_user import PasswordSource, ScramUser, salted
+from reconciler.model.listing import Create, Delete, Update
+from reconciler.model.state import ClusterState
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.contract.subject import Subject, codes, verdicts
 

@@ -14,8 +14,8 @@ from typing import Protocol
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
-from reconciler.model import AclBinding, AclOperation
-from reconciler.model import ResourceType as ModelResourceType
+from reconciler.model.acl import AclBinding, AclOperation
+from reconciler.model.acl import ResourceType as ModelResourceType
 from tests.property.naive import Ask, permitted
 
 _SHOWN, _UNKNOWN, _REFUSED = 0, 3, 29

@@ -4,18 +4,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    DesiredTopic,
-    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
+from reconciler.model.desired import DesiredTopic, Origin
+from reconciler.model.topic import Topic
 from tests.faults.asking import Watch, watches_between
 
 #: How many names a change moves: each one is a step, and 150 are more than one batch.

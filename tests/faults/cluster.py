@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.probe import KafkaProbe
-from reconciler.adapters.sandbox import Listener, Sandbox, SandboxSpec, generated_users, running, start_node, stop_node
-from reconciler.adapters.sandbox.nodes import launch_node
-from reconciler.adapters.sandbox.readiness import wait_until_ready
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.kafka.probe import KafkaProbe
+from reconciler.parts.local.sandbox.launch import wait_until_ready
+from reconciler.parts.local.sandbox.layout import Listener, SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import launch_node, running, start_node, stop_node
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.faults.proxy import HOST, Mode, Proxies, Proxy
 from tests.integration.kafka.conftest import settings_of
 

@@ -6,7 +6,8 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from reconciler.model import Change, ClusterState
+from reconciler.model.listing import Change
+from reconciler.model.state import ClusterState
 from reconciler.ports import Answer, Cluster, Ledger, ReadRequest
 
 #: Called with the name of each place that a run comes by.

@@ -8,13 +8,15 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from reconciler.adapters.clock import SystemClock
-from reconciler.adapters.journal_file import RecordFile
-from reconciler.adapters.plan_files import read_plan
-from reconciler.adapters.snapshot import SnapshotCluster
-from reconciler.apply import ApplyEnvironment, Identity, Silent, check, perform
-from reconciler.plan import touched_topics
+from reconciler.apply.environment import ApplyEnvironment, Identity, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.plan.step import touched_topics
 from reconciler.ports import Cluster, ReadRequest
+from reconciler.snapshot.file import SnapshotCluster
+from reconciler.system.files import read_plan
+from reconciler.system.journal import RecordFile
+from reconciler.system.process import SystemClock
 from tests.faults.kill_points import WatchedCluster, WatchedLedger, killing_at
 
 
@@ -41,8 +43,9 @@ def _cluster(target: str, stack: ExitStack) -> Cluster:
     text = Path(target).read_text()
     if "bootstrap.servers" not in text:
         return SnapshotCluster(Path(target))
-    from reconciler.adapters.kafka.cluster import connect
-    from reconciler.adapters.kafka.settings import SecretSource, client_settings
+    from reconciler.kafka.cluster import connect
+    from reconciler.kafka.secret_source import SecretSource
+    from reconciler.kafka.settings import client_settings
 
     client = json.loads(text)
     return stack.enter_context(connect(client_settings(client.pop("bootstrap.servers"), client, SecretSource())))

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from reconciler.adapters.kafka.cluster import KafkaCluster
-from reconciler.adapters.kafka.kinds.listed import ListedKind
+from reconciler.kafka.cluster import KafkaCluster
+from reconciler.kafka.kinds.listed import ListedKind
 from tests.prepared import prepared
 
 

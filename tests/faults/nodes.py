@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Mapping
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.model import AclBinding, AclOperation, ResourceType
+from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from reconciler.ports import CONTROLLER, ProbeAnswer, Visibility
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.property.naive import Ask, permitted
 
 

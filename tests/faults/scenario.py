@@ -4,22 +4,22 @@ import datetime
 from collections.abc import Iterator
 from dataclasses import replace
 
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Declaration,
-    DesiredState,
-    DesiredTopic,
-    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
-from reconciler.plan import Guard, GuardAcknowledgement, Options, Plan, Request, Terms, propose
+from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Origin
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
 
 DAY = datetime.date(2026, 1, 1)
 _PLACE = Origin("team.yaml", 1, 1)

@@ -12,28 +12,23 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.clock import SystemClock
-from reconciler.adapters.journal_file import RecordFile, read_records
-from reconciler.adapters.kafka.cluster import KafkaCluster
-from reconciler.apply import (
-    ApplyEnvironment,
-    Identity,
-    Outcome,
-    PastRun,
-    ProbeBarrier,
-    ProbeSetup,
-    Result,
-    Silent,
-    check,
-    past_runs,
-    perform,
-)
-from reconciler.apply.cleanup import clean_up
-from reconciler.apply.leftovers import leftovers
+from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
+from reconciler.apply.cleanup import clean_up, leftovers
+from reconciler.apply.environment import ApplyEnvironment, Identity, Outcome, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.apply.records import PastRun, past_runs
 from reconciler.apply.undo import performed_steps
-from reconciler.model import ClusterState, NameSelector, ResourceType, Scope, Selector
-from reconciler.plan import Options, Phase, Plan, Request, Terms, propose
+from reconciler.kafka.cluster import KafkaCluster
+from reconciler.model.acl import ResourceType
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.ports import ClusterError, ReadRequest
+from reconciler.system.journal import RecordFile, read_records
+from reconciler.system.process import SystemClock
 from tests.faults.cluster import Cluster
 from tests.faults.kill_points import WatchedCluster
 from tests.faults.proxy import Mode

@@ -10,16 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.clock import SystemClock
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.probe import KafkaProbe
-from reconciler.adapters.sandbox import Listener, Sandbox, SandboxSpec, generated_users, running, stop_node
-from reconciler.adapters.sandbox.nodes import start_node
-from reconciler.apply import ApplyEnvironment, Identity, ProbeBarrier, ProbeSetup, Result, Silent, check, perform
-from reconciler.cli.exits import Exit
-from reconciler.model import Change, ClusterState, bridge_on
-from reconciler.plan import created_bindings
+from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
+from reconciler.apply.environment import ApplyEnvironment, Identity, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.cli.console import Exit
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.kafka.probe import KafkaProbe
+from reconciler.model.listing import Change
+from reconciler.model.markers import bridge_on
+from reconciler.model.state import ClusterState
+from reconciler.parts.local.sandbox.layout import Listener, SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running, start_node, stop_node
+from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.plan.kinds.acl import created_bindings
 from reconciler.ports import Answer, ReadRequest
+from reconciler.system.process import SystemClock
 from tests.faults.proxy import Mode, Proxies, Proxy
 from tests.faults.scenario import acl
 from tests.faults.test_no_window_open import _plan, _terms

@@ -12,20 +12,20 @@ from typing import TypeAlias
 
 import pytest
 
-from reconciler.adapters.clock import SystemClock
-from reconciler.apply import ApplyEnvironment, Identity, ProbeBarrier, ProbeSetup, Silent, check, perform
-from reconciler.model import (
-    AclBinding,
-    AclPermissionType,
-    DesiredState,
-    DesiredTopic,
-    NameSelector,
-    ResourceType,
-    Scope,
-    Selector,
-)
-from reconciler.plan import Guard, GuardAcknowledgement, Options, Plan, Request, Terms, propose, touched_topics
+from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
+from reconciler.apply.environment import ApplyEnvironment, Identity, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.model.acl import AclBinding, AclPermissionType, ResourceType
+from reconciler.model.desired import DesiredState, DesiredTopic
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
+from reconciler.plan.step import touched_topics
 from reconciler.ports import ReadRequest
+from reconciler.system.process import SystemClock
 from tests.faults.asking import Seen, asking
 from tests.faults.changes import CHANGES, Change, Make
 from tests.faults.cluster import BROKERS, Cluster

@@ -14,30 +14,35 @@ from typing import TypeAlias
 
 import pytest
 
-from reconciler.adapters.clock import SystemClock
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.probe import KafkaProbe
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
-from reconciler.apply import ApplyEnvironment, Identity, ProbeBarrier, ProbeSetup, Result, Silent, check, perform
-from reconciler.apply.cleanup import clean_up
-from reconciler.apply.leftovers import leftovers
-from reconciler.model import (
+from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
+from reconciler.apply.cleanup import clean_up, leftovers
+from reconciler.apply.environment import ApplyEnvironment, Identity, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.kafka.probe import KafkaProbe
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    NameSelector,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Scope,
-    Selector,
-    Topic,
-    standing_bridges,
 )
-from reconciler.plan import Facts, GuardAcknowledgement, Options, Plan, Request, Terms, propose
+from reconciler.model.markers import standing_bridges
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.layout import SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running
+from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.observed import Facts
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.ports import ReadRequest
+from reconciler.system.process import SystemClock
 from tests.faults.asking import Seen, asking, settled, watches_between
 from tests.faults.kill_points import WatchedCluster
 from tests.integration.kafka.conftest import settings_of

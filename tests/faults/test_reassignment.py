@@ -15,21 +15,16 @@ from typing import Final
 import pytest
 from confluent_kafka import Producer
 
-from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
-from reconciler.apply.lease_markers import marker
-from reconciler.apply.throttled_replicas import FOLLOWERS, LEADERS
+from reconciler.apply.lease import marker
+from reconciler.apply.moves import FOLLOWERS, LEADERS
 from reconciler.cli.main import run
-from reconciler.model import (
-    ClusterState,
-    Create,
-    Layout,
-    Topic,
-    TopicConfigs,
-    TopicReplicas,
-    Update,
-    is_reserved,
-)
+from reconciler.model.listing import Create, Update
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Layout, Topic, TopicConfigs, TopicReplicas
 from reconciler.ports import REPLICATION_RATES, AnswerStatus, InspectableCluster, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.document import BrokerFacts
 from tests.faults.cluster import Cluster
 from tests.integration.main_job import connections_file
 from tests.verbs import creations

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-from reconciler.model import SUPPORTED_OPERATIONS, AclOperation, ResourceType
+from reconciler.model.acl import SUPPORTED_OPERATIONS, AclOperation, ResourceType
 
 _TIMEOUT: Final = 20.0
 _HANDSHAKE, _AUTHENTICATE, _METADATA = (17, 1), (36, 0), (3, 8)

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import ClusterState, Listing, OpaqueBinding, Topic
+from reconciler.model.acl import OpaqueBinding
 from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.main_job import Ran
 from tests.unit.access.bindings import bindings
 

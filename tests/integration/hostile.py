@@ -4,18 +4,18 @@ import re
 from pathlib import Path
 from typing import Final
 
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.snapshot.document import snapshot_text
 
 FAKE_LINE: Final = "ok: nothing to do"
 HOSTILE: Final = (

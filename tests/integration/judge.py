@@ -19,7 +19,7 @@ from confluent_kafka.admin import (
 )
 from confluent_kafka.admin import ResourceType as ConfigType
 
-from reconciler.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType
+from reconciler.model.acl import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # its way of reading its own files
     from kafka import KafkaConsumer, TopicPartition

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.sandbox import Sandbox
 from reconciler.cli.main import run
+from reconciler.parts.local.sandbox.state import Sandbox
 
 FACTS = """\
   principal: User:{user}

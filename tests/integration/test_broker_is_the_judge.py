@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.access import Authorizer
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import (
+from reconciler.access.authorizer import Authorizer
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
+from reconciler.model.acl import (
     CLUSTER_NAME,
     SUPPORTED_OPERATIONS,
     AccessControlEntry,
@@ -21,8 +20,9 @@ from reconciler.model import (
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.judge import Seen, Witness
 from tests.shared_brokers import clear

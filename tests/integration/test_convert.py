@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.converters import AUTO, FORMATS
-from reconciler.adapters.manifest_files import read_manifest_files
-from reconciler.cli.convert import command
 from reconciler.cli.main import run
-from reconciler.manifest import desired_state, load
-from reconciler.model import Topic
+from reconciler.manifest.manifests import desired_state, load
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota
 from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.topic import Topic
+from reconciler.parts.convert.cli import command
+from reconciler.parts.convert.formats import AUTO, FORMATS
+from reconciler.system.files import read_manifest_files
 
 _MOVING = Path(__file__).parent / "moving"
 _SOURCES = sorted(path for path in _MOVING.iterdir() if path.is_dir())

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.converters import FORMATS
-from reconciler.adapters.converters.formats import reader
 from reconciler.cli.main import run
+from reconciler.parts.convert.formats import FORMATS, reader
 from tests.integration.test_convert import _declared
 
 USER = """\

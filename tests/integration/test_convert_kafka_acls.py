@@ -5,14 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.converters import convert, source_files
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.adapters.sandbox.jars import jar_directory
-from reconciler.adapters.sandbox.java import find_java
-from reconciler.model import (
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
@@ -21,6 +17,11 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.parts.convert.files import source_files
+from reconciler.parts.convert.recognition import convert
+from reconciler.parts.local.sandbox.jars import jar_directory
+from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from tests.verbs import creations, deletions
 

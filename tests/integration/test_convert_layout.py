@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.manifest_files import read_manifest_files
 from reconciler.cli.main import run
-from reconciler.manifest import desired_state, load
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.system.files import read_manifest_files
 from tests.integration.test_convert import _declared
 
 STATE = {

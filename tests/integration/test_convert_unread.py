@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.adapters.converters import ConversionResult, SourceError, convert, source_files
 from reconciler.cli.main import run
+from reconciler.parts.convert.conversion import ConversionResult
+from reconciler.parts.convert.files import source_files
+from reconciler.parts.convert.recognition import convert
+from reconciler.parts.convert.tree import SourceError
 
 _MOVING = Path(__file__).parent / "moving"
 _STRANGE = "zzStrange"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.sandbox import find, status
-from reconciler.cli import tour
 from reconciler.cli.main import run
+from reconciler.parts.local import tour
+from reconciler.parts.local.sandbox.lifecycle import find, status
 from tests.prepared import prepared
 
 pytestmark = pytest.mark.broker

@@ -8,11 +8,13 @@ from pathlib import Path
 import click
 import pytest
 
-from reconciler.adapters.demo_state import BINDINGS, TOPICS
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import program, run
-from reconciler.manifest import Source, connections
-from reconciler.model import ClusterState, Topic
+from reconciler.manifest.connections import connections
+from reconciler.manifest.read.findings import Source
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.local.demo import BINDINGS, TOPICS
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.commands_page import PAGES, described, every_command, refreshed
 
 _ROOT = Path(__file__).parents[2]

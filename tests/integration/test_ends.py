@@ -5,9 +5,9 @@ from typing import Final
 
 import pytest
 
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import run as reconciler
-from reconciler.model import ClusterState
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.cases.test_cases import binding
 
 _CLUSTER: Final = """apiVersion: reconciler/v1

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, running
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import run
 from reconciler.codec.kinds import LISTED
-from reconciler.model import ClusterState, Listing
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.parts.local.sandbox.layout import SandboxSpec
+from reconciler.parts.local.sandbox.lifecycle import running
+from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 _ROOT = Path(__file__).parents[2] / "examples"
 # How pipelines, alerts and servers run is no directory of manifests: tests/integration/ci,

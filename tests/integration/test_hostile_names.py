@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.audit_log import AuditLog
-from reconciler.adapters.journal_file import RecordFile
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Identity, Outcome, check, perform
-from reconciler.apply.audit_chain import LogIdentity
+from reconciler.apply.audit import LogIdentity
+from reconciler.apply.environment import ApplyEnvironment, Identity, Outcome
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
 from reconciler.cli.main import run
-from reconciler.cli.progress import ProgressLines
+from reconciler.cli.terminal import ProgressLines
+from reconciler.model.characters import plain
 from reconciler.ports import Answer, AnswerStatus
-from reconciler.report.result_text import result_document, result_lines
-from reconciler.report.style import plain
+from reconciler.show.result import result_document, result_lines
+from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.system.journal import AuditLog, RecordFile
 from tests.contract.faults import Fault, FaultyCluster
 from tests.faults.scenario import before, plan_for, wish
 from tests.integration.hostile import HOSTILE, assert_harmless, write_snapshot

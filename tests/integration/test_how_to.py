@@ -14,25 +14,25 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.adapters.snapshot import BrokerFacts, parse_snapshot, snapshot_text
-from reconciler.apply.lease_markers import marker
+from reconciler.app.manifests import desired, load
+from reconciler.app.options import today
+from reconciler.apply.lease import marker
 from reconciler.cli.main import run
 from reconciler.cli.recipes import RECIPES
 from reconciler.codec.kinds import LISTED
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Listing,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
-from reconciler.report.formats import prometheus
-from reconciler.workflow.manifests import desired, load
-from reconciler.workflow.options import today
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.show.formats import prometheus
+from reconciler.snapshot.document import BrokerFacts, parse_snapshot, snapshot_text
 from tests.integration.fleet.test_usage import event, log
 from tests.integration.test_tutorials import Step, steps_of
 

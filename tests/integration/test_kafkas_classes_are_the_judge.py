@@ -10,11 +10,9 @@ from typing import Final
 
 import pytest
 
-from reconciler.access import AccessRequest, Authorizer, supported
-from reconciler.adapters.sandbox.jars import broker_jars
-from reconciler.adapters.sandbox.java import find_java
-from reconciler.adapters.sandbox.version import exact_version
-from reconciler.model import (
+from reconciler.access.authorizer import AccessRequest, Authorizer
+from reconciler.access.operations import supported
+from reconciler.model.acl import (
     CLUSTER_NAME,
     SUPPORTED_OPERATIONS,
     AccessControlEntry,
@@ -24,11 +22,14 @@ from reconciler.model import (
     PatternType,
     ResourcePattern,
     ResourceType,
-    normal_form,
 )
 from reconciler.model.addresses import RANGES_SINCE, IpAddress, address, address_text, ip_range
-from reconciler.model.kafka_release import KafkaVersion
+from reconciler.model.flavor import KafkaVersion
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, limits
+from reconciler.model.topic_configs import normal_form
+from reconciler.parts.local.sandbox.jars import broker_jars
+from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.layout import exact_version
 from tests.integration.topics.java_classes import compiled
 
 _SECONDS: Final = 120

@@ -9,11 +9,10 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from reconciler.adapters.sandbox import DEFAULT_VERSION
-from reconciler.adapters.sandbox.jars import broker_jars
-from reconciler.adapters.sandbox.java import find_java
-from reconciler.adapters.sandbox.version import exact_version
-from reconciler.placement import PlacedPartition, PlacementBroker, copied_bytes, target_replicas
+from reconciler.parts.local.sandbox.jars import broker_jars
+from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION, exact_version
+from reconciler.plan.replicas import PlacedPartition, PlacementBroker, copied_bytes, target_replicas
 from tests.integration.topics.java_classes import compiled
 
 _SECONDS: Final = 120

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka import cluster
-from reconciler.adapters.kafka.kafka_python_settings import kafka_python_settings
-from reconciler.adapters.kafka.listing import AclReader
-from reconciler.adapters.sandbox import Sandbox
+from reconciler.kafka import cluster
+from reconciler.kafka.kafka_python_settings import kafka_python_settings
+from reconciler.kafka.listing import AclReader
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job, job
 

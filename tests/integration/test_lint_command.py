@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.access.lint import RULES
-from reconciler.cli.exits import Exit
+from reconciler.access.lint.rules import RULES
+from reconciler.cli.console import Exit
 from tests.integration.asked import Place, place
 
 EVERYTHING = (

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import Sandbox
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.cases.test_cases import binding
 from tests.contract.subject import ACLS, Subject
 from tests.integration.main_job import Job, connections_file, job

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.listing import AclReader
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
-from reconciler.adapters.sandbox.jars import fetched_jars, jar_directory
-from reconciler.adapters.sandbox.java import find_java
-from reconciler.adapters.sandbox.version import Artifact
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.listing import AclReader
+from reconciler.parts.local.sandbox.jars import fetched_jars, jar_directory
+from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.layout import Artifact, SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ClusterError, ReadRequest
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import job

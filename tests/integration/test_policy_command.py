@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-from reconciler.cli.exits import Exit
-from reconciler.model import ClusterState, Topic
-from reconciler.report.policy_defaults import DEFAULT_POLICY
+from reconciler.cli.console import Exit
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.show.policy import DEFAULT_POLICY
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.asked import Place, place
 
 TOPICS = """\

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reconciler.adapters.sandbox import Sandbox
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.main_job import connections_file
 from tests.unit.workflow.python_page import prepare, run_section
 
@@ -24,7 +24,7 @@ def test_a_real_cluster_is_planned_for(
     run_section("Clusters", names)
     run_section("Validate", names)
     run_section("Plan", {**names, "workflow": names["workflow"]})
-    exec("from reconciler.plan import describe\nfrom reconciler.workflow import PlanOptions", names)  # noqa: S102
+    exec("from reconciler.plan import describe\nfrom reconciler.app import PlanOptions", names)  # noqa: S102
     run_section("A real cluster", names)
     shown = capsys.readouterr().out
     assert "create topic python-page.orders" in shown

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.cli.exits import Exit
-from reconciler.model import OpaqueBinding
+from reconciler.cli.console import Exit
+from reconciler.model.acl import OpaqueBinding
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.asked import Place, place
 from tests.integration.main_job import job
 

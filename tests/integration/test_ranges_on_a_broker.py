@@ -4,9 +4,8 @@ import random
 
 import pytest
 
-from reconciler.access import Authorizer
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import (
+from reconciler.access.authorizer import Authorizer
+from reconciler.model.acl import (
     SUPPORTED_OPERATIONS,
     AccessControlEntry,
     AclBinding,
@@ -15,8 +14,9 @@ from reconciler.model import (
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.addressed_client import AddressedClient
 from tests.integration.test_broker_is_the_judge import enforced, opened

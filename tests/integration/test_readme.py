@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reconciler.adapters.sandbox import Sandbox
 from reconciler.cli.main import run
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.test_tutorials import Shell, steps_of
 
 _ROOT = Path(__file__).parents[2]

@@ -16,11 +16,12 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 from confluent_kafka.admin import ResourceType as ConfigType
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.manifest import Source, desired_state, load
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.verbs import creations
 
 pytestmark = pytest.mark.broker

@@ -10,16 +10,9 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from reconciler.adapters.sandbox import (
-    Listener,
-    Sandbox,
-    SandboxError,
-    SandboxSpec,
-    generated_users,
-    running,
-    start_node,
-    stop_node,
-)
+from reconciler.parts.local.sandbox.layout import Listener, SandboxError, SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running, start_node, stop_node
+from reconciler.parts.local.sandbox.state import Sandbox
 
 pytestmark = pytest.mark.broker
 

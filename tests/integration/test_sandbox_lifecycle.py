@@ -15,20 +15,12 @@ import pytest
 import yaml
 from confluent_kafka.admin import AdminClient
 
-from reconciler.adapters.sandbox import (
-    Sandbox,
-    SandboxError,
-    SandboxSpec,
-    down,
-    find,
-    lifecycle,
-    ports,
-    running,
-    status,
-    up,
-)
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
+from reconciler.parts.local.sandbox import lifecycle
+from reconciler.parts.local.sandbox.layout import SandboxError, SandboxSpec
+from reconciler.parts.local.sandbox.lifecycle import down, find, running, status, up
+from reconciler.parts.local.sandbox.state import Sandbox, reserved
 
 pytestmark = pytest.mark.broker
 
@@ -137,7 +129,7 @@ def test_a_taken_port_is_said(tmp_path: Path) -> None:
 def test_ports_that_somebody_else_was_faster_to_bind_are_chosen_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with ports.reserved(5) as free:
+    with reserved(5) as free:
         first, second = free[:2], free[2:]
     with socket.create_server(("127.0.0.1", 0)) as holder:
         choices = iter([[*first, holder.getsockname()[1]], second])
@@ -177,7 +169,7 @@ def _start_elsewhere(root: Path, how: str = "up(SandboxSpec(), root=root)") -> "
     """Another process that starts a sandbox, as soon as Kafka's process is on its way."""
     # Tests in the background of a shell ignore Ctrl-C, and so would a child of theirs.
     hearing = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    names = f"from reconciler.adapters.sandbox import *; from pathlib import *; root = {root!r}"
+    names = f"from reconciler.parts.local.sandbox import *; from pathlib import *; root = {root!r}"
     code = f"{hearing}; {names}\n{how}"
     starting = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from reconciler.adapters.sandbox import Sandbox
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.main_job import Job, Ran, add_probe, job
 
 #: Every kind of character that some form of a text writes in its own way.
@@ -31,7 +31,7 @@ spec: {topics: [{name: "@orders", partitions: 1, replicationFactor: 1}]}
 _PROGRAM = """\
 import pathlib
 import sys
-from reconciler.adapters.kafka.cluster import KafkaCluster
+from reconciler.kafka.cluster import KafkaCluster
 from reconciler.cli.main import main
 send = KafkaCluster.send
 def broken(self, *_):

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import Delete, break_glass_mark
+from reconciler.kafka.cluster import connect
+from reconciler.model.listing import Delete
+from reconciler.model.markers import break_glass_mark
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from tests.cases.test_cases import binding
 from tests.integration.kafka.conftest import settings_of

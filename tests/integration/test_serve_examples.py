@@ -12,7 +12,7 @@ import pytest
 import yaml
 from click import UsageError
 
-from reconciler.workflow.manifests import read_sources
+from reconciler.app.manifests import read_sources
 from tests.integration.command_lines import parsed
 
 _SERVE = Path(__file__).parents[2] / "examples" / "serve"

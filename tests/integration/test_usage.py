@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.model import ClusterState
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import snapshot_text
 from tests.integration.fleet.test_usage import ACLS, LIVE, MANIFESTS, ONE, PREFIX, event, log, names
 from tests.property.usage_formats import audit_event
 

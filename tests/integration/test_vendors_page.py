@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model import FLAVORS, Flavor
+from reconciler.model.flavor import FLAVORS, Flavor
 
 PAGE = (Path(__file__).parents[2] / "docs" / "vendors.md").read_text(encoding="utf-8")
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
-from reconciler.model import (
+from reconciler.kafka.cluster import connect
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
@@ -16,6 +15,9 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.parts.local.sandbox.layout import SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job, job

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.sandbox import NEWEST_PATCH, Sandbox, SandboxSpec, generated_users, running
 from reconciler.model.addresses import RANGES_SINCE
+from reconciler.parts.local.sandbox.layout import NEWEST_PATCH, SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.main_job import Job, add_probe, job
 
 pytestmark = [pytest.mark.broker, pytest.mark.long]

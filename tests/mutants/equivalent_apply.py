@@ -4,7 +4,7 @@ from typing import Final
 
 _BRIDGES: Final = "reconciler/apply/bridges.py"
 
-_CHAIN: Final = "reconciler/apply/audit_chain.py"
+_CHAIN: Final = "reconciler/apply/audit.py"
 _LINK: Final = "no line has the digest GENESIS, or none: what follows that is not reached"
 
 _END: Final = "the end of the function, which returns None"
@@ -12,13 +12,13 @@ _END: Final = "the end of the function, which returns None"
 #: As :data:`tests.mutants.equivalent.EQUIVALENT`, which has them too.
 EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
     (
-        "reconciler/apply/leftovers.py",
+        "reconciler/apply/cleanup.py",
         "without_live_bridges",
         "frozenset((marker.bridge for marker in marks.values())) & live.bindings",
         "frozenset((marker.bridge for marker in marks.values()))",
     ): "a shortcut: they are taken from the live bindings, and what is not there is not taken",
     (
-        "reconciler/apply/reassignments.py",
+        "reconciler/apply/moves.py",
         "cancel",
         "True",
         "False",
@@ -30,13 +30,13 @@ EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
         "bindings_after(run.start.bindings, run.plan.steps)",
     ): "what is there at the start and not afterwards the plan deletes: it is among the bindings before any step",
     (
-        "reconciler/apply/throttled_replicas.py",
+        "reconciler/apply/moves.py",
         "brokers_of",
         "not followers or not leaders or followers.keys() != leaders.keys()",
         "not followers or followers.keys() != leaders.keys()",
     ): "without leaders their partitions are others than those of the followers",
     (
-        "reconciler/apply/throttled_replicas.py",
+        "reconciler/apply/moves.py",
         "_fits",
         "old == replicas and (not added & replicas)",
         "old == replicas",
@@ -55,24 +55,24 @@ EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
     ): "a shortcut: where nothing is done nothing is put back, and it is the same state",
     (
         "reconciler/apply/kinds/topic.py",
-        "next_batch",
+        "Topics.next_batch",
         "True",
         "False",
     ): "of zip: of two with the same arguments the other one raises",
     (
-        "reconciler/apply/kinds/acl.py",
-        "foreign_changes",
+        "reconciler/apply/kinds/interface.py",
+        "Kind.foreign_changes",
         "return ()",
         "pass",
     ): "a shortcut: where nothing was found nothing is told",
     (
-        "reconciler/apply/answers.py",
+        "reconciler/apply/run.py",
         "answered",
         "True",
         "False",
     ): "of zip: another number of answers than items was replaced just before",
     (
-        "reconciler/apply/moving.py",
+        "reconciler/apply/moves.py",
         "_look",
         "if left is None: return ('', None, found)",
         "if False: return ('', None, found)",
@@ -185,7 +185,6 @@ EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
         "True",
         "False",
     ): "of zip: the sides are made of the changes, one of each",
-    ("reconciler/apply/kinds/acl.py", "lacking_right", "return None", "pass"): _END,
-    ("reconciler/apply/kinds/acl.py", "right", "return None", "pass"): _END,
-    ("reconciler/apply/kinds/topic.py", "lacking_right", "return None", "pass"): _END,
+    ("reconciler/apply/kinds/interface.py", "Kind.lacking_right", "return None", "pass"): _END,
+    ("reconciler/apply/kinds/interface.py", "Kind.right", "return None", "pass"): _END,
 }

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-_TOPICS: Final = "reconciler/diff/kinds/topic.py"
-_REPLICAS: Final = "reconciler/diff/replicas.py"
+_TOPICS: Final = "reconciler/plan/diff/kinds/topic.py"
+_REPLICAS: Final = "reconciler/plan/replicas.py"
 _END: Final = "the end of the function, which returns None"
 _PLACED: Final = "for the type checker: what is compared at all has a number or brokers, and a layout"
 
@@ -23,7 +23,7 @@ EQUIVALENT_DIFF: Final[dict[tuple[str, str, str, str], str]] = {
     ): "what else is changed is there already, and so its name is taken",
     (_REPLICAS, "unplaceable", "return None", "pass"): _END,
     (_TOPICS, "objection", "return None", "pass"): _END,
-    ("reconciler/diff/kinds/acl.py", "objection", "return None", "pass"): _END,
+    ("reconciler/plan/diff/kinds/acl.py", "objection", "return None", "pass"): _END,
     (
         _REPLICAS,
         "_target",
@@ -62,7 +62,7 @@ EQUIVALENT_DIFF: Final[dict[tuple[str, str, str, str], str]] = {
         "not partitions",
     ): "without a layout there are no partitions",
     (
-        "reconciler/diff/kinds/acl.py",
+        "reconciler/plan/diff/kinds/acl.py",
         "differences",
         "live.bindings.difference(others) if others else live.bindings",
         "live.bindings.difference(others)",

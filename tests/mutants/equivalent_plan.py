@@ -13,9 +13,9 @@ _WITHIN: Final = (
     "more is asked: within a phase access moves one way, so no state inside it is worse than both of its ends"
 )
 _BINDINGS: Final = "reconciler/plan/kinds/acl.py"
-_BRIDGING: Final = "reconciler/plan/default_allow/bridging.py"
+_BRIDGING: Final = "reconciler/plan/bridges.py"
 
-_MEANING: Final = "reconciler/plan/review/meaning.py"
+_MEANING: Final = "reconciler/plan/review/callouts.py"
 _HOSTS: Final = "more hosts are asked about: on the cluster those are as any other"
 
 #: As :data:`tests.mutants.equivalent.EQUIVALENT`, which has them too.
@@ -57,7 +57,7 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
         "change.before",
     ): "no binding is updated, and what an impossible change has before is a text",
     (
-        "reconciler/plan/coverage.py",
+        "reconciler/plan/overlap.py",
         "_not_in",
         "if not candidates: return ()",
         "if False: return ()",
@@ -75,7 +75,7 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
         "moved(row)",
     ): _ASKED,
     (
-        "reconciler/plan/review/unreviewed.py",
+        "reconciler/plan/review/access_review.py",
         "_GainedRows.__init__",
         "if row.principal is not None: self._zones.setdefault(row.principal, set()).add(row.region)",
         "if True: self._zones.setdefault(row.principal, set()).add(row.region)",
@@ -179,7 +179,7 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
         "True",
     ): _TWICE,
     (
-        "reconciler/plan/review/confusable.py",
+        "reconciler/plan/review/access_review.py",
         "_names",
         "for what, names in found.items() if names",
         "for what, names in found.items()",
@@ -247,25 +247,19 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
         "key is None",
     ): "a shortcut: nothing is asked about no operation",
     (
-        "reconciler/plan/kinds/listed.py",
-        "ListedKind.irreversible",
-        "return None",
-        "pass",
-    ): _END,
-    (
-        "reconciler/plan/review/in_force.py",
+        "reconciler/plan/review/ends.py",
         "_holds",
         "row.region in regions or not any((True for _ in less([row.region], regions)))",
         "not any((True for _ in less([row.region], regions)))",
     ): "a shortcut: nothing is left of a region less itself",
     (
-        "reconciler/plan/review/unreviewed.py",
+        "reconciler/plan/review/access_review.py",
         "_within",
         "region in others or not any((True for _ in less([region], others)))",
         "not any((True for _ in less([region], others)))",
     ): "a shortcut: nothing is left of a region less itself",
     (
-        "reconciler/plan/review/topic_warnings.py",
+        "reconciler/plan/review/warnings.py",
         "_orphans",
         "if not deleted: return",
         "if False: return",
@@ -313,31 +307,29 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
         "selector.names is None",
     ): "an item names both or none",
     (
-        "reconciler/plan/dependencies.py",
+        "reconciler/plan/order.py",
         "Blockers.blocking",
         "return None",
         "pass",
     ): _END,
     (
-        "reconciler/plan/dependencies.py",
+        "reconciler/plan/order.py",
         "Blockers._acl",
         "return None",
         "pass",
     ): _END,
     (
-        "reconciler/plan/dependencies.py",
+        "reconciler/plan/order.py",
         "Blockers._reaching",
         "return None",
         "pass",
     ): _END,
-    ("reconciler/plan/default_allow/bridging.py", "_Ground.barred", "return None", "pass"): _END,
+    ("reconciler/plan/bridges.py", "_Ground.barred", "return None", "pass"): _END,
     ("reconciler/plan/file/document.py", "_touched_twice", "return None", "pass"): _END,
-    ("reconciler/plan/kinds/acl.py", "obstacle", "return None", "pass"): _END,
-    ("reconciler/plan/kinds/acl.py", "irreversible", "return None", "pass"): _END,
-    ("reconciler/plan/kinds/listed.py", "ListedKind.obstacle", "return None", "pass"): _END,
-    ("reconciler/plan/kinds/topic.py", "lacking_right", "return None", "pass"): _END,
-    ("reconciler/plan/kinds/topic.py", "obstacle", "return None", "pass"): _END,
-    ("reconciler/plan/kinds/topic.py", "irreversible", "return None", "pass"): _END,
+    ("reconciler/plan/kinds/interface.py", "Kind.obstacle", "return None", "pass"): _END,
+    ("reconciler/plan/kinds/interface.py", "Kind.irreversible", "return None", "pass"): _END,
+    ("reconciler/plan/kinds/interface.py", "Kind.lacking_right", "return None", "pass"): _END,
+    ("reconciler/plan/kinds/topic.py", "Topics.irreversible", "return None", "pass"): _END,
     ("reconciler/plan/kinds/topic.py", "_topics", "return None", "pass"): _END,
     (
         "reconciler/plan/file/identity.py",

@@ -13,7 +13,7 @@ from tests.mutants.equivalent import EQUIVALENT
 from tests.mutants.running import Running
 from tests.mutants.sites import Site, sample
 
-PACKAGES: Final = ("reconciler/access", "reconciler/plan", "reconciler/apply", "reconciler/diff")
+PACKAGES: Final = ("reconciler/access", "reconciler/plan", "reconciler/apply")
 #: Without brokers and Spark: a fault takes seconds.
 TESTS: Final = (
     "tests/unit/access",

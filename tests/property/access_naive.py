@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from functools import cmp_to_key
 from typing import NamedTuple
 
-from reconciler.model import (
+from reconciler.model.acl import (
     SUPPORTED_OPERATIONS,
     AclBinding,
     AclOperation,

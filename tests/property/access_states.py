@@ -4,7 +4,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from reconciler.model import (
+from reconciler.model.acl import (
     CLUSTER_NAME,
     AccessControlEntry,
     AclBinding,

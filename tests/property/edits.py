@@ -6,25 +6,21 @@ from dataclasses import replace
 from functools import partial
 from random import Random
 
-from reconciler.edit.pages import Book
-from reconciler.model import (
+from reconciler.manifest.write.pages import Book
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Declaration,
-    DesiredItem,
-    DesiredState,
-    DesiredTopic,
-    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, PasswordSource, ScramUser
+from reconciler.model.topic import Topic
 
 CLUSTER = """\
 # the cluster

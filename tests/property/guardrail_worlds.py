@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Final
 
-from reconciler.manifest import Source
+from reconciler.manifest.read.findings import Source
 
 #: By kind: its spec. One document of a kind is enough, for two are judged as one with the items of both.
 Rules = dict[str, dict[str, Any]]

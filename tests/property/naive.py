@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from reconciler.model import AclBinding, AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourceType
 
 _DESCRIBED_BY = {"READ", "WRITE", "DELETE", "ALTER"}
 

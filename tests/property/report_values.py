@@ -4,27 +4,24 @@ import datetime
 
 from hypothesis import strategies as st
 
-from reconciler.access import Region, Witness
-from reconciler.access.name_set import NameSet, literal
-from reconciler.diff import Skipped, SkipReason
-from reconciler.model import AclBinding, AclOperation, Create, Delete, Origin, ResourceType, Topic
-from reconciler.plan import (
-    AccessChange,
-    AccessReview,
-    Callout,
-    Effect,
-    EffectKind,
-    Guard,
-    Judges,
-    Options,
-    Phase,
-    Plan,
-    Refusal,
-    Step,
-    Terms,
-    is_acl_change,
-)
-from reconciler.report.results import Check, CheckStatus, Finding, Level, Report
+from reconciler.access.difference import Witness
+from reconciler.access.names import NameSet, Region, literal
+from reconciler.model.acl import AclBinding, AclOperation, ResourceType
+from reconciler.model.desired import Origin
+from reconciler.model.listing import Create, Delete
+from reconciler.model.topic import Topic
+from reconciler.plan.difference import Skipped, SkipReason
+from reconciler.plan.kinds.acl import is_acl_change
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.refusal import Guard, Judges, Refusal
+from reconciler.plan.review.access_change import AccessChange
+from reconciler.plan.review.access_review import AccessReview
+from reconciler.plan.review.callouts import Callout
+from reconciler.plan.review.effects import Effect, EffectKind
+from reconciler.plan.step import Step
+from reconciler.results.findings import Check, CheckStatus, Finding, Level
+from reconciler.show.reading import Report
 from tests.property.strategies import entries, patterns, wild_text
 
 #: What would leave its place in Markdown, HTML, XML, JSON, a job's log, a terminal or a spreadsheet.

@@ -2,21 +2,20 @@
 
 from hypothesis import strategies as st
 
-from reconciler.model import (
+from reconciler.model.acl import (
     CLUSTER_NAME,
     WILDCARD,
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     OpaqueBinding,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
-    topic_name_problem,
 )
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, topic_name_problem
 
 #: What an ACL can hold, without the members that exist in filters only.
 RESOURCE_TYPES = [member for member in ResourceType if member >= ResourceType.TOPIC]

@@ -3,11 +3,10 @@
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from reconciler.access import AccessRequest
 from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome
 from reconciler.access.assertions import check
-from reconciler.access.authorizer import Authorizer
-from reconciler.model import CLUSTER_NAME, AclOperation, PatternType, ResourcePattern, ResourceType
+from reconciler.access.authorizer import AccessRequest, Authorizer
+from reconciler.model.acl import CLUSTER_NAME, AclOperation, PatternType, ResourcePattern, ResourceType
 from tests.property.access_naive import Cluster, operations, reach
 from tests.property.access_states import ASKERS, POINTS, clusters
 from tests.property.test_access_authorizer import authorizer_of

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import AccessRequest, Authorizer
-from reconciler.model import (
+from reconciler.access.authorizer import AccessRequest, Authorizer
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

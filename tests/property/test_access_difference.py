@@ -2,9 +2,9 @@
 
 from hypothesis import Phase, given, settings
 
-from reconciler.access import Authorizer
+from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import AccessDifference, DifferenceRow, compare_access
-from reconciler.model import AclOperation, ResourceType
+from reconciler.model.acl import AclOperation, ResourceType
 from tests.property.access_naive import Cluster, reach
 from tests.property.access_states import ASKERS, FROM, POINTS, changes
 from tests.property.test_access_authorizer import authorizer_of

@@ -3,9 +3,13 @@
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from reconciler.access import Access, access_of, can_i, compare_access, explain, lint, minimise, who_can
-from reconciler.access.decision import AccessRequest
-from reconciler.model import AclBinding, AclOperation, PatternType, ResourcePattern, ResourceType
+from reconciler.access.authorizer import AccessRequest
+from reconciler.access.difference import compare_access
+from reconciler.access.effective import Access, access_of, who_can
+from reconciler.access.lint import lint
+from reconciler.access.questions import can_i, explain
+from reconciler.access.remediation import minimise
+from reconciler.model.acl import AclBinding, AclOperation, PatternType, ResourcePattern, ResourceType
 from tests.property.access_naive import Cluster, meant, operations, reach
 from tests.property.access_states import ASKERS, FROM, POINTS, clusters
 from tests.property.test_access_assertions import patterns
@@ -115,7 +119,7 @@ def test_what_is_found_superfluous_changes_nothing_when_it_goes(cluster: Cluster
 @quick
 @given(st.frozensets(st.sampled_from([AclOperation.READ, AclOperation.WRITE]), min_size=1))
 def test_what_all_covers_is_redundant(held: frozenset[AclOperation]) -> None:
-    from reconciler.model import AccessControlEntry, AclPermissionType
+    from reconciler.model.acl import AccessControlEntry, AclPermissionType
 
     pattern = ResourcePattern(ResourceType.TOPIC, "a")
     narrow = [

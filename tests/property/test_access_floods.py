@@ -5,10 +5,10 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import Authorizer, compare_access
 from reconciler.access import comparison as dense_or_not
-from reconciler.access.by_resource_type import may_on_some_resource
-from reconciler.model import AclBinding, AclOperation, ResourceType
+from reconciler.access.authorizer import Authorizer, may_on_some_resource
+from reconciler.access.difference import compare_access
+from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from tests.property.access_naive import Cluster, on_some_resource
 from tests.property.access_states import ASKERS, FROM, HOSTS, bindings, clusters
 from tests.property.test_access_authorizer import authorizer_of

@@ -6,9 +6,10 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import Authorizer, DifferenceRow, compare_access
-from reconciler.model import AclBinding, AclOperation, OpaqueBinding, ResourceType
-from reconciler.model.kafka_release import KafkaVersion
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import DifferenceRow, compare_access
+from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding, ResourceType
+from reconciler.model.flavor import KafkaVersion
 from tests.property.access_naive import Cluster, reach
 from tests.property.access_states import ASKERS, FROM, POINTS, bindings, changes
 from tests.property.test_access_difference import quick

@@ -8,38 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import AccessRequest, Authorizer
-from reconciler.apply import StalePlanError, check
-from reconciler.model import (
+from reconciler.access.authorizer import AccessRequest, Authorizer
+from reconciler.apply.preflight import StalePlanError, check
+from reconciler.model.acl import (
     SUPPORTED_OPERATIONS,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Create,
-    Delete,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.plan import (
-    EffectKind,
-    Phase,
-    Plan,
-    Step,
-    UnsafeOrderError,
-    bindings_after,
-    difference_review,
-    is_acl_change,
-    plan_to_json,
-    prove,
-    touched_binding,
-    touched_bindings,
-    transition,
-    unreviewed,
-)
-from reconciler.plan.facts import Facts
-from reconciler.plan.review.transition import authorizer_of
-from reconciler.report.plan_text import plan_lines
+from reconciler.model.listing import Create, Delete
+from reconciler.model.state import ClusterState
+from reconciler.plan.file.document import plan_to_json
+from reconciler.plan.kinds.acl import is_acl_change, touched_binding, touched_bindings
+from reconciler.plan.observed import Facts
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Plan, bindings_after
+from reconciler.plan.review.access_change import authorizer_of, transition
+from reconciler.plan.review.access_review import difference_review, unreviewed
+from reconciler.plan.review.effects import EffectKind
+from reconciler.plan.review.proof import UnsafeOrderError, prove
+from reconciler.plan.step import Step
+from reconciler.show.plan import plan_lines
 from tests.property.naive import Ask, applies, covers, permitted
 from tests.property.transitions import ASKS, Transition, bindings, crowded, declared, transitions
 from tests.unit.apply.test_perform import acl

@@ -5,10 +5,11 @@ from itertools import product
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from reconciler.access import Authorizer, compare_access
-from reconciler.access.name_set import NameSet, literal
-from reconciler.access.work import Work
-from reconciler.model import (
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import compare_access
+from reconciler.access.interpretation import Work
+from reconciler.access.names import NameSet, literal
+from reconciler.model.acl import (
     CLUSTER_NAME,
     AccessControlEntry,
     AclBinding,

@@ -3,8 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import AccessRequest, Authorizer, compare_access, minimise
-from reconciler.model import AclBinding
+from reconciler.access.authorizer import AccessRequest, Authorizer
+from reconciler.access.difference import compare_access
+from reconciler.access.remediation import minimise
+from reconciler.model.acl import AclBinding
 from tests.property.access_naive import Ask, Cluster, allowed
 from tests.property.access_states import bindings, clusters
 from tests.property.test_access_authorizer import asks, authorizer_of

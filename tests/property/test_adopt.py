@@ -10,29 +10,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.codec.kinds import LISTED
-from reconciler.diff import DiffRules, compare
-from reconciler.edit.adoption import adopted, differences
-from reconciler.edit.pages import read
-from reconciler.edit.proof import as_live
-from reconciler.model import (
+from reconciler.manifest.write.pages import read
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Declaration,
-    DesiredState,
-    Listing,
-    Origin,
     ResourcePattern,
     ResourceType,
-    Scope,
-    Topic,
 )
 from reconciler.model.characters import is_visible
+from reconciler.model.desired import Declaration, DesiredState, Origin
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, ScramUser
+from reconciler.model.listing import Listing
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.edit.adoption import adopted, differences
+from reconciler.parts.edit.editing import as_live
+from reconciler.plan.diff.compare import compare
+from reconciler.plan.difference import DiffRules
 from tests.integration.hostile import HOSTILE
 from tests.property import edits
 from tests.property.test_edit import is_part

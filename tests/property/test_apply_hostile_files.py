@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.journal_file import read_records
-from reconciler.apply import JournalError, RefusedError, StalePlanError, UndeclaredDefaultError, check, past_runs
-from reconciler.plan import PlanFileError, parse_plan, plan_text
-from reconciler.plan.file.document import seal
-from reconciler.report.plan_text import plan_lines
+from reconciler.apply.preflight import RefusedError, StalePlanError, UndeclaredDefaultError, check
+from reconciler.apply.records import JournalError, past_runs
+from reconciler.plan.file.document import PlanFileError, parse_plan, plan_text, seal
+from reconciler.show.plan import plan_lines
+from reconciler.system.journal import read_records
 from tests.faults.scenario import before, plan_for, wish
 from tests.plan_files import sealed, sealed_with_ids
 

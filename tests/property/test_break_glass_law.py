@@ -17,30 +17,23 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.simulation import START, SimulatedTime, simulated
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import LeaseRequest
-from reconciler.model import (
-    AclOperation,
-    Change,
-    ClusterState,
-    Create,
-    Expiry,
-    ResourcePattern,
-    ResourceType,
-    TopicUse,
-    break_glass_mark,
-)
+from reconciler.app.apply import ApplyOptions, Unattended
+from reconciler.app.cleanup import cleanup
+from reconciler.app.options import ConnectionOptions
+from reconciler.app.reasons import WorkflowError
+from reconciler.apply.environment import LeaseRequest
+from reconciler.model.acl import AclOperation, ResourcePattern, ResourceType
+from reconciler.model.desired import Expiry
+from reconciler.model.listing import Change, Create
+from reconciler.model.markers import break_glass_mark
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import TopicUse
+from reconciler.parts.edit.app.break_glass import break_glass, end_break_glass
+from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms
+from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_round
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
-from reconciler.report.rounds import Round
-from reconciler.workflow.applying import ApplyOptions
-from reconciler.workflow.attendant import Unattended
-from reconciler.workflow.break_glass import break_glass, end_break_glass
-from reconciler.workflow.granting import AskedAccess, GrantTerms
-from reconciler.workflow.leftovers import cleanup
-from reconciler.workflow.options import ConnectionOptions
-from reconciler.workflow.reasons import WorkflowError
-from reconciler.workflow.serve.rounds import ServeOptions, run_round
-from reconciler.workflow.serve.source import DirectorySource
+from reconciler.show.rounds import Round
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.cases.test_cases import binding
 
 MANIFESTS = """\

@@ -7,49 +7,26 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import (
-    ApplyEnvironment,
-    Identity,
-    ProbeBarrier,
-    ProbeSetup,
-    Result,
-    Silent,
-    UnprovenError,
-    check,
-    perform,
-)
-from reconciler.apply.bridge_removal import NearbyBindings, interrupts_nobody
-from reconciler.model import (
-    AclBinding,
-    AclChange,
-    Change,
-    ClusterState,
-    Create,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
-    is_reserved,
-    standing_bridges,
-)
-from reconciler.plan import (
-    Blockers,
-    GuardAcknowledgement,
-    Means,
-    Options,
-    Phase,
-    Plan,
-    Request,
-    Step,
-    Terms,
-    bindings_after,
-    created_topics,
-    deleted_topics,
-    is_acl_change,
-    propose,
-    touched_binding,
-)
+from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
+from reconciler.apply.bridges import NearbyBindings, interrupts_nobody
+from reconciler.apply.environment import ApplyEnvironment, Identity, Result, Silent, UnprovenError
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.model.acl import AclBinding, PatternType, ResourcePattern, ResourceType
+from reconciler.model.listing import AclChange, Change, Create
+from reconciler.model.markers import standing_bridges
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.kinds.acl import is_acl_change, touched_binding
+from reconciler.plan.kinds.topic import created_topics, deleted_topics
+from reconciler.plan.order import Blockers
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Options, Plan, Terms, bindings_after
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.step import Means, Step
 from reconciler.ports import Answer, AnswerStatus
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.faults.nodes import Nodes
 from tests.property.clock import StillClock

@@ -4,26 +4,26 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final, TypeAlias
 
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Change,
-    ClusterState,
-    Create,
-    Delete,
-    NameSelector,
     OpaqueBinding,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Scope,
-    Selector,
-    Topic,
-    bridge_on,
 )
-from reconciler.plan import Bridge, Facts, Means, Phase, Side, Step, Terms, Unbridged, bridges
+from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.markers import bridge_on
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.bridges import bridges
+from reconciler.plan.observed import Facts
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Terms
+from reconciler.plan.step import Bridge, Means, Side, Step, Unbridged
 
 #: A pattern, the side, how it is kept open or a word of why not, and who is interrupted without.
 Expected: TypeAlias = tuple[ResourcePattern, Side, Means | str, tuple[str, ...]]

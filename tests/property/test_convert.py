@@ -5,9 +5,10 @@ from pathlib import Path
 
 from hypothesis import given
 
-from reconciler.adapters.converters import SourceFiles, convert
-from reconciler.adapters.converters.files import STDIN
-from reconciler.model import AclBinding, ClusterState, ResourcePattern
+from reconciler.model.acl import AclBinding, ResourcePattern
+from reconciler.model.state import ClusterState
+from reconciler.parts.convert.files import STDIN, SourceFiles
+from reconciler.parts.convert.recognition import convert
 from tests.property.strategies import states, wild_states
 
 

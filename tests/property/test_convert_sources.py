@@ -14,10 +14,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.adapters.converters import SourceFiles, convert
-from reconciler.adapters.converters.files import STDIN
-from reconciler.model import AclBinding, ClusterState, ResourceType, Topic
+from reconciler.model.acl import AclBinding, ResourceType
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.convert.files import STDIN, SourceFiles
+from reconciler.parts.convert.recognition import convert
 from tests.property.strategies import states, topics
 
 _OPTIONS = {

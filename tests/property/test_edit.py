@@ -9,12 +9,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reconciler.codec.kinds import LISTED
-from reconciler.diff import DiffRules, compare
-from reconciler.edit.adoption import adopted, differences
-from reconciler.edit.editing import edited
-from reconciler.edit.pages import Book, Page, read
-from reconciler.edit.proof import as_live
-from reconciler.model import DesiredState, Origin, Scope, Topic
+from reconciler.manifest.write.pages import Book, Page, read
+from reconciler.model.desired import DesiredState, Origin
+from reconciler.model.scope import Scope
+from reconciler.model.topic import Topic
+from reconciler.parts.edit.adoption import adopted, differences
+from reconciler.parts.edit.editing import as_live, edited
+from reconciler.plan.diff.compare import compare
+from reconciler.plan.difference import DiffRules
 from tests.property import edits
 from tests.property.edits import NOWHERE
 

@@ -8,27 +8,27 @@ from typing import Final
 
 import pytest
 
-from reconciler.access import Authorizer
+from reconciler.access.authorizer import Authorizer
 from reconciler.access.hosts import ANY_HOST
-from reconciler.manifest import load as load_sources
-from reconciler.manifest.reader.source import Source
-from reconciler.model import (
+from reconciler.app.access_checks import decide_tests
+from reconciler.manifest.manifests import load as load_sources
+from reconciler.manifest.read.findings import Source
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Declaration,
-    DesiredState,
-    Expiry,
-    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.plan import AccessTrend, Options, Plan, Request, Terms, parse_plan, plan_text, propose
-from reconciler.report.claim_results import ClaimResult, ClaimStatus
-from reconciler.workflow.access_checks import decide_tests
+from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
+from reconciler.model.state import ClusterState
+from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.review.access_review import AccessTrend
+from reconciler.results.checks import ClaimResult, ClaimStatus
 from tests.property.naive import Ask, permitted
 
 TODAY: Final = datetime.date(2026, 11, 26)

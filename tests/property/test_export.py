@@ -8,27 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.diff import DiffRules, compare
-from reconciler.manifest import ManifestError, Source, desired_state, load
-from reconciler.model import (
-    TOPIC_CONFIGS,
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.manifest.write.kinds.acl import acls_document
+from reconciler.manifest.write.manifests import cluster_document, differences, export_manifests
+from reconciler.manifest.write.text import ExportStyle, binding_problem, text_problem
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    DesiredState,
     ResourcePattern,
     ResourceType,
-    Scope,
-    Topic,
 )
-from reconciler.report.export.cluster import cluster_document
-from reconciler.report.export.expressible import binding_problem, text_problem
-from reconciler.report.export.kinds.acl import acls_document
-from reconciler.report.export.manifests import export_manifests
-from reconciler.report.export.proof import differences
-from reconciler.report.export.style import ExportStyle
+from reconciler.model.desired import DesiredState
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.model.topic_configs import TOPIC_CONFIGS
+from reconciler.plan.diff.compare import compare
+from reconciler.plan.difference import DiffRules
 from tests.property.strategies import (
     bindings,
     entries,

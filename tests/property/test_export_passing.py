@@ -3,11 +3,14 @@
 import datetime
 from itertools import product
 
-from reconciler.manifest import Source, desired_state, load
-from reconciler.model import THROTTLE_CONFIGS, ClusterState, Topic
-from reconciler.plan import Options, Request, Terms, propose
-from reconciler.report.export.cluster import cluster_document
-from reconciler.report.export.manifests import export_manifests
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.write.manifests import cluster_document, export_manifests
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.model.topic_configs import THROTTLE_CONFIGS
+from reconciler.plan.proposal import Options, Terms
+from reconciler.plan.propose import Request, propose
 
 DAY = datetime.date(2027, 1, 1)
 REPLICAS = ((1,), (2,), (1, 2), (2, 3, 1))

@@ -3,19 +3,19 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifest import BUILT_IN_ROLES
-from reconciler.model import (
+from reconciler.manifest.parts.rules import BUILT_IN_ROLES
+from reconciler.manifest.write.manifests import export_manifests
+from reconciler.model.acl import (
     WILDCARD,
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.report.export.manifests import export_manifests
+from reconciler.model.state import ClusterState
 from tests.property.test_export import check
 
 _HOSTS = st.sampled_from(["*", "10.0.0.1"])

@@ -5,17 +5,17 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import Assertion, AssertionKind, AssertionOutcome, Authorizer, Checker
-from reconciler.model import (
-    SUPPORTED_OPERATIONS,
-    AclBinding,
-    AclOperation,
-    FactSource,
-    FactSources,
-    ResourcePattern,
-    ResourceType,
-)
-from reconciler.plan import AccessTrend, Facts, Guard, GuardAcknowledgement, Options, Plan, Request, Terms, propose
+from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome
+from reconciler.access.assertions import Checker
+from reconciler.access.authorizer import Authorizer
+from reconciler.model.acl import SUPPORTED_OPERATIONS, AclBinding, AclOperation, ResourcePattern, ResourceType
+from reconciler.model.state import FactSource, FactSources
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.observed import Facts
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
+from reconciler.plan.review.access_review import AccessTrend
 from tests.property.naive import permitted
 from tests.property.test_access_review import moved
 from tests.property.transitions import ASKS, DAY, TOPICS, Transition, bindings, transitions

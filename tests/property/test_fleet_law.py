@@ -9,35 +9,31 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.adapters.spark.comparing import Rules, compare_fleet
-from reconciler.adapters.spark.files import store_at
-from reconciler.adapters.spark.readings import Place, read_live, write_desired, write_live
-from reconciler.adapters.spark.results import changes_of
-from reconciler.adapters.spark.tables import LIVE_SCHEMA, parquet, rows_table
-from reconciler.diff import DeclaredChange, DiffRules, compare
-from reconciler.fleet import DriftCounts, FleetRun, pairs, row_of
-from reconciler.fleet.store import FleetStore
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Declaration,
-    DesiredItem,
-    DesiredState,
-    DesiredTopic,
-    Listing,
-    NameSelector,
-    Origin,
     ResourcePattern,
     ResourceType,
-    Scope,
-    Selector,
-    Topic,
 )
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Listing
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.fleet.membership import pairs
+from reconciler.parts.fleet.rows import row_of
+from reconciler.parts.fleet.spark.comparing import Rules, compare_fleet
+from reconciler.parts.fleet.spark.readings import Place, read_live, write_desired, write_live
+from reconciler.parts.fleet.spark.tables import LIVE_SCHEMA, parquet, rows_table, store_at
+from reconciler.parts.fleet.spark.views import changes_of
+from reconciler.parts.fleet.store import FleetStore
+from reconciler.plan.diff.compare import compare
+from reconciler.plan.difference import DeclaredChange, DiffRules
 from reconciler.plan.kinds import CHANGE
+from reconciler.results.fleet_drift import DriftCounts, FleetRun
 from tests.property.strategies import bindings, live_topics, states, wild_bindings, wild_states
 
 if TYPE_CHECKING:

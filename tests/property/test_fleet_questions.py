@@ -7,23 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import Access, Authorizer, access_of
-from reconciler.access.common_access import CommonAccess
-from reconciler.access.hosts import RANGES_SINCE
-from reconciler.access.name_set import ALL_NAMES
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.effective import Access, CommonAccess, access_of
+from reconciler.access.names import ALL_NAMES
 from reconciler.access.operations import ASSUMED_VERSION, supported
-from reconciler.adapters.spark.outlying import OutlierQuestion, chosen
-from reconciler.fleet import COLUMNS
-from reconciler.fleet.access_reach import EVERYBODY_ELSE, AccessReach, ReachMemory, reaches
-from reconciler.model import (
-    WILDCARD_PRINCIPAL,
-    AclOperation,
-    AclPermissionType,
-    ClusterState,
-    PatternType,
-    ResourceType,
-)
-from reconciler.model.kafka_release import KafkaVersion
+from reconciler.model.acl import WILDCARD_PRINCIPAL, AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.model.addresses import RANGES_SINCE
+from reconciler.model.flavor import KafkaVersion
+from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.access_reach import EVERYBODY_ELSE, AccessReach, ReachMemory, reaches
+from reconciler.parts.fleet.rows import COLUMNS
+from reconciler.parts.fleet.spark.comparing import OutlierQuestion, chosen
 from tests.property.strategies import states
 from tests.unit.access.bindings import bindings
 

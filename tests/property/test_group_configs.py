@@ -5,17 +5,24 @@ import datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.adapters.snapshot import MemoryCluster, parse_snapshot, snapshot_text
-from reconciler.apply import ApplyEnvironment, Silent, check, perform
+from reconciler.apply.environment import ApplyEnvironment, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
 from reconciler.apply.undo import revert_steps
-from reconciler.manifest import Source, desired_state, load
-from reconciler.model import ClusterState, Declaration, DesiredItem, DesiredState, Listing, Origin, Scope
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.write.manifests import cluster_document, differences, export_manifests
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
 from reconciler.model.kinds.group_config import GroupConfig
-from reconciler.plan import Options, Plan, Request, Terms, parse_plan, plan_text, propose
+from reconciler.model.listing import Listing
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
+from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.ports import ReadRequest
-from reconciler.report.export.cluster import cluster_document
-from reconciler.report.export.manifests import export_manifests
-from reconciler.report.export.proof import differences
+from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.document import parse_snapshot, snapshot_text
 from tests.property.clock import StillClock
 
 DAY = datetime.date(2026, 1, 1)

@@ -9,25 +9,21 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.access import Authorizer
-from reconciler.manifest import (
-    ManifestError,
-    Manifests,
-    Meaning,
-    Source,
-    desired_state,
-    guardrail_changes,
-    lint_waivers,
-    load,
-    standing_acknowledgements,
-    with_guardrails,
-)
-from reconciler.model import AclBinding, DesiredState
-from reconciler.policy import BreachKind
-from reconciler.workflow.checks import checks
-from reconciler.workflow.reasons import WorkflowError
-from reconciler.workflow.states import authorizer
-from reconciler.workflow.terms import delete_limits
+from reconciler.access.authorizer import Authorizer
+from reconciler.app.access_tests import checks
+from reconciler.app.reasons import WorkflowError
+from reconciler.app.states import authorizer
+from reconciler.app.terms import delete_limits
+from reconciler.manifest.guardrail_meaning import Meaning
+from reconciler.manifest.guardrail_set import with_guardrails
+from reconciler.manifest.guardrails import guardrail_changes
+from reconciler.manifest.manifests import Manifests, desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.manifest.safeguards import lint_waivers, standing_acknowledgements
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import DesiredState
+from reconciler.policy.ownership import BreachKind
 from tests.property import guardrail_worlds as worlds
 
 _DAY: Final = datetime.date(2027, 1, 1)

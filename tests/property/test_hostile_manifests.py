@@ -11,10 +11,12 @@ from random import Random
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.manifest import ManifestError, Source, desired_state, load, render_problem
-from reconciler.model import ClusterState
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError, render_problem
+from reconciler.model.state import ClusterState
 from reconciler.plan.file.document import seal
+from reconciler.snapshot.document import snapshot_text
 from tests.integration.hostile import HOSTILE, assert_harmless
 from tests.prepared import prepared
 

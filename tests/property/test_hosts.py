@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reconciler.access.hosts import Hosts, host_classes, is_within
-from reconciler.model import WILDCARD
+from reconciler.model.acl import WILDCARD
 
 _VERSION = (4, 4)
 _ALL = tuple(f"10.0.0.{number}" for number in range(16))

@@ -3,9 +3,13 @@
 from random import Random
 
 from reconciler.access.hosts import ANY_HOST
-from reconciler.model import ClusterState, ResourceType
-from reconciler.plan import Facts, bindings_after, difference_review, operations_words, transition
-from reconciler.plan.review.in_force import gains_not_in_force
+from reconciler.model.acl import ResourceType
+from reconciler.model.state import ClusterState
+from reconciler.plan.observed import Facts
+from reconciler.plan.proposal import bindings_after
+from reconciler.plan.review.access_change import operations_words, transition
+from reconciler.plan.review.access_review import difference_review
+from reconciler.plan.review.ends import gains_not_in_force
 from tests.property.naive import Ask, permitted
 from tests.property.test_meaning_guards import EVERYWHERE, drawn, steps
 

@@ -11,10 +11,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.simulation import START, SimulatedTime, serve, simulated
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.model import Change, ClusterState, Delete, TopicUse
+from reconciler.model.listing import Change, Delete
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import TopicUse
 from reconciler.ports import Answer, ReadRequest
-from reconciler.report.rounds import Round, RoundHistory
+from reconciler.show.rounds import Round, RoundHistory
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.cases.test_cases import binding
 
 #: Seconds after the start at which grants end.

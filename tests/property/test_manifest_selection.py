@@ -5,8 +5,10 @@ import random
 import hypothesis.strategies as st
 from hypothesis import given
 
-from reconciler.manifest import FleetDeclaration, Source, load
+from reconciler.manifest.documents.fleet import FleetDeclaration
+from reconciler.manifest.manifests import load
 from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.read.findings import Source
 
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: c{number}, labels: {labels}}}\nspec: {{}}\n"
 ACLS = """apiVersion: reconciler/v1

@@ -7,8 +7,11 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reconciler.manifest import ManifestError, Problem, Source, connections, desired_state, load, render_problem
-from reconciler.model import DesiredState
+from reconciler.manifest.connections import connections
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError, Problem, render_problem
+from reconciler.model.desired import DesiredState
 
 _DAY = datetime.date(2027, 1, 1)
 _UNIT = Path(__file__).parent.parent / "unit" / "manifest"

@@ -4,24 +4,24 @@ from itertools import product
 from random import Random
 from typing import Final
 
-from reconciler.model import (
+from reconciler.model.acl import (
     CLUSTER_NAME,
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Create,
-    Delete,
-    FactSource,
-    FactSources,
-    NameSelector,
     ResourcePattern,
     ResourceType,
-    Selector,
 )
-from reconciler.plan import Facts, Guard, Phase, Step, transition
-from reconciler.plan.review.meaning import meaning_refusals
+from reconciler.model.listing import Create, Delete
+from reconciler.model.scope import NameSelector, Selector
+from reconciler.model.state import ClusterState, FactSource, FactSources
+from reconciler.plan.observed import Facts
+from reconciler.plan.phase import Phase
+from reconciler.plan.refusal import Guard
+from reconciler.plan.review.access_change import transition
+from reconciler.plan.review.callouts import meaning_refusals
+from reconciler.plan.step import Step
 from tests.property.naive import Ask, permitted
 from tests.property.transitions import PATTERNS
 

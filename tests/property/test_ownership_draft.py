@@ -6,32 +6,29 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifest import Source, desired_state, load
-from reconciler.model import (
+from reconciler.app.access_checks import breaches_of, ownerships_of
+from reconciler.app.export import proven_draft
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.write.manifests import cluster_document, export_manifests, places, teams
+from reconciler.manifest.write.ownership import DRAFT_FILE
+from reconciler.manifest.write.text import ExportStyle
+from reconciler.model.acl import (
     SUPPORTED_OPERATIONS,
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Declaration,
-    DesiredState,
-    Listing,
-    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
+from reconciler.model.desired import Declaration, DesiredState, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.policy import Breach
-from reconciler.report.export.cluster import cluster_document
-from reconciler.report.export.layout import places, teams
-from reconciler.report.export.manifests import export_manifests
-from reconciler.report.export.ownership_draft import DRAFT_FILE
-from reconciler.report.export.style import ExportStyle
-from reconciler.workflow.access_checks import breaches_of, ownerships_of
-from reconciler.workflow.ownership_drafts import proven_draft
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.policy.ownership import Breach
 
 DAY = datetime.date.min
 TEAMS = ("payments", "orders", "cards", "risk", "ledger", "search", "mail", "fraud", "crm", "data", "web", "ops")

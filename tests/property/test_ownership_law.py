@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifest import Source, desired_state, load
-from reconciler.workflow.access_checks import breaches_of, ownerships_of
+from reconciler.app.access_checks import breaches_of, ownerships_of
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
 
 DAY: Final = datetime.date(2027, 1, 1)
 #: Every name there is, as far as the oracle is concerned: long enough to tell any two prefixes of two letters apart.

@@ -6,37 +6,23 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Outcome, Result, Silent, check, perform
-from reconciler.diff import SkipReason
-from reconciler.model import (
-    AclBinding,
-    AclChange,
-    ClusterState,
-    Create,
-    Delete,
-    DesiredState,
-    NameSelector,
-    ResourceType,
-    Scope,
-    Selector,
-)
-from reconciler.plan import (
-    Blockers,
-    Options,
-    Plan,
-    Request,
-    Step,
-    Terms,
-    bindings_after,
-    deleted_bindings,
-    is_acl_change,
-    parse_plan,
-    plan_text,
-    propose,
-    touched_binding,
-)
+from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.model.acl import AclBinding, ResourceType
+from reconciler.model.desired import DesiredState
+from reconciler.model.listing import AclChange, Create, Delete
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.plan.difference import SkipReason
+from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.kinds.acl import deleted_bindings, is_acl_change, touched_binding
+from reconciler.plan.order import Blockers
+from reconciler.plan.proposal import Options, Plan, Terms, bindings_after
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.step import Step
 from reconciler.ports import Answer, AnswerStatus
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.property.clock import StillClock
 from tests.property.naive import Ask, permitted

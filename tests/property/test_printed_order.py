@@ -11,32 +11,24 @@ from hypothesis import Phase as Stages
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.apply import GOOD
-from reconciler.apply.barriers.interface import UnprovenError
-from reconciler.model import (
-    AclBinding,
-    Change,
-    ClusterState,
-    Create,
-    Declaration,
-    DesiredItem,
-    DesiredState,
-    ListedItem,
-    Listing,
-    Origin,
-    Topic,
-    TopicReplicas,
-    Update,
-    is_reserved,
-    markers,
-    resource_of,
-)
+from reconciler.apply.environment import GOOD, UnprovenError
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, ScramUser
-from reconciler.plan import TITLES, GuardAcknowledgement, Means, Options, Phase, Plan, Request, Step, propose
+from reconciler.model.listing import Change, Create, ListedItem, Listing, Update, resource_of
+from reconciler.model.markers import markers
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicReplicas
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.phase import TITLES, Phase
+from reconciler.plan.proposal import Options, Plan
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.step import Means, Step
 from reconciler.ports import Answer, ReadRequest
-from reconciler.report.plan_text import plan_lines
+from reconciler.show.plan import plan_lines
 from tests.faults.scenario import DAY, acl
 from tests.property.transitions import TOPICS, Transition, transitions
 from tests.unit.apply.bridge_stage import TERMS, Recording, Stage

@@ -14,21 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.edit.pages import read
-from reconciler.manifest import ManifestError
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    Declaration,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
-)
-from reconciler.workflow.editing import EditRefusedError, ManifestEdit
-from reconciler.workflow.granting import AskedAccess, GrantTerms, NotDeclaredError, grant, rename, revoke
-from reconciler.workflow.lint_fixes import fix_lint, fix_minimise
-from reconciler.workflow.options import StateRequest
-from reconciler.workflow.reasons import RequestError
+from reconciler.app.options import StateRequest
+from reconciler.app.reasons import RequestError
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.manifest.write.pages import read
+from reconciler.model.acl import AclBinding, AclOperation, PatternType, ResourcePattern, ResourceType
+from reconciler.model.desired import Declaration
+from reconciler.parts.edit.app.editing import EditRefusedError, ManifestEdit
+from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, NotDeclaredError, grant, rename, revoke
+from reconciler.parts.edit.app.simplify import fix_lint, fix_minimise
 from tests.property.access_naive import Cluster, reach
 from tests.property.edits import Author, Plain, Scribe
 

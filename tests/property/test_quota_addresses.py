@@ -11,28 +11,19 @@ from typing import Final
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Silent, perform
+from reconciler.apply.environment import ApplyEnvironment, Silent
+from reconciler.apply.performing import perform
 from reconciler.apply.preflight import Preflight
-from reconciler.model import (
-    Change,
-    ClusterState,
-    Declaration,
-    Delete,
-    DesiredItem,
-    DesiredState,
-    Listing,
-    NameSelector,
-    Origin,
-    Scope,
-    Selector,
-    resource_of,
-    values_of,
-)
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.plan import Options, Plan, Request, Terms, propose
+from reconciler.model.listing import Change, Delete, Listing, resource_of, values_of
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import kind_of
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.property.clock import StillClock
 
 KEY: Final = "connection_creation_rate"

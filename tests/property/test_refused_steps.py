@@ -7,54 +7,38 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Outcome, Silent, check, perform
-from reconciler.diff import SkipReason
-from reconciler.model import (
+from reconciler.apply.environment import ApplyEnvironment, Outcome, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.model.acl import (
     CLUSTER_NAME,
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Change,
-    ClusterState,
-    Declaration,
-    DesiredItem,
-    DesiredState,
-    DesiredTopic,
-    ListedItem,
-    Listing,
-    NameSelector,
-    Origin,
     ResourcePattern,
     ResourceType,
-    Selector,
-    Topic,
-    resource_of,
 )
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
 from reconciler.model.kinds.quota import DEFAULT_NAME, ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, PasswordSource, ScramUser
-from reconciler.model.secret_permit import SecretPermit
-from reconciler.plan import (
-    Blockers,
-    Facts,
-    Guard,
-    GuardAcknowledgement,
-    Judges,
-    Options,
-    Plan,
-    Request,
-    Step,
-    Terms,
-    bindings_after,
-    created_bindings,
-    deleted_bindings,
-    parse_plan,
-    plan_text,
-    propose,
-    touched_binding,
-)
+from reconciler.model.listing import Change, ListedItem, Listing, resource_of
+from reconciler.model.scope import NameSelector, Selector
+from reconciler.model.secrets import SecretPermit
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.difference import SkipReason
+from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_binding
+from reconciler.plan.observed import Facts
+from reconciler.plan.order import Blockers
+from reconciler.plan.proposal import Options, Plan, Terms, bindings_after
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard, Judges
+from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.property.clock import StillClock
 from tests.property.naive import Ask, permitted
 from tests.property.transitions import ASKS, DAY, declared, transitions

@@ -5,23 +5,24 @@ from itertools import product
 from random import Random
 from typing import Final
 
-from reconciler.access import DifferenceRow
+from reconciler.access.difference import DifferenceRow
 from reconciler.access.hosts import ANY_HOST
-from reconciler.access.name_set import ASTERISK_NAMES, names_of
-from reconciler.model import (
+from reconciler.access.names import ASTERISK_NAMES, names_of
+from reconciler.model.acl import (
     CLUSTER_NAME,
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.plan import AccessReview, Facts, difference_review, transition, unreviewed
+from reconciler.model.state import ClusterState
+from reconciler.plan.observed import Facts
+from reconciler.plan.review.access_change import Transition, transition
+from reconciler.plan.review.access_review import AccessReview, difference_review, unreviewed
 from reconciler.plan.review.effects import _TransitionRows
-from reconciler.plan.review.transition import Transition
 from tests.property.test_meaning_guards import steps
 from tests.unit.apply.test_perform import acl
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
-from reconciler.adapters.snapshot import BrokerFacts, Snapshot, parse_document, parse_snapshot, snapshot_text
-from reconciler.model import ClusterState
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import BrokerFacts, Snapshot, parse_document, parse_snapshot, snapshot_text
 from tests.property.strategies import states, wild_states
 
 SCHEMA = Draft7Validator(json.loads((Path(__file__).parents[2] / "schema/snapshot.json").read_text(encoding="utf-8")))

@@ -5,12 +5,9 @@ import datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import AccessRequest, Authorizer, compare_access
-from reconciler.fleet.tighten import GrantedRight, Period, Proven, Thresholds, UsageEvidence, prove, suggest
-from reconciler.fleet.usage import Event, EventCount
-from reconciler.fleet.usage.days import DaySet, days_between
-from reconciler.fleet.usage.replay import permitted
-from reconciler.model import (
+from reconciler.access.authorizer import AccessRequest, Authorizer
+from reconciler.access.difference import compare_access
+from reconciler.model.acl import (
     CLUSTER_NAME,
     SUPPORTED_OPERATIONS,
     AclBinding,
@@ -18,6 +15,13 @@ from reconciler.model import (
     PatternType,
     ResourceType,
 )
+from reconciler.parts.evidence.tighten.evidence import Period, UsageEvidence
+from reconciler.parts.evidence.tighten.narrowing import GrantedRight
+from reconciler.parts.evidence.tighten.proof import Proven, prove
+from reconciler.parts.evidence.tighten.suggestion import Thresholds, suggest
+from reconciler.parts.evidence.usage.cluster import permitted
+from reconciler.parts.evidence.usage.counts import DaySet, EventCount, days_between
+from reconciler.parts.evidence.usage.message import Event
 from tests.property.strategies import bindings
 
 FIRST, LAST = datetime.date(2026, 8, 1), datetime.date(2026, 11, 22)

@@ -8,12 +8,15 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.access import Authorizer, compare_access
-from reconciler.fleet.tighten import Thresholds
-from reconciler.manifest import Source, desired_state, load
-from reconciler.model import AclBinding, AclOperation, AclPermissionType, Declaration, PatternType
-from reconciler.workflow.options import ConnectionOptions, StateRequest
-from reconciler.workflow.tightening.proposal import Tightening, TightenOptions, tighten
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import compare_access
+from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType
+from reconciler.model.desired import Declaration
+from reconciler.parts.evidence.app.tighten import Tightening, TightenOptions, tighten
+from reconciler.parts.evidence.tighten.suggestion import Thresholds
 from tests.property import edits
 
 TODAY, LATER = datetime.date(2026, 11, 23), datetime.date(2027, 2, 1)

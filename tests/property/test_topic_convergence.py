@@ -6,28 +6,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.clock import SystemClock
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
-from reconciler.apply import ApplyEnvironment, Silent, check, perform
-from reconciler.diff import SkipReason
-from reconciler.model import (
-    ClusterState,
-    DesiredState,
-    DesiredTopic,
-    Impossible,
-    NameSelector,
-    Origin,
-    ResourceType,
-    Scope,
-    Selector,
-    Topic,
-)
-from reconciler.plan import Guard, GuardAcknowledgement, Options, Plan, Request, Terms, created_topics, propose
+from reconciler.apply.environment import ApplyEnvironment, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
+from reconciler.model.acl import ResourceType
+from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.listing import Impossible
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.plan.difference import SkipReason
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.kinds.topic import created_topics
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
 from reconciler.ports import AnswerStatus, Clock, Cluster, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.document import BrokerFacts
+from reconciler.system.process import SystemClock
 from tests.contract.subject import Subject
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY

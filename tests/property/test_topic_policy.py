@@ -6,25 +6,26 @@ from collections.abc import Mapping
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reconciler.manifest import Source, TopicPolicyDeclaration, load
-from reconciler.model import (
+from reconciler.manifest.documents.topic_policy import TopicPolicyDeclaration
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.write.manifests import policy_text
+from reconciler.manifest.write.text import topic_problem
+from reconciler.model.desired import DesiredState, DesiredTopic, Expiry, Origin
+from reconciler.model.scope import NameSelector
+from reconciler.model.topic import Topic
+from reconciler.model.topic_rule import (
     Bound,
     CountRule,
-    DesiredState,
-    DesiredTopic,
-    Expiry,
     ExpressionRule,
-    NameSelector,
-    Origin,
     Relation,
     RelationRule,
     RulePart,
     SettingRule,
-    Topic,
     TopicRule,
 )
-from reconciler.policy import (
-    ClusterContext,
+from reconciler.policy.topic_checks import ClusterContext
+from reconciler.policy.topic_policy import (
     Occasion,
     ProposedRule,
     TopicFindingStatus,
@@ -32,8 +33,6 @@ from reconciler.policy import (
     TopicPolicyResult,
     propose_policy,
 )
-from reconciler.report.export.expressible import topic_problem
-from reconciler.report.export.policy import policy_text
 from tests.property.strategies import topics
 
 DAY = datetime.date(2027, 1, 1)

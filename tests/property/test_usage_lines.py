@@ -9,17 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.fleet.usage import (
-    Event,
-    EventCount,
-    LoggedReason,
-    ParsedLine,
-    Scan,
-    UnreadableReason,
-    Window,
-    decisions_in,
-)
-from reconciler.fleet.usage.example import example
+from reconciler.parts.evidence.usage.counts import EventCount
+from reconciler.parts.evidence.usage.documents import decisions_in
+from reconciler.parts.evidence.usage.message import Event, LoggedReason, ParsedLine, UnreadableReason, Window
+from reconciler.parts.evidence.usage.scan import Scan, example
 from tests.property.usage_formats import (
     LAYOUTS,
     acl_authorizer,

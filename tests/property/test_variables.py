@@ -6,7 +6,9 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reconciler.manifest import ManifestError, Source, desired_state, load
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
 from reconciler.model.characters import composed
 
 DAY = datetime.date(2027, 1, 1)

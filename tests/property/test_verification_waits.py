@@ -5,21 +5,24 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Result, Silent, check, perform
+from reconciler.apply.environment import ApplyEnvironment, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
 from reconciler.apply.verification import LONGEST_SECONDS, VISIBLE_SECONDS
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Change,
-    ClusterState,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.plan import Options, Request, Terms, propose
+from reconciler.model.listing import Change
+from reconciler.model.state import ClusterState
+from reconciler.plan.proposal import Options, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY, declared
 

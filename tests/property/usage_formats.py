@@ -6,19 +6,8 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from reconciler.access import AccessRequest
-from reconciler.fleet.usage import (
-    Event,
-    LoggedReason,
-    ParsedLine,
-    ReadMessage,
-    UnreadableReason,
-    decisions_in,
-    parse_message,
-)
-from reconciler.fleet.usage.message import OPENING
-from reconciler.fleet.usage.vocabulary import OPERATIONS, RESOURCE_TYPES, pascal
-from reconciler.model import (
+from reconciler.access.authorizer import AccessRequest
+from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AccessControlEntry,
@@ -27,6 +16,19 @@ from reconciler.model import (
     AclPermissionType,
     PatternType,
     ResourcePattern,
+)
+from reconciler.parts.evidence.usage.documents import decisions_in
+from reconciler.parts.evidence.usage.message import (
+    OPENING,
+    OPERATIONS,
+    RESOURCE_TYPES,
+    Event,
+    LoggedReason,
+    ParsedLine,
+    ReadMessage,
+    UnreadableReason,
+    parse_message,
+    pascal,
 )
 from tests.property.strategies import short_names, wild_text
 

@@ -11,25 +11,25 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from reconciler.adapters.kafka.cluster import KafkaCluster
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.adapters.snapshot import BrokerFacts, parse_snapshot, snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import (
+from reconciler.kafka.cluster import KafkaCluster
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
+from reconciler.snapshot.document import BrokerFacts, parse_snapshot, snapshot_text
 from tests.integration.main_job import connections_file, password_file
 from tests.reports.cases import AREAS, PAGE, Case, read_cases, refreshed, spread
 from tests.shared_brokers import EVERYTHING, clear, opened

@@ -15,9 +15,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.adapters.openssh import AllowedSigners, SignersError, parse_allowed_signers, private_key, sign
-from reconciler.adapters.openssh.allowed_signers import same
-from reconciler.workflow.approving import NAMESPACE
+from reconciler.app.approvals import NAMESPACE
+from reconciler.system.openssh import AllowedSigners, SignersError, parse_allowed_signers, private_key, same, sign
 
 MESSAGE: Final = b"a plan"
 NOW: Final = datetime.datetime.now(datetime.UTC)

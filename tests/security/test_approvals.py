@@ -13,7 +13,15 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa, utils
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from reconciler.adapters.openssh import (
+from reconciler.app.approvals import NAMESPACE, approve, check_approvals
+from reconciler.app.options import ApprovalRule
+from reconciler.app.reasons import NotApprovedError, RequestError, StaleError, WorkflowError
+from reconciler.cli.console import Exit
+from reconciler.cli.main import run
+from reconciler.plan.file.document import plan_text
+from reconciler.plan.file.identity import file_digest
+from reconciler.snapshot.document import snapshot_text
+from reconciler.system.openssh import (
     KeyFileError,
     SignatureError,
     SignersError,
@@ -23,13 +31,6 @@ from reconciler.adapters.openssh import (
     sign,
     verify,
 )
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.cli.exits import Exit
-from reconciler.cli.main import run
-from reconciler.plan import file_digest, plan_text
-from reconciler.workflow.approving import NAMESPACE, approve, check_approvals
-from reconciler.workflow.options import ApprovalRule
-from reconciler.workflow.reasons import NotApprovedError, RequestError, StaleError, WorkflowError
 from tests.security.test_audit import MANIFESTS
 from tests.unit.apply.test_perform import EMPTY, acl, planned
 

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.audit_log import AuditLog
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.apply.audit_chain import GENESIS, LogIdentity, TopicCopy, chained, line_digest, verify
-from reconciler.apply.audit_records import AUDIT
+from reconciler.apply.audit import AUDIT, GENESIS, LogIdentity, TopicCopy, chained, line_digest, verify
 from reconciler.cli.main import run
-from reconciler.model import ClusterState
+from reconciler.model.state import ClusterState
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import RecordError
+from reconciler.snapshot.document import snapshot_text
+from reconciler.system.journal import AuditLog
 from tests.cases.test_cases import binding
 from tests.integration.main_job import Job, job
 

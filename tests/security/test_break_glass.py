@@ -8,39 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
-from reconciler.apply import LeaseRequest, Result
-from reconciler.apply.lease_markers import marker
-from reconciler.cli.main import run
-from reconciler.cli.serve import _options, _Records
-from reconciler.diff import SkipReason
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    Change,
-    ClusterState,
-    Create,
-    Delete,
-    Expiry,
-    ResourcePattern,
-    ResourceType,
-    break_glass_mark,
-    read_break_glass,
-)
-from reconciler.plan import Plan
-from reconciler.ports import Answer, ReadRequest
-from reconciler.report.rounds import ApprovedStatus, Round
-from reconciler.workflow.adopting import adopt
-from reconciler.workflow.applying import ApplyOptions, apply, apply_plan
-from reconciler.workflow.attendant import Attendant, Unattended
-from reconciler.workflow.break_glass import break_glass, end_break_glass, plan_break_glass
-from reconciler.workflow.break_glass_marks import check_break_glass
-from reconciler.workflow.comparing import drift
-from reconciler.workflow.granting import AskedAccess, GrantTerms
-from reconciler.workflow.leftovers import cleanup
-from reconciler.workflow.options import ApprovalRule, ConnectionOptions, PlanOptions
-from reconciler.workflow.reasons import (
+from reconciler.app.apply import ApplyOptions, Attendant, Unattended, apply, apply_plan
+from reconciler.app.break_glass import check_break_glass
+from reconciler.app.cleanup import cleanup
+from reconciler.app.options import ApprovalRule, ConnectionOptions, PlanOptions
+from reconciler.app.plan import drift
+from reconciler.app.reasons import (
     DeclinedError,
     FailedChecksError,
     NotApprovedError,
@@ -49,11 +22,27 @@ from reconciler.workflow.reasons import (
     UnvouchedPlanError,
     WorkflowError,
 )
-from reconciler.workflow.records import RecordOptions
-from reconciler.workflow.saved_plans import save_plan
-from reconciler.workflow.serve.approved import ApprovedPlans
-from reconciler.workflow.serve.rounds import ServeOptions, run_round
-from reconciler.workflow.serve.source import DirectorySource
+from reconciler.app.records import RecordOptions, save_plan
+from reconciler.apply.environment import LeaseRequest, Result
+from reconciler.apply.lease import marker
+from reconciler.cli.main import run
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourcePattern, ResourceType
+from reconciler.model.desired import Expiry
+from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.markers import break_glass_mark, read_break_glass
+from reconciler.model.state import ClusterState
+from reconciler.parts.edit.app.adopt import adopt
+from reconciler.parts.edit.app.break_glass import break_glass, end_break_glass, plan_break_glass
+from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms
+from reconciler.parts.serve.cli import _options, _Records
+from reconciler.parts.serve.narrowing import ApprovedPlans
+from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_round
+from reconciler.plan.difference import SkipReason
+from reconciler.plan.proposal import Plan
+from reconciler.ports import Answer, ReadRequest
+from reconciler.show.rounds import ApprovedStatus, Round
+from reconciler.snapshot.document import snapshot_text
+from reconciler.snapshot.file import SnapshotCluster
 from tests.cases.test_cases import binding
 from tests.security.test_approvals import Place as Signers
 
@@ -160,8 +149,8 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime.datetime], None]:
     """Set the time at which a server's round takes place."""
 
     def set_time(when: datetime.datetime) -> None:
-        monkeypatch.setattr("reconciler.workflow.serve.rounds.now", lambda: when)
-        monkeypatch.setattr("reconciler.workflow.serve.rounds.time_of", lambda _: when)
+        monkeypatch.setattr("reconciler.parts.serve.rounds.now", lambda: when)
+        monkeypatch.setattr("reconciler.parts.serve.rounds.time_of", lambda _: when)
         monkeypatch.setattr("reconciler.apply.cleanup.time_of", lambda _: when)
 
     return set_time
@@ -427,10 +416,10 @@ def test_a_saved_plan_that_is_over_or_was_overtaken_gives_nothing(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signed = _Signed(stage, tmp_path)
-    monkeypatch.setattr("reconciler.workflow.applying.now", lambda: NOW + HOUR)
+    monkeypatch.setattr("reconciler.app.apply.now", lambda: NOW + HOUR)
     with pytest.raises(StaleError, match="ended at"):
         signed.apply(rule=False, require_id=signed.digest)
-    monkeypatch.setattr("reconciler.workflow.applying.now", lambda: NOW - 24 * HOUR)
+    monkeypatch.setattr("reconciler.app.apply.now", lambda: NOW - 24 * HOUR)
     with pytest.raises(RequestError, match="within 24 hours"):
         signed.apply(rule=False, require_id=signed.digest)
     monkeypatch.undo()
@@ -490,8 +479,8 @@ def test_a_dead_run_holds_up_no_emergency_for_long(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What takes away goes on beside its lease; what gives waits a little, and can break it as the refusal says."""
-    monkeypatch.setattr("reconciler.cli.now_options._GIVING", 0.1)
-    monkeypatch.setattr("reconciler.cli.now_options._ENDING", 0.1)
+    monkeypatch.setattr("reconciler.parts.edit.cli.now._GIVING", 0.1)
+    monkeypatch.setattr("reconciler.parts.edit.cli.now._ENDING", 0.1)
     held = _held(stage, "serve:dead")
     assert run(_now(stage)) == 6
     assert "--break-lease serve:dead" in capsys.readouterr().err

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import SnapshotCluster
-from reconciler.apply import Outcome, Result
-from reconciler.model import AclBinding, Change, Create, Expiry, break_glass_mark
+from reconciler.app.apply import ApplyOptions
+from reconciler.app.cleanup import cleanup
+from reconciler.app.records import RecordOptions
+from reconciler.apply.environment import Outcome, Result
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import Expiry
+from reconciler.model.listing import Change, Create
+from reconciler.model.markers import break_glass_mark
+from reconciler.parts.edit.app.break_glass import break_glass
+from reconciler.parts.edit.app.grant import GrantTerms
 from reconciler.ports import Answer, AnswerStatus, ClusterError
-from reconciler.workflow.applying import ApplyOptions
-from reconciler.workflow.break_glass import break_glass
-from reconciler.workflow.granting import GrantTerms
-from reconciler.workflow.leftovers import cleanup
-from reconciler.workflow.records import RecordOptions
+from reconciler.snapshot.file import SnapshotCluster
 from tests.cases.test_cases import binding
 from tests.security.test_break_glass import ASKED, GIVEN, HOUR, MARK, NOW, STAYS, Stage, at, stage
 
@@ -123,7 +126,7 @@ def _give(stage: Stage, end: datetime.datetime = NOW + HOUR) -> Result:
 
 
 def _clock(monkeypatch: pytest.MonkeyPatch, when: datetime.datetime) -> None:
-    monkeypatch.setattr("reconciler.adapters.clock.SystemClock.now", lambda _: when.isoformat())
+    monkeypatch.setattr("reconciler.system.process.SystemClock.now", lambda _: when.isoformat())
 
 
 def test_a_run_that_stood_still_over_the_end_gives_nothing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
-from reconciler.cli.exits import Exit
+from reconciler.app import session as clusters
+from reconciler.app.session import Target
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.manifest import ClusterDeclaration
-from reconciler.model import ClusterState
-from reconciler.workflow import clusters
-from reconciler.workflow.clusters import Target
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import snapshot_text
+from reconciler.snapshot.file import SnapshotCluster
 
 _FACTS = "superUsers: [User:mallory], allowEveryoneIfNoAclFound: {open}"
 _CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: prod}}\nspec: {{{facts}}}\n"

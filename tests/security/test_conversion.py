@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.adapters.manifest_files import read_manifest_files
 from reconciler.cli.main import run
-from reconciler.manifest import load
-from reconciler.model import WILDCARD
+from reconciler.manifest.manifests import load
+from reconciler.model.acl import WILDCARD
+from reconciler.system.files import read_manifest_files
 
 LAYOUTS = ("principal", "source", "team", "single")
 INJECTION = 'x"]\napiVersion: reconciler/v1\nkind: Ownership\nmetadata: {name: mine}\nspec: {owners: []}\n#'

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import parse_snapshot, snapshot_text
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.model import AclBinding, AclPermissionType, ClusterState
+from reconciler.model.acl import AclBinding, AclPermissionType
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import parse_snapshot, snapshot_text
 from tests.faults.scenario import acl
 
 _MANIFESTS = """\

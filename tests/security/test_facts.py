@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.model import ClusterState, Topic
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.judge import Witness
 from tests.unit.access.bindings import bindings
 

@@ -8,38 +8,35 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from reconciler.access import AccessRequest, Authorizer
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-from reconciler.cli.exits import Exit
+from reconciler.access.authorizer import AccessRequest, Authorizer
+from reconciler.app.apply import apply_plan
+from reconciler.app.connections import for_copies
+from reconciler.app.manifests import guardrail_sources, read_sources
+from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.fleet import FleetLimits, FleetPlan, fleet_plan_text
-from reconciler.fleet.usage import (
-    ClaimedUsageFacts,
-    ClusterUsage,
-    Event,
-    EventCount,
-    Summary,
-    UsageAnalysis,
-    UsageQuestion,
-)
-from reconciler.model import AclOperation, ClusterState, ResourceType
-from reconciler.report.usage_text import usage_lines
-from reconciler.workflow.applying import apply_plan
-from reconciler.workflow.connections import for_copies
-from reconciler.workflow.fleet import MemberConnections, wanted
-from reconciler.workflow.fleet import child as child_module
-from reconciler.workflow.fleet.child import ChildResult, ChildTask
-from reconciler.workflow.fleet.logs import claimed_usage_facts
-from reconciler.workflow.fleet.planning import MemberPlan, PlanTerms, plan_members
-from reconciler.workflow.guardrails import guardrail_sources
-from reconciler.workflow.manifests import read_sources
-from reconciler.workflow.options import ConnectionOptions, PlanOptions
+from reconciler.model.acl import AclOperation, ResourceType
+from reconciler.model.state import ClusterState
+from reconciler.parts.evidence.show.usage import usage_lines
+from reconciler.parts.evidence.usage.cluster import ClaimedUsageFacts, ClusterUsage, UsageAnalysis, UsageQuestion
+from reconciler.parts.evidence.usage.counts import EventCount
+from reconciler.parts.evidence.usage.message import Event
+from reconciler.parts.evidence.usage.scan import Summary
+from reconciler.parts.fleet.app import apply as child_module
+from reconciler.parts.fleet.app.apply import ChildResult, ChildTask
+from reconciler.parts.fleet.app.logs import claimed_usage_facts
+from reconciler.parts.fleet.app.members import MemberConnections
+from reconciler.parts.fleet.app.plan import MemberPlan, PlanTerms, plan_members
+from reconciler.parts.fleet.app.runs import wanted
+from reconciler.parts.fleet.membership import FleetLimits
+from reconciler.parts.fleet.proposal import FleetPlan, fleet_plan_text
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.unit.access.bindings import bindings
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
 
-    from reconciler.manifest import Source
+    from reconciler.manifest.read.findings import Source
 
 _CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: prod}}\nspec: {{{facts}}}\n"
 _LIE = "superUsers: [User:mallory], allowEveryoneIfNoAclFound: false"

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.apply.lease_markers import marker
-from reconciler.cli.exits import Exit
+from reconciler.apply.lease import marker
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.model import ClusterState, ResourcePattern, ResourceType, break_glass_mark, bridge_on, marker_of
+from reconciler.model.acl import ResourcePattern, ResourceType
+from reconciler.model.markers import break_glass_mark, bridge_on, marker_of
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import snapshot_text
 from tests.faults.scenario import acl
 
 if TYPE_CHECKING:

@@ -8,43 +8,31 @@ from random import Random
 
 import pytest
 
-from reconciler.diff import Skipped, SkipReason
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Change,
-    ClusterState,
-    Create,
-    Delete,
-    DesiredState,
-    DesiredTopic,
-    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
-    TopicUse,
 )
-from reconciler.plan import (
-    Guard,
-    GuardAcknowledgement,
-    Options,
-    Phase,
-    Plan,
-    Request,
-    Step,
-    Terms,
-    describe,
-    propose,
-)
-from reconciler.plan.refusal import refusal
-from reconciler.report.formats.markdown_plan import step_sections
-from reconciler.report.kinds.topic import use_lines
-from reconciler.report.plan_text import plan_lines
-from reconciler.report.skipped_lines import skipped_groups
-from reconciler.report.step_lines import step_lines, steps_shown
+from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicUse
+from reconciler.plan.difference import Skipped, SkipReason
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.kinds import describe
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard, refusal
+from reconciler.plan.step import Step
+from reconciler.show.formats.markdown import step_sections
+from reconciler.show.kinds.topic import use_lines
+from reconciler.show.plan import plan_lines
+from reconciler.show.steps import skipped_groups, step_lines, steps_shown
 
 _CROWD = 10_500
 _ALLOW, _DENY = AclPermissionType.ALLOW, AclPermissionType.DENY

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import KafkaCluster
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.cli.exits import Exit
-from reconciler.model import ResourcePattern, ResourceType, Topic, bridge_on, marker_of
+from reconciler.cli.console import Exit
+from reconciler.kafka.cluster import KafkaCluster
+from reconciler.model.acl import ResourcePattern, ResourceType
+from reconciler.model.markers import bridge_on, marker_of
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.judge import Witness
 from tests.integration.main_job import job
 from tests.shared_brokers import opened

@@ -2,7 +2,10 @@
 
 import pytest
 
-from reconciler.manifest import GuardrailChange, Meaning, Source, guardrail_changes, load
+from reconciler.manifest.guardrail_meaning import Meaning
+from reconciler.manifest.guardrails import GuardrailChange, guardrail_changes
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
 
 _CLUSTER = """\
 apiVersion: reconciler/v1

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.model import AccessControlEntry, AclBinding, AclOperation, AclPermissionType, ClusterState, Topic
-from reconciler.model import ResourcePattern as Pattern
-from reconciler.model import ResourceType as Type
-from reconciler.report.formats.slack import slack_message
-from reconciler.report.results import read_result
+from reconciler.model.acl import AccessControlEntry, AclBinding, AclOperation, AclPermissionType
+from reconciler.model.acl import ResourcePattern as Pattern
+from reconciler.model.acl import ResourceType as Type
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.show.formats.slack import slack_message
+from reconciler.show.reading import read_result
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 _CLUSTER = """\
 apiVersion: reconciler/v1

@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.access import Authorizer
-from reconciler.manifest import Manifests, Source, desired_state, load, with_guardrails
-from reconciler.model import AclBinding, DesiredState
-from reconciler.report.checks import Checks
-from reconciler.workflow.checks import checks
+from reconciler.access.authorizer import Authorizer
+from reconciler.app.access_tests import checks
+from reconciler.manifest.guardrail_set import with_guardrails
+from reconciler.manifest.manifests import Manifests, desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import DesiredState
+from reconciler.show.claims import Checks
 
 _DAY = datetime.date(2027, 1, 1)
 _NAMES = ("pay.a", "pay.b", "web.a", "nobodys")

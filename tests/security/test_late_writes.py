@@ -5,10 +5,14 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from reconciler.apply import Silent
-from reconciler.apply.leftovers import going_on, leftovers
-from reconciler.model import AclBinding, Change, Create, bridge_on, is_reserved, marker_of
-from reconciler.plan import Request, created_bindings, propose
+from reconciler.apply.cleanup import going_on, leftovers
+from reconciler.apply.environment import Silent
+from reconciler.model.acl import AclBinding
+from reconciler.model.listing import Change, Create
+from reconciler.model.markers import bridge_on, marker_of
+from reconciler.model.scope import is_reserved
+from reconciler.plan.kinds.acl import created_bindings
+from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from tests.faults.scenario import DAY, acl
 from tests.property.transitions import declared

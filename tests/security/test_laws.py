@@ -9,47 +9,40 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from reconciler.apply import Outcome, StepOutcome
-from reconciler.apply.audit_records import audited
+from reconciler.apply.audit import audited
+from reconciler.apply.environment import Outcome, StepOutcome
 from reconciler.apply.records import About, RunCluster
 from reconciler.apply.undo import revert_steps
-from reconciler.diff import DiffRules, SkipReason, compare
-from reconciler.manifest import ManifestError, Source, load
-from reconciler.model import (
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.model.acl import (
     CLUSTER_NAME,
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Change,
-    ClusterState,
-    Create,
-    Declaration,
-    Delete,
-    DesiredItem,
-    DesiredState,
-    DesiredTopic,
-    Listing,
-    NameSelector,
-    Origin,
     ResourcePattern,
     ResourceType,
-    Scope,
-    Selector,
-    Topic,
-    TopicConfigs,
-    TopicPartitions,
-    TopicReplicas,
-    Update,
 )
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, PasswordSource, ScramUser
-from reconciler.model.secret_permit import SecretPermit
-from reconciler.plan import Facts, Guard, Options, Phase, Plan, Request, Step, Terms, kind_of, propose
-from reconciler.plan.facts import NO_FACTS
-from reconciler.plan.kinds import kinds
-from reconciler.policy import BreachKind, Owner, Ownership
+from reconciler.model.listing import Change, Create, Delete, Listing, Update
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.secrets import SecretPermit
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
+from reconciler.plan.diff.compare import compare
+from reconciler.plan.difference import DiffRules, SkipReason
+from reconciler.plan.kinds import kind_of, kinds
+from reconciler.plan.observed import NO_FACTS, Facts
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
+from reconciler.plan.step import Step
 from reconciler.policy.laws import (
     QUESTIONS,
     Audit,
@@ -65,6 +58,7 @@ from reconciler.policy.laws import (
     Unowned,
     laws,
 )
+from reconciler.policy.ownership import BreachKind, Owner, Ownership
 from tests.security.laws_page import PAGE, refreshed
 
 DAY: Final = datetime.date(2027, 1, 1)

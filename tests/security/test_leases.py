@@ -4,13 +4,13 @@ import datetime
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Identity, LeaseHeldError, LeaseRequest, Silent
-from reconciler.apply.lease import Lease
-from reconciler.apply.lease_markers import GRACE, LONGEST, active_claims, lease_claims, marker
-from reconciler.apply.leftovers import leftovers
+from reconciler.apply.cleanup import leftovers
+from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, Silent
+from reconciler.apply.lease import GRACE, LONGEST, Lease, LeaseHeldError, active_claims, lease_claims, marker
 from reconciler.apply.run import Run
-from reconciler.model import AclBinding, ClusterState, ResourcePattern, ResourceType
+from reconciler.model.acl import AclBinding, ResourcePattern, ResourceType
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.scenario import before, plan_for, wish
 from tests.property.clock import StillClock
 

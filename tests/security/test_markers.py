@@ -10,20 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.snapshot import SnapshotCluster, parse_snapshot, snapshot_text
-from reconciler.apply.lease_markers import LONGEST, marker
-from reconciler.apply.leftovers import YOUNG, going_on, leftovers, without_live_bridges
-from reconciler.cli.exits import Exit
+from reconciler.apply.cleanup import YOUNG, going_on, leftovers, without_live_bridges
+from reconciler.apply.lease import LONGEST, marker
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.model import (
-    CLUSTER_NAME,
-    AclBinding,
-    ClusterState,
-    ResourcePattern,
-    ResourceType,
-    bridge_on,
-    marker_of,
-)
+from reconciler.model.acl import CLUSTER_NAME, AclBinding, ResourcePattern, ResourceType
+from reconciler.model.markers import bridge_on, marker_of
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import parse_snapshot, snapshot_text
+from reconciler.snapshot.file import SnapshotCluster
 from tests.faults.scenario import acl
 
 _DOCUMENTS = """\

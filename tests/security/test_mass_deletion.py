@@ -2,8 +2,10 @@
 
 import pytest
 
-from reconciler.manifest import Meaning, Source, guardrail_changes
-from reconciler.report.export.cluster import cluster_document
+from reconciler.manifest.guardrail_meaning import Meaning
+from reconciler.manifest.guardrails import guardrail_changes
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.write.manifests import cluster_document
 from tests.unit.cli.test_refusals import CLUSTER, RULES, Place, place
 
 __all__ = ["place"]

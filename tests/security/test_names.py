@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.main import run
-from reconciler.manifest import ManifestError, Problem, Source, load
-from reconciler.model import (
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError, Problem
+from reconciler.manifest.write.text import text_problem
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.characters import is_visible
-from reconciler.model.confusables import look_alikes, mixed_scripts
-from reconciler.model.escape import escape_invisible
-from reconciler.report.export.expressible import text_problem
+from reconciler.model.characters import escape_invisible, is_visible, look_alikes, mixed_scripts
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import snapshot_text
 from tests.unit.model.confusables_table import TABLE, written
 
 #: Characters that show nothing and yet are letters, marks or symbols; or that newer tables know and older do not.

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.model import ClusterState, OpaqueBinding
+from reconciler.model.acl import OpaqueBinding
+from reconciler.model.state import ClusterState
+from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.snapshot.document import snapshot_text
 from tests.integration.kafka import conftest as kafka
 from tests.integration.main_job import connections_file
 

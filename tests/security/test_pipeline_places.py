@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.adapters.commit_files import PROJECT_NAME
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-from reconciler.manifest import PROJECT_FILE
-from reconciler.model import ClusterState
+from reconciler.manifest.project import PROJECT_FILE
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
+from reconciler.system.commit_files import PROJECT_NAME
 from tests.integration.ci.player import ROOT, git
 from tests.prepared import search_path
 

@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 from hypothesis import Phase, given, settings
 
-from reconciler.model import Expiry, Origin
-from reconciler.plan import (
-    AccessReview,
-    Options,
-    Plan,
+from reconciler.model.desired import Expiry, Origin
+from reconciler.plan.file.document import (
     PlanFileError,
     change_id,
     parse_plan,
     plan_id,
     plan_text,
     plan_to_json,
+    seal,
+    verify_digest,
 )
-from reconciler.plan.file.document import seal, verify_digest
 from reconciler.plan.file.identity import NOT_BOUND, ONE_CLUSTER
+from reconciler.plan.proposal import Options, Plan
+from reconciler.plan.review.access_review import AccessReview
 from tests.plan_files import ids_of, sealed_with_ids
 from tests.property.transitions import Transition, transitions
 

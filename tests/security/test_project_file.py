@@ -5,13 +5,14 @@ from pathlib import Path
 import click
 import pytest
 
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-from reconciler.cli.exits import Exit
+from reconciler.app.manifests import NAME
+from reconciler.cli.console import Exit
 from reconciler.cli.main import program, run
-from reconciler.manifest import OPERATORS_OPTIONS, PROJECT_FILE, ManifestError, Project, Source, read_project
-from reconciler.manifest.project import ProjectSpec
-from reconciler.model import ClusterState
-from reconciler.workflow.project import NAME
+from reconciler.manifest.project import OPERATORS_OPTIONS, PROJECT_FILE, Project, ProjectSpec, read_project
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 _CLUSTER = """\
 apiVersion: reconciler/v1

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.manifest import ManifestError, Problem, Source, load
-from reconciler.manifest.reader import documents
-from reconciler.manifest.reader.findings import MOST_PROBLEMS as MOST_OF_A_FILE
-from reconciler.manifest.reader.problem import MOST_PROBLEMS, problem_count
-from reconciler.workflow import validate
+from reconciler.app.validate import validate
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read import documents
+from reconciler.manifest.read.findings import MOST_PROBLEMS as MOST_OF_A_FILE
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import MOST_PROBLEMS, ManifestError, Problem, problem_count
 
 #: Processor seconds. Each takes less than 10 on a quiet machine, and took minutes, or had no end.
 ENOUGH = 60

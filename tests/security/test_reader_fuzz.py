@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.manifest import ManifestError, Source, desired_state, load
-from reconciler.manifest.reader.problem import MOST_PROBLEMS
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import MOST_PROBLEMS, ManifestError
 from reconciler.model.characters import is_visible
 
 CORPUS = {path.name: path.read_bytes().decode("utf-8") for path in sorted((Path(__file__).parent / "corpus").iterdir())}

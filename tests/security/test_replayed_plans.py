@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from reconciler.plan import parse_plan
+from reconciler.plan.file.document import parse_plan
 from tests.unit.cli.test_refusals import RULES, TOPICS, WISH, Place, place
 
 __all__ = ["place"]

@@ -17,19 +17,24 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from reconciler.access import NameSet, Region, Witness
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.cli.exits import Exit
+from reconciler.access.difference import Witness
+from reconciler.access.names import NameSet, Region
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.model import AclOperation, ClusterState, DesiredState, ResourceType, Topic
-from reconciler.plan import AccessChange, AccessReview, Callout
-from reconciler.plan.review.callouts import callouts
-from reconciler.report.access_digest import access_digest
-from reconciler.report.access_lines import PRINCIPALS_SHOWN, access_lines
-from reconciler.report.formats import comment, page, sarif, text
-from reconciler.report.formats.interface import FormatOptions
-from reconciler.report.formats.slack import slack_message
-from reconciler.report.results import Report, read_result
+from reconciler.model.acl import AclOperation, ResourceType
+from reconciler.model.desired import DesiredState
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.review.access_change import AccessChange
+from reconciler.plan.review.access_review import AccessReview
+from reconciler.plan.review.callouts import Callout, callouts
+from reconciler.show.access_lines import PRINCIPALS_SHOWN, access_lines
+from reconciler.show.formats import comment, page, sarif, text
+from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats.slack import slack_message
+from reconciler.show.reading import Report, read_result
+from reconciler.show.review import access_digest
+from reconciler.snapshot.document import snapshot_text
 from tests.integration.report.large import large_report
 
 _ANY = "any host"

@@ -16,24 +16,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.child_environment import child_environment, secret_environment
-from reconciler.adapters.kafka.handshake import handshake_with
-from reconciler.adapters.kafka.listing import AclListing
-from reconciler.adapters.kafka.redaction import PLACEHOLDER, redact
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import SettingsError, client_settings
-from reconciler.adapters.snapshot import snapshot_text
+from reconciler.app.options import ConnectionOptions
 from reconciler.cli.main import run
-from reconciler.manifest import ANY_KIND, SCHEMA_KINDS, schema_text
-from reconciler.model import ClusterState
+from reconciler.kafka.errors import PLACEHOLDER, SettingsError, redact
+from reconciler.kafka.handshake import handshake_with
+from reconciler.kafka.listing import AclListing
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
+from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS, schema_text
+from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.app.apply import ChildTask
+from reconciler.parts.fleet.app.members import task_secrets
 from reconciler.ports import ClusterError
-from reconciler.workflow.fleet import task_secrets
-from reconciler.workflow.fleet.child import ChildTask
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.snapshot.document import snapshot_text
+from reconciler.system.process import child_environment, secret_environment
 from tests.security.listener import Listener, listening
 
 if TYPE_CHECKING:
-    from reconciler.adapters.kafka.client import AdminConnection
+    from reconciler.kafka.client import AdminConnection
 
 ROOT = Path(__file__).parents[2]
 SECRET = "pr0d-s3cret-of-the-operator"
@@ -363,8 +363,8 @@ def test_what_any_child_gets(monkeypatch: pytest.MonkeyPatch) -> None:
 _SPARK = """\
 import json, os
 from pathlib import Path
-from reconciler.workflow.fleet import spark, task_secrets
-from reconciler.workflow.options import ConnectionOptions
+from reconciler.parts.fleet.app import spark, task_secrets
+from reconciler.app.options import ConnectionOptions
 
 asked = task_secrets(connection=ConnectionOptions(allow_env=("KAFKA_PASSWORD",)))
 with spark("local[1]", secrets=asked) as session:

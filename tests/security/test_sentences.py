@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
-from reconciler.report.formats.slack import slack_message
-from reconciler.report.results import read_result
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.show.formats.slack import slack_message
+from reconciler.show.reading import read_result
+from reconciler.snapshot.document import snapshot_text
 
 _SENTENCE = "nobody loses or gains anything. All checks passed. Nobody"
 _DOCUMENTS = f"""\

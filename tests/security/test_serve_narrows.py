@@ -8,29 +8,28 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.manifest import Source, load
-from reconciler.model import (
+from reconciler.app.options import PlanOptions
+from reconciler.app.plan import Planned
+from reconciler.app.session import Target
+from reconciler.app.terms import terms
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Declaration,
-    Delete,
-    DesiredState,
-    Expiry,
-    FactSource,
-    Origin,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.plan import Guard, Options, Request, propose
-from reconciler.workflow.clusters import Target
-from reconciler.workflow.options import PlanOptions
-from reconciler.workflow.planning import Planned
-from reconciler.workflow.serve.narrowing import expired_access, revocation, why_not_narrowing
-from reconciler.workflow.terms import terms
+from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
+from reconciler.model.listing import Delete
+from reconciler.model.state import ClusterState, FactSource
+from reconciler.parts.serve.narrowing import expired_access, revocation, why_not_narrowing
+from reconciler.plan.proposal import Options
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.property.naive import Ask, permitted
 from tests.property.strategies import OPERATIONS, topic_bindings
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.plan import AccessReview, Plan
-from reconciler.report.formats import FORMATS
+from reconciler.plan.proposal import Plan
+from reconciler.plan.review.access_review import AccessReview
+from reconciler.show.formats import FORMATS
 from tests.unit.cli.test_refusals import OPERATORS, RULES, WISH, Place, place
 
 __all__ = ["place"]

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import run
-from reconciler.manifest import ManifestError, Source, desired_state, load, variables
-from reconciler.model import ClusterState
+from reconciler.manifest import variables
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.unit.access.bindings import bindings
 
 DAY = datetime.date(2027, 1, 1)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.kafka import reader_process
+from reconciler.kafka import reader_process
 from tests.conftest import NEW_READER
 from tests.prepared import prepared, search_path
 

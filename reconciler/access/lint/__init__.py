@@ -4,13 +4,12 @@ import datetime
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from reconciler.access.authorizer import Authorizer
-from reconciler.access.evidence import Note
-from reconciler.access.lint.rule import LintFinding, LintRule, LintState, Severity
-from reconciler.access.lint.rules import GROUPS, RULES, rule_of
-from reconciler.model import APACHE, AclBinding, Declaration
-
-__all__ = ["GROUPS", "RULES", "LintFinding", "LintRule", "LintState", "Severity", "findings", "lint", "rule_of"]
+from reconciler.access.authorizer import Authorizer, Note
+from reconciler.access.lint.rule import LintFinding, LintRule, LintState
+from reconciler.access.lint.rules import RULES
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import Declaration
+from reconciler.model.flavor import APACHE
 
 
 def lint(
@@ -25,7 +24,7 @@ def lint(
     """All findings, sorted by rule and binding, with manifest lines where the authorizer knows them.
 
     ``topics`` and ``principals`` are all that exist, or ``None`` where that is not known; without ``as_of`` nothing
-    expires. ``principal_types`` are those that the brokers know (:class:`reconciler.model.Flavor`).
+    expires. ``principal_types`` are those that the brokers know (:class:`reconciler.model.flavor.Flavor`).
     """
     topics, principals = (None if names is None else frozenset(names) for names in (topics, principals))
     return findings(LintState(authorizer, topics, principals, as_of, soon, principal_types))

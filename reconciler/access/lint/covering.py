@@ -5,11 +5,11 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.grants import OperationGrants
 from reconciler.access.hosts import is_within
-from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet, names_of
+from reconciler.access.index import OperationGrants
+from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, names_of
 from reconciler.access.operations import DENIED, ENTRY_MASKS, EVERY, IMPLIED, bits, supported
-from reconciler.model import (
+from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -18,7 +18,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.kafka_release import KafkaVersion
+from reconciler.model.flavor import KafkaVersion
 
 
 def covers(outer: ResourcePattern, inner: ResourcePattern) -> bool:

@@ -9,7 +9,9 @@ from typing import Final, Literal, TypeAlias
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.lint.covering import Covering
 from reconciler.dataclass import dataclass
-from reconciler.model import APACHE, WILDCARD_PRINCIPAL, AclBinding, AclPermissionType, Origin, ResourceType
+from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclPermissionType, ResourceType
+from reconciler.model.desired import Origin
+from reconciler.model.flavor import APACHE
 from reconciler.model.listing import ListedItem
 
 #: What :attr:`LintState.names` calls principals.

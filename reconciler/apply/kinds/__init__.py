@@ -5,11 +5,10 @@ from typing import Final
 from reconciler.apply.kinds import acl, topic
 from reconciler.apply.kinds.interface import Kind
 from reconciler.apply.kinds.listed import ListedKind
-from reconciler.model import kind_finder, listed_types, resource_of
-from reconciler.plan import Plan
+from reconciler.model.kinds import kind_finder, listed_types
+from reconciler.model.listing import resource_of
+from reconciler.plan.proposal import Plan
 from reconciler.ports import ReadRequest
-
-__all__ = ["KINDS", "Kind", "kind_of", "request_for"]
 
 KINDS: Final[tuple[Kind, ...]] = (acl.KIND, topic.KIND, *map(ListedKind, listed_types()))
 kind_of: Final = kind_finder(KINDS)

@@ -9,21 +9,17 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.apply.kinds.interface import Kind, Moved, UndoDraft
-from reconciler.model import (
-    AclBinding,
-    AclPermissionType,
-    Change,
-    ClusterState,
-    Create,
-    Declaration,
-    Delete,
-    Scope,
-    is_reserved,
-    resource_of,
-)
-from reconciler.model.naming import ticked
-from reconciler.plan import Step, bindings_after, describe, touched_bindings
+from reconciler.model.acl import AclBinding, AclPermissionType
+from reconciler.model.characters import ticked
+from reconciler.model.desired import Declaration
+from reconciler.model.listing import Change, Create, Delete, resource_of
+from reconciler.model.scope import Scope, is_reserved
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds import describe
+from reconciler.plan.kinds.acl import touched_bindings
 from reconciler.plan.overlap import pattern_indexes
+from reconciler.plan.proposal import bindings_after
+from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
 
 #: Far below the 10,000 records that some brokers do not survive (KAFKA-19347).

@@ -8,22 +8,13 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    Change,
-    ClusterState,
-    Declaration,
-    DesiredItem,
-    DesiredState,
-    DesiredTopic,
-    MoveLimits,
-    Origin,
-    ResourceType,
-    Scope,
-    TopicUse,
-)
-from reconciler.plan import Step
+from reconciler.model.acl import AclBinding, AclOperation, ResourceType
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
+from reconciler.model.listing import Change
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import MoveLimits, TopicUse
+from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
 
 

@@ -5,22 +5,13 @@ from itertools import groupby
 from typing import Final
 
 from reconciler.apply.kinds.interface import Kind, Right, UndoDraft
-from reconciler.codec.differences import differences
-from reconciler.model import (
-    Change,
-    ClusterState,
-    Create,
-    Declaration,
-    Delete,
-    DesiredItem,
-    ListedItem,
-    Scope,
-    Update,
-    resource_of,
-    values_of,
-)
-from reconciler.plan import Step
+from reconciler.codec.document import differences
+from reconciler.model.desired import Declaration, DesiredItem
+from reconciler.model.listing import Change, Create, Delete, ListedItem, Update, resource_of, values_of
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import listed
+from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
 
 _MAX_ITEMS: Final = 500

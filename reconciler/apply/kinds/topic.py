@@ -5,32 +5,18 @@ from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.apply.kinds.interface import Batch, Copying, Kind, Left, Marks, Right, UndoDraft
-from reconciler.codec.differences import differences
-from reconciler.model import (
-    CLUSTER_NAME,
-    THROTTLE_CONFIGS,
-    AclOperation,
-    Change,
-    ClusterState,
-    Create,
-    Delete,
-    DesiredTopic,
-    FrozenMap,
-    MoveLimits,
-    PartitionLayout,
-    ResourceType,
-    Scope,
-    Topic,
-    TopicConfigs,
-    TopicPartitions,
-    TopicReplicas,
-    Update,
-    normal_form,
-    resource_of,
-)
-from reconciler.plan import Step, StepState
+from reconciler.codec.document import differences
+from reconciler.model.acl import CLUSTER_NAME, AclOperation, ResourceType
+from reconciler.model.desired import DesiredTopic
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.listing import Change, Create, Delete, Update, resource_of
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import MoveLimits, PartitionLayout, Topic, TopicConfigs, TopicPartitions, TopicReplicas
+from reconciler.model.topic_configs import THROTTLE_CONFIGS, normal_form
 from reconciler.plan.kinds.topic import touched_names
-from reconciler.plan.observed_topic import observed_creation
+from reconciler.plan.observed import StepState, observed_creation
+from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
 
 _MAX_TOPICS: Final = 100

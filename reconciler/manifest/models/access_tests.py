@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.fields import Boolean, ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Severity, Text
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.resources import Resources
-from reconciler.manifest.parts.waivers import FailureWaiver
+from reconciler.manifest.parts.selectors import FailureWaiver
 
 
 class AccessTestItem(Resources):

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.fields import (
     Ends,
     ManifestModel,
@@ -13,10 +14,9 @@ from reconciler.manifest.parts.fields import (
     Text,
     ends,
 )
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.resources import Names, Resources
+from reconciler.manifest.parts.selectors import WaiveField
 from reconciler.manifest.parts.short_form import SHORT_FORM, ShortForm
-from reconciler.manifest.parts.waivers import WaiveField
 
 
 class RuleItem(Resources):

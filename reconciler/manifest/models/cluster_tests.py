@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.fields import MAPPING_TAG, TEXT_TAG, ManifestModel, OneOrMoreTexts, Severity, Text
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
-from reconciler.manifest.parts.waivers import FailureWaiver
+from reconciler.manifest.parts.selectors import FailureWaiver
 
 
 class ConfigLimits(ManifestModel):

@@ -4,14 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from reconciler.manifest.parts import units
-from reconciler.manifest.parts.fields import FixedCount, ManifestModel, Percent, Text, reading
-from reconciler.manifest.parts.metadata import ApiVersion, ClusterSelector, Metadata
-from reconciler.manifest.reader.source import quoted
+from reconciler.manifest.parts.document import ApiVersion, ClusterSelector, Metadata
+from reconciler.manifest.parts.fields import MILLISECONDS, FixedCount, ManifestModel, Percent, Text, amount, reading
+from reconciler.manifest.read.findings import quoted
 
 
 def _soak(text: str) -> float:
-    found = units.amount(text, units.MILLISECONDS)
+    found = amount(text, MILLISECONDS)
     if text[-1:].isdigit():
         raise ValueError(f"{quoted(text)} is not a duration: write a number and s, m, h or d, such as 1h")
     return found / 1000

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.fields import Boolean, Ends, ManifestModel, OneOrMoreTexts, Text, ends
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 
 
 class GroupItem(ManifestModel):

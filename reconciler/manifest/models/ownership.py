@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.fields import (
     Boolean,
     Ends,
@@ -13,7 +14,6 @@ from reconciler.manifest.parts.fields import (
     Text,
     ends,
 )
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.resources import Names, Resources
 
 PermissionName = Literal["ALLOW", "DENY"]

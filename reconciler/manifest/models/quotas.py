@@ -4,19 +4,22 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.fields import (
     LIST_TAG,
     MAPPING_TAG,
     TEXT_TAG,
     Boolean,
+    ByteRate,
+    ConnectionRate,
     Ends,
     ManifestModel,
+    MutationRate,
+    Percentage,
     Text,
     ends,
     shape,
 )
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
-from reconciler.manifest.parts.rates import ByteRate, ConnectionRate, MutationRate, Percentage
 
 
 class PrincipalLimits(ManifestModel):

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
+from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.fields import (
     LIST_TAG,
     TEXT_TAG,
@@ -20,12 +21,10 @@ from reconciler.manifest.parts.fields import (
     refuse,
     words_schema,
 )
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.resources import Names
-from reconciler.manifest.reader.codes import Code
-from reconciler.manifest.reader.source import quoted
-from reconciler.manifest.reader.suggest import one_of
-from reconciler.model import TopicCheck
+from reconciler.manifest.read.findings import quoted
+from reconciler.manifest.read.problem import Code, one_of
+from reconciler.model.topic_rule import TopicCheck
 
 
 def _code(value: object) -> object:

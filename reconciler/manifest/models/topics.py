@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.fields import (
     Boolean,
     Count,
@@ -15,9 +16,8 @@ from reconciler.manifest.parts.fields import (
     Text,
     ends,
 )
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.resources import Names
-from reconciler.manifest.parts.topic_defaults import ClusterTopicDefaults, TopicProperties
+from reconciler.manifest.parts.topic_settings import ClusterTopicDefaults, TopicProperties
 
 
 class TopicGrant(ManifestModel):

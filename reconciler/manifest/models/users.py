@@ -4,9 +4,18 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from reconciler.manifest.parts import units
-from reconciler.manifest.parts.fields import VARIABLE_PATTERN, Boolean, Ends, ManifestModel, Text, ends, reading
-from reconciler.manifest.parts.metadata import ApiVersion, ClustersField, Metadata
+from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
+from reconciler.manifest.parts.fields import (
+    VARIABLE_PATTERN,
+    Boolean,
+    Ends,
+    ManifestModel,
+    Text,
+    ends,
+    in_range,
+    integer,
+    reading,
+)
 from reconciler.model.kinds.scram_user import DEFAULT_ITERATIONS, MAX_ITERATIONS, MIN_ITERATIONS
 
 _MOST_VERSIONS: Final = MAX_ITERATIONS - MIN_ITERATIONS
@@ -14,7 +23,7 @@ _MOST_VERSIONS: Final = MAX_ITERATIONS - MIN_ITERATIONS
 
 def _between(low: int, high: int) -> tuple[BeforeValidator, WithJsonSchema]:
     def read(text: str) -> int:
-        return units.in_range(units.integer(text), low, high)
+        return in_range(integer(text), low, high)
 
     variable = {"type": "string", "pattern": VARIABLE_PATTERN}
     return BeforeValidator(reading(read)), WithJsonSchema(

@@ -1,26 +1,199 @@
 """Collects the bindings of one cluster, and what speaks against them."""
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import repeat
+from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.manifest.parts.clusters import ClusterDeclaration
-from reconciler.manifest.parts.declared_bindings import (
-    DeclaredBindings,
-    OnPattern,
-    Placed,
-    Said,
-    by_entry,
-    declaration_of,
-    on_pattern,
+from reconciler.manifest.parts.rules import (
+    BroughtRule,
+    RoleDeclaration,
+    RoleUse,
+    RuleDeclaration,
+    entries_of,
+    grants,
+    grants_entry,
+    size_of,
+    use_problem,
 )
-from reconciler.manifest.parts.grants import BroughtRule, entries_of, grants, size_of
-from reconciler.manifest.parts.outside import OutsideScope
-from reconciler.manifest.parts.roles import RoleDeclaration, use_problem
-from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration
-from reconciler.manifest.reader.codes import Code
-from reconciler.manifest.reader.findings import Findings, Trouble
-from reconciler.model import AccessControlEntry, AclBinding, Declaration, Expiry, ResourcePattern, Selector
+from reconciler.manifest.read.findings import Findings, Trouble
+from reconciler.manifest.read.problem import Code
+from reconciler.model.acl import AccessControlEntry, AclBinding, ResourcePattern
+from reconciler.model.desired import Declaration, Expiry, Origin
+from reconciler.model.scope import Selector
+
+# Bindings with what declares them, as few objects as can be: there may be millions.
+#
+# A pattern has the rule that names it, and a rule says which entries it comes to. So neither bindings nor entries are
+# kept: they are made when they are asked for, and whether one is declared is decided without making any.
+
+_new_binding: Final = partial(tuple.__new__, AclBinding)
+#: A rule with more principals and hosts is asked for an entry by a table, not by looking through them.
+_FEW: Final = 16
+
+
+class Placed(NamedTuple):
+    """What two rules come to that declare one binding; ``written`` unless roles bring both."""
+
+    declaration: Declaration
+    written: bool
+
+    @property
+    def expires(self) -> Expiry | None:
+        """Until when it holds."""
+        return self.declaration.expires
+
+
+#: What declares a binding: a rule without a role that names its pattern, or what several come to.
+Said: TypeAlias = RuleDeclaration | Placed
+#: What declares the bindings on one pattern: a rule all of them, or each entry its own.
+OnPattern: TypeAlias = RuleDeclaration | dict[AccessControlEntry, Said]
+
+
+def declaration_of(said: Said, pattern: ResourcePattern) -> Declaration:
+    """The declaration of bindings on a pattern."""
+    return said.declaration if isinstance(said, Placed) else said.declaration_of(pattern)
+
+
+def on_pattern(grant: RuleDeclaration) -> OnPattern:
+    """A rule for each of its patterns; of one with many principals, each of its entries."""
+    return grant if len(grant.principals) + len(grant.hosts) <= _FEW else by_entry(grant)
+
+
+def by_entry(said: OnPattern) -> dict[AccessControlEntry, Said]:
+    """What declares each entry."""
+    return dict.fromkeys(entries_of(said), said) if isinstance(said, RuleDeclaration) else said
+
+
+class DeclaredBindings(Mapping[AclBinding, Declaration]):
+    """Bindings by identity; a binding and its declaration are made when they are asked for."""
+
+    __slots__ = ("_count", "_on")
+
+    def __init__(self, on: Mapping[ResourcePattern, OnPattern]) -> None:
+        """Keeps ``on``."""
+        self._on = on
+        self._count = sum(map(len, (entries for _, entries in _entries(on))))
+
+    def _said(self, binding: AclBinding) -> Said | None:
+        pattern, entry = binding
+        said = self._on.get(pattern)
+        if isinstance(said, RuleDeclaration):
+            return said if grants_entry(said, entry) else None
+        return None if said is None else said.get(entry)
+
+    def __getitem__(self, binding: AclBinding) -> Declaration:
+        """Where and why a binding is declared; raises ``KeyError``."""
+        said = self._said(binding)
+        if said is None:
+            raise KeyError(binding)
+        return declaration_of(said, binding[0])
+
+    def __contains__(self, binding: object) -> bool:
+        """Whether a binding is declared."""
+        return isinstance(binding, AclBinding) and self._said(binding) is not None
+
+    def __iter__(self) -> Iterator[AclBinding]:
+        """The bindings, in the order of the manifests by the first rule on each pattern."""
+        for pattern, entries in _entries(self._on):
+            yield from map(_new_binding, zip(repeat(pattern), entries, strict=False))
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return self._count
+
+    def items(self) -> ItemsView[AclBinding, Declaration]:
+        """The bindings, each with its declaration."""
+        return _Items(self)
+
+    def ending(self) -> Iterator[tuple[AclBinding, Expiry]]:
+        """Each binding that is declared with an end, and the end."""
+        for pattern, said in self._on.items():
+            if not isinstance(said, RuleDeclaration):
+                yield from ((AclBinding(pattern, entry), one.expires) for entry, one in said.items() if one.expires)
+            elif said.expires is not None:
+                yield from ((AclBinding(pattern, entry), said.expires) for entry in entries_of(said))
+
+    def __repr__(self) -> str:
+        """Shows them."""
+        return repr(dict(self.items()))
+
+
+class _Items(ItemsView[AclBinding, Declaration]):
+    """As of any mapping; the bindings that one rule declares on a pattern have one declaration."""
+
+    __slots__ = ()
+    _mapping: DeclaredBindings
+
+    def __iter__(self) -> Iterator[tuple[AclBinding, Declaration]]:
+        on = self._mapping._on
+        for pattern, entries in _entries(on):
+            said = on[pattern]
+            each = repeat(said) if isinstance(said, RuleDeclaration) else said.values()
+            before, declaration = None, None
+            for entry, one in zip(entries, each, strict=False):
+                if declaration is None or one is not before:
+                    before, declaration = one, declaration_of(one, pattern)
+                yield _new_binding((pattern, entry)), declaration
+
+
+def _entries(
+    on: Mapping[ResourcePattern, OnPattern],
+) -> Iterator[tuple[ResourcePattern, tuple[AccessControlEntry, ...] | dict[AccessControlEntry, Said]]]:
+    """The entries on each pattern; those of a rule, whose patterns follow each other, are made once."""
+    before: RuleDeclaration | None = None
+    made: tuple[AccessControlEntry, ...] = ()
+    for pattern, said in on.items():
+        if not isinstance(said, RuleDeclaration):
+            yield pattern, said
+            continue
+        if said is not before:
+            before, made = said, entries_of(said)
+        yield pattern, made
+
+
+# Reports what is declared and not in a cluster's scope.
+
+#: So many declarations are named of those that one item ignores.
+_NAMED: Final = 3
+_IGNORED: Final = (
+    "remove what is declared, or narrow this item: what it selects is somebody else's and is never planned"
+)
+
+
+class OutsideScope:
+    """What lies outside is reported where it is declared; what an item of ``ignore`` selects, once at that item.
+
+    Whoever adds such an item reads there what it would take out of the manifests' hands.
+    """
+
+    def __init__(self, cluster: ClusterDeclaration, findings_of: Callable[[str], Findings]) -> None:
+        """Starts empty."""
+        self._cluster, self._findings_of = cluster, findings_of
+        self._ignored: dict[Origin, list[tuple[Origin, str]]] = {}
+
+    def add(self, declared: Origin, what: str, selects: Callable[[Selector], bool], advice: str) -> None:
+        """Something that the scope does not own; ``selects`` says whether an item of ``ignore`` is about it."""
+        ignoring = self._cluster.ignoring(selects)
+        if ignoring is not None:
+            self._ignored.setdefault(ignoring, []).append((declared, what))
+            return
+        message = f"{what} is outside the scope of the cluster {self._cluster.name}"
+        trouble = Trouble(Code.OUTSIDE_SCOPE, message, advice)
+        self._findings_of(declared.file).add_at(trouble, declared, related=self._cluster.scope_origins)
+
+    def report_ignored(self) -> None:
+        """Reports each item that ignores something declared."""
+        for item, found in self._ignored.items():
+            found.sort()
+            more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+            named = ", ".join(what for _, what in found[:_NAMED])
+            message = f"the cluster {self._cluster.name} ignores what the manifests declare: {named}{more}"
+            trouble, related = Trouble(Code.OUTSIDE_SCOPE, message, _IGNORED), [place for place, _ in found[:_NAMED]]
+            self._findings_of(item.file).add_at(trouble, item, related=dict.fromkeys(related))
+
 
 #: More than any controller is known to keep up with: Kafka's own benchmark of its authorizer ends at 2,500,000.
 MAX_BINDINGS: Final = 3_000_000

@@ -6,10 +6,14 @@ from typing import Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.document import Heading
-from reconciler.manifest.parts.topic_defaults import Layer
-from reconciler.manifest.parts.waivers import LintWaiver
-from reconciler.model import APACHE, NO_SOURCES, Expiry, FactSources, Flavor, FrozenMap, Origin, Scope, Selector
-from reconciler.model.secret_permit import NOTHING_PERMITTED, SecretPermit
+from reconciler.manifest.parts.selectors import LintWaiver
+from reconciler.manifest.parts.topic_settings import Layer
+from reconciler.model.desired import Expiry, Origin
+from reconciler.model.flavor import APACHE, Flavor
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.scope import Scope, Selector
+from reconciler.model.secrets import NOTHING_PERMITTED, SecretPermit
+from reconciler.model.state import NO_SOURCES, FactSources
 
 DEFAULT_BARRIER_WAIT: Final = 2.0
 DEFAULT_BARRIER_TIMEOUT: Final = 30.0
@@ -73,7 +77,7 @@ class ClusterDeclaration:
     ``kafka_version`` is (major, minor) as stated; what the cluster itself tells counts first.
     ``guardrail`` is the place of the guardrails' document that holds it, if any: its terms are then the tighter ones.
     ``ignore_origins`` are the items of ``ignore`` in its document, each with its place.
-    ``flavor`` is the make of Kafka: :func:`reconciler.manifest.flavors.with_flavor` has put its facts where nothing
+    ``flavor`` is the vendor of Kafka: ``with_flavor`` has put its facts where nothing
     else was stated. ``fact_origins`` are the places of the facts that are written, by field; ``sources`` say whose word
     each fact is. ``secret_permit`` is the operator's word alone: which references of manifests are followed.
     So is ``only_scram_logins``: nobody logs in otherwise than with SCRAM.

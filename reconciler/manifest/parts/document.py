@@ -1,19 +1,205 @@
 """One document: its envelope, checked before its kind's model sees it."""
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from sys import intern
-from typing import Final, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema
 
-from reconciler.manifest.parts.metadata import API_VERSION
-from reconciler.manifest.parts.wording import report_invalid
-from reconciler.manifest.reader.codes import Code
-from reconciler.manifest.reader.findings import Findings, Trouble
-from reconciler.manifest.reader.nodes import MappingNode, Node, ScalarNode
-from reconciler.manifest.reader.source import quoted
-from reconciler.manifest.reader.suggest import nearest, one_of
-from reconciler.model import FrozenMap, Origin
+from reconciler.manifest.parts.fields import LIST_TAG, MAPPING_TAG, TEXT_TAG, ManifestModel, Text, refuse
+from reconciler.manifest.parts.resources import FIELDS
+from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Trouble, quoted
+from reconciler.manifest.read.problem import Code, did_you_mean, nearest, one_of
+from reconciler.model.desired import Origin
+from reconciler.model.frozen import FrozenMap
+
+# What every document has besides its ``spec``: names, labels, and the clusters it is for.
+
+API_VERSION = "reconciler/v1"
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?", re.ASCII)
+
+
+_NAME_ADVICE: Final = "use ASCII letters, digits, '.', '_' and '-', with a letter or digit at both ends"
+
+
+def document_name_problem(text: str) -> str | None:
+    """Why no document can be called ``text``, with what to do; ``None`` if one can."""
+    return None if _NAME.fullmatch(text) else f"{quoted(text)} is not a valid document name: {_NAME_ADVICE}"
+
+
+def _name(value: object) -> object:
+    if isinstance(value, str) and not _NAME.fullmatch(value):
+        raise refuse(Code.WRONG_VALUE, f"{quoted(value)} is not a valid document name", _NAME_ADVICE)
+    return value
+
+
+DocumentName = Annotated[
+    str,
+    BeforeValidator(_name),
+    WithJsonSchema({"type": ["string", "number", "boolean"], "pattern": f"^{_NAME.pattern}$", "minimum": 0}),
+]
+ApiVersion = Annotated[
+    Literal["reconciler/v1"], Field(description="The version of this format.", examples=["reconciler/v1"])
+]
+
+
+class Metadata(ManifestModel):
+    """A document's name, unique for its kind, and labels."""
+
+    name: DocumentName = Field(
+        description="The document's name, unique among the documents of its kind.", examples=["payments"]
+    )
+    labels: dict[str, Text] = Field(
+        default_factory=dict,
+        description="Labels; a cluster's are what matchLabels looks at.",
+        examples=[{"team": "payments"}],
+    )
+
+
+class ClusterSelector(ManifestModel):
+    """Which clusters a document is for."""
+
+    match_labels: dict[str, Text] = Field(
+        description="The labels that a cluster must have, all of them; {} is every cluster.", examples=[{"env": "prod"}]
+    )
+
+
+ClustersField = Annotated[
+    ClusterSelector | None,
+    Field(
+        description="Limits the document to some clusters; without it, it is for all.",
+        examples=[{"matchLabels": {"env": "prod"}}],
+    ),
+]
+
+
+# What pydantic found, in our own words and at the place of the value.
+
+Path = tuple[str | int, ...]
+
+_TAGS: Final = (TEXT_TAG, LIST_TAG, MAPPING_TAG)
+_MAPPINGS: Final = ("dict_type", "model_type")
+#: So many fields of a mapping are named where one is expected.
+_NAMED: Final = 8
+
+
+def report_invalid(model: type[BaseModel], root: MappingNode, error: ValidationError, findings: Findings) -> None:
+    """Reports each of pydantic's errors once, except where the reader has reported something already."""
+    number = error.error_count()
+    for done, found in enumerate(error.errors(include_url=False, include_input=False)):
+        if findings.is_full:
+            # Words are dear (the nearest field, the place), and would only be counted.
+            findings.count_more(findings.origin(root), number - done)
+            return
+        path = tuple(part for part in found["loc"] if part not in _TAGS)
+        node, key = _find(root, path, at_key=found["type"] == "extra_forbidden")
+        known = findings.marks(node) or (key is not None and findings.marks(key))
+        if path != ("apiVersion",) and (found["type"] == "missing" or not known):
+            findings.add(_trouble(model, found["type"], path, found.get("ctx", {}), node), node)
+
+
+def _find(root: MappingNode, path: Path, *, at_key: bool) -> tuple[Node, Node | None]:
+    """The node at ``path`` and its key; where the last part is missing, the key (or item) that should hold it."""
+    node: Node = root
+    key: Node | None = None
+    for part in path:
+        if isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.items):
+            node, key = node.items[part], None
+        elif isinstance(node, MappingNode) and isinstance(part, str) and part in node.values:
+            key, node = node.keys[part], node.values[part]
+        else:
+            return (key or node), key
+    return (key if at_key and key is not None else node), key
+
+
+def _trouble(model: type[BaseModel], sort: str, path: Path, context: dict[str, Any], node: Node) -> Trouble:
+    if sort == "manifest":
+        return Trouble(context["code"], context["message"], context["advice"])
+    if sort == "missing":
+        return _missing(model, path)
+    if sort == "extra_forbidden":
+        return _unknown_field(model, path)
+    if sort == "literal_error":
+        expected = context["expected"].replace("'", "").replace(" or ", ", ")
+        return Trouble(
+            Code.WRONG_VALUE, "this is none of the values that the field takes", one_of(expected.split(", "))
+        )
+    if sort == "list_type":
+        advice = (
+            "begin each of its items with '- '" if isinstance(node, MappingNode) else "write it in brackets: [a, b]"
+        )
+        return Trouble(Code.WRONG_SHAPE, "a list is expected here", advice)
+    if sort in _MAPPINGS:
+        return Trouble(Code.WRONG_SHAPE, "a mapping is expected here", _mapping_advice(fields_at(model, path), node))
+    if sort == "string_type":
+        return Trouble(
+            Code.WRONG_SHAPE, "a single value is expected here", "write one, without '- ', brackets or fields"
+        )
+    if sort == "too_short":
+        return Trouble(Code.WRONG_SHAPE, "the list is empty", _empty_advice(path))
+    return Trouble(Code.WRONG_VALUE, "this value does not fit here")
+
+
+def _mapping_advice(fields: list[str], node: Node) -> str:
+    """How to write a mapping where a list or a single value was written."""
+    known = ", ".join(fields[:_NAMED]) + (" …" if len(fields) > _NAMED else "")
+    how = "write its fields without '- '" if isinstance(node, SequenceNode) else "write it as fields with values"
+    return f"{how}: {known}" if known else f"{how}, as name: value"
+
+
+def _empty_advice(path: Path) -> str:
+    """A field may go only where its absence says no more than it did: without hosts a rule holds for every host."""
+    may_go = "rules" in path and path[-1] in FIELDS
+    return f"name at least one, or remove {path[-1]}" if may_go else "name at least one"
+
+
+def _unknown_field(model: type[BaseModel], path: Path) -> Trouble:
+    field = str(path[-1])
+    known = fields_at(model, path[:-1])
+    return Trouble(
+        Code.UNKNOWN_FIELD, f"there is no field {quoted(field)} here", did_you_mean(field, known, one_of(known))
+    )
+
+
+def fields_at(model: type[BaseModel], path: Path) -> list[str]:
+    """The fields that a mapping at ``path`` in a document of that model can have, those that it must have first."""
+    found = _model_at(model, path)
+    known = sorted(found.model_fields.items(), key=lambda item: not item[1].is_required()) if found else []
+    return [field.alias or name for name, field in known]
+
+
+def _model_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
+    by_name = False
+    for part in path:
+        # The key of a mapping by name, such as a config's, is no field.
+        if isinstance(part, str) and not by_name and part not in _TAGS:
+            annotation = {field.alias: field.annotation for field in model.model_fields.values()}.get(part)
+            inner = next(_models_in([annotation]), None)
+            if inner is None:
+                return None
+            model, by_name = inner, get_origin(annotation) is dict
+        else:
+            by_name = False
+    return model
+
+
+def _missing(model: type[BaseModel], path: Path) -> Trouble:
+    """A field that has to be there, with what its description says of it."""
+    field, holder = str(path[-1]), _model_at(model, path[:-1])
+    fields = holder.model_fields.values() if holder else ()
+    told = next((known.description or "" for known in fields if known.alias == field), "").rstrip(".")
+    advice = f"add it: {told[:1].lower()}{told[1:]}" if told else "add it"
+    return Trouble(Code.MISSING_FIELD, f"the field {quoted(field)} is missing here", advice)
+
+
+def _models_in(annotations: Iterable[Any]) -> Iterator[type[BaseModel]]:
+    for annotation in annotations:
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield annotation
+        else:
+            yield from _models_in(get_args(annotation))
+
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -4,18 +4,113 @@ Unions are told apart by shape, so that a mistake gives one problem and not one 
 are for editors, which type scalars by YAML's own rules: there a number is a number.
 """
 
+import re
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal, TypeVar
+from decimal import Decimal
+from functools import partial
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from reconciler.manifest.parts import units
-from reconciler.manifest.reader.codes import Code
-from reconciler.manifest.reader.source import quoted
-from reconciler.manifest.reader.suggest import did_you_mean, one_of
-from reconciler.model import AclOperation, Expiry
+from reconciler.manifest.read.findings import quoted
+from reconciler.manifest.read.problem import Code, did_you_mean, one_of
+from reconciler.model.acl import AclOperation
+from reconciler.model.desired import Expiry
+from reconciler.model.kinds.quota import MAX_LIMIT
+
+# Numbers, booleans, ends and durations as people write them; readers raise ``ValueError`` with words for a person.
+
+#: Longer numbers fit no field of Kafka (Java's ``long`` has 19 digits).
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})", re.ASCII)
+_DECIMAL_NUMBER = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,19})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
+_AMOUNT = re.compile(r"([0-9]{1,19})[ ]?([A-Za-z]+)", re.ASCII)
+#: What somebody may have meant for a day, and for an instant.
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_INSTANT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]+)?(.*)", re.ASCII)
+
+MILLISECONDS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+BYTES: Final = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+
+def integer(text: str) -> int:
+    """A decimal integer without leading zeros, signs of plus, or underscores."""
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    meant = _whole_number(text.strip().replace("_", "").replace(",", "").lstrip("+"))
+    advice = "write digits alone, such as 6" if meant is None else f"write {meant}"
+    raise ValueError(f"{quoted(text)} is not a whole number: {advice}")
+
+
+def _whole_number(text: str) -> int | None:
+    """The whole number that somebody wrote in another way, as ``6.048e+8``; ``None`` if it is none."""
+    if not _DECIMAL_NUMBER.fullmatch(text):
+        return None
+    number = Decimal(text)
+    return int(number) if number == number.to_integral_value() and abs(number) < 10**19 else None
+
+
+def in_range(number: int, low: int, high: int) -> int:
+    """``number`` if it is neither below ``low`` nor above ``high``."""
+    if number < low:
+        raise ValueError(f"{number} is too small: at least {low}")
+    if number > high:
+        raise ValueError(f"{number} is too large: at most {high}")
+    return number
+
+
+def boolean(text: str) -> bool:
+    """``true`` or ``false``, nothing else."""
+    if text in ("true", "false"):
+        return text == "true"
+    meant = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}
+    word = meant.get(text.strip().lower(), "one of them")
+    raise ValueError(f"{quoted(text)} is neither true nor false: write {word}")
+
+
+def ending(text: str) -> Expiry:
+    """A day as YYYY-MM-DD, or an instant as RFC 3339 writes it, with an offset and whole seconds."""
+    try:
+        return Expiry.of(text)
+    except ValueError:
+        raise ValueError(_no_ending(text)) from None
+
+
+def _no_ending(text: str) -> str:
+    if _DAY.fullmatch(text):
+        return f"{text} is not a date: write a day that its month has"
+    found = _INSTANT.fullmatch(text)
+    if found is None:
+        return f"{quoted(text)} is not a date: write YYYY-MM-DD, or an instant such as 2027-01-31T18:00:00Z"
+    # Without an offset it would end at another instant wherever it is read.
+    offset = "Z" if found[5] in ("", "z") else found[5]
+    meant = f"{found[1]}T{found[2]}{found[3] or ':00'}{offset}"
+    try:
+        Expiry.of(meant)
+    except ValueError:
+        return f"{quoted(text)} is not an instant: write it as 2027-01-31T18:00:00Z"
+    what = "has no offset" if not found[5] else "is not an instant"
+    return f"{quoted(text)} {what}: write {meant}" + ("" if found[5] else " for UTC")
+
+
+def seconds(text: str) -> float:
+    """A duration such as ``2s``, ``500ms`` or ``1m``, in seconds."""
+    found = _AMOUNT.fullmatch(text)
+    if found and found[2] in ("ms", "s", "m"):
+        return int(found[1]) * MILLISECONDS[found[2]] / 1000
+    raise ValueError(f"{quoted(text)} is not a duration: write a number and ms, s or m, such as 2s")
+
+
+def amount(text: str, units: dict[str, int]) -> int:
+    """An integer, or a number with one of ``units``."""
+    found = _AMOUNT.fullmatch(text)
+    if found is None:
+        return integer(text)
+    if found[2] in units:
+        return int(found[1]) * units[found[2]]
+    raise ValueError(f"{quoted(text)} has no known unit: write a whole number, or one with {', '.join(units)}")
+
 
 T = TypeVar("T")
 #: A whole scalar that names one of the cluster's ``vars``.
@@ -59,7 +154,7 @@ def ends(what: str, *, required: bool = False) -> Any:
 
 def _between(low: int, high: int) -> Callable[[str], int]:
     def read(text: str) -> int:
-        return units.in_range(units.integer(text), low, high)
+        return in_range(integer(text), low, high)
 
     return read
 
@@ -96,11 +191,11 @@ def _integer_schema(low: int, high: int) -> WithJsonSchema:
 OPERATIONS = {operation.name: operation for operation in AclOperation if operation >= AclOperation.ALL}
 
 Boolean = Annotated[
-    bool, BeforeValidator(reading(units.boolean)), WithJsonSchema({"anyOf": [{"type": "boolean"}, _VARIABLE_SCHEMA]})
+    bool, BeforeValidator(reading(boolean)), WithJsonSchema({"anyOf": [{"type": "boolean"}, _VARIABLE_SCHEMA]})
 ]
 Ends = Annotated[
     Expiry,
-    BeforeValidator(reading(units.ending)),
+    BeforeValidator(reading(ending)),
     WithJsonSchema(
         {
             "type": "string",
@@ -110,7 +205,7 @@ Ends = Annotated[
     ),
 ]
 Seconds = Annotated[
-    float, BeforeValidator(reading(units.seconds)), WithJsonSchema({"type": "string", "pattern": "^[0-9]+ ?(ms|s|m)$"})
+    float, BeforeValidator(reading(seconds)), WithJsonSchema({"type": "string", "pattern": "^[0-9]+ ?(ms|s|m)$"})
 ]
 Percent = Annotated[
     int,
@@ -148,3 +243,50 @@ OneOrMoreOperations = Annotated[
     Annotated[Operation, Tag(TEXT_TAG)] | Annotated[list[Operation], Field(min_length=1), Tag(LIST_TAG)],
     Discriminator(one_or_list),
 ]
+
+
+# Rates as a limit of a client is written: ``10MiB/s``, ``200%``, ``2.5/s``, or the bare number that Kafka stores.
+
+_RATE = re.compile(r"(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,9})?", re.ASCII)
+_BYTES: Final = {f"{unit}/s": size for unit, size in BYTES.items()}
+
+
+def _positive(number: float) -> float:
+    if not 0 < number <= MAX_LIMIT:
+        raise ValueError(f"{number:g} is out of range: write a number above 0, {MAX_LIMIT} at most")
+    return number
+
+
+def _bytes(text: str) -> float:
+    found = re.fullmatch(r"([0-9]{1,19}) ?([A-Za-z]+/s)", text, re.ASCII)
+    if found and found[2] in _BYTES:
+        return _positive(int(found[1]) * _BYTES[found[2]])
+    if found or not re.fullmatch("-?[0-9]{1,19}", text, re.ASCII):
+        raise ValueError(
+            f"{quoted(text)} is not a byte rate: write a whole number of bytes, or one with {', '.join(_BYTES)}"
+        )
+    return _positive(integer(text))
+
+
+def _decimal(unit: str, text: str) -> float:
+    bare = text.removesuffix(unit).rstrip(" ")
+    if not _RATE.fullmatch(bare):
+        raise ValueError(f"{quoted(text)} is not a number: write one such as 2.5{unit}")
+    return _positive(float(bare))
+
+
+def _whole_rate(text: str) -> float:
+    return _positive(integer(text.removesuffix("/s")))
+
+
+def _limit_schema(pattern: str) -> WithJsonSchema:
+    number: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_LIMIT}
+    return WithJsonSchema(
+        {"anyOf": [number, {"type": "string", "pattern": f"^[0-9.]+ ?{pattern}$|{VARIABLE_PATTERN}"}]}
+    )
+
+
+ByteRate = Annotated[float, BeforeValidator(reading(_bytes)), _limit_schema("(B|KiB|MiB|GiB|TiB)/s")]
+Percentage = Annotated[float, BeforeValidator(reading(partial(_decimal, "%"))), _limit_schema("%")]
+MutationRate = Annotated[float, BeforeValidator(reading(partial(_decimal, "/s"))), _limit_schema("/s")]
+ConnectionRate = Annotated[float, BeforeValidator(reading(_whole_rate)), _limit_schema("/s")]

@@ -5,8 +5,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final, Protocol, TypeVar
 
-from reconciler.model.change import Change, resource_of
-from reconciler.model.listing import ListedItem
+from reconciler.model.listing import Change, ListedItem, resource_of
 
 #: The type of a resource of each listed kind, by the name of its module here, in the order in which they are shown.
 LISTED_KINDS: Final[Mapping[str, str]] = {

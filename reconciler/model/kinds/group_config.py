@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import Annotated, ClassVar, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import ResourcePattern
-from reconciler.model.enums import ResourceType
+from reconciler.model.acl import ResourcePattern, ResourceType
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal, Unmatched, unmatched_by_librdkafka
 from reconciler.model.says import REQUIRED, AnyText, Name, Says

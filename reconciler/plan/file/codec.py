@@ -7,47 +7,27 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, Final, NamedTuple
 
-from reconciler.codec import (
-    ANY_TEXT,
-    BOOLEAN,
-    COUNT,
-    NUMBER,
-    TEXT,
-    Codec,
-    Flat,
-    Record,
-    Says,
-    array,
-    by_value,
-    derived,
-    field,
-    group,
-    nullable,
-    optional,
-    record,
-    record_of,
-    text,
-)
+from reconciler.codec.annotated import record_of
+from reconciler.codec.codec import ANY_TEXT, BOOLEAN, COUNT, NUMBER, TEXT, Codec, array, by_value, nullable, text
+from reconciler.codec.objects import Record, derived, field, group, optional, record
 from reconciler.codec.values import MOMENT, ORIGIN
-from reconciler.diff import Skipped, SkipReason
-from reconciler.model import Change
-from reconciler.plan.coverage import CoverageChange
-from reconciler.plan.default_allow.bridge import Bridge, Bridges, Unbridged
-from reconciler.plan.facts import Facts
+from reconciler.model.listing import Change
+from reconciler.model.says import Flat, Says
+from reconciler.plan.difference import Skipped, SkipReason
 from reconciler.plan.file.conditional import CONDITIONAL, Conditional, conditional_steps
-from reconciler.plan.guardrail_review import GUARDRAILS
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import GUARDRAILS, GuardAcknowledgement
 from reconciler.plan.kinds import CHANGE, with_reason
+from reconciler.plan.observed import Facts
+from reconciler.plan.overlap import CoverageChange
 from reconciler.plan.phase import PHASE
 from reconciler.plan.proposal import TERMS, Counts, Options, Plan, Terms
 from reconciler.plan.refusal import REFUSAL
-from reconciler.plan.review.access_change import AccessChange, ExemptPrincipal
+from reconciler.plan.review.access_change import GAINING, AccessChange, ExemptPrincipal
 from reconciler.plan.review.access_review import AccessReview, AccessTrend
 from reconciler.plan.review.callouts import Callout
 from reconciler.plan.review.effects import Effect
-from reconciler.plan.review.gaining import GAINING
-from reconciler.plan.review.topic_review import TOPIC_REVIEW
-from reconciler.plan.step import Step, id_of
+from reconciler.plan.review.topics import TOPIC_REVIEW
+from reconciler.plan.step import Bridge, Bridges, Step, Unbridged, id_of
 
 _ID_EXAMPLE: Final = "0123456789ab"
 _DAY: Final = "2026-11-21"

@@ -7,14 +7,17 @@ of its ids. ``<run>`` stands for the name that apply draws, ``<number>`` for the
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, TypeAlias
 
-from reconciler.codec import Codec, Flat, Record, Says, constant, derived, record_of, tagged
+from reconciler.codec.annotated import record_of
+from reconciler.codec.codec import Codec, constant
+from reconciler.codec.objects import Record, derived, tagged
 from reconciler.dataclass import dataclass
-from reconciler.model import PatternType, ResourcePattern, ResourceType
-from reconciler.plan.conditional import possible_barriers
-from reconciler.plan.default_allow.bridge import Bridge
+from reconciler.model.acl import PatternType, ResourcePattern, ResourceType
+from reconciler.model.says import Flat, Says
+from reconciler.plan.bridges import possible_barriers
 from reconciler.plan.kinds.acl import is_acl_change
 from reconciler.plan.phase import PHASE, PHASE_TITLES, Phase
 from reconciler.plan.proposal import Plan
+from reconciler.plan.step import Bridge
 
 _START: Final = ResourcePattern(ResourceType.TOPIC, "__kr.<run>.", PatternType.PREFIXED)
 _BARRIER: Final = ResourcePattern(ResourceType.TOPIC, "__kr.<run>.<number>")

@@ -11,23 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Annotated, Any, Final, NamedTuple, Never
 
-from reconciler.codec import (
-    Flat,
-    Lines,
-    Says,
-    SchemaError,
-    canonical,
-    derived,
-    field,
-    known_minor,
-    load,
-    record_of,
-    schema_text,
-    text,
-)
-from reconciler.model import Change
-from reconciler.model.collector import without_collector
-from reconciler.model.escape import escape_invisible_json
+from reconciler.codec.annotated import record_of
+from reconciler.codec.codec import Lines, SchemaError, text
+from reconciler.codec.document import canonical, known_minor, load, schema_text
+from reconciler.codec.objects import derived, field
+from reconciler.model.characters import escape_invisible_json
+from reconciler.model.frozen import without_collector
+from reconciler.model.listing import Change
+from reconciler.model.says import Flat, Says
 from reconciler.plan.file.codec import PLAN, STEP
 from reconciler.plan.file.identity import PlanDigest, bound
 from reconciler.plan.kinds import describe, kind_of

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from reconciler.codec import canonical
+from reconciler.codec.document import canonical
 
 #: What no id binds, by its place in the document, and why two plannings of one change in one state differ in it.
 NOT_BOUND: Final = MappingProxyType(

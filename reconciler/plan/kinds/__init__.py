@@ -4,26 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from reconciler.codec import Codec, tagged
-from reconciler.codec.changes import IMPOSSIBLE
-from reconciler.model import Change, ClusterState, Impossible, ListedItem, listed_kind, listed_types
+from reconciler.codec.codec import Codec
+from reconciler.codec.objects import tagged
+from reconciler.codec.values import IMPOSSIBLE
+from reconciler.model.kinds import listed_kind, listed_types
+from reconciler.model.listing import Change, Impossible, ListedItem
+from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import acl, topic
 from reconciler.plan.kinds.interface import Kind, LoginAtRisk
 from reconciler.plan.kinds.listed import ListedKind, listed_codecs
 from reconciler.policy.laws import Lockout
-
-__all__ = [
-    "CHANGE",
-    "STEP_CHANGE",
-    "Kind",
-    "describe",
-    "kind_of",
-    "kinds",
-    "kinds_of",
-    "listed",
-    "logins_at_risk",
-    "with_reason",
-]
 
 _OWN: Final[tuple[Kind, ...]] = (acl.KIND, topic.KIND)
 _BY_TYPE: Final = {side: kind for kind in _OWN for side in kind.types}

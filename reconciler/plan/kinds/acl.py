@@ -7,21 +7,13 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
-from reconciler.codec.changes import created, deleted
-from reconciler.codec.values import BINDING
-from reconciler.model import (
-    AclBinding,
-    AclChange,
-    AclPermissionType,
-    Change,
-    ClusterState,
-    Create,
-    Delete,
-    ResourceType,
-    Selector,
-)
+from reconciler.codec.values import BINDING, created, deleted
+from reconciler.model.acl import AclBinding, AclPermissionType, ResourceType
 from reconciler.model.addresses import RANGES_LEVEL, RANGES_SINCE
-from reconciler.model.kafka_release import release_text
+from reconciler.model.flavor import release_text
+from reconciler.model.listing import AclChange, Change, Create, Delete
+from reconciler.model.scope import Selector
+from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.interface import Kind, LackingRight, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed
 from reconciler.plan.phase import Phase

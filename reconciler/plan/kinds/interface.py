@@ -5,10 +5,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
 
-from reconciler.codec import Codec
+from reconciler.codec.codec import Codec
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding, Change, ClusterState, Selector
-from reconciler.model.secret_permit import NOTHING_PERMITTED, SecretPermit
+from reconciler.model.acl import AclBinding
+from reconciler.model.listing import Change
+from reconciler.model.scope import Selector
+from reconciler.model.secrets import NOTHING_PERMITTED, SecretPermit
+from reconciler.model.state import ClusterState
 from reconciler.plan.observed import Observed
 from reconciler.plan.overlap import TopicReach
 from reconciler.plan.phase import Phase

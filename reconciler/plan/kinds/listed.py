@@ -4,26 +4,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from reconciler.codec import Codec
-from reconciler.codec.changes import created, deleted, updated
+from reconciler.codec.codec import Codec
 from reconciler.codec.kinds import json_kind
-from reconciler.model import (
-    CLUSTER_NAME,
-    AclOperation,
+from reconciler.codec.values import created, deleted, updated
+from reconciler.model.acl import CLUSTER_NAME, AclOperation, ResourcePattern, ResourceType
+from reconciler.model.listing import (
     Change,
-    ClusterState,
     Create,
     Delete,
+    Item,
     ListedItem,
-    ResourcePattern,
-    ResourceType,
-    Selector,
     Update,
     altered,
+    narrowed,
+    parts,
     resource_of,
     values_of,
 )
-from reconciler.model.listing import Item, narrowed, parts
+from reconciler.model.scope import Selector
+from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.interface import Halves, Kind, LackingRight, LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
 from reconciler.plan.phase import Phase

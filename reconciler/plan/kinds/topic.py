@@ -4,28 +4,28 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from reconciler.codec import Codec, record_of
-from reconciler.codec.changes import created, deleted, updated
-from reconciler.model import (
-    Change,
-    ClusterState,
-    Create,
-    Delete,
-    Flavor,
-    Impossible,
-    IntermediateValue,
-    Selector,
-    Topic,
-    TopicConfigs,
-    TopicPartitions,
-    TopicReplicas,
-    Update,
-    data_loss,
-)
+from reconciler.codec.annotated import record_of
+from reconciler.codec.codec import Codec
+from reconciler.codec.values import created, deleted, updated
+from reconciler.model.flavor import Flavor, IntermediateValue
+from reconciler.model.listing import Change, Create, Delete, Impossible, Update
+from reconciler.model.scope import Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
+from reconciler.model.topic_configs import data_loss
 from reconciler.plan.kinds.interface import Kind, PhaseContext
-from reconciler.plan.observed import DONE, PENDING, Observed, StepState
-from reconciler.plan.observed_replicas import MOST_COPIED, observed_replicas
-from reconciler.plan.observed_topic import observed_configs, observed_creation, observed_id, observed_partitions
+from reconciler.plan.observed import (
+    DONE,
+    MOST_COPIED,
+    PENDING,
+    Observed,
+    StepState,
+    observed_configs,
+    observed_creation,
+    observed_id,
+    observed_partitions,
+    observed_replicas,
+)
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard, Refusal, refusal
 from reconciler.policy.laws import MOVE, TOPIC, Law

@@ -5,17 +5,32 @@ The rows are exact over all names, principals and hosts there could be (``reconc
 
 import datetime
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import field as dataclasses_field
+from functools import cache, cached_property
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
-from reconciler.access import AccessDifference, DifferenceRow, NameSet, Region, Witness, supported
-from reconciler.access.operations import IMPLICATIONS
-from reconciler.access.region import REGION
-from reconciler.codec import REQUIRED, FieldGroup, Flat, Says, array, by_name, word
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import AccessDifference, DifferenceRow, Witness, compare_access
+from reconciler.access.interpretation import Work, work_for
+from reconciler.access.names import REGION, NameSet, Region
+from reconciler.access.operations import IMPLICATIONS, supported
+from reconciler.codec.annotated import record_of
+from reconciler.codec.codec import array, by_name, word
+from reconciler.codec.objects import Field, field
 from reconciler.codec.values import MOMENT
 from reconciler.dataclass import dataclass
-from reconciler.model import AclOperation, AclPermissionType, FactSource, ResourceType, moment_text
+from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType, ResourceType
+from reconciler.model.desired import moment_text
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, limits
+from reconciler.model.listing import Change
+from reconciler.model.says import REQUIRED, FieldGroup, Flat, Says
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState, FactSource
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
+from reconciler.plan.kinds.listed import items_after
+from reconciler.plan.observed import Facts
+from reconciler.plan.step import Step
 
 #: Principals outside the change that are followed one by one; the rest are counted.
 MAX_REACHED: Final = 200
@@ -198,3 +213,134 @@ def narrower(a: NameSet, b: NameSet) -> NameSet | None:
     if a.contains(b):
         return b
     return a if b.contains(a) else None
+
+
+# Who gains access in a plan, with the client quotas that limit them once it is applied.
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PrincipalLimit:
+    """One key of a client quota, its value in Kafka's unit, and the entity that has it, in words."""
+
+    key: Annotated[str, Says("The key of the client quota.", "producer_byte_rate")]
+    value: Annotated[float, Says("Its value, in Kafka's unit.", 1048576)]
+    entity: Annotated[str, Says("The entity whose quota it is, in words.", "default user")]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GainingPrincipal:
+    """A principal, and what limits it when it connects without a client id; no limits: nothing does."""
+
+    principal: Annotated[str, Says("Who gains access.", "User:svc-orders")]
+    limits: Annotated[tuple[PrincipalLimit, ...], Says("What limits it; empty: nothing does.", default=REQUIRED)] = ()
+
+
+#: A field of the plan.
+GAINING: Final[Field] = field(
+    "gaining",
+    array(record_of(GainingPrincipal), lines=True),
+    "Who gains access, with the client quotas that limit them without a client id, once applied. In no id. Absent "
+    "where quotas are not known, or there are none.",
+    default=(),
+    omit=True,
+)
+
+
+def gaining(
+    rows: Iterable[AccessChange], quotas: Iterable[ClientQuota], changes: Iterable[Change]
+) -> tuple[GainingPrincipal, ...]:
+    """Each principal that ``rows`` let gain, sorted; none where no quota exists before or after ``changes``.
+
+    ``quotas`` are all that the cluster has. Which one wins is KIP-55's rule, :func:`levels`: of a principal it looks at
+    the name alone, whatever its type. Everybody else has no name that a quota could be for.
+    """
+    before = frozenset(quotas)
+    after = items_after(ClientQuota, before, changes)
+    if not before and not after:
+        return ()
+    who = {row.principal for row in rows if row.gained and row.principal is not None} - {WILDCARD_PRINCIPAL}
+    by_entity = {quota.entity: quota for quota in after}
+    return tuple(GainingPrincipal(one, _limits(by_entity, one.partition(":")[2])) for one in sorted(who))
+
+
+def _limits(quotas: Mapping[QuotaEntity, ClientQuota], user: str) -> tuple[PrincipalLimit, ...]:
+    # Only those that can matter: of thousands of principals each would look at thousands of quotas otherwise.
+    candidates = tuple(levels(user, ""))
+    found = limits((quotas[entity] for entity in candidates if entity in quotas), candidates)
+    return tuple(PrincipalLimit(key, first.values[key], str(first.entity)) for key, (first, *_) in found.items())
+
+
+# The authorizer before and after a plan's steps: what guards, the access review and the proof have in common.
+
+
+@dataclass(frozen=True)
+class Transition:
+    """What steps do to a state's bindings. Names under ``__kr.`` are ours for a moment, and mean nothing here.
+
+    ``before`` and ``after`` have no super users and only the default-allow that is established, so that no row is
+    missing for a fact that may be untrue: a binding of a super user means something as soon as the brokers'
+    ``super.users`` changes. ``stated`` is ``before`` with default-allow as it is stated.
+    """
+
+    before: Authorizer
+    after: Authorizer
+    created: tuple[AclBinding, ...]
+    deleted: tuple[AclBinding, ...]
+    stated: Authorizer
+    #: Shared by all that is asked about the transition: the proof compares it moment by moment.
+    work: Work = dataclasses_field(default_factory=Work)
+
+    @cached_property
+    def difference(self) -> AccessDifference:
+        """Who gains and who loses what; computed once, when it is first asked for."""
+        return compare_access(self.before, self.after, work=self.work)
+
+    def after_ends(self, ended: Collection[AclBinding]) -> "Transition":
+        """The same, and then these bindings, which have ended, go too."""
+        made = frozenset(self.created)
+        created = tuple(one for one in self.created if one not in ended)
+        deleted = (*self.deleted, *(one for one in ended if one not in made))
+        after, work = self.before.with_changes(created, deleted), work_for(len(created) + len(deleted))
+        return Transition(self.before, after, created, deleted, self.stated, work)
+
+    def from_ends(self, ended: Collection[AclBinding]) -> "Transition":
+        """The same where these have ended before it as well: what is due to the steps and not to the ends alone."""
+        made = frozenset(self.created)
+        gone = [one for one in ended if one not in made]
+        created = tuple(one for one in self.created if one not in ended)
+        before, stated = self.before.with_changes((), gone), self.stated.with_changes((), gone)
+        work = work_for(len(created) + len(self.deleted))
+        return Transition(before, before.with_changes(created, self.deleted), created, self.deleted, stated, work)
+
+
+def authorizer_of(live: ClusterState, default_allow: bool | None) -> Authorizer:
+    """What the bindings of a state mean but for those on reserved names; super users are reckoned like anybody."""
+    own = [binding for binding in live.bindings if is_reserved(binding.pattern.name)]
+    # The set as it is, where there is nothing to leave out: a copy of millions takes 100 MB.
+    lasting = live.bindings.difference(own) if own else live.bindings
+    return Authorizer(lasting, (), default_allow, live.kafka_version, opaque=live.opaque)
+
+
+def transition(
+    live: ClusterState, steps: Iterable[Step], facts: Facts, *, default_allow: bool | None
+) -> Transition | None:
+    """The transition from ``live``, on all live bindings whatever the scope is; ``None`` if no binding is touched."""
+    changes = [step.change for step in steps]
+    created, deleted = created_bindings(changes), deleted_bindings(changes)
+    # Authorizers of a large cluster are slow to build: a plan that moves topics alone needs none.
+    if not created and not deleted:
+        return None
+    start = standing(live, facts, default_allow=default_allow)
+    after, work = start.before.with_changes(created, deleted), work_for(len(created) + len(deleted))
+    return Transition(start.before, after, tuple(created), tuple(deleted), start.stated, work)
+
+
+def standing(live: ClusterState, facts: Facts, *, default_allow: bool | None) -> Transition:
+    """The transition that changes nothing."""
+    established = facts.established_default_allow(default_allow)
+    stated = before = authorizer_of(live, default_allow)
+    # Both have one index, which takes most of the time and memory, unless a guess was made with the one or the other.
+    if established is not default_allow:
+        guessed = stated.interpretations.guesses
+        before = authorizer_of(live, established) if guessed else stated.doubting(default_allow=True)
+    return Transition(before, before, (), (), stated)

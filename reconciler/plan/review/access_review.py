@@ -3,22 +3,142 @@
 Only what a reviewer saw may be granted: apply computes the access changes again and holds them against these.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from itertools import chain
+from typing import Final, TypeAlias
 
-from reconciler.access import AccessDifference
+from reconciler.access.difference import AccessDifference
+from reconciler.access.hosts import ANY_HOST
+from reconciler.access.names import Region, less
 from reconciler.dataclass import dataclass
-from reconciler.model import ClusterState, DesiredState
-from reconciler.plan.facts import NO_FACTS, Facts
-from reconciler.plan.review.access_change import AccessChange, ExemptPrincipal, access_changes, exceptions, reached
+from reconciler.model.acl import AclBinding, AclOperation, ResourceType
+from reconciler.model.characters import LookAlikes, as_name, mixed_scripts
+from reconciler.model.desired import DesiredState
+from reconciler.model.state import ClusterState
+from reconciler.plan.observed import NO_FACTS, Facts
+from reconciler.plan.review.access_change import (
+    AccessChange,
+    ExemptPrincipal,
+    Transition,
+    access_changes,
+    exceptions,
+    reached,
+)
 from reconciler.plan.review.callouts import Callout, callouts, interruptions
-from reconciler.plan.review.confusable import confusable
 from reconciler.plan.review.effects import Effect, effects
 from reconciler.plan.review.proof import Violation
-from reconciler.plan.review.renames import renames
-from reconciler.plan.review.transition import Transition
 from reconciler.plan.step import Step
+
+# Callouts about principals that lose in a plan exactly what another gains: a rename, which interrupts its clients.
+
+RENAMED: Final = "renamed"
+#: So many renames are told one by one; a plan with more is one decision, and one callout.
+_NAMED: Final = 3
+
+#: Hosts, names, operations, and under which reading of what is not known.
+_Part: TypeAlias = tuple[str, Region, tuple[AclOperation, ...], str | None]
+
+
+def renames(rows: Iterable[AccessChange]) -> tuple[Callout, ...]:
+    """Principals whose whole loss is another's whole gain, each with that other; sorted.
+
+    The order of a plan keeps what both states permit. They permit nothing to both names, and only people know when
+    the clients have changed their login.
+    """
+    lost: dict[str, set[_Part]] = defaultdict(set)
+    gained: dict[str, set[_Part]] = defaultdict(set)
+    for row in rows:
+        if row.principal is not None:
+            for side, operations in ((lost, row.lost), (gained, row.gained)):
+                if operations:
+                    side[row.principal].add((row.hosts, row.region, operations, row.reading))
+    heirs: dict[frozenset[_Part], list[str]] = defaultdict(list)
+    # Who both gains and loses was given other access, not another name.
+    for principal in sorted(gained.keys() - lost.keys()):
+        heirs[frozenset(gained[principal])].append(principal)
+    found = [
+        (old, heirs[access][0])
+        for old in sorted(lost.keys() - gained.keys())
+        if (access := frozenset(lost[old])) in heirs
+    ]
+    told = [_told(old, new) for old, new in found[:_NAMED]]
+    if more := len(found) - len(told):
+        text = f"{more:,} more principals lose in this plan what others gain: clients with the old logins are refused"
+        told.append(Callout(RENAMED, found[_NAMED][0], text))
+    return tuple(told)
+
+
+def _told(old: str, new: str) -> Callout:
+    text = (
+        f"{as_name(old)} loses in this plan what {as_name(new)} gains: clients that still log in as {as_name(old)} are "
+        "refused. To rename without an outage, grant both first and remove the old name in a later plan"
+    )
+    return Callout(RENAMED, old, text)
+
+
+# Callouts about names that a reviewer could take for others: what a plan brings, against all that is known.
+
+LOOKS_LIKE: Final = "confusable"
+MIXED: Final = "mixed-scripts"
+_PRINCIPAL: Final = "principal"
+
+
+def confusable(live: ClusterState, desired: DesiredState) -> tuple[Callout, ...]:
+    """Principals and names that are declared anew and look like another known one, or mix scripts; sorted."""
+    declared = {name for name, topic in desired.topics.items() if not topic.absent}
+    existing = live.topics.keys() | live.topic_names
+    brought = _names((one for one in desired.bindings if one not in live.bindings), declared - existing)
+    if not brought:
+        return ()
+    alikes = {what: LookAlikes(names) for what, names in brought.items()}
+    others = _names((one for one in live.bindings if one not in desired.bindings), declared | existing)
+    undeclared = ((kind, name) for kind, names in others.items() for name in names)
+    for what, name in chain(_named(desired.bindings), undeclared):
+        if what in alikes:
+            alikes[what].see(name)
+    found: set[Callout] = set()
+    for what, names in brought.items():
+        found.update(_mixed(what, names))
+        for alike in alikes[what].sets():
+            found.update(_alike(what, name, alike) for name in alike if name in names)
+    return tuple(sorted(found))
+
+
+def _named(bindings: Iterable[AclBinding]) -> Iterator[tuple[str, str]]:
+    """Each name with what it names: once for each run of bindings with it, so it may come again."""
+    pattern, principal = None, None
+    for binding in bindings:
+        if binding.pattern is not pattern:
+            pattern = binding.pattern
+            yield pattern.resource_type.noun, pattern.name
+        if binding.entry.principal is not principal:
+            principal = binding.entry.principal
+            yield _PRINCIPAL, principal
+
+
+def _names(bindings: Iterable[AclBinding], topics: Iterable[str]) -> Mapping[str, set[str]]:
+    """Names by what they name: principals, and each type of resource."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for what, name in _named(bindings):
+        found[what].add(name)
+    found[ResourceType.TOPIC.noun].update(topics)
+    return {what: names for what, names in found.items() if names}
+
+
+def _alike(what: str, name: str, alike: Sequence[str]) -> Callout:
+    others = [as_name(other) for other in alike if other != name][:_NAMED]
+    text = f"the {what} {as_name(name)} looks like {', '.join(others)}, and is another {what}"
+    return Callout(LOOKS_LIKE, name, text)
+
+
+def _mixed(what: str, names: Iterable[str]) -> Iterator[Callout]:
+    for name in names:
+        scripts = mixed_scripts(name)
+        if scripts:
+            yield Callout(MIXED, name, f"the {what} {as_name(name)} mixes letters of {' and '.join(scripts)}")
 
 
 class AccessTrend(StrEnum):
@@ -121,3 +241,88 @@ def _of_super_users(rows: Iterable[AccessChange], facts: Facts) -> Iterator[Acce
     known = frozenset(facts.super_users)
     for row in rows:
         yield replace(row, super_user=facts.sources.super_users) if row.principal in known else row
+
+
+# Grants that nobody reviewed: what would be gained now and is in no row of the plan.
+#
+# A row of everybody else holds for a principal on the names of which no row or exception of its own speaks; those
+# hold for every host between them.
+
+#: Readings of gains that need not be: only if all unknown is permissive, and only for some truths.
+_POSSIBLE: Final = ("most", "perhaps")
+
+
+def unreviewed(now: AccessReview, reviewed: AccessReview) -> Iterator[AccessChange]:
+    """The rows of ``now`` that grant something on a name, to somebody, where ``reviewed`` does not."""
+    new, old = _GainedRows(now), _GainedRows(reviewed)
+    for principal in sorted(new.principals | old.principals, key=lambda name: (name is not None, name or "")):
+        known = list(old.own(principal))
+        gained = list(new.own(principal))
+        if principal is not None and new.zones(principal) != old.zones(principal):
+            known += old.inherited(principal)
+            gained += new.inherited(principal)
+        yield from (row for row in gained if not _reviewed(row, known))
+
+
+def news(now: AccessReview, reviewed: AccessReview) -> Iterator[AccessChange]:
+    """The same rows, with no operation that is reviewed on all of their names."""
+    for row in unreviewed(now, reviewed):
+        alone = (replace(row, gained=(operation,)) for operation in row.gained)
+        new = [one.gained for one in alone if any(unreviewed(AccessReview((one,)), reviewed))]
+        yield replace(row, gained=tuple(operation for gained in new for operation in gained))
+
+
+class _GainedRows:
+    """What is gained, by principal; ``None`` is everybody else."""
+
+    def __init__(self, access: AccessReview) -> None:
+        self._own: dict[str | None, list[AccessChange]] = {}
+        self._zones: dict[str, set[Region]] = {}
+        for row in access.access_changes:
+            self._own.setdefault(row.principal, []).append(row)
+            if row.principal is not None:
+                self._zones.setdefault(row.principal, set()).add(row.region)
+        for exempt in access.exceptions:
+            self._zones.setdefault(exempt.principal, set()).add(exempt.region)
+
+    @property
+    def principals(self) -> set[str | None]:
+        """Everybody of whom a row or an exception speaks."""
+        return {*self._own, *self._zones}
+
+    def own(self, principal: str | None) -> Iterator[AccessChange]:
+        """The rows of a principal itself that grant something."""
+        return (row for row in self._own.get(principal, ()) if row.gained)
+
+    def zones(self, principal: str) -> set[Region]:
+        """The names on which rows of everybody else do not hold for a principal."""
+        return self._zones.get(principal, set())
+
+    def inherited(self, principal: str) -> Iterator[AccessChange]:
+        """What a principal gains as everybody else does."""
+        for row in self.own(None):
+            for part in less([row.region], self.zones(principal)):
+                yield replace(row, principal=principal, region=part)
+
+
+def _reviewed(row: AccessChange, rows: Sequence[AccessChange]) -> bool:
+    comparable = [other for other in rows if other.hosts in (row.hosts, str(ANY_HOST)) and _stands_for(other, row)]
+    return all(
+        _within(row.region, [other.region for other in comparable if operation in other.gained])
+        for operation in row.gained
+    )
+
+
+def _stands_for(reviewed: AccessChange, row: AccessChange) -> bool:
+    """Whether a reviewed row includes another: a gain that somebody reviewed as possible is no certain one.
+
+    Neither is one that was reviewed for a later time one of now.
+    """
+    if reviewed.since is not None and (row.since is None or row.since.instant < reviewed.since.instant):
+        return False
+    return reviewed.reading not in _POSSIBLE or row.reading in _POSSIBLE
+
+
+def _within(region: Region, others: Sequence[Region]) -> bool:
+    """Whether every name of ``region`` is one of some of the others."""
+    return region in others or not any(True for _ in less([region], others))

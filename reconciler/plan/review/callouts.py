@@ -1,17 +1,49 @@
 """What a reviewer should not overlook, each with the reason why it stands out: grants, and moments without one."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Final
+from itertools import chain
+from typing import Annotated, Final, NamedTuple
 
-from reconciler.codec import AnyText, Says
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import AccessDifference, DifferenceRow
+from reconciler.access.hosts import ANY_HOST, is_dead
+from reconciler.access.index import inside
+from reconciler.access.names import ASTERISK_NAMES, NameSet, Region, less, names_of
+from reconciler.access.operations import IMPLICATIONS
 from reconciler.dataclass import dataclass
-from reconciler.model import ANONYMOUS, INTERNAL_TOPICS, AclOperation, DesiredState, FactSource, ResourceType
-from reconciler.model.naming import as_name
+from reconciler.model.acl import (
+    ANONYMOUS,
+    CLUSTER_NAME,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ResourceType,
+)
+from reconciler.model.characters import as_name, binding_name
+from reconciler.model.desired import DesiredState
+from reconciler.model.flavor import KafkaVersion
+from reconciler.model.listing import Change
+from reconciler.model.says import AnyText, Says
+from reconciler.model.scope import Selector
+from reconciler.model.state import FactSource
+from reconciler.model.topic import INTERNAL_TOPICS
+from reconciler.plan.kinds.acl import touched_binding
+from reconciler.plan.observed import Facts
 from reconciler.plan.phase import TITLES
-from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, ending_words, operations_words
+from reconciler.plan.refusal import Guard, Refusal, refusal
+from reconciler.plan.review.access_change import (
+    EVERYBODY_ELSE,
+    AccessChange,
+    Transition,
+    ending_words,
+    operations_words,
+)
 from reconciler.plan.review.proof import Violation
+from reconciler.plan.step import Step
 
 #: The rule of :func:`interruptions`.
 INTERRUPTED: Final = "interrupted"
@@ -164,3 +196,251 @@ def _labelled(row: AccessChange, labelled: Iterable[tuple[str, str]]) -> Iterato
     for label, count in counts.items():
         topics = "1 topic" if count == 1 else f"{count:,} topics"
         yield Callout("labelled", who, f"{name} gains {words} on {topics} with {as_name(label)}")
+
+
+# Which steps account for a change of access that a guard refuses: those that are left out, so that the rest can go
+# on.
+#
+# A row of access says who gains or loses what on which names. The steps that move it are known by their bindings.
+# What is left is judged again, so a step too few costs another look and never lets a refused change through.
+
+
+class Charge(NamedTuple):
+    """A refusal, and the rows of access that it is for; none where the guard judges the plan as a whole."""
+
+    refusal: Refusal
+    rows: tuple[DifferenceRow, ...] = ()
+
+
+class RowsByPlace:
+    """Rows of access by principal and names, asked for those that share a name with others."""
+
+    def __init__(self, rows: Iterable[DifferenceRow]) -> None:
+        """Keep them; in the order given where they are on the same names."""
+        self._by_key: dict[tuple[str | None, ResourceType], dict[NameSet, list[DifferenceRow]]] = {}
+        for row in rows:
+            zones = self._by_key.setdefault((row.principal, row.region.resource_type), {})
+            zones.setdefault(row.region.names, []).append(row)
+        self._ordered = {place: sorted(zones) for place, zones in self._by_key.items()}
+
+    @property
+    def principals(self) -> frozenset[str | None]:
+        """Whom there is a row for; ``None`` is everybody else."""
+        return frozenset(principal for principal, _ in self._by_key)
+
+    def meeting(self, principal: str | None, resource_type: ResourceType, key: NameSet) -> Iterator[DifferenceRow]:
+        """The principal's rows on sets of names that hold ``key``, or that it holds."""
+        place = (principal, resource_type)
+        zones = self._by_key.get(place)
+        if not zones:
+            return
+        outer = [ASTERISK_NAMES, *(NameSet(key.text[:length]) for length in range(len(key.text) + 1))]
+        for zone in sorted({*outer, *inside(self._ordered[place], key)}):
+            yield from zones.get(zone, ())
+
+
+def accountable(charges: Sequence[Charge], steps: Sequence[Step]) -> Mapping[Refusal, Sequence[Change]]:
+    """The changes without which each refusal would not be; none of one that no step accounts for.
+
+    Those whose binding gives or takes what a row says; where there is none, all that are on the row's names: under
+    default-allow anybody's binding there may matter.
+    """
+    found = _moving(charges, steps, exact=True)
+    return {**found, **_moving([one for one in charges if one.refusal not in found], steps, exact=False)}
+
+
+def _moving(charges: Sequence[Charge], steps: Sequence[Step], *, exact: bool) -> dict[Refusal, list[Change]]:
+    of_row: dict[int, list[Refusal]] = {}
+    for charge in charges:
+        for row in charge.rows:
+            of_row.setdefault(id(row), []).append(charge.refusal)
+    found: dict[Refusal, list[Change]] = {}
+    if not of_row:
+        return found
+    index = RowsByPlace({id(row): row for charge in charges for row in charge.rows}.values())
+    for step in steps:
+        if (binding := touched_binding(step.change)) is None:
+            continue
+        everybody = not exact or binding.entry.principal == WILDCARD_PRINCIPAL
+        kind, key = binding.pattern.resource_type, names_of(binding.pattern)
+        near = (
+            row
+            for principal in (index.principals if everybody else (binding.entry.principal,))
+            for row in index.meeting(principal, kind, key)
+            if row.region.meets(key) and (not exact or _moves(step.change, binding, row))
+        )
+        for reason in dict.fromkeys(reason for row in near for reason in of_row[id(row)]):
+            found.setdefault(reason, []).append(step.change)
+    return found
+
+
+def _moves(change: Change, binding: AclBinding, row: DifferenceRow) -> bool:
+    """Whether a binding that comes or goes gives what a row gains, or takes what it loses."""
+    allows = binding.entry.permission_type is AclPermissionType.ALLOW
+    moved = row.gained if (change.before is None) is allows else row.lost
+    operation = binding.entry.operation
+    meant = {operation, IMPLICATIONS.get(operation)}
+    return bool(moved) and (operation is AclOperation.ALL or not moved.isdisjoint(meant))
+
+
+# Guards that look at what bindings mean: lockout, protection, power over the cluster, what breaks a broker.
+#
+# Access before and after is computed on all live bindings (``reconciler.access``), whatever the scope is.
+
+#: An address that documentation keeps for itself (RFC 5737): a host that no binding names.
+_ANY_OTHER_HOST: Final = "192.0.2.1"
+_OWN: Final = (AclOperation.DESCRIBE, AclOperation.ALTER)
+_BROKERS: Final = (AclOperation.CLUSTER_ACTION,)
+_POWERS: Final = frozenset({AclOperation.ALTER, AclOperation.ALTER_CONFIGS})
+
+
+def meaning_refusals(found: Transition | None, facts: Facts) -> tuple[Refusal, ...]:
+    """Every refusal that the meaning of a transition calls for."""
+    return tuple(charge.refusal for charge in meaning_charges(found, facts))
+
+
+def meaning_charges(found: Transition | None, facts: Facts) -> tuple[Charge, ...]:
+    """The same, with the rows of access that show which steps account for it."""
+    if found is None:
+        return ()
+    there = chain(found.before.interpretations.bindings, found.created)
+    on_cluster = [binding for binding in there if binding.pattern.resource_type is ResourceType.CLUSTER]
+    return (
+        *map(Charge, _lockouts(found, facts, on_cluster)),
+        *_protected(found.difference, facts),
+        *_cluster_alter(found.difference),
+        *map(Charge, _broken(found.after)),
+    )
+
+
+def _lockouts(found: Transition, facts: Facts, bindings: Collection[AclBinding]) -> Iterator[Refusal]:
+    """Who holds now what it needs on the cluster, and would hold it no longer, or not for certain.
+
+    ``bindings`` are those on the cluster, before and to be created.
+    Default-allow is taken as it is stated, and as it is established.
+    """
+    after = found.stated.with_changes(found.created, found.deleted)
+    transitions = dict.fromkeys([(found.before, found.after), (found.stated, after)])
+    needs: list[tuple[str, tuple[AclOperation, ...]]] = [(name, _BROKERS) for name in facts.inter_broker_principals]
+    if facts.principal is not None:
+        needs.append((facts.principal, _OWN))
+    for principal, operations in needs:
+        # Brokers ask no ACL about a super user. One that only manifests call so may be none, and could be locked out.
+        if principal in facts.established_super_users:
+            continue
+        lost = [
+            operation.name
+            for operation in operations
+            if any(
+                _permits(before, principal, host, operation) and not _permits(after, principal, host, operation)
+                for before, after in transitions
+                for host in _hosts(bindings, principal, after.kafka_version)
+            )
+        ]
+        if lost:
+            yield refusal(Guard.LOCKOUT, principal, f"{as_name(principal)} would lose {', '.join(lost)} on the cluster")
+
+
+def _permits(authorizer: Authorizer, principal: str, host: str, operation: AclOperation) -> bool:
+    return authorizer.authorize(principal, host, operation, ResourceType.CLUSTER, CLUSTER_NAME).allowed is True
+
+
+def _hosts(bindings: Iterable[AclBinding], principal: str, version: KafkaVersion) -> set[str]:
+    """The hosts that the principal's of these bindings on the cluster name, and one that none of them does.
+
+    Texts that no connection comes from are left out: nobody held anything there.
+    """
+    named = {binding.entry.host for binding in bindings if binding.entry.principal in (principal, WILDCARD_PRINCIPAL)}
+    return {host for host in named - {WILDCARD} if not is_dead(host, version)} | {_ANY_OTHER_HOST}
+
+
+def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Charge]:
+    """Changes of effective access to a protected name or principal, whatever binding causes them; each object once."""
+    if not facts.protect:
+        return
+    # What is folded out of sight in a review is still judged here.
+    told = (*difference.rows, *difference.exceptions, *difference.reached_with_exceptions())
+    own = RowsByPlace(told)
+    super_users = frozenset(facts.established_super_users)
+    found: dict[str, tuple[Refusal, list[DifferenceRow]]] = {}
+    for selector in facts.protect:
+        for row in told:
+            if (row.gained or row.lost) and _touches(selector, row, own, super_users):
+                who = row.principal or "everybody else"
+                said = who if row.principal is None else as_name(who)
+                name = who if selector.names is None else f"{row.region}"
+                words = refusal(Guard.PROTECTED, name, f"changes what {said} may do on {row.region}")
+                found.setdefault(name, (words, []))[1].append(row)
+    for words, rows in found.values():
+        yield Charge(words, tuple(rows))
+
+
+def _left(own: RowsByPlace, row: DifferenceRow, principal: str) -> list[Region]:
+    """What a principal's rows leave of one of everybody else; a doubtful one takes nothing from a certain."""
+    near = own.meeting(principal, row.region.resource_type, row.region.names)
+    return less([row.region], [one.region for one in near if one.reading in (None, row.reading)])
+
+
+def _touches(selector: Selector, row: DifferenceRow, own: RowsByPlace, super_users: frozenset[str]) -> bool:
+    """Whether a row speaks of a protected principal, where one is named, and of a protected name, where one is."""
+    if selector.principals is None:
+        return _names(selector, [row.region])
+    names = selector.principals
+    if row.principal is not None:
+        return names.selects_principal(row.principal) and _names(selector, [row.region])
+    if names.any_name or names.prefix is not None:
+        return _names(selector, [row.region])
+    # A row of everybody else holds for a principal where none of its own does; no row holds for super users.
+    return any(
+        _names(selector, _left(own, row, principal)) for principal in names.literal if principal not in super_users
+    )
+
+
+def _names(selector: Selector, regions: Iterable[Region]) -> bool:
+    """Whether one of the regions holds a protected name; any does where the selector is about principals alone."""
+    if selector.names is None or selector.resource_type is None:
+        return any(True for _ in regions)
+    kind = selector.resource_type
+    keys = [names_of(pattern) for pattern in selector.names.patterns(kind)]
+    return any(region.meets(key) for region in regions if region.resource_type is kind for key in keys)
+
+
+def _cluster_alter(difference: AccessDifference) -> Iterator[Charge]:
+    """Who gains ALTER or ALTER_CONFIGS on the cluster, and so may do anything; each principal once.
+
+    With ALTER_CONFIGS it adds a listener on which it logs in as anybody: see ``cluster-configs`` of ``callouts``.
+
+    Where everybody else gains it, those whom that reaches are not named one by one.
+    """
+    gaining = [row for row in difference.rows if _alters(row)]
+    everybody = {str(row.hosts) for row in gaining if row.principal is None}
+    if str(ANY_HOST) not in everybody:
+        gaining += [row for row in difference.reached() if _alters(row) and str(row.hosts) not in everybody]
+    altering = {_who(row) for row in gaining if AclOperation.ALTER in row.gained}
+    by_principal: dict[str, list[DifferenceRow]] = {}
+    for row in gaining:
+        told = replace(row, gained=row.gained & _POWERS, lost=frozenset())
+        by_principal.setdefault(_who(row), []).append(told)
+    for principal, rows in by_principal.items():
+        what = (
+            "ALTER on the cluster, and with it the right to change every ACL"
+            if principal in altering
+            else "ALTER_CONFIGS on the cluster, and with it the right to add a listener on which it logs in as anybody"
+        )
+        yield Charge(refusal(Guard.CLUSTER_ALTER, principal, f"{as_name(principal)} would gain {what}"), tuple(rows))
+
+
+def _who(row: DifferenceRow) -> str:
+    return row.principal or WILDCARD_PRINCIPAL
+
+
+def _alters(row: DifferenceRow) -> bool:
+    return row.region.resource_type is ResourceType.CLUSTER and not _POWERS.isdisjoint(row.gained)
+
+
+def _broken(after: Authorizer) -> Iterator[Refusal]:
+    """Bindings that make brokers fail or hang, and that still exist after the plan."""
+    for binding in after.broker_defects.bindings:
+        yield refusal(
+            Guard.BROKEN_BINDING, str(binding), f"a broker may fail or hang on {binding_name(binding)}, which stays"
+        )

@@ -10,16 +10,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from reconciler.access import DifferenceRow, compare_access
-from reconciler.access.work import work_for
-from reconciler.model import AclBinding, AclPermissionType, ClusterState, DesiredState, ResourcePattern, ends_of
-from reconciler.plan.facts import Facts
-from reconciler.plan.review.access_change import AccessChange, DeclaredEnd, ending_words
-from reconciler.plan.review.access_review import AccessReview, difference_review, known_topics
-from reconciler.plan.review.charges import Charge
-from reconciler.plan.review.meaning import meaning_charges, meaning_refusals
-from reconciler.plan.review.transition import Transition, standing
-from reconciler.plan.review.unreviewed import news
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import DifferenceRow, compare_access
+from reconciler.access.effective import Access, access_of
+from reconciler.access.hosts import ANY_HOST, host_classes
+from reconciler.access.interpretation import unnamed_principal, work_for
+from reconciler.access.names import less
+from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType, ResourcePattern
+from reconciler.model.characters import as_name
+from reconciler.model.desired import DesiredState, ends_of
+from reconciler.model.state import ClusterState
+from reconciler.plan.observed import Facts
+from reconciler.plan.review.access_change import (
+    EVERYBODY_ELSE,
+    AccessChange,
+    DeclaredEnd,
+    Transition,
+    authorizer_of,
+    ending_words,
+    operations_words,
+    standing,
+)
+from reconciler.plan.review.access_review import AccessReview, difference_review, known_topics, news
+from reconciler.plan.review.callouts import Charge, meaning_charges, meaning_refusals
 
 
 class Later(NamedTuple):
@@ -129,3 +142,53 @@ class _Remaining:
         asked = frozenset(patterns)
         both = (one for some in (self._live - self._deleted, self._created - self._live) for one in some)
         return Counter(one.pattern for one in both if one.pattern in asked)
+
+
+# Reviewed gains held against a state: what the plan was to give somebody, and something else keeps from them.
+#
+# Rows alone do not tell. A DENY that somebody added, or an ALLOW that somebody removed, can leave every binding of
+# the plan in its place and the access that was reviewed out of reach.
+
+
+def gains_not_in_force(
+    reviewed: AccessReview, live: ClusterState, facts: Facts, *, default_allow: bool | None
+) -> tuple[str, ...]:
+    """A sentence for each reviewed gain that ``live`` does not permit everywhere.
+
+    Where default-allow is not known, what was reviewed for the case that it is off is judged for that case; what
+    depends on something else that is not known was no certain gain, and is not judged.
+    """
+    state = authorizer_of(live, facts.established_default_allow(default_allow) or False)
+    rows: dict[str | None, list[AccessChange]] = {}
+    for row in reviewed.access_changes:
+        if row.gained and row.reading in (None, "least") and row.since is None:
+            rows.setdefault(row.principal, []).append(row)
+    return tuple(text for principal, found in rows.items() for text in _sentences(principal, found, state))
+
+
+def _sentences(principal: str | None, rows: Iterable[AccessChange], state: Authorizer) -> Iterator[str]:
+    index = state.interpretations.certain
+    access = access_of(state, principal or unnamed_principal([index]))
+    hosts = {
+        binding.entry.host for binding in state.bindings if binding.entry.principal in (principal, WILDCARD_PRINCIPAL)
+    }
+    samples = [found.sample for found in host_classes(hosts, state.kafka_version)]
+    for row in rows:
+        # A row for any host is asked about every class of hosts: a DENY on one of them narrows it.
+        asked = [row.witness.host, *(samples if row.hosts == str(ANY_HOST) else ())]
+        lacking = tuple(
+            operation
+            for operation in row.gained
+            if not all(_holds(row, operation, host, access, state) for host in asked)
+        )
+        if lacking:
+            words = operations_words(lacking, row.region.resource_type)
+            who = as_name(row.principal) if row.principal else EVERYBODY_ELSE
+            yield f"{who} would not have {words} on all of {row.region}"
+
+
+def _holds(row: AccessChange, operation: AclOperation, host: str, access: Iterable[Access], state: Authorizer) -> bool:
+    regions = [
+        one.region for one in access if operation in one.operations and one.hosts.contains(host, state.kafka_version)
+    ]
+    return row.region in regions or not any(True for _ in less([row.region], regions))

@@ -13,18 +13,17 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Final
 
-from reconciler.access.authorizer import Authorizer
-from reconciler.access.decision import AccessRequest
+from reconciler.access.authorizer import AccessRequest, Authorizer
 from reconciler.access.difference import AccessDifference, DifferenceRow, compare_access
+from reconciler.access.interpretation import Work
 from reconciler.access.names import shortest_name
 from reconciler.access.questions import instead
-from reconciler.access.work import Work
 from reconciler.dataclass import dataclass
-from reconciler.model import AclBinding, AclOperation, ResourceType
+from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.phase import TITLES, Phase
 from reconciler.plan.review.access_change import narrower
-from reconciler.plan.review.row_index import RowIndex, pattern_of
+from reconciler.plan.review.effects import RowIndex, pattern_of
 from reconciler.plan.step import Step
 
 _GAINED: Final = attrgetter("gained")

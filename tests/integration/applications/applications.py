@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.adapters.sandbox.jars import fetched_jars, jar_directory
-from reconciler.adapters.sandbox.java import find_java
-from reconciler.adapters.sandbox.version import NEWEST_PATCH, Artifact
-from reconciler.manifest import Source, desired_state, load
-from reconciler.model import AclBinding
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.model.acl import AclBinding
+from reconciler.parts.local.sandbox.jars import fetched_jars, jar_directory
+from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.layout import NEWEST_PATCH, Artifact
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.shared_brokers import opened
 from tests.verbs import creations
 

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from reconciler.adapters.sandbox import Sandbox
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.applications.applications import (
     application_jars,
     await_true,

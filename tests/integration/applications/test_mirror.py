@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from reconciler.adapters.sandbox import Sandbox
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from tests.integration.applications.applications import (
     VERSION,

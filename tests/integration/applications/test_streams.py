@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from reconciler.adapters.sandbox import Sandbox
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.applications.applications import (
     VERSION,
     application_jars,

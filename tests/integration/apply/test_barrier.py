@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.sandbox import Sandbox
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.main_job import Job, add_probe, job
 
 pytestmark = pytest.mark.broker

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import PatternType, ResourcePattern, ResourceType, Topic, bridge_on, marker_of
+from reconciler.kafka.cluster import connect
+from reconciler.model.acl import PatternType, ResourcePattern, ResourceType
+from reconciler.model.markers import bridge_on, marker_of
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job, add_probe, job

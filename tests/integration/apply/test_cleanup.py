@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.apply.barriers.sentinels import barrier_name, deny_sentinels, start_sentinels
+from reconciler.apply.barrier import barrier_name, deny_sentinels, start_sentinels
 from reconciler.cli.main import run as main
-from reconciler.model import is_reserved
+from reconciler.kafka.cluster import connect
+from reconciler.model.scope import is_reserved
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job

@@ -7,23 +7,17 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import KafkaCluster
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.apply.barriers.sentinels import barrier_name, deny_sentinels, start_sentinels
-from reconciler.apply.lease_markers import lease_claims
-from reconciler.model import (
-    AclBinding,
-    Create,
-    ResourcePattern,
-    ResourceType,
-    Topic,
-    TopicConfigs,
-    Update,
-    is_reserved,
-    marker_of,
-)
+from reconciler.apply.barrier import barrier_name, deny_sentinels, start_sentinels
+from reconciler.apply.lease import lease_claims
+from reconciler.kafka.cluster import KafkaCluster
+from reconciler.model.acl import AclBinding, ResourcePattern, ResourceType
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Create, Update
+from reconciler.model.markers import marker_of
+from reconciler.model.scope import is_reserved
+from reconciler.model.topic import Topic, TopicConfigs
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.cases.test_cases import binding
 from tests.faults.killed_command import killed

@@ -22,17 +22,25 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from reconciler.adapters.clock import SystemClock
-from reconciler.adapters.kafka.client import AdminConnection
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.inspection import Inspection
-from reconciler.adapters.kafka.probe import KafkaProbe
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running, start_node, stop_node
-from reconciler.apply import ApplyEnvironment, Outcome, Result, Silent, check, perform
-from reconciler.model import Change, ClusterState, Create, Delete, DesiredTopic, Origin, Topic
-from reconciler.model.broker_settings import BrokerSettings
-from reconciler.plan import Options, Plan, Request, StepState, Terms, propose, touched_topics
+from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.kafka.client import AdminConnection
+from reconciler.kafka.cluster import Inspection, KafkaCluster, connect
+from reconciler.kafka.probe import KafkaProbe
+from reconciler.model.desired import DesiredTopic, Origin
+from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.state import BrokerSettings, ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.layout import SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running, start_node, stop_node
+from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.plan.observed import StepState
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.step import touched_topics
 from reconciler.ports import CONTROLLER, Answer, AnswerStatus, ReadRequest, Visibility
+from reconciler.system.process import SystemClock
 from tests.faults.scenario import DAY, acl
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import connections_file

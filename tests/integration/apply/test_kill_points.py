@@ -7,16 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.clock import SystemClock
-from reconciler.adapters.journal_file import RecordFile, read_records
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.plan_files import write_plan
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.apply import ApplyEnvironment, Identity, Silent, check, past_runs, perform
+from reconciler.apply.environment import ApplyEnvironment, Identity, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.apply.records import past_runs
 from reconciler.apply.undo import performed_steps
-from reconciler.model import ClusterState, NameSelector, ResourceType, Scope, Selector
-from reconciler.plan import Options, Plan, Request, Terms, propose
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.model.acl import ResourceType
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.ports import ReadRequest
+from reconciler.system.files import write_plan
+from reconciler.system.journal import RecordFile, read_records
+from reconciler.system.process import SystemClock
 from tests.faults.scenario import before, plan_for, wish
 from tests.integration.kafka.conftest import settings_of
 from tests.prepared import prepared

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import Change, Create, Delete
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Change, Create, Delete
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.main_job import Job, job
 
 pytestmark = pytest.mark.broker

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.apply import lease_claims
-from reconciler.model import AclBinding
+from reconciler.apply.lease import lease_claims
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.model.acl import AclBinding
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job

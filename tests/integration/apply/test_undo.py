@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from reconciler.adapters.journal_file import read_records
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import Topic
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
+from reconciler.system.journal import read_records
 from tests.integration.main_job import Job
 from tests.shared_brokers import opened
 from tests.verbs import creations, deletions

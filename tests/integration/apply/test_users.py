@@ -10,21 +10,20 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.login import log_in
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import (
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.login import log_in
+from reconciler.model.acl import (
     CLUSTER_NAME,
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Create,
-    Delete,
     ResourcePattern,
     ResourceType,
 )
 from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.listing import Create, Delete
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ClusterError, ReadRequest
 from tests.integration.kafka.conftest import settings_of as settings_from
 from tests.integration.main_job import Job, connections_file, job

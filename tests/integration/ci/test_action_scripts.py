@@ -10,11 +10,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from reconciler.adapters.demo_state import BINDINGS, TOPICS
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
+from reconciler.app.approvals import approve
 from reconciler.cli.main import run
-from reconciler.model import ClusterState
-from reconciler.workflow.approving import approve
+from reconciler.model.state import ClusterState
+from reconciler.parts.local.demo import BINDINGS, TOPICS
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.ci.player import ROOT, git
 from tests.prepared import search_path
 

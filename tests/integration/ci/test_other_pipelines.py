@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-from reconciler.model import ClusterState
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.ci.player import ROOT, git
 from tests.prepared import search_path
 

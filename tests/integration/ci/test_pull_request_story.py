@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import (
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.state import ClusterState
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.ci.github import GitHub, github
 from tests.integration.ci.player import Played, Player, git
 from tests.verbs import creations, deletions

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import Sandbox
 from reconciler.cli.main import run
-from reconciler.model import Create, Delete
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Create, Delete
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.plan.file.identity import ONE_CLUSTER, bound
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.main_job import password_file

@@ -5,25 +5,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reconciler.adapters.spark.comparing import Rules, compare_fleet
-from reconciler.adapters.spark.files import store_at
-from reconciler.adapters.spark.readings import Place, write_desired, write_live
-from reconciler.adapters.spark.results import changes_of
-from reconciler.diff import DiffRules, compare
-from reconciler.fleet import FleetRun
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Declaration,
-    DesiredState,
-    Origin,
     ResourcePattern,
     ResourceType,
-    Scope,
 )
+from reconciler.model.desired import Declaration, DesiredState, Origin
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.spark.comparing import Rules, compare_fleet
+from reconciler.parts.fleet.spark.readings import Place, write_desired, write_live
+from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.spark.views import changes_of
+from reconciler.plan.diff.compare import compare
+from reconciler.plan.difference import DiffRules
+from reconciler.results.fleet_drift import FleetRun
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

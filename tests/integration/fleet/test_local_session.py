@@ -10,15 +10,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 import reconciler
-from reconciler.workflow import WorkflowError
-from reconciler.workflow.fleet import spark as spark_of
+from reconciler.app.reasons import WorkflowError
+from reconciler.parts.fleet.app.members import spark as spark_of
 
 pytestmark = pytest.mark.spark
 
 #: What a session counts, and what a task of it gives back.
 _SCRIPT = """\
-from reconciler.adapters.spark.session import spark_session
-from reconciler.adapters.spark.tasks import run_tasks
+from reconciler.parts.fleet.spark.session import spark_session
+from reconciler.parts.fleet.spark.session import run_tasks
 
 with spark_session("local[1]") as session:
     print(session.range(3).count())
@@ -79,4 +79,4 @@ def test_workers_are_forked_from_one_that_has_our_code_loaded(spark: SparkSessio
     [(ours, theirs, parent)] = found
     # Not from the zips that Spark puts first, without compiled code; and what the driver runs, not what is installed.
     assert (ours, theirs) == (reconciler.__file__, pyspark.__file__)
-    assert "reconciler.adapters.spark.daemon" in Path(f"/proc/{parent}/cmdline").read_text(encoding="utf-8")
+    assert "reconciler.parts.fleet.spark.daemon" in Path(f"/proc/{parent}/cmdline").read_text(encoding="utf-8")

@@ -6,15 +6,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
-from reconciler.workflow.fleet.members import MemberConnections
-from reconciler.workflow.fleet.planning import PlanTerms, plan_members
-from reconciler.workflow.manifests import read_sources
-from reconciler.workflow.options import ConnectionOptions, PlanOptions
+from reconciler.app.manifests import read_sources
+from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.parts.fleet.app.members import MemberConnections
+from reconciler.parts.fleet.app.plan import PlanTerms, plan_members
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
 
-    from reconciler.manifest import Source
+    from reconciler.manifest.read.findings import Source
 
 CLUSTER = """\
 apiVersion: reconciler/v1

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import ClusterState
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import snapshot_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

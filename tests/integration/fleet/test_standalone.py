@@ -18,20 +18,19 @@ import pytest
 
 import reconciler
 from benchmarks.fleet.spark_cluster import SPARK, spark_cluster
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.adapters.spark.class_archive import archive_option
-from reconciler.adapters.spark.files import store_at
-from reconciler.adapters.spark.jvm import SHORT_LIVED
-from reconciler.adapters.spark.readings import read_live
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.spark.jvm import SHORT_LIVED, archive_option
+from reconciler.parts.fleet.spark.readings import read_live
+from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.snapshot.document import snapshot_text
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]  # a master, two workers, a driver and executors: two minutes
 
@@ -41,13 +40,13 @@ _DRIVER = """
 import json, sys, time
 from functools import partial
 from pathlib import Path
-from reconciler.adapters.spark.collecting import SnapshotSource, CollectionLimits, collect
-from reconciler.adapters.spark.session import spark_session
-from reconciler.adapters.spark.files import store_at
-from reconciler.adapters.spark.tasks import run_tasks
-from reconciler.workflow.fleet.members import read_file
+from reconciler.parts.fleet.spark.readings import SnapshotSource, CollectionLimits, collect
+from reconciler.parts.fleet.spark.session import spark_session
+from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.spark.session import run_tasks
+from reconciler.parts.fleet.app.members import read_file
 from reconciler.cli.main import run
-from reconciler.fleet import FleetRun
+from reconciler.parts.fleet import FleetRun
 from reconciler.model import Scope
 
 live, marks, *where = sys.argv[1:]
@@ -187,9 +186,9 @@ def test_a_worker_that_is_killed_loses_and_doubles_nothing(ran: Ran) -> None:
 _LISTING = """
 import sys
 sys.path.insert(1, sys.argv[1])
-from reconciler.adapters.kafka.listing import AclListing
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import client_settings
+from reconciler.kafka.listing import AclListing
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
 
 AclListing(client_settings("127.0.0.1:1", {"request.timeout.ms": "1000"}, SecretSource())).result()
 """

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.adapters.spark.files import store_at
 from reconciler.cli.main import run
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.snapshot.document import snapshot_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from reconciler.adapters.snapshot import snapshot_text
+from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.cli.main import run
-from reconciler.fleet.tighten import Held, HeldReason, Narrowing
-from reconciler.model import ClusterState
-from reconciler.report.results import read_result
-from reconciler.workflow.fleet import FleetTightening, store_at, stored_run, tighten_fleet, wanted
-from reconciler.workflow.fleet.logs import log_parts
-from reconciler.workflow.options import ConnectionOptions, StateRequest
-from reconciler.workflow.tightening.proposal import Tightening, TightenOptions, tighten
+from reconciler.model.state import ClusterState
+from reconciler.parts.evidence.app.tighten import Tightening, TightenOptions, tighten
+from reconciler.parts.evidence.tighten.narrowing import Held, HeldReason, Narrowing
+from reconciler.parts.fleet.app.logs import log_parts
+from reconciler.parts.fleet.app.runs import stored_run, wanted
+from reconciler.parts.fleet.app.tighten import FleetTightening, tighten_fleet
+from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.show.reading import read_result
+from reconciler.snapshot.document import snapshot_text
 from tests.cases.test_cases import binding
 from tests.unit.workflow.test_tightening import ALL_AGES, FACTS, HEAD, TODAY, each_day
 

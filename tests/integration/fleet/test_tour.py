@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reconciler.adapters.demo_state import BINDINGS, TOPICS
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.cli.fleet_tour import FleetTour
-from reconciler.cli.tour import TourStep
-from reconciler.manifest import desired_state
-from reconciler.model import (
+from reconciler.app.manifests import load
+from reconciler.app.options import today
+from reconciler.manifest.manifests import desired_state
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.workflow.manifests import load
-from reconciler.workflow.options import today
+from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.cli.tour import FleetTour
+from reconciler.parts.local.demo import BINDINGS, TOPICS
+from reconciler.parts.local.tour import TourStep
+from reconciler.snapshot.document import snapshot_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

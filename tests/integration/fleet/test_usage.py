@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pytest
 
-from reconciler.access import AccessRequest
-from reconciler.adapters.snapshot import snapshot_text
+from reconciler.access.authorizer import AccessRequest
 from reconciler.cli.main import run
-from reconciler.fleet.usage import Event, LoggedReason
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.state import ClusterState
+from reconciler.parts.evidence.usage.message import Event, LoggedReason
+from reconciler.snapshot.document import snapshot_text
 from tests.property.usage_formats import LAYOUTS, acl_authorizer, audit_event, standard, standard_record
 
 if TYPE_CHECKING:

@@ -10,26 +10,28 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import client_settings
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
-from reconciler.adapters.snapshot import snapshot_text
+from reconciler.app.manifests import desired, load
+from reconciler.app.options import today
 from reconciler.cli.main import run
-from reconciler.model import (
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.layout import SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
-from reconciler.workflow.manifests import desired, load
-from reconciler.workflow.options import today
+from reconciler.snapshot.document import snapshot_text
 from tests.verbs import creations
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.listing import AclReader
-from reconciler.adapters.kafka.settings import ClientSettings, SecretSource, client_settings
-from reconciler.adapters.sandbox import Sandbox
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.kafka.listing import AclReader
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import ClientSettings, client_settings
+from reconciler.parts.local.sandbox.state import Sandbox
 
 #: resource type, name, pattern type, principal, host, operation, permission type
 RawAcl: TypeAlias = tuple[int, str, int, str, str, int, int]

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.listing import SHARDS_GAP, AclListing, AclReader
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import (
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.listing import SHARDS_GAP, AclListing, AclReader
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
@@ -21,6 +20,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
 from tests.integration.kafka.conftest import Connect, RawAcl, settings_of
 from tests.verbs import creations, deletions

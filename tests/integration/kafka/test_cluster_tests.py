@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.cli.exits import Exit
-from reconciler.report.results.reading import read_result
+from reconciler.cli.console import Exit
+from reconciler.kafka.cluster import connect
+from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.show.reading import read_result
 from tests.integration.asked import Place, place
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import connections_file

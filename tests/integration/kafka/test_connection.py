@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.handshake import AuthorizerPresence
-from reconciler.adapters.kafka.listing import AclReader
-from reconciler.adapters.kafka.settings import ClientSettings, SecretSource, client_settings
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
-from reconciler.adapters.sandbox.java import find_java
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.handshake import AuthorizerPresence
+from reconciler.kafka.listing import AclReader
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import ClientSettings, client_settings
+from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.layout import SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ClusterError, ReadRequest
 from tests.integration.kafka.conftest import Connect, frozen, settings_of
 

@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from reconciler.adapters.kafka import listing
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.listing import ask, no_messages
-from reconciler.adapters.kafka.settings import ClientSettings
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import AccessControlEntry, AclBinding, AclOperation, AclPermissionType, ResourcePattern
-from reconciler.model import ResourceType as Kind
+from reconciler.kafka import listing
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.listing import ask, no_messages
+from reconciler.kafka.settings import ClientSettings
+from reconciler.model.acl import AccessControlEntry, AclBinding, AclOperation, AclPermissionType, ResourcePattern
+from reconciler.model.acl import ResourceType as Kind
 from reconciler.model.kinds.quota import ClientQuota
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.kafka.conftest import settings_of
 from tests.verbs import creations

@@ -2,19 +2,18 @@
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import (
+from reconciler.kafka.cluster import connect
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Create,
-    Delete,
     ResourcePattern,
     ResourceType,
 )
 from reconciler.model.kinds.group_config import GroupConfig
+from reconciler.model.listing import Create, Delete
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.kafka.test_quotas import settings_of
 

@@ -2,13 +2,11 @@
 
 import pytest
 
-from reconciler.adapters.kafka.bindings import ListedAcls
-from reconciler.adapters.kafka.client import AdminConnection
-from reconciler.adapters.kafka.handshake import AuthorizerPresence, AuthorizerProbe, handshake_with, probe_authorizer
-from reconciler.adapters.kafka.listing import AclReader, ListingResult
-from reconciler.adapters.kafka.listing_check import checked_listing
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import (
+from reconciler.kafka.bindings import ListedAcls
+from reconciler.kafka.client import AdminConnection
+from reconciler.kafka.handshake import AuthorizerPresence, AuthorizerProbe, handshake_with, probe_authorizer
+from reconciler.kafka.listing import AclReader, ListingResult, checked_listing
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
@@ -17,6 +15,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ClusterError
 from tests.integration.kafka.conftest import settings_of
 

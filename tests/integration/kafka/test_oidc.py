@@ -9,10 +9,11 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from reconciler.adapters.kafka.bearer import UnsecuredToken
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.settings import ClientSettings, SecretSource, client_settings
-from reconciler.adapters.sandbox import Sandbox
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.sasl import UnsecuredToken
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import ClientSettings, client_settings
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ClusterError, ReadRequest
 
 pytestmark = pytest.mark.broker

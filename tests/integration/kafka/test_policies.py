@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import KafkaCluster
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.model import Topic
+from reconciler.kafka.cluster import KafkaCluster
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.state import Sandbox
 from tests.verbs import creations, deletions
 
 HEAD = "apiVersion: reconciler/v1\nkind: {}\nmetadata: {{name: {}}}\nspec:\n"

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import KafkaCluster, connect
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import ClientSettings, client_settings
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import Create, Delete
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import ClientSettings, client_settings
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, limits
+from reconciler.model.listing import Create, Delete
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # its way of reading its own files

@@ -4,10 +4,9 @@ import time
 
 import pytest
 
-from reconciler.adapters.kafka import topics as topic_reading
-from reconciler.adapters.kafka.cluster import KafkaCluster
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import (
+from reconciler.kafka import topics as topic_reading
+from reconciler.kafka.cluster import KafkaCluster
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
@@ -15,9 +14,10 @@ from reconciler.model import (
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
-    Update,
 )
+from reconciler.model.listing import Update
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.kafka.conftest import Connect
 from tests.topic_changes import configs

@@ -7,17 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import KafkaCluster
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running, stop_node
-from reconciler.model import (
+from reconciler.kafka.cluster import KafkaCluster
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.layout import SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running, stop_node
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
 from tests.integration.kafka.conftest import Connect, frozen
 from tests.topic_changes import configs, partitions

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.model import ClusterState
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import snapshot_text
 from tests.integration.commands_page import every_command
 from tests.integration.test_readme import tried, without_ids
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.report.results import Report
+from reconciler.show.reading import Report
 from tests.integration.report.formats import report_of
 from tests.integration.report.results import example_documents, hostile_documents
 

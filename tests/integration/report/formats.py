@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from reconciler.report.formats import format_named
-from reconciler.report.formats.interface import FormatOptions
-from reconciler.report.formats.slack import slack_message
-from reconciler.report.results import Report, join, read_result
+from reconciler.show.formats import format_named
+from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats.slack import slack_message
+from reconciler.show.reading import Report, join, read_result
 
 MOMENT: Final = datetime.datetime(2026, 11, 21, 8, 30, tzinfo=datetime.UTC)
 VERSION: Final = "1.2.3"

@@ -3,34 +3,28 @@
 import datetime
 from typing import Final
 
-from reconciler.access import Region, Witness
-from reconciler.access.name_set import literal
-from reconciler.model import (
+from reconciler.access.difference import Witness
+from reconciler.access.names import Region, literal
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Create,
-    Delete,
-    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.plan import (
-    AccessChange,
-    AccessReview,
-    Callout,
-    Counts,
-    Effect,
-    EffectKind,
-    Options,
-    Phase,
-    Plan,
-    Step,
-    Terms,
-)
-from reconciler.report.results import Check, CheckStatus, Finding, Level, Report
+from reconciler.model.desired import Origin
+from reconciler.model.listing import Create, Delete
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Counts, Options, Plan, Terms
+from reconciler.plan.review.access_change import AccessChange
+from reconciler.plan.review.access_review import AccessReview
+from reconciler.plan.review.callouts import Callout
+from reconciler.plan.review.effects import Effect, EffectKind
+from reconciler.plan.step import Step
+from reconciler.results.findings import Check, CheckStatus, Finding, Level
+from reconciler.show.reading import Report
 
 STEPS: Final = 50_000
 ROWS: Final = 100_000

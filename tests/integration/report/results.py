@@ -9,19 +9,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.adapters.demo_state import BINDINGS, TOPICS
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.state import ClusterState
+from reconciler.parts.local.demo import BINDINGS, TOPICS
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 _EXAMPLES: Final = Path(__file__).parents[3] / "examples"
 _OPERATOR: Final = ("--connections", str(_EXAMPLES / "operator.yaml"))

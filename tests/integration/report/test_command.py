@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.model import ClusterState
-from reconciler.report.formats import FORMATS
+from reconciler.model.state import ClusterState
+from reconciler.show.formats import FORMATS
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.report.results import printed
 
 _BEGINNINGS = {

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from reconciler.model import ClusterState, Declaration, DesiredState, DesiredTopic, Origin, Topic
-from reconciler.plan import Options, Plan, Request, Terms, propose
-from reconciler.report.plan_json import plan_report
-from reconciler.report.results import Report
+from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Origin
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.show.plan import plan_report
+from reconciler.show.reading import Report
 from tests.cases.test_cases import binding
 from tests.integration.report.formats import FORMATS, report_of
 from tests.integration.report.written import EXPECTED, written

@@ -9,11 +9,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from reconciler.plan import plan_id
-from reconciler.report.access_lines import access_lines
-from reconciler.report.formats.comment import LIMIT as COMMENT_LIMIT
-from reconciler.report.formats.step_summary import LIMIT as SUMMARY_LIMIT
-from reconciler.report.results import Report
+from reconciler.plan.file.document import plan_id
+from reconciler.show.access_lines import access_lines
+from reconciler.show.formats.comment import LIMIT as COMMENT_LIMIT
+from reconciler.show.formats.step_summary import LIMIT as SUMMARY_LIMIT
+from reconciler.show.reading import Report
 from tests.integration.report.formats import FORMATS
 from tests.integration.report.large import large_report
 

@@ -11,7 +11,7 @@ import pytest
 import xmlschema
 from prometheus_client.parser import text_string_to_metric_families
 
-from reconciler.report.results import Report
+from reconciler.show.reading import Report
 from tests.integration.report.formats import FORMATS, MOMENT, report_of
 
 _SCHEMAS = Path(__file__).parents[2] / "schemas"

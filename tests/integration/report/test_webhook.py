@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.webhook import Webhook, WebhookError, deliver, signature, webhook
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
+from reconciler.system.webhook import Webhook, WebhookError, deliver, signature, webhook
 from tests.integration.report.receiver import AUTHORITY, Receiver, receiver
 
 

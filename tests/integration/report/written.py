@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from reconciler.report.results import Report
+from reconciler.show.reading import Report
 from tests.integration.report.formats import FORMATS, bare, report_of
 from tests.integration.report.results import example_documents, hostile_documents
 

@@ -4,9 +4,9 @@ import os
 import subprocess
 from pathlib import Path
 
-from reconciler.adapters.sandbox.jars import broker_jars, fetched_jars, jar_directory
-from reconciler.adapters.sandbox.java import find_java
-from reconciler.adapters.sandbox.version import Artifact, exact_version
+from reconciler.parts.local.sandbox.jars import broker_jars, fetched_jars, jar_directory
+from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.layout import Artifact, exact_version
 
 _COMPILER = Artifact("org.eclipse.jdt", "ecj", "3.37.0")
 _SECONDS = 120

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from reconciler.adapters.kafka.cluster import KafkaCluster
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import Topic
+from reconciler.kafka.cluster import KafkaCluster
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.topics.conftest import Asked

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.sandbox import Sandbox, SandboxSpec, generated_users, running
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import TOPIC_CONFIGS, ClusterState, ConfigType, Topic
+from reconciler.kafka.cluster import connect
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.model.topic_configs import TOPIC_CONFIGS, ConfigType
+from reconciler.parts.local.sandbox.layout import SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import connections_file
 from tests.verbs import creations

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.sandbox import Sandbox
 from reconciler.cli.main import run
-from reconciler.model import TOPIC_CONFIGS, ConfigType, Topic
+from reconciler.kafka.cluster import connect
+from reconciler.model.topic import Topic
+from reconciler.model.topic_configs import TOPIC_CONFIGS, ConfigType
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import connections_file

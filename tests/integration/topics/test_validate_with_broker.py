@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.adapters.kafka.cluster import KafkaCluster
-from reconciler.adapters.sandbox import Sandbox
-from reconciler.model import Topic
+from reconciler.kafka.cluster import KafkaCluster
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.main_job import connections_file
 from tests.integration.topics.conftest import CLUSTER, Asked

@@ -1,6 +1,6 @@
 """Bindings in one line: ``TOPIC:P:pay User:a@* ALLOW READ``, as kafka's own notes write them."""
 
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

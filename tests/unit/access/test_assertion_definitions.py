@@ -8,34 +8,31 @@ from unittest.mock import patch
 
 import pytest
 
-from reconciler.access import (
-    AccessRequest,
+from reconciler.access.assertion import (
     Assertion,
     AssertionKind,
     AssertionOutcome,
     AssertionResult,
-    Authorizer,
-    Checker,
+    Principals,
     Via,
-    can_i,
-    check,
+    is_glob,
     only_admins,
 )
-from reconciler.access.evidence import Note
-from reconciler.access.grants import OperationGrant
-from reconciler.access.principal_selection import Principals, is_glob
+from reconciler.access.assertions import Checker, check
+from reconciler.access.authorizer import AccessRequest, Authorizer, Note
+from reconciler.access.index import OperationGrant
+from reconciler.access.questions import can_i
 from reconciler.access.remediation import suggest_fix
-from reconciler.model import (
+from reconciler.model.acl import (
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Declaration,
     OpaqueBinding,
-    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.desired import Declaration, Origin
 from tests.property.access_naive import Ask, Cluster, allowed_plainly, on_some_resource, reach
 from tests.unit.access.bindings import binding, bindings, pattern
 

@@ -2,20 +2,19 @@
 
 import pytest
 
-from reconciler.access import (
-    AccessRequest,
+from reconciler.access.assertion import (
     Assertion,
     AssertionKind,
     AssertionOutcome,
-    Authorizer,
-    Checker,
     Via,
-    check,
     only_admins,
     only_readers,
     only_writers,
 )
-from reconciler.model import AclOperation, OpaqueBinding, Origin, ResourceType
+from reconciler.access.assertions import Checker, check
+from reconciler.access.authorizer import AccessRequest, Authorizer
+from reconciler.model.acl import AclOperation, OpaqueBinding, ResourceType
+from reconciler.model.desired import Origin
 from tests.unit.access.bindings import binding, bindings, pattern
 
 _O, _T = AclOperation, ResourceType

@@ -2,28 +2,19 @@
 
 import pytest
 
-from reconciler.access import (
+from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome
+from reconciler.access.assertions import check
+from reconciler.access.authorizer import (
     AccessRequest,
-    Assertion,
-    AssertionKind,
-    AssertionOutcome,
     Authorizer,
     DecisionRule,
     UndecidedAccessError,
-    check,
+    may_on_some_resource,
 )
-from reconciler.access.by_resource_type import may_on_some_resource
-from reconciler.access.name_set import literal
+from reconciler.access.names import literal
 from reconciler.access.operations import EVERY
-from reconciler.model import (
-    AclOperation,
-    Declaration,
-    OpaqueBinding,
-    Origin,
-    PatternType,
-    ResourcePatternFilter,
-    ResourceType,
-)
+from reconciler.model.acl import AclOperation, OpaqueBinding, PatternType, ResourcePatternFilter, ResourceType
+from reconciler.model.desired import Declaration, Origin
 from tests.unit.access.bindings import binding, bindings, pattern
 
 _O, _T = AclOperation, ResourceType

@@ -3,9 +3,9 @@
 from itertools import product
 from random import Random
 
-from reconciler.access import Authorizer
+from reconciler.access.authorizer import Authorizer
 from reconciler.access.broker_defects import BrokerDefects
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

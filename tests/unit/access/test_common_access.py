@@ -4,11 +4,11 @@ from unittest.mock import patch
 
 import pytest
 
-from reconciler.access import Authorizer, access_of
 from reconciler.access import comparison as comparing
 from reconciler.access.api_rights import permitted_by_api
-from reconciler.access.common_access import CommonAccess
-from reconciler.model import ResourceType
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.effective import CommonAccess, access_of
+from reconciler.model.acl import ResourceType
 from tests.unit.access.bindings import bindings
 
 TOPIC, GROUP, CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER

@@ -4,12 +4,13 @@ from itertools import product
 
 import pytest
 
-from reconciler.access import Authorizer, who_can
+from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import AccessComparison
+from reconciler.access.effective import who_can
 from reconciler.access.hosts import Hosts, host_classes
-from reconciler.access.name_set import ALL_NAMES, NameSet, literal
+from reconciler.access.names import ALL_NAMES, NameSet, literal
 from reconciler.access.operations import operations_in
-from reconciler.model import AclBinding, AclOperation, ResourceType
+from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from tests.property.access_naive import Cluster
 from tests.unit.access.bindings import bindings, pattern
 from tests.unit.access.test_difference_definitions import HOSTS, POINTS, VERSION, changes, moved

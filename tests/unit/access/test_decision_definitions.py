@@ -5,29 +5,19 @@ from collections.abc import Sequence
 
 import pytest
 
-from reconciler.access import (
+from reconciler.access.authorizer import (
     AccessRequest,
     Authorizer,
     Decision,
     DecisionRule,
     Evidence,
-    Relevance,
+    Note,
     UndecidedAccessError,
-    explain,
-    supported,
 )
-from reconciler.access.evidence import Note
-from reconciler.access.operations import ENTRY_MASKS, entry_mask
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    Declaration,
-    OpaqueBinding,
-    Origin,
-    PatternType,
-    ResourceType,
-)
+from reconciler.access.operations import ENTRY_MASKS, entry_mask, supported
+from reconciler.access.questions import Relevance, explain
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, OpaqueBinding, PatternType, ResourceType
+from reconciler.model.desired import Declaration, Origin
 from tests.property.access_naive import (
     Ask,
     Cluster,

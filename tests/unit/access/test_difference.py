@@ -2,8 +2,9 @@
 
 import pytest
 
-from reconciler.access import AccessDifference, Authorizer, compare_access
-from reconciler.model import AclBinding, OpaqueBinding
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import AccessDifference, compare_access
+from reconciler.model.acl import AclBinding, OpaqueBinding
 from tests.unit.access.bindings import bindings
 
 

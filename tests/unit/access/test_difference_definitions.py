@@ -7,24 +7,17 @@ from unittest.mock import patch
 
 import pytest
 
-from reconciler.access import (
-    Access,
-    AccessDifference,
-    Authorizer,
-    DifferenceRow,
-    TooMuchToDecideError,
-    access_of,
-    compare_access,
-    who_can,
-)
 from reconciler.access import comparison as comparing
-from reconciler.access import possible as guessing
+from reconciler.access import difference as guessing
 from reconciler.access.api_rights import permitted_by_api
+from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import AccessComparison
+from reconciler.access.difference import AccessDifference, DifferenceRow, compare_access
+from reconciler.access.effective import Access, access_of, who_can
 from reconciler.access.hosts import Hosts
-from reconciler.access.name_set import ALL_NAMES, literal
-from reconciler.access.work import ROW, Work, work_for
-from reconciler.model import AclBinding, AclOperation, OpaqueBinding, ResourceType
+from reconciler.access.interpretation import ROW, TooMuchToDecideError, Work, work_for
+from reconciler.access.names import ALL_NAMES, literal
+from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding, ResourceType
 from tests.property.access_naive import Ask, Cluster, allowed_plainly, on_some_resource, reach
 from tests.unit.access.bindings import binding, bindings, pattern
 

@@ -3,9 +3,10 @@
 import random
 from itertools import product
 
-from reconciler.access import Authorizer, compare_access
-from reconciler.access.work import Work
-from reconciler.model import AclOperation, ResourceType
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import compare_access
+from reconciler.access.interpretation import Work
+from reconciler.model.acl import AclOperation, ResourceType
 from tests.unit.access.bindings import binding, bindings
 from tests.unit.access.test_difference_definitions import POOL, all_rows
 

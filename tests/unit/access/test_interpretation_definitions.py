@@ -4,13 +4,12 @@ import random
 from collections.abc import Sequence
 from unittest.mock import patch
 
-from reconciler.access import Authorizer
 from reconciler.access import index as module
+from reconciler.access.authorizer import Authorizer
 from reconciler.access.index import BindingGroup, Index, changed_keys
-from reconciler.access.interpretation import Interpretation, Interpretations, interpret
-from reconciler.access.name_set import NameSet, literal
-from reconciler.access.opaque import covering, widest
-from reconciler.model import AclBinding, AclPermissionType, OpaqueBinding, ResourceType
+from reconciler.access.interpretation import Interpretation, Interpretations, covering, interpret, widest
+from reconciler.access.names import NameSet, literal
+from reconciler.model.acl import AclBinding, AclPermissionType, OpaqueBinding, ResourceType
 from tests.unit.access.bindings import binding, bindings
 
 _DENY, _ALLOW = AclPermissionType.DENY, AclPermissionType.ALLOW

@@ -5,21 +5,22 @@ from typing import Any
 
 import pytest
 
-from reconciler.access import Authorizer, lint, minimise
-from reconciler.access.lint import RULES, LintState, findings, rule_of
-from reconciler.model import (
-    FLAVORS,
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.lint import findings, lint
+from reconciler.access.lint.rule import LintState
+from reconciler.access.lint.rules import RULES, rule_of
+from reconciler.access.remediation import minimise
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Declaration,
-    Expiry,
-    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.desired import Declaration, Expiry, Origin
+from reconciler.model.flavor import FLAVORS
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, ScramUser

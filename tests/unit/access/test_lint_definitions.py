@@ -3,17 +3,12 @@
 import random
 from collections.abc import Sequence
 
-from reconciler.access import Authorizer, compare_access, lint, minimise
-from reconciler.access.lint import LintFinding
-from reconciler.access.minimise import without_change
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    OpaqueBinding,
-    PatternType,
-    ResourceType,
-)
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import compare_access
+from reconciler.access.lint import lint
+from reconciler.access.lint.rule import LintFinding
+from reconciler.access.remediation import minimise, without_change
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, OpaqueBinding, PatternType, ResourceType
 from tests.property.access_naive import Cluster, host_applies, meant, operations, reach
 from tests.unit.access.bindings import binding, bindings
 

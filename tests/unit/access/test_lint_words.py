@@ -4,9 +4,12 @@ import datetime
 
 import pytest
 
-from reconciler.access import Authorizer, lint
-from reconciler.access.lint import LintState, findings, rule_of
-from reconciler.model import AclOperation, Declaration, Expiry, Origin, ResourceType
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.lint import findings, lint
+from reconciler.access.lint.rule import LintState
+from reconciler.access.lint.rules import rule_of
+from reconciler.model.acl import AclOperation, ResourceType
+from reconciler.model.desired import Declaration, Expiry, Origin
 from tests.property.access_naive import Cluster, operations
 from tests.unit.access.bindings import binding, bindings
 from tests.unit.access.test_lint_definitions import VERSION, effect, of

@@ -3,17 +3,31 @@
 from collections.abc import Iterable, Sequence
 from itertools import combinations, product
 
-from reconciler.access import Region
-from reconciler.access.by_resource_type import PROBE
-from reconciler.access.host_index import HostIndex
-from reconciler.access.name_coverage import NameCoverage
-from reconciler.access.name_index import NameIndex
-from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, LITERAL, NameSet, literal, matches
-from reconciler.access.names import has_names, is_name, shortest_name
-from reconciler.access.nested_names import inside, meets, meets_any, outermost
-from reconciler.access.principal_index import PrincipalIndex
-from reconciler.access.region import less
-from reconciler.model import CLUSTER_NAME, PatternType, ResourcePattern, ResourceType
+from reconciler.access.authorizer import PROBE
+from reconciler.access.index import (
+    HostIndex,
+    NameCoverage,
+    NameIndex,
+    PrincipalIndex,
+    inside,
+    meets,
+    meets_any,
+    outermost,
+)
+from reconciler.access.names import (
+    ALL_NAMES,
+    ASTERISK_NAMES,
+    LITERAL,
+    NameSet,
+    Region,
+    has_names,
+    is_name,
+    less,
+    literal,
+    matches,
+    shortest_name,
+)
+from reconciler.model.acl import CLUSTER_NAME, PatternType, ResourcePattern, ResourceType
 
 TOPIC, GROUP, CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
 #: No set has a text with ``c``: whatever sets say together, such a name is in no narrower one.

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from itertools import combinations, product
 
-from reconciler.access import Authorizer
-from reconciler.access.opaque import as_binding, covering, widest
-from reconciler.model import (
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.interpretation import as_binding, covering, widest
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

@@ -4,8 +4,9 @@ import random
 from collections.abc import Iterable
 from itertools import product
 
-from reconciler.access import Authorizer, DifferenceRow, compare_access
-from reconciler.model import AclBinding, AclOperation, AclPermissionType, OpaqueBinding, ResourceType
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import DifferenceRow, compare_access
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, OpaqueBinding, ResourceType
 from tests.property.access_naive import Cluster, reach
 from tests.unit.access.bindings import bindings
 from tests.unit.access.test_difference_definitions import POOL, all_rows, here

@@ -3,12 +3,10 @@
 import random
 from collections.abc import Iterator
 
-from reconciler.access.index import Index
-from reconciler.access.name_coverage import NameCoverage
-from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet, literal, names_of
+from reconciler.access.index import Index, NameCoverage, PrincipalIndex
+from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, literal, names_of
 from reconciler.access.operations import ASSUMED_VERSION
-from reconciler.access.principal_index import PrincipalIndex
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

@@ -2,8 +2,10 @@
 
 import pytest
 
-from reconciler.access import AccessRequest, Authorizer, Relevance, access_of, can_i, explain, who_can
-from reconciler.model import AclOperation, ResourceType
+from reconciler.access.authorizer import AccessRequest, Authorizer
+from reconciler.access.effective import access_of, who_can
+from reconciler.access.questions import Relevance, can_i, explain
+from reconciler.model.acl import AclOperation, ResourceType
 from tests.unit.access.bindings import bindings, pattern
 
 _O, _T = AclOperation, ResourceType

@@ -5,16 +5,13 @@ from itertools import combinations
 
 import pytest
 
-from reconciler.access import Authorizer, Hosts, Region
-from reconciler.access.class_set import ClassSet
-from reconciler.access.grants import OperationGrants
-from reconciler.access.hosts import host_classes, is_dead, is_within
-from reconciler.access.index import Index
-from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, NameSet, literal
-from reconciler.access.regions import NodeTree, RegionClasses, Regions, Span
-from reconciler.access.unnamed_principal import unnamed_principal
-from reconciler.access.work import Work
-from reconciler.model import AclOperation, AclPermissionType, ResourceType
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.comparison import NodeTree, RegionClasses, Regions, Span
+from reconciler.access.hosts import ClassSet, Hosts, host_classes, is_dead, is_within
+from reconciler.access.index import Index, OperationGrants
+from reconciler.access.interpretation import Work, unnamed_principal
+from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, Region, literal
+from reconciler.model.acl import AclOperation, AclPermissionType, ResourceType
 from tests.property.access_naive import host_applies
 from tests.unit.access.bindings import bindings
 from tests.unit.access.test_name_definitions import NAMES, SETS, applied, held

@@ -2,11 +2,10 @@
 
 import pytest
 
-from reconciler.access import Hosts, NameSet, Region
-from reconciler.access.hosts import HostClass, address, address_range, host_classes, is_dead
-from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, literal
-from reconciler.access.names import shortest_name
-from reconciler.model import ResourceType
+from reconciler.access.hosts import HostClass, Hosts, address_range, host_classes, is_dead
+from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, Region, literal, shortest_name
+from reconciler.model.acl import ResourceType
+from reconciler.model.addresses import address
 
 TOPIC, GROUP, CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."

@@ -3,9 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import Assertion, AssertionKind, AssertionOutcome, Authorizer, check
+from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome
+from reconciler.access.assertions import check
+from reconciler.access.authorizer import Authorizer
 from reconciler.access.remediation import suggest_fix
-from reconciler.model import SUPPORTED_OPERATIONS, AclBinding, AclOperation, ResourceType
+from reconciler.model.acl import SUPPORTED_OPERATIONS, AclBinding, AclOperation, ResourceType
 from tests.unit.access.bindings import bindings, pattern
 
 _TEXTS = [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.atomic_write import write_atomically, write_pieces_atomically
+from reconciler.system.files import write_atomically, write_pieces_atomically
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o027, 0o640), (0o022, 0o644)])

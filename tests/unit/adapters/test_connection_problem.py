@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.client_log import broker_words
-from reconciler.adapters.kafka.connection_problem import connection_problem, file_problem
+from reconciler.kafka.client import broker_words
+from reconciler.kafka.errors import connection_problem, file_problem
 
 #: As logged by librdkafka 2.16.0 against Kafka 4.3.1, the client's protocol, and what is said.
 SEEN = [

@@ -5,25 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.adapters.flavored import FlavoredCluster
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.diff import SkipReason
-from reconciler.model import (
-    FLAVORS,
-    ClusterState,
-    Create,
-    Declaration,
-    Delete,
-    DesiredState,
-    DesiredTopic,
-    Origin,
-    Topic,
-    TopicConfigs,
-    Update,
-    resource_of,
-)
-from reconciler.plan import Guard, GuardAcknowledgement, Options, Plan, Request, Terms, propose
+from reconciler.kafka.flavored import FlavoredCluster
+from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Origin
+from reconciler.model.flavor import FLAVORS
+from reconciler.model.listing import Create, Delete, Update, resource_of
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicConfigs
+from reconciler.plan.difference import SkipReason
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
 from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.cases.test_cases import binding
 from tests.contract.confluent_cloud import ConfluentCloud
 

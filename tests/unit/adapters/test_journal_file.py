@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.audit_log import AuditLog, read_locked
-from reconciler.adapters.journal_file import InUseError, RecordFile, read_records
-from reconciler.apply import JournalError, past_runs
-from reconciler.apply.audit_chain import LogIdentity, verify
+from reconciler.apply.audit import LogIdentity, verify
+from reconciler.apply.records import JournalError, past_runs
 from reconciler.ports import RecordError
+from reconciler.system.journal import AuditLog, InUseError, RecordFile, read_locked, read_records
 
 RUN = {
     "record": "run",

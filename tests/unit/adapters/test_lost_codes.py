@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.kafka.lost_codes import CodeLog, EntryCodes, as_returned, with_logged
+from reconciler.kafka.errors import CodeLog, EntryCodes, as_returned, with_logged
 
 USER, TOKEN, TOPIC = 7, 6, 2
 _TYPE, _PATTERN, _OPERATION = "resource type", "resource pattern type", "acl operation"

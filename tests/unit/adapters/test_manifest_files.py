@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters import manifest_files
-from reconciler.adapters.manifest_files import read_manifest_files
-from reconciler.manifest import ManifestError, Source
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.system import files as manifest_files
+from reconciler.system.files import read_manifest_files
 
 
 def write(root: Path, *names: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.memory import give_back
+from reconciler.system.process import give_back
 
 
 def _resident() -> int:
@@ -27,5 +27,5 @@ def test_what_is_free_between_what_is_not_goes_back() -> None:
 
 
 def test_where_the_library_cannot_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reconciler.adapters.memory.ctypes.CDLL", lambda _: object())
+    monkeypatch.setattr("reconciler.system.process.ctypes.CDLL", lambda _: object())
     assert give_back() is False

@@ -4,7 +4,7 @@ import multiprocessing
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
-from reconciler.adapters.process_lock import in_turn
+from reconciler.system.process import in_turn
 
 _CONTEXT = multiprocessing.get_context("fork")
 

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from reconciler.adapters import status_server as module
-from reconciler.adapters.status_server import StatusAnswer, status_server
+from reconciler.parts.serve import http as module
+from reconciler.parts.serve.http import StatusAnswer, status_server
 from tests.unit.workflow.serving import World
 
 

@@ -5,30 +5,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import (
-    ApplyEnvironment,
-    Identity,
-    ProbeBarrier,
-    ProbeSetup,
-    Progress,
-    Result,
-    Silent,
-    check,
-    perform,
-)
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    Change,
-    ClusterState,
-    Create,
-    ResourceType,
-    Topic,
-)
-from reconciler.plan import GuardAcknowledgement, Options, Plan, Request, Terms, propose
+from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
+from reconciler.apply.environment import ApplyEnvironment, Identity, Progress, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourceType
+from reconciler.model.listing import Change, Create
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.contract.faults import Fault, FaultyCluster
 from tests.faults.nodes import Nodes
 from tests.faults.scenario import DAY, acl

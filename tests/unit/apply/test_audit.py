@@ -4,10 +4,14 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Identity, Silent, check, perform
-from reconciler.model import ClusterState, Declaration, DesiredState, Expiry, Origin
-from reconciler.plan import Options, Request, Terms, propose
+from reconciler.apply.environment import ApplyEnvironment, Identity, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
+from reconciler.model.state import ClusterState
+from reconciler.plan.proposal import Options, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY

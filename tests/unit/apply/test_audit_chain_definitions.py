@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from reconciler.apply.audit_chain import GENESIS, LogIdentity, TopicCopy, chained, previous_of, verify
+from reconciler.apply.audit import GENESIS, LogIdentity, TopicCopy, chained, previous_of, verify
 
 
 def _digest(line: bytes) -> str:

@@ -6,39 +6,29 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import (
-    ApplyEnvironment,
-    Identity,
-    Outcome,
-    ProbeBarrier,
-    ProbeSetup,
-    Result,
-    Silent,
-    StalePlanError,
-    UnprovenError,
-    check,
-    perform,
-)
+from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
+from reconciler.apply.environment import ApplyEnvironment, Identity, Outcome, Result, Silent, UnprovenError
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import StalePlanError, check
 from reconciler.apply.run import Run
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Change,
-    ClusterState,
-    Declaration,
-    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
-    is_reserved,
-    resource_of,
 )
-from reconciler.plan import Plan, deleted_bindings
+from reconciler.model.desired import Declaration, Origin
+from reconciler.model.listing import Change, resource_of
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds.acl import deleted_bindings
 from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Plan
 from reconciler.ports import CONTROLLER, Answer, AnswerStatus, ProbeAnswer, Visibility
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.nodes import Nodes, NodesProbe
 from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock

@@ -2,20 +2,14 @@
 
 from dataclasses import replace
 
-from reconciler.apply.batches import batches
 from reconciler.apply.kinds.acl import DELETE_BUDGET, KIND, MAX_BINDINGS, SECONDS_PER_SCAN, delete_batch
-from reconciler.model import (
-    Change,
-    ClusterState,
-    Create,
-    Delete,
-    Topic,
-    TopicConfigs,
-    TopicPartitions,
-    TopicReplicas,
-    Update,
-)
-from reconciler.plan import Phase, Step, created_topics
+from reconciler.apply.sending import batches
+from reconciler.model.listing import Change, Create, Delete, Update
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
+from reconciler.plan.kinds.topic import created_topics
+from reconciler.plan.phase import Phase
+from reconciler.plan.step import Step
 from tests.faults.scenario import acl
 
 

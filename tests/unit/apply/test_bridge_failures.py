@@ -2,9 +2,10 @@
 
 import pytest
 
-from reconciler.apply.cleanup import clean_up
-from reconciler.apply.leftovers import leftovers
-from reconciler.model import AclBinding, bridge_on, is_reserved, standing_bridges
+from reconciler.apply.cleanup import clean_up, leftovers
+from reconciler.model.acl import AclBinding
+from reconciler.model.markers import bridge_on, standing_bridges
+from reconciler.model.scope import is_reserved
 from tests.contract.faults import Fault
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock

@@ -5,15 +5,20 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Identity, LeaseRequest, Silent
 from reconciler.apply import bridges as lifecycle
 from reconciler.apply.bridges import BridgeLifecycle
+from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, Silent
 from reconciler.apply.run import Run, StoppedError
-from reconciler.model import AclBinding, Change, ClusterState, bridge_on, marker_of
-from reconciler.plan import Bridge, Bridges, Means, Plan, Side, Unbridged, created_bindings, deleted_bindings
+from reconciler.model.acl import AclBinding
+from reconciler.model.listing import Change
+from reconciler.model.markers import bridge_on, marker_of
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Plan
+from reconciler.plan.step import Bridge, Bridges, Means, Side, Unbridged
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock
 from tests.unit.apply.bridge_stage import CLOSED, DENY, OPEN, Stage

@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from reconciler.apply.bridge_removal import NearbyBindings, interrupts_nobody
-from reconciler.model import AclBinding, AclOperation, AclPermissionType, PatternType, ResourcePattern, ResourceType
+from reconciler.apply.bridges import NearbyBindings, interrupts_nobody
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourcePattern, ResourceType
 from tests.faults.scenario import acl
 
 _EVERY = ResourcePattern(ResourceType.TOPIC, "*")

@@ -2,8 +2,9 @@
 
 import pytest
 
-from reconciler.apply import Outcome
-from reconciler.model import AclBinding, is_reserved
+from reconciler.apply.environment import Outcome
+from reconciler.model.acl import AclBinding
+from reconciler.model.scope import is_reserved
 from tests.unit.apply.bridge_stage import CLOSED, OPEN, Stage
 
 

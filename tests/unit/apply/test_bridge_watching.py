@@ -4,23 +4,18 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Identity, Silent
 from reconciler.apply.bridges import BridgeLifecycle
+from reconciler.apply.environment import ApplyEnvironment, Identity, Silent
 from reconciler.apply.run import Run, StoppedError
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    Change,
-    ClusterState,
-    bridge_on,
-    is_reserved,
-    marker_of,
-    standing_bridges,
-)
-from reconciler.plan import deleted_bindings
+from reconciler.model.acl import AclBinding, AclOperation
+from reconciler.model.listing import Change
+from reconciler.model.markers import bridge_on, marker_of, standing_bridges
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds.acl import deleted_bindings
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from reconciler.retry import ATTEMPTS
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock
 from tests.unit.apply.bridge_stage import CLOSED, DENY, OPEN, Stage

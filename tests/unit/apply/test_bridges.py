@@ -4,19 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply import Outcome, Silent
-from reconciler.diff import SkipReason
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    ResourcePattern,
-    ResourceType,
-    bridge_on,
-    marker_of,
-    standing_bridges,
-)
-from reconciler.plan import Facts, deleted_bindings
+from reconciler.apply.environment import Outcome, Silent
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourcePattern, ResourceType
+from reconciler.model.markers import bridge_on, marker_of, standing_bridges
+from reconciler.plan.difference import SkipReason
+from reconciler.plan.kinds.acl import deleted_bindings
+from reconciler.plan.observed import Facts
 from reconciler.plan.phase import Phase
 from reconciler.ports import Answer, AnswerStatus
 from tests.contract.faults import Fault

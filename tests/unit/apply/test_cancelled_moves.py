@@ -5,11 +5,12 @@ from dataclasses import replace
 from itertools import product
 from typing import Final
 
-from reconciler.apply.reassignments import Ending, TopicMove, cancel, unthrottle
-from reconciler.apply.throttled_replicas import FOLLOWERS, LEADERS, brokers_of, unmarked
+from reconciler.apply.moves import FOLLOWERS, LEADERS, Ending, TopicMove, brokers_of, cancel, unmarked, unthrottle
 from reconciler.apply.verification import VISIBLE_SECONDS
-from reconciler.model import Change, ClusterState, FrozenMap, Layout, PartitionLayout, Topic, TopicConfigs, Update
-from reconciler.model.broker_settings import BrokerConfig, BrokerSettings
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.listing import Change, Update
+from reconciler.model.state import BrokerConfig, BrokerSettings, ClusterState
+from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs
 from reconciler.ports import REPLICATION_RATES, Answer, AnswerStatus, ClusterError, ReadRequest
 from tests.property.clock import StillClock
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply.reassignments import Ending, PartitionEnd, TopicMove, cancel, unthrottle
-from reconciler.apply.throttled_replicas import FOLLOWERS, LEADERS, brokers_of
-from reconciler.model import PartitionLayout, Topic, TopicReplicas, Update
+from reconciler.apply.moves import FOLLOWERS, LEADERS, Ending, PartitionEnd, TopicMove, brokers_of, cancel, unthrottle
+from reconciler.model.listing import Update
+from reconciler.model.topic import PartitionLayout, Topic, TopicReplicas
 from reconciler.ports import REPLICATION_RATES, Answer, AnswerStatus, ClusterError, ReadRequest
 from tests.property.clock import StillClock
 from tests.slow_moves import SlowMoves

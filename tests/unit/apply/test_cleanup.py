@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply.barriers.sentinels import barrier_name, deny_sentinels, start_sentinels
-from reconciler.apply.cleanup import clean_up
-from reconciler.apply.lease_markers import marker
-from reconciler.apply.leftovers import leftovers
-from reconciler.model import Change, ClusterState, bridge_on, marker_of
+from reconciler.apply.barrier import barrier_name, deny_sentinels, start_sentinels
+from reconciler.apply.cleanup import clean_up, leftovers
+from reconciler.apply.lease import marker
+from reconciler.model.listing import Change
+from reconciler.model.markers import bridge_on, marker_of
+from reconciler.model.state import ClusterState
 from reconciler.ports import Answer, AnswerStatus, ClusterError
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock

@@ -6,39 +6,31 @@ from typing import Any, Final
 
 import pytest
 
-from reconciler.adapters.flavored import flavored
-from reconciler.adapters.kafka.kinds import kind_of as sending_of
-from reconciler.adapters.kafka.kinds import listed
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Outcome, PastRun, Result, Silent, perform
+from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.performing import perform
 from reconciler.apply.preflight import Preflight
+from reconciler.apply.records import PastRun
 from reconciler.apply.undo import doubts, performed_steps, revert_steps
-from reconciler.model import (
-    Change,
-    ClusterState,
-    Create,
-    Delete,
-    DesiredState,
-    ListedItem,
-    Listing,
-    Origin,
-    Scope,
-    Topic,
-    TopicConfigs,
-    TopicPartitions,
-    TopicReplicas,
-    Update,
-    listed_types,
-    resource_of,
-    values_of,
-)
+from reconciler.kafka.flavored import flavored
+from reconciler.kafka.kinds import kind_of as sending_of
+from reconciler.kafka.kinds import listed
+from reconciler.model.desired import DesiredState, Origin
 from reconciler.model.flavor import CONFLUENT_CLOUD, Signs
+from reconciler.model.kinds import listed_types
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, SCRAM_CODES, PasswordSource, ScramUser
-from reconciler.plan import Phase, Plan, Step, StepState
+from reconciler.model.listing import Change, Create, Delete, ListedItem, Listing, Update, resource_of, values_of
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
 from reconciler.plan.kinds import kind_of, kinds
+from reconciler.plan.observed import StepState
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Plan
+from reconciler.plan.step import Step
 from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock
 

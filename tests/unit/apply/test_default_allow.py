@@ -5,21 +5,16 @@ from functools import partial
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import (
-    ApplyEnvironment,
-    Identity,
-    ProbeBarrier,
-    ProbeSetup,
-    Result,
-    Silent,
-    UndeclaredDefaultError,
-    UnprovenError,
-    check,
-    perform,
-)
-from reconciler.model import AclBinding, AclOperation, ClusterState, ResourceType, is_reserved
-from reconciler.plan import Options, Plan, Request, Terms, propose
+from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
+from reconciler.apply.environment import ApplyEnvironment, Identity, Result, Silent, UnprovenError
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import UndeclaredDefaultError, check
+from reconciler.model.acl import AclBinding, AclOperation, ResourceType
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.nodes import Nodes
 from tests.faults.scenario import DAY, acl
 from tests.property.clock import StillClock

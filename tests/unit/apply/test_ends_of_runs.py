@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Identity, Outcome, Silent
-from reconciler.apply.outcome import StepOutcome
+from reconciler.apply.environment import ApplyEnvironment, Identity, Outcome, Silent, StepOutcome
 from reconciler.apply.performing import _close, _end
 from reconciler.apply.run import Run, StoppedError
 from reconciler.apply.verification import FOREIGN_SECONDS, VISIBLE_SECONDS
-from reconciler.model import AclBinding, ClusterState
-from reconciler.plan import describe
+from reconciler.model.acl import AclBinding
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds import describe
 from reconciler.ports import ClusterError, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.scenario import acl, plan_for
 from tests.property.clock import StillClock
 from tests.property.transitions import declared

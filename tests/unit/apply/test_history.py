@@ -6,15 +6,16 @@ from typing import Any, Final
 import pytest
 
 from reconciler.apply import records
-from reconciler.apply.audit_records import AUDIT
-from reconciler.apply.command_records import about_command, cancelled, cancelling, cleaning
-from reconciler.apply.environment import Identity
-from reconciler.apply.history import JournalError, past_runs
-from reconciler.apply.outcome import Outcome, Result, StepOutcome
-from reconciler.apply.reassignments import Ending, PartitionEnd, TopicMove
-from reconciler.apply.records import JOURNAL_FORMAT
-from reconciler.model import Create, PartitionLayout, Topic
-from reconciler.plan import Options, Phase, Plan, Step, Terms, bindings_after, ids
+from reconciler.apply.audit import AUDIT, about_command, cancelled, cancelling, cleaning
+from reconciler.apply.environment import Identity, Outcome, Result, StepOutcome
+from reconciler.apply.moves import Ending, PartitionEnd, TopicMove
+from reconciler.apply.records import JOURNAL_FORMAT, JournalError, past_runs
+from reconciler.model.listing import Create
+from reconciler.model.topic import PartitionLayout, Topic
+from reconciler.plan.file.document import ids
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Options, Plan, Terms, bindings_after
+from reconciler.plan.step import Step
 from tests.faults.scenario import acl
 from tests.property.transitions import DAY
 

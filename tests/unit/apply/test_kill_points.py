@@ -8,14 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.journal_file import RecordFile, read_records
-from reconciler.adapters.plan_files import write_plan
-from reconciler.adapters.snapshot import MemoryCluster, SnapshotCluster, parse_snapshot, snapshot_text
-from reconciler.apply import ApplyEnvironment, Identity, Result, Silent, check, past_runs, perform
+from reconciler.apply.environment import ApplyEnvironment, Identity, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.apply.records import past_runs
 from reconciler.apply.undo import performed_steps
-from reconciler.model import ClusterState
-from reconciler.plan import Plan
+from reconciler.model.state import ClusterState
+from reconciler.plan.proposal import Plan
 from reconciler.ports import Cluster, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.document import parse_snapshot, snapshot_text
+from reconciler.snapshot.file import SnapshotCluster
+from reconciler.system.files import write_plan
+from reconciler.system.journal import RecordFile, read_records
 from tests.faults.kill_points import PLACES, WatchedCluster, WatchedLedger
 from tests.faults.scenario import before, plan_for, wish
 from tests.prepared import prepared

@@ -10,34 +10,27 @@ import pytest
 from reconciler.apply.kinds import KINDS, kind_of, request_for
 from reconciler.apply.kinds.interface import Batch, Left, Marks, Moved, Right
 from reconciler.apply.kinds.listed import ListedKind
-from reconciler.model import (
-    CLUSTER_NAME,
-    AclBinding,
-    AclOperation,
+from reconciler.model.acl import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
+from reconciler.model.kinds import listed_types
+from reconciler.model.kinds.group_config import GroupConfig
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.listing import Change, Create, Delete, ListedItem, Update
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import (
     Assignments,
-    Change,
-    ClusterState,
-    Create,
-    Delete,
     Layout,
-    ListedItem,
     MoveLimits,
-    NameSelector,
     PartitionLayout,
-    ResourceType,
-    Scope,
-    Selector,
     Topic,
     TopicConfigs,
     TopicPartitions,
     TopicReplicas,
-    Update,
-    listed_types,
 )
-from reconciler.model.kinds.group_config import GroupConfig
-from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.model.kinds.scram_user import ScramUser
-from reconciler.plan import Options, Phase, Plan, Step, Terms
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
 from tests.faults.scenario import acl
 from tests.property.transitions import DAY

@@ -6,12 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Outcome, Result, Silent, StalePlanError, check, perform
-from reconciler.apply.audit_chain import GENESIS, LogIdentity, TopicCopy, chained, line_digest, verify
-from reconciler.model import AclBinding, AclPermissionType, Change, ClusterState, Expiry
-from reconciler.plan import created_bindings
+from reconciler.apply.audit import GENESIS, LogIdentity, TopicCopy, chained, line_digest, verify
+from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import StalePlanError, check
+from reconciler.model.acl import AclBinding, AclPermissionType
+from reconciler.model.desired import Expiry
+from reconciler.model.listing import Change
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds.acl import created_bindings
 from reconciler.ports import Answer, AnswerStatus
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock
 from tests.unit.apply.test_perform import planned

@@ -9,35 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import (
+from reconciler.apply.environment import (
     ApplyEnvironment,
     Identity,
-    LeaseHeldError,
+    LeasePatience,
     LeaseRequest,
     Outcome,
     Result,
     Silent,
-    check,
-    lease_claims,
-    perform,
 )
-from reconciler.apply.environment import LeasePatience
-from reconciler.apply.lease import Lease, lasting
-from reconciler.apply.lease_markers import GRACE, marker
+from reconciler.apply.lease import GRACE, Lease, LeaseHeldError, lasting, lease_claims, marker
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
 from reconciler.apply.run import Run, StoppedError
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    Change,
-    ClusterState,
-    PatternType,
-    ResourceType,
-)
-from reconciler.plan import Plan, Terms, created_bindings
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.model.listing import Change
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds.acl import created_bindings
+from reconciler.plan.proposal import Plan, Terms
 from reconciler.ports import Answer, ReadRequest
 from reconciler.retry import ATTEMPTS
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.scenario import before, plan_for, wish
 from tests.property.clock import StillClock
 from tests.verbs import creations, deletions

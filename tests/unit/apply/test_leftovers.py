@@ -7,11 +7,14 @@ from typing import Final
 
 import pytest
 
-from reconciler.apply.barriers.sentinels import FLAG_PREFIX, barrier_name, deny_sentinels, start_sentinels
-from reconciler.apply.lease_markers import GRACE, LONGEST, marker
-from reconciler.apply.leftovers import YOUNG, Leftover, going_on, leftovers, marked_bridges, without_live_bridges
-from reconciler.diff import SkipReason
-from reconciler.model import AclBinding, AclPermissionType, ClusterState, Create, bridge_on, marker_of
+from reconciler.apply.barrier import FLAG_PREFIX, barrier_name, deny_sentinels, start_sentinels
+from reconciler.apply.cleanup import YOUNG, Leftover, going_on, leftovers, marked_bridges, without_live_bridges
+from reconciler.apply.lease import GRACE, LONGEST, marker
+from reconciler.model.acl import AclBinding, AclPermissionType
+from reconciler.model.listing import Create
+from reconciler.model.markers import bridge_on, marker_of
+from reconciler.model.state import ClusterState
+from reconciler.plan.difference import SkipReason
 from reconciler.plan.leftovers import bridge_callouts, bridges_taken_over, left_behind, leftover_bridges
 from tests.faults.scenario import acl
 

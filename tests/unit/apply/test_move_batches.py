@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply import Outcome
-from reconciler.apply.moving import CANCELLED_SECONDS, STALLED_SECONDS
-from reconciler.model import Change, ClusterState, MoveLimits, Topic, TopicConfigs
+from reconciler.apply.environment import Outcome
+from reconciler.apply.moves import CANCELLED_SECONDS, STALLED_SECONDS
+from reconciler.model.listing import Change
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import MoveLimits, Topic, TopicConfigs
 from reconciler.ports import Answer, ReadRequest
 from tests.slow_moves import MIB, SlowMoves
 from tests.unit.apply.test_moving import EVERY, Told, apply, outcomes, plan, topic, wish

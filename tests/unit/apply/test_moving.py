@@ -5,23 +5,24 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply import ApplyEnvironment, Outcome, PastRun, Result, Silent, StalePlanError, check, perform
-from reconciler.apply.moving import CANCELLED_SECONDS, STALLED_SECONDS
+from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.moves import CANCELLED_SECONDS, STALLED_SECONDS
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import StalePlanError, check
+from reconciler.apply.records import PastRun
 from reconciler.apply.undo import performed_steps, revert_steps
-from reconciler.diff import SkipReason, topics_to_place
-from reconciler.model import (
-    ClusterState,
-    DesiredState,
-    DesiredTopic,
-    Impossible,
-    MoveLimits,
-    Origin,
-    Scope,
-    Topic,
-    TopicReplicas,
-    Update,
-)
-from reconciler.plan import Guard, GuardAcknowledgement, Plan, Request, Terms, parse_plan, plan_text, propose
+from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.listing import Impossible, Update
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import MoveLimits, Topic, TopicReplicas
+from reconciler.plan.difference import SkipReason
+from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.proposal import Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
+from reconciler.plan.replicas import topics_to_place
 from reconciler.ports import ClusterError, ReadRequest
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY

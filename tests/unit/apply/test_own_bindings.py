@@ -6,12 +6,14 @@ from typing import Final
 
 import pytest
 
-from reconciler.apply import ApplyEnvironment, Identity, Silent
-from reconciler.apply.barriers.sentinels import start_sentinels
-from reconciler.apply.own_bindings import create, doubts, remove
-from reconciler.apply.run import Run, StoppedError
-from reconciler.model import AclBinding, Change, ClusterState, bridge_on
-from reconciler.plan import created_bindings, deleted_bindings
+from reconciler.apply.barrier import start_sentinels
+from reconciler.apply.environment import ApplyEnvironment, Identity, Silent
+from reconciler.apply.run import Run, StoppedError, create, doubts, remove
+from reconciler.model.acl import AclBinding
+from reconciler.model.listing import Change
+from reconciler.model.markers import bridge_on
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.ports import Answer, AnswerStatus, ClusterError
 from reconciler.retry import ATTEMPTS
 from tests.faults.scenario import acl, before, plan_for, wish

@@ -6,48 +6,32 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import (
-    ApplyEnvironment,
-    Outcome,
-    RefusedError,
-    Result,
-    Silent,
-    StalePlanError,
-    UndeclaredDefaultError,
-    check,
-    perform,
-)
+from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import RefusedError, StalePlanError, UndeclaredDefaultError, check
 from reconciler.apply.verification import FOREIGN_SECONDS
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    DesiredState,
-    DesiredTopic,
     OpaqueBinding,
-    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
-from reconciler.plan import (
-    DeleteLimits,
-    Facts,
-    Guard,
-    GuardAcknowledgement,
-    Options,
-    Plan,
-    Request,
-    Terms,
-    propose,
-    touched_binding,
-)
+from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement
+from reconciler.plan.kinds.acl import touched_binding
+from reconciler.plan.observed import Facts
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
 from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
-from reconciler.report.result_text import result_lines
+from reconciler.show.result import result_lines
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY, declared

@@ -5,11 +5,16 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Identity, Outcome, Result, Silent, check, perform
-from reconciler.model import Change, ClusterState, Create
-from reconciler.plan import Options, Plan, Request, Terms, propose, touched_binding
+from reconciler.apply.environment import ApplyEnvironment, Identity, Outcome, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.model.listing import Change, Create
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds.acl import touched_binding
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, AnswerStatus, ClusterError, RecordError
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.scenario import DAY, acl
 from tests.property.clock import StillClock
 from tests.property.transitions import declared

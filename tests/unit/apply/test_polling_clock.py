@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from reconciler.apply.polling_clock import PERIOD, PollingClock
+from reconciler.apply.run import PERIOD, PollingClock
 from tests.property.clock import StillClock
 
 

@@ -8,34 +8,18 @@ from typing import Final
 
 import pytest
 
-from reconciler.apply import RefusedError, StalePlanError, UndeclaredDefaultError, check
-from reconciler.apply.preflight import Preflight, reading
-from reconciler.model import (
-    ClusterState,
-    Declaration,
-    DesiredItem,
-    DesiredState,
-    DesiredTopic,
-    Expiry,
-    Listing,
-    NameSelector,
-    Origin,
-    ResourceType,
-    Scope,
-    Selector,
-    Topic,
-)
+from reconciler.apply.preflight import Preflight, RefusedError, StalePlanError, UndeclaredDefaultError, check, reading
+from reconciler.model.acl import ResourceType
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Expiry, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.plan import (
-    DeleteLimits,
-    Facts,
-    Options,
-    Plan,
-    Request,
-    StepState,
-    Terms,
-    propose,
-)
+from reconciler.model.listing import Listing
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.guards import DeleteLimits
+from reconciler.plan.observed import Facts, StepState
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.ports import ClusterError, ReadRequest
 from tests.property.transitions import DAY
 from tests.unit.apply.test_perform import acl

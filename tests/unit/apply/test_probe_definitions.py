@@ -6,12 +6,13 @@ from itertools import product
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Identity, ProbeBarrier, ProbeSetup, Silent, UnprovenError
-from reconciler.apply.barriers.interface import DefaultAllow
+from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
+from reconciler.apply.environment import ApplyEnvironment, DefaultAllow, Identity, Silent, UnprovenError
 from reconciler.apply.run import Run, StoppedError
-from reconciler.model import ClusterState, OpaqueBinding, ResourceType
+from reconciler.model.acl import OpaqueBinding, ResourceType
+from reconciler.model.state import ClusterState
 from reconciler.ports import CONTROLLER, ClusterError, ProbeAnswer, Visibility
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.nodes import Nodes, NodesProbe
 from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock

@@ -5,11 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Outcome, Result, Silent, check, perform
-from reconciler.model import Change, ClusterState, DesiredState, DesiredTopic, Origin, Topic, TopicUse
-from reconciler.plan import Guard, GuardAcknowledgement, Options, Request, Terms, deleted_topics, propose
+from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.listing import Change
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicUse
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.kinds.topic import deleted_topics
+from reconciler.plan.proposal import Options, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
 from reconciler.ports import Answer, ClusterError
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
 from tests.verbs import creations

@@ -2,14 +2,14 @@
 
 from itertools import product
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Identity, Outcome, Silent, check, perform
-from reconciler.apply.barriers.fixed_wait import FixedWait
-from reconciler.apply.outcome import StepOutcome
-from reconciler.apply.performing import _unsettled
+from reconciler.apply.barrier import FixedWait
+from reconciler.apply.environment import ApplyEnvironment, Identity, Outcome, Silent, StepOutcome
+from reconciler.apply.performing import _unsettled, perform
+from reconciler.apply.preflight import check
 from reconciler.apply.run import Run
-from reconciler.model import ClusterState
-from reconciler.plan import bindings_after
+from reconciler.model.state import ClusterState
+from reconciler.plan.proposal import bindings_after
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.scenario import acl, plan_for
 from tests.property.clock import StillClock
 from tests.property.transitions import declared

@@ -4,22 +4,12 @@ import pytest
 
 from reconciler.apply.kinds import kind_of
 from reconciler.apply.kinds.interface import Right
-from reconciler.model import (
-    CLUSTER_NAME,
-    AclOperation,
-    Change,
-    Create,
-    Delete,
-    ResourceType,
-    Topic,
-    TopicConfigs,
-    TopicPartitions,
-    TopicReplicas,
-    Update,
-)
+from reconciler.model.acl import CLUSTER_NAME, AclOperation, ResourceType
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.listing import Change, Create, Delete, Update
+from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
 from tests.faults.scenario import acl
 
 CLUSTER = (ResourceType.CLUSTER, CLUSTER_NAME)

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
-from reconciler.apply import ApplyEnvironment, Outcome, Result, check, perform
-from reconciler.model import Change, TopicConfigs, Update
-from reconciler.model.broker_settings import BrokerConfig, BrokerSettings
-from reconciler.plan import Plan
+from reconciler.apply.environment import ApplyEnvironment, Outcome, Result
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.model.listing import Change, Update
+from reconciler.model.state import BrokerConfig, BrokerSettings
+from reconciler.model.topic import TopicConfigs
+from reconciler.plan.proposal import Plan
 from reconciler.ports import REPLICATION_RATES, Answer, ReadRequest
 from tests.property.clock import StillClock
 from tests.slow_moves import SlowMoves

@@ -5,13 +5,15 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import Final
 
-from reconciler.apply import ApplyEnvironment, Silent
-from reconciler.apply.environment import NoLedger
+from reconciler.apply.environment import ApplyEnvironment, NoLedger, Silent
+from reconciler.apply.moves import begin, settle
 from reconciler.apply.run import Run
-from reconciler.apply.throttle import begin, settle
-from reconciler.model import Change, ClusterState, Layout, PartitionLayout, Topic, TopicConfigs, TopicReplicas, Update
-from reconciler.model.broker_settings import BrokerConfig, BrokerSettings
-from reconciler.plan import Options, Phase, Plan, Step, Terms
+from reconciler.model.listing import Change, Update
+from reconciler.model.state import BrokerConfig, BrokerSettings, ClusterState
+from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs, TopicReplicas
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.step import Step
 from reconciler.ports import REPLICATION_RATES, Answer, AnswerStatus, ClusterError, ReadRequest
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY

@@ -9,31 +9,26 @@ from typing import Any
 
 from hypothesis import given
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Outcome, PastRun, Silent, check, perform
-from reconciler.apply.history import past_runs
+from reconciler.apply.environment import ApplyEnvironment, Outcome, Silent
 from reconciler.apply.kinds.interface import CreatedByRuns
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.apply.records import PastRun, past_runs
 from reconciler.apply.undo import UndoRequest, identities, performed_steps, revert_steps
-from reconciler.model import (
-    ClusterState,
-    Create,
-    Declaration,
-    Delete,
-    DesiredState,
-    Expiry,
-    NameSelector,
-    Origin,
-    ResourceType,
-    Scope,
-    Selector,
-    Topic,
-    TopicConfigs,
-    TopicReplicas,
-    TopicUse,
-    Update,
-)
-from reconciler.plan import Guard, GuardAcknowledgement, Options, Phase, Plan, Request, Step, Terms, propose
+from reconciler.model.acl import ResourceType
+from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
+from reconciler.model.listing import Create, Delete, Update
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicConfigs, TopicReplicas, TopicUse
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
+from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY, TOPICS, Transition, transitions

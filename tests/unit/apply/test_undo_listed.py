@@ -4,24 +4,14 @@ from itertools import product
 from typing import Final
 
 from reconciler.apply.undo import revert_steps
-from reconciler.model import (
-    Change,
-    ClusterState,
-    Create,
-    Declaration,
-    Delete,
-    DesiredItem,
-    DesiredState,
-    Listing,
-    NameSelector,
-    Origin,
-    Scope,
-    Selector,
-    Update,
-)
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import ScramUser
-from reconciler.plan import Phase, Step
+from reconciler.model.listing import Change, Create, Delete, Listing, Update
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.plan.phase import Phase
+from reconciler.plan.step import Step
 
 PLACE: Final = Origin("plan.json", 1, 1)
 ENTITY: Final = QuotaEntity.of("a")

@@ -6,26 +6,25 @@ from typing import Any
 
 import pytest
 
-from reconciler.access import TooMuchToDecideError, work
-from reconciler.adapters.journal_file import RecordFile, read_records
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import (
-    ApplyEnvironment,
-    Identity,
-    LeaseRequest,
-    Outcome,
-    Preflight,
-    Result,
-    Silent,
-    check,
-    past_runs,
-    perform,
-)
-from reconciler.apply.environment import NoLedger
+from reconciler.access import interpretation as work
+from reconciler.access.interpretation import TooMuchToDecideError
+from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, NoLedger, Outcome, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import Preflight, check
+from reconciler.apply.records import past_runs
 from reconciler.apply.undo import performed_steps, revert_steps
-from reconciler.model import AclBinding, Change, ClusterState, DesiredState, Origin, Scope, is_reserved, resource_of
-from reconciler.plan import Options, Plan, Request, Terms, plan_id, propose, touched_binding
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import DesiredState, Origin
+from reconciler.model.listing import Change, resource_of
+from reconciler.model.scope import Scope, is_reserved
+from reconciler.model.state import ClusterState
+from reconciler.plan.file.document import plan_id
+from reconciler.plan.kinds.acl import touched_binding
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, Ledger, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.system.journal import RecordFile, read_records
 from tests.faults.scenario import DAY, acl
 from tests.property.clock import StillClock
 from tests.property.transitions import declared

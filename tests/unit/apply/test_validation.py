@@ -5,40 +5,29 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.adapters.snapshot import BrokerFacts, MemoryCluster
-from reconciler.apply import check, validate
-from reconciler.model import (
+from reconciler.apply.preflight import check
+from reconciler.apply.sending import validate
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Change,
-    ClusterState,
-    Declaration,
-    DesiredItem,
-    DesiredState,
-    DesiredTopic,
-    Listing,
-    Origin,
     ResourcePattern,
     ResourceType,
-    Topic,
-    resource_of,
 )
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.plan import (
-    BrokerValidation,
-    Facts,
-    Plan,
-    Request,
-    Ruling,
-    StepState,
-    Terms,
-    parse_plan,
-    plan_text,
-    propose,
-)
+from reconciler.model.listing import Change, Listing, resource_of
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.observed import Facts, StepState
+from reconciler.plan.proposal import Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.review.topics import BrokerValidation, Ruling
 from reconciler.ports import Answer, AnswerStatus, ClusterError
+from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.document import BrokerFacts
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
 

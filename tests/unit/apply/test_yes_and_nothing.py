@@ -2,25 +2,27 @@
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import ApplyEnvironment, Result, Silent, check, perform
-from reconciler.model import (
+from reconciler.apply.environment import ApplyEnvironment, Result, Silent
+from reconciler.apply.performing import perform
+from reconciler.apply.preflight import check
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    DesiredTopic,
-    Origin,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
-from reconciler.plan import Options, Request, Terms, describe, propose
-from reconciler.plan.kinds import kind_of
+from reconciler.model.characters import plain
+from reconciler.model.desired import DesiredTopic, Origin
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.kinds import describe, kind_of
+from reconciler.plan.proposal import Options, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, AnswerStatus
-from reconciler.report.result_text import result_lines
-from reconciler.report.style import plain
+from reconciler.show.result import result_lines
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.contract.faults import Fault, FaultyCluster
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY, declared

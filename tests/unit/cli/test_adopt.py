@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import ClusterState
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import snapshot_text
 from tests.cases.test_cases import binding
 
 CLUSTER = """\

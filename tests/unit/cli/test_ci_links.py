@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from reconciler.cli.ci_links import ci_links
-from reconciler.report.formats.slack import slack_message
-from reconciler.report.results import Report
+from reconciler.cli.notifying import ci_links
+from reconciler.show.formats.slack import slack_message
+from reconciler.show.reading import Report
 
 _GITHUB = {"GITHUB_SERVER_URL": "https://github.example", "GITHUB_REPOSITORY": "acme/kafka", "GITHUB_RUN_ID": "42"}
 _GITLAB = {

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import ClusterState, bridge_on, marker_of
+from reconciler.model.markers import bridge_on, marker_of
+from reconciler.model.state import ClusterState
 from reconciler.ports import ReadRequest
+from reconciler.snapshot.document import snapshot_text
+from reconciler.snapshot.file import SnapshotCluster
 from tests.faults.scenario import acl
 
 MANIFESTS = """\

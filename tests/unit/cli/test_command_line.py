@@ -11,15 +11,18 @@ from pathlib import Path
 import click
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.commands import FROM_VARIABLES, TYPED_ONLY, prepared, variables
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit
 from reconciler.cli.export import LISTS
 from reconciler.cli.main import ELSEWHERE, program, run
 from reconciler.cli.recipes import RECIPES
 from reconciler.codec.kinds import LISTED
-from reconciler.model import ClusterState, Listing, OpaqueBinding, Topic
+from reconciler.model.acl import OpaqueBinding
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.snapshot.document import snapshot_text
 from tests.unit.access.bindings import binding
 
 _CLUSTER = """\

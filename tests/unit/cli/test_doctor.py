@@ -4,19 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.adapters.flavored import FlavoredCluster
-from reconciler.adapters.kafka.handshake import AuthorizerPresence, Broker
-from reconciler.adapters.kafka.inspection import Inspection
-from reconciler.adapters.kafka.settings import ClientSettings
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.cli.doctor import check_words
-from reconciler.cli.main import run
-from reconciler.manifest import ClusterDeclaration
-from reconciler.model import FLAVORS, ClusterState, FactSource, FactSources, Origin, Topic
-from reconciler.model.authorizers import CLASS_NAME
-from reconciler.ports import ClusterError, ReadRequest
-from reconciler.workflow import Target
-from reconciler.workflow.diagnosis import (
+from reconciler.app.doctor import (
     Diagnosis,
     Need,
     NeedCheck,
@@ -26,7 +14,21 @@ from reconciler.workflow.diagnosis import (
     state_checks,
     upgrade_checks,
 )
-from reconciler.workflow.options import ClientNote, Note
+from reconciler.app.options import ClientNote, Note
+from reconciler.app.session import Target
+from reconciler.cli.doctor import check_words
+from reconciler.cli.main import run
+from reconciler.kafka.cluster import Inspection
+from reconciler.kafka.flavored import FlavoredCluster
+from reconciler.kafka.handshake import AuthorizerPresence, Broker
+from reconciler.kafka.settings import ClientSettings
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.model.desired import Origin
+from reconciler.model.flavor import CLASS_NAME, FLAVORS
+from reconciler.model.state import ClusterState, FactSource, FactSources
+from reconciler.model.topic import Topic
+from reconciler.ports import ClusterError, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster
 from tests.cases.test_cases import binding
 
 FOUND = Inspection(

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.cli.exits import PRECEDENCE, Exit, worst
+from reconciler.cli.console import PRECEDENCE, Exit, worst
 from reconciler.cli.main import COMMANDS, program, run
-from reconciler.model import ClusterState
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import snapshot_text
 
 CLUSTER = """\
 apiVersion: reconciler/v1

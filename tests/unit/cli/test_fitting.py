@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.cli.fitting import fitted, width_of
+from reconciler.cli.console import fitted, width_of
 
 
 def test_a_long_line_goes_on_below_and_no_name_is_broken() -> None:

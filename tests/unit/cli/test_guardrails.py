@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-from reconciler.cli.exits import Exit
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.model import ClusterState
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 _CLUSTER = """\
 apiVersion: reconciler/v1

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
 from reconciler.cli.main import run
-from reconciler.manifest import Source, connections
-from reconciler.model import ClusterState
+from reconciler.manifest.connections import connections
+from reconciler.manifest.read.findings import Source
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 TOLD = [
     *("--cluster", "prod-eu", "--bootstrap-servers", "b-1.example:9093, b-2.example:9093", "--team", "pay"),

@@ -10,17 +10,20 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.kafka.release import release_of, rules_of
-from reconciler.adapters.snapshot import parse_snapshot, read_document, snapshot_text
-from reconciler.adapters.snapshot.kinds.acl import send
+from reconciler.app.reasons import WorkflowError
 from reconciler.cli.main import run
-from reconciler.fleet.header import Reading, parse_reading, reading_text
-from reconciler.manifest import ClusterDeclaration
-from reconciler.model import ClusterState, Create, Declaration, DesiredState, FactSource, FactSources, Origin
-from reconciler.plan import Request, Terms, propose
-from reconciler.workflow.fleet import access as fleet_access
-from reconciler.workflow.fleet import logs as fleet_logs
-from reconciler.workflow.reasons import WorkflowError
+from reconciler.kafka.listing import release_of, rules_of
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.model.desired import Declaration, DesiredState, Origin
+from reconciler.model.listing import Create
+from reconciler.model.state import ClusterState, FactSource, FactSources
+from reconciler.parts.fleet.app.access import _judge
+from reconciler.parts.fleet.app.logs import _version
+from reconciler.plan.proposal import Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.results.fleet_drift import Reading, parse_reading, reading_text
+from reconciler.snapshot.document import parse_snapshot, read_document, snapshot_text
+from reconciler.snapshot.kinds.acl import send
 from tests.unit.access.bindings import bindings
 
 RANGE, EXACT = bindings("TOPIC:L:orders User:a@10.0.0.0/8 ALLOW READ", "TOPIC:L:orders User:a@10.0.0.1 ALLOW READ")
@@ -274,7 +277,7 @@ def test_a_fleet_judges_stored_readings_by_the_operators_word() -> None:
     store: Any = SimpleNamespace(files=None)
 
     def doubted(declaration: ClusterDeclaration | None, **known: Any) -> bool:
-        return fleet_access._judge(_reading(**known), declaration, store)[1].interpretations.doubtful is not None
+        return _judge(_reading(**known), declaration, store)[1].interpretations.doubtful is not None
 
     assert [doubted(one) for one in (operator, manifests, None)] == [False, True, True]
     assert doubted(operator, kafka_version_gap=GAP)
@@ -283,7 +286,7 @@ def test_a_fleet_judges_stored_readings_by_the_operators_word() -> None:
         doubted(operator, kafka_version=(4, 4))
 
     def logged(declaration: ClusterDeclaration, reading: Reading | None) -> Any:
-        return fleet_logs._version(reading, declaration)
+        return _version(reading, declaration)
 
     assert [logged(one, _reading()) for one in (operator, manifests)] == [(4, 3), None]
     # Where nothing was read of the cluster, what is declared counts.

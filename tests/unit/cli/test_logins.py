@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import ClusterState, Listing
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, ScramUser
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import snapshot_text
 
 MANIFESTS = """\
 apiVersion: reconciler/v1

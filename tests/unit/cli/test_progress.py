@@ -10,8 +10,8 @@ from typing import NamedTuple
 import click
 import pytest
 
-from reconciler.cli.progress import ProgressLines, progress_for
-from reconciler.plan import Phase
+from reconciler.cli.terminal import ProgressLines, progress_for
+from reconciler.plan.phase import Phase
 
 _WARNING = "waiting 2 s for every broker; this cannot detect a broker that is cut off"
 

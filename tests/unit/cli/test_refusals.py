@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import ClusterState, Topic
-from reconciler.plan import Guard, Judges, Phase, Plan, parse_plan, plan_text
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Plan
+from reconciler.plan.refusal import Guard, Judges
+from reconciler.snapshot.document import snapshot_text
 from tests.cases.test_cases import binding
 
 CLUSTER = """\

@@ -98,7 +98,7 @@ def test_a_program_that_is_started_finds_its_streams_too(tmp_path: Path) -> None
     """Else the first file that it opens takes the place of its standard output."""
     (tmp_path / "parent.py").write_text(
         "import subprocess, sys\n"
-        "from reconciler.cli.streams import steady\n"
+        "from reconciler.cli.console import steady\n"
         "steady()\n"
         "sys.exit(subprocess.call([sys.executable, '-c', 'import os; [os.fstat(number) for number in range(3)]']))\n",
         encoding="utf-8",
@@ -123,7 +123,7 @@ def test_a_program_that_is_started_finds_its_streams_too(tmp_path: Path) -> None
 )
 def test_the_end_is_python_s_own(preparation: str, expected: str) -> None:
     """What waits for it is told, threads that must end are waited for, and nothing that was printed is lost."""
-    program = f"import atexit, threading, time; from reconciler.cli.streams import leave; {preparation}"
+    program = f"import atexit, threading, time; from reconciler.cli.console import leave; {preparation}"
     done = subprocess.run(
         [sys.executable, "-c", f"{program}; print('status'); leave(5)"],
         capture_output=True,

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import Change, ClusterState, Topic, TopicUse
-from reconciler.plan import parse_plan, plan_id, plan_text
+from reconciler.model.listing import Change
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicUse
+from reconciler.plan.file.document import parse_plan, plan_id, plan_text
 from reconciler.ports import Answer
+from reconciler.snapshot.document import snapshot_text
+from reconciler.snapshot.file import SnapshotCluster
 from tests.cases.test_cases import binding
 
 MANIFESTS = """\

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.main import run
-from reconciler.model import ClusterState, Topic
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.snapshot.document import snapshot_text
 
 LIVE = ClusterState("id", topics={"orders": Topic("orders", 3, 1, {"cleanup.policy": "compact, delete"})})
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
-from reconciler.codec import (
+from reconciler.codec.codec import (
     BOOLEAN,
     COUNT,
     DATE,
@@ -17,27 +17,18 @@ from reconciler.codec import (
     TEXT,
     TEXTS,
     Codec,
-    Record,
     SchemaError,
     array,
-    derived,
-    field,
-    flat,
-    group,
-    known_minor,
-    load,
     mapping,
     nullable,
-    optional,
-    record,
-    schema_text,
-    tagged,
 )
+from reconciler.codec.document import known_minor, load, schema_text
 from reconciler.codec.kinds import json_kind
-from reconciler.codec.scope import SCOPE
-from reconciler.codec.values import BINDING, ORIGIN, PATTERN
-from reconciler.model import FrozenMap, NameSelector, Scope, Selector
+from reconciler.codec.objects import Record, derived, field, flat, group, optional, record, tagged
+from reconciler.codec.values import BINDING, ORIGIN, PATTERN, SCOPE
+from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds.quota import ClientQuota
+from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.plan.kinds import CHANGE
 from tests.property.strategies import bindings
 

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.codec.differences import differences
+from reconciler.codec.document import differences
 
 VALUES = st.one_of(st.none(), st.integers(0, 3), st.sampled_from(["", "1", "a", "root['x']", "a.b"]))
 DOCUMENTS = st.dictionaries(

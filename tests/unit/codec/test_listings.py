@@ -6,24 +6,17 @@ from typing import Any, ClassVar
 
 import pytest
 
-from reconciler.codec import TEXT, SchemaError, record
-from reconciler.codec import field as member
 from reconciler.codec import listings as module
+from reconciler.codec.codec import TEXT, SchemaError
 from reconciler.codec.kinds import KINDS, Kind
 from reconciler.codec.listings import DECLARED, listings
-from reconciler.model import (
-    Declaration,
-    DesiredItem,
-    Listing,
-    NameSelector,
-    Origin,
-    ResourcePattern,
-    ResourceType,
-    Scope,
-    Selector,
-)
+from reconciler.codec.objects import field as member
+from reconciler.codec.objects import record
+from reconciler.model.acl import ResourcePattern, ResourceType
+from reconciler.model.desired import Declaration, DesiredItem, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal
+from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Listing, Refusal
+from reconciler.model.scope import NameSelector, Scope, Selector
 
 ALICE = ClientQuota(QuotaEntity.of("alice"), {"producer_byte_rate": 1})
 BOB = ClientQuota(QuotaEntity.of("bob"), {"producer_byte_rate": 2})

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.access import Authorizer, to_bit_field
-from reconciler.model import (
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.operations import to_bit_field
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclBindingFilter,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AccessControlEntryFilter,
     AclBinding,
@@ -17,9 +17,8 @@ from reconciler.model import (
     ResourcePattern,
     ResourcePatternFilter,
     ResourceType,
-    topic_name_problem,
-    topic_names_collide,
 )
+from reconciler.model.topic import topic_name_problem, topic_names_collide
 
 _FACTS = Path(__file__).parents[2] / "conformance"
 

@@ -4,13 +4,16 @@ import itertools
 
 import pytest
 
-from reconciler.adapters.snapshot.broker import BrokerFacts, Snapshot
-from reconciler.adapters.snapshot.moves import layout
-from reconciler.adapters.snapshot.replicas import placed
-from reconciler.diff import DiffRules, compare
-from reconciler.model import ClusterState, DesiredState, DesiredTopic, Impossible, Layout, Origin, Scope, Topic
-from reconciler.model.layout import Assignments
+from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.listing import Impossible
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Assignments, Layout, Topic
+from reconciler.plan.diff.compare import compare
+from reconciler.plan.difference import DiffRules
 from reconciler.ports import ClusterError
+from reconciler.snapshot.document import BrokerFacts, Snapshot
+from reconciler.snapshot.layout import layout, placed
 
 PLACE = Origin("t.yaml", 1, 1)
 ASSIGNED: list[Assignments | None] = [None, ((1,),), ((1, 2), (2, 3)), ((4,),), ((1, 9),)]

@@ -7,38 +7,19 @@ from typing import Final
 
 import pytest
 
-from reconciler.diff import DiffRules, SkipReason, compare
-from reconciler.diff.kinds.listed import ListedKind
-from reconciler.model import (
-    APACHE,
-    THROTTLE_CONFIGS,
-    AccessControlEntry,
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    Change,
-    ClusterState,
-    Create,
-    Declaration,
-    Delete,
-    DesiredItem,
-    DesiredState,
-    DesiredTopic,
-    Expiry,
-    Impossible,
-    Listing,
-    NameSelector,
-    Origin,
-    ResourceType,
-    Scope,
-    Selector,
-    Topic,
-    TopicConfigs,
-    TopicPartitions,
-    Update,
-)
+from reconciler.model.acl import AccessControlEntry, AclBinding, AclOperation, AclPermissionType, ResourceType
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Expiry, Origin
+from reconciler.model.flavor import APACHE
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Change, Create, Delete, Impossible, Listing, Update
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions
+from reconciler.model.topic_configs import THROTTLE_CONFIGS
+from reconciler.plan.diff.compare import compare
+from reconciler.plan.diff.kinds.listed import ListedKind
+from reconciler.plan.difference import DiffRules, SkipReason
 from tests.property.transitions import DAY, PATTERNS
 
 PLACE, OTHER = Origin("a.yaml", 1, 1), Origin("b.yaml", 2, 1)

@@ -8,33 +8,15 @@ from itertools import product
 
 import pytest
 
-from reconciler.diff import DeclaredChange, DiffRules, compare, objection
-from reconciler.model import (
-    AclBinding,
-    Change,
-    ClusterState,
-    Create,
-    Declaration,
-    Delete,
-    DesiredItem,
-    DesiredState,
-    DesiredTopic,
-    Impossible,
-    Listing,
-    NameSelector,
-    Origin,
-    PartitionLayout,
-    ResourceType,
-    Scope,
-    Selector,
-    Topic,
-    TopicConfigs,
-    TopicPartitions,
-    TopicReplicas,
-    Update,
-)
+from reconciler.model.acl import AclBinding, ResourceType
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.model.layout import Layout
+from reconciler.model.listing import Change, Create, Delete, Impossible, Listing, Update
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs, TopicPartitions, TopicReplicas
+from reconciler.plan.diff.compare import compare, objection
+from reconciler.plan.difference import DeclaredChange, DiffRules
 from tests.cases.test_cases import binding
 
 PLACE = Origin("a.yaml", 1, 1)

@@ -5,21 +5,18 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from reconciler.diff.replicas import replica_changes, unfinished
-from reconciler.model import (
-    Assignments,
-    Change,
-    ClusterState,
-    DesiredTopic,
-    Impossible,
-    Origin,
-    PartitionLayout,
-    Topic,
-    TopicReplicas,
-    Update,
+from reconciler.model.desired import DesiredTopic, Origin
+from reconciler.model.listing import Change, Impossible, Update
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Assignments, Layout, PartitionLayout, Topic, TopicReplicas
+from reconciler.plan.replicas import (
+    PlacedPartition,
+    PlacementBroker,
+    copied_bytes,
+    replica_changes,
+    target_replicas,
+    unfinished,
 )
-from reconciler.model.layout import Layout
-from reconciler.placement import PlacedPartition, PlacementBroker, copied_bytes, target_replicas
 
 PLACE: Final = Origin("t.yaml", 1, 1)
 LAYOUTS: Final[tuple[Assignments, ...]] = (((1, 2),), ((1, 2), (2, 3)), ((2, 1), (2, 3)), ((1,), (2,)), ((1, 2), (3,)))

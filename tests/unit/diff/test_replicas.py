@@ -4,21 +4,11 @@ from itertools import product
 
 import pytest
 
-from reconciler.diff.replicas import replica_changes, topics_to_place, unfinished
-from reconciler.model import (
-    Assignments,
-    Change,
-    ClusterState,
-    DesiredState,
-    DesiredTopic,
-    Impossible,
-    Origin,
-    PartitionLayout,
-    Topic,
-    TopicReplicas,
-    Update,
-)
-from reconciler.model.layout import Layout
+from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.listing import Change, Impossible, Update
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Assignments, Layout, PartitionLayout, Topic, TopicReplicas
+from reconciler.plan.replicas import replica_changes, topics_to_place, unfinished
 
 PLACE = Origin("t.yaml", 1, 1)
 RACKS = {1: "a", 2: "b", 3: "c"}

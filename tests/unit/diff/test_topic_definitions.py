@@ -5,35 +5,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from reconciler.diff import DiffRules, SkipReason
-from reconciler.diff.difference import DeclaredChange
-from reconciler.diff.kinds.topic import differences
-from reconciler.diff.replicas import replica_changes, unfinished
-from reconciler.model import (
-    APACHE,
-    Change,
-    ClusterState,
-    Create,
-    Declaration,
-    Delete,
-    DesiredState,
-    DesiredTopic,
-    Flavor,
-    Impossible,
-    NameSelector,
-    Origin,
-    PartitionLayout,
-    ResourceType,
-    Scope,
-    Selector,
-    Topic,
-    TopicConfigs,
-    TopicPartitions,
-    Update,
-    normal_form,
-    refusal_of,
-)
-from reconciler.model.layout import Layout
+from reconciler.model.acl import ResourceType
+from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Origin
+from reconciler.model.flavor import APACHE, Flavor
+from reconciler.model.listing import Change, Create, Delete, Impossible, Update
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs, TopicPartitions
+from reconciler.model.topic_configs import normal_form, refusal_of
+from reconciler.plan.diff.kinds.topic import differences
+from reconciler.plan.difference import DeclaredChange, DiffRules, SkipReason
+from reconciler.plan.replicas import replica_changes, unfinished
 
 #: Names that collide, one of Kafka's own, one of a run's own, and others.
 NAMES: Final = ("a.b", "a_b", "a", "c", "__consumer_offsets", "__kr.lease")

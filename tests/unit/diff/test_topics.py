@@ -6,30 +6,20 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.diff import DiffRules, compare
-from reconciler.model import (
-    THROTTLE_CONFIGS,
-    Change,
-    ClusterState,
-    Create,
-    Delete,
-    DesiredState,
-    DesiredTopic,
-    Impossible,
-    NameSelector,
-    Origin,
-    Scope,
-    Selector,
-    Topic,
-    TopicConfigs,
-    TopicPartitions,
-    Update,
-    data_loss,
-)
-from reconciler.model.topic_configs import KEEPING_CONFIGS
-from reconciler.plan import Request, Terms, losses, parse_plan, plan_text, propose
+from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.listing import Change, Create, Delete, Impossible, Update
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions
+from reconciler.model.topic_configs import KEEPING_CONFIGS, THROTTLE_CONFIGS, data_loss
+from reconciler.plan.diff.compare import compare
+from reconciler.plan.difference import DiffRules
+from reconciler.plan.file.document import parse_plan, plan_text
 from reconciler.plan.kinds import kind_of
+from reconciler.plan.kinds.topic import losses
 from reconciler.plan.observed import PENDING
+from reconciler.plan.proposal import Terms
+from reconciler.plan.propose import Request, propose
 from tests.cases.test_cases import binding
 
 _PLACE = Origin("t.yaml", 1, 1)

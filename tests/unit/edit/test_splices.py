@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.edit.splices import Splice, spliced
+from reconciler.manifest.write.spans import Splice, spliced
 
 TEXT = "a: 1\n- one\n- two"
 

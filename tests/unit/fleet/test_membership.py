@@ -2,8 +2,9 @@
 
 import pytest
 
-from reconciler.fleet import FleetLimits, UnknownFleetError, Wave, fleet_of
-from reconciler.manifest import Manifests, Source, load
+from reconciler.manifest.manifests import Manifests, load
+from reconciler.manifest.read.findings import Source
+from reconciler.parts.fleet.membership import FleetLimits, UnknownFleetError, Wave, fleet_of
 
 CLUSTERS = "".join(
     f"apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: {name}, labels: {labels}}}\nspec: {{}}\n---\n"

@@ -4,26 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.spark.tables import rows_table, table_digest, table_rows
-from reconciler.fleet import (
-    Bucket,
-    Failure,
-    FleetRun,
-    HeaderError,
-    Reading,
-    Row,
-    binding_of,
-    bucket_count,
-    bucket_of,
-    in_buckets,
-    pairs,
-    parse_run,
-    partition,
-    row_of,
-    rows_digest,
-    run_text,
-)
-from reconciler.model import AclBinding, FrozenMap
+from reconciler.model.acl import AclBinding
+from reconciler.model.frozen import FrozenMap
+from reconciler.parts.fleet.membership import pairs, partition
+from reconciler.parts.fleet.rows import Row, binding_of, bucket_count, bucket_of, in_buckets, row_of, rows_digest
+from reconciler.parts.fleet.spark.tables import rows_table, table_digest, table_rows
+from reconciler.results.fleet_drift import Bucket, Failure, FleetRun, HeaderError, Reading, parse_run, run_text
 from tests.property.strategies import bindings, opaque_bindings, wild_bindings, wild_text
 
 rows = st.lists(st.one_of(bindings, wild_bindings), unique=True, max_size=20).map(

@@ -5,21 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.fleet import (
-    Failure,
-    FleetPlan,
-    FleetRun,
-    Member,
-    PlannedWave,
-    Reading,
-    fleet_plan_text,
-    same_cluster,
-    told_apart,
-)
-from reconciler.model import ClusterState, DesiredState, DesiredTopic, Origin, Topic
-from reconciler.plan import Plan, Request, Terms, file_digest, ids, plan_text, propose
-from reconciler.workflow.fleet.saved import read_fleet_plan
-from reconciler.workflow.reasons import StaleError
+from reconciler.app.reasons import StaleError
+from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.fleet.app.runs import read_fleet_plan
+from reconciler.parts.fleet.membership import same_cluster, told_apart
+from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, fleet_plan_text
+from reconciler.plan.file.document import ids, plan_text
+from reconciler.plan.file.identity import file_digest
+from reconciler.plan.proposal import Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.results.fleet_drift import Failure, FleetRun, Reading
 from tests.property.transitions import DAY
 
 

@@ -4,11 +4,12 @@ import datetime
 
 import pytest
 
-from reconciler.fleet.tighten import HeldReason, Narrowing
-from reconciler.fleet.tighten.evidence import BindingUsage
-from reconciler.fleet.tighten.sharing import SharedRights, SharedUsage
-from reconciler.fleet.usage.days import days_between
-from reconciler.model import AclBinding, AclOperation, Origin
+from reconciler.model.acl import AclBinding, AclOperation
+from reconciler.model.desired import Origin
+from reconciler.parts.evidence.tighten.evidence import BindingUsage
+from reconciler.parts.evidence.tighten.narrowing import HeldReason, Narrowing
+from reconciler.parts.evidence.tighten.suggestion import SharedRights, SharedUsage
+from reconciler.parts.evidence.usage.counts import days_between
 from tests.cases.test_cases import binding
 
 X = binding("User:a ALLOW READ on TOPIC x")

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.cli.exits import Exit
-from reconciler.cli.fleet_plan import left_out
-from reconciler.fleet import (
+from reconciler.cli.console import Exit
+from reconciler.parts.fleet.cli.plan import left_out
+from reconciler.parts.fleet.membership import FleetLimits
+from reconciler.parts.fleet.proposal import (
     ApplyRecord,
-    Failure,
-    FleetLimits,
     FleetPlan,
     FleetPlanError,
     Member,
@@ -26,8 +25,9 @@ from reconciler.fleet import (
     parse_fleet_plan,
     pending,
 )
-from reconciler.plan import whole_id
-from reconciler.report.fleet_plan_text import fleet_plan_lines, quiet_fleet_plan
+from reconciler.parts.fleet.show import fleet_plan_lines, quiet_fleet_plan
+from reconciler.plan.file.identity import whole_id
+from reconciler.results.fleet_drift import Failure
 
 
 def member(name: str, change: str = "change-1", deletes: int = 0) -> Member:

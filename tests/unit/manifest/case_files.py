@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from reconciler.manifest import Source
+from reconciler.manifest.read.findings import Source
 
 _ACLS = "apiVersion: reconciler/v1\nkind: Acls\nmetadata: {name: a}\nspec:\n  principal: User:a\n  rules:\n"
 _TOPICS = "apiVersion: reconciler/v1\nkind: Topics\nmetadata: {name: a}\nspec:\n  topics:\n"

@@ -2,8 +2,10 @@
 
 import pytest
 
-from reconciler.manifest import ManifestError, Source, connections
-from reconciler.model import Origin
+from reconciler.manifest.connections import connections
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.model.desired import Origin
 
 TEXT = """apiVersion: reconciler/v1
 kind: Cluster

@@ -3,8 +3,9 @@
 import copy
 import datetime
 
-from reconciler.manifest import Source, desired_state, load
-from reconciler.model import Declaration, DesiredState, Expiry, Origin
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
 
 TEXT = """apiVersion: reconciler/v1
 kind: Cluster

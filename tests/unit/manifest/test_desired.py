@@ -4,16 +4,14 @@ import datetime
 
 import pytest
 
-from reconciler.manifest import (
-    ClusterDeclaration,
-    ManifestError,
-    Source,
-    declared_acls,
-    desired_state,
-    load,
-    standing_acknowledgements,
-)
-from reconciler.model import DesiredState, Expiry, Origin, ResourceType, Topic
+from reconciler.manifest.manifests import declared_acls, desired_state, load
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.manifest.safeguards import standing_acknowledgements
+from reconciler.model.acl import ResourceType
+from reconciler.model.desired import DesiredState, Expiry, Origin
+from reconciler.model.topic import Topic
 
 CLUSTER = """apiVersion: reconciler/v1
 kind: Cluster

@@ -4,10 +4,17 @@ import datetime
 
 import pytest
 
-from reconciler.manifest import ClusterDeclaration, ManifestError, Source, connections, load, with_operator
-from reconciler.model import FLAVORS, ClusterState, DesiredState, FactSource, NameSelector, Selector
-from reconciler.plan import Request, propose
-from reconciler.workflow.terms import terms
+from reconciler.app.terms import terms
+from reconciler.manifest.connections import connections, with_operator
+from reconciler.manifest.manifests import load
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.model.desired import DesiredState
+from reconciler.model.flavor import FLAVORS
+from reconciler.model.scope import NameSelector, Selector
+from reconciler.model.state import ClusterState, FactSource
+from reconciler.plan.propose import Request, propose
 
 AS_OF = datetime.date(2026, 1, 1)
 

@@ -4,7 +4,10 @@ import datetime
 
 import pytest
 
-from reconciler.manifest import BUILT_IN_ROLES, ManifestError, Source, desired_state, load
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.parts.rules import BUILT_IN_ROLES
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
 
 _CLUSTER = Source(
     "c.yaml", "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {bootstrapServers: [b:1]}\n"

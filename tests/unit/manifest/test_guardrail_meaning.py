@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
-from reconciler.fleet import Fleet, FleetLimits, Wave, fleet_of
-from reconciler.manifest import Manifests, Source, load, with_guardrails
+from reconciler.manifest.documents import KINDS_BY_NAME
 from reconciler.manifest.guardrail_meaning import (
     GUARDRAILS,
     Apart,
@@ -25,12 +24,14 @@ from reconciler.manifest.guardrail_meaning import (
     Value,
     glob_contains,
 )
-from reconciler.manifest.guardrail_set import HELD, KINDS, HeldTerm
-from reconciler.manifest.kinds import KINDS_BY_NAME
+from reconciler.manifest.guardrail_set import HELD, KINDS, HeldTerm, with_guardrails
+from reconciler.manifest.manifests import Manifests, load
 from reconciler.manifest.models.cluster import ClusterSpec
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.resources import NameForms
-from reconciler.model import Expiry
+from reconciler.manifest.read.findings import Source
+from reconciler.model.desired import Expiry
+from reconciler.parts.fleet.membership import Fleet, FleetLimits, Wave, fleet_of
 
 #: Fields that a manifest writes as any text, and that a rule compares as numbers: those of settings and features.
 _NUMBERS_AS_TEXTS = {

@@ -2,8 +2,10 @@
 
 import pytest
 
-from reconciler.manifest import Source, guardrail_changes, load
 from reconciler.manifest.guardrail_meaning import Meaning
+from reconciler.manifest.guardrails import guardrail_changes
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
 
 _BASE = """\
 apiVersion: reconciler/v1

@@ -2,7 +2,9 @@
 
 import pytest
 
-from reconciler.manifest import ManifestError, Source, load
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
 
 _ACLS = """\
 apiVersion: reconciler/v1

@@ -2,8 +2,12 @@
 
 import pytest
 
-from reconciler.manifest import Connection, ManifestError, Manifests, Source, connections, load, with_operator
-from reconciler.model import FactSource, FactSources, Origin
+from reconciler.manifest.connections import Connection, connections, with_operator
+from reconciler.manifest.manifests import Manifests, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.model.desired import Origin
+from reconciler.model.state import FactSource, FactSources
 
 HEAD = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod}\nspec:\n"
 

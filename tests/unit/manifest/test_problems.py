@@ -6,16 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.manifest import (
-    CODES,
-    Code,
-    ManifestError,
-    Problem,
-    cluster_warnings,
-    desired_state,
-    load,
-    render_problem,
-)
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.problem import CODES, Code, ManifestError, Problem, render_problem
+from reconciler.manifest.safeguards import cluster_warnings
 from tests.unit.manifest.case_files import Case, read_cases
 
 CASES = [case for file in sorted((Path(__file__).parent / "problems").glob("*.txt")) for case in read_cases(file)]

@@ -2,8 +2,9 @@
 
 import datetime
 
-from reconciler.manifest import Source, desired_state, load
-from reconciler.model import Declaration, DesiredState, Expiry, Origin
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 
 HEAD = "apiVersion: reconciler/v1\nkind: Quotas\nmetadata: {name: q}\nspec:\n  quotas:\n"

@@ -4,7 +4,9 @@ import datetime
 
 import pytest
 
-from reconciler.manifest import ManifestError, Source, desired_state, load
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
 
 CLUSTER = Source("c.yaml", "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {vars: {env: dev}}\n")
 ROLE = "apiVersion: reconciler/v1\nkind: Role\nmetadata: {name: application}\nspec:\n"

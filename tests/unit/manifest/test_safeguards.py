@@ -4,18 +4,14 @@ import datetime
 
 import pytest
 
-from reconciler.manifest import (
-    Claim,
-    ManifestError,
-    Manifests,
-    Source,
-    access_tests,
-    desired_state,
-    lint_waivers,
-    load,
-    ownership,
-)
-from reconciler.model import AclBinding, AclOperation, NameSelector, Origin, ResourceType, Selector
+from reconciler.manifest.documents.access_tests import Claim
+from reconciler.manifest.manifests import Manifests, desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.manifest.safeguards import access_tests, lint_waivers, ownership
+from reconciler.model.acl import AclBinding, AclOperation, ResourceType
+from reconciler.model.desired import Origin
+from reconciler.model.scope import NameSelector, Selector
 from tests.unit.access.bindings import binding, pattern
 
 TEXT = """\

@@ -8,16 +8,10 @@ import jsonschema
 import pytest
 import yaml
 
-from reconciler.manifest import (
-    ANY_KIND,
-    SCHEMA_KINDS,
-    ManifestError,
-    Source,
-    json_schema,
-    load,
-    schema_file_name,
-    schema_text,
-)
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS, json_schema, schema_file_name, schema_text
 
 EXAMPLES = Path(__file__).parent / "examples.yaml"
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from reconciler.manifest import load
-from reconciler.manifest.parts.settings import setting_value
-from reconciler.manifest.reader.source import Source
-from reconciler.model import TOPIC_CONFIGS
+from reconciler.manifest.manifests import load
+from reconciler.manifest.parts.topic_settings import setting_value
+from reconciler.manifest.read.findings import Source
+from reconciler.model.topic_configs import TOPIC_CONFIGS
 
 
 def advice(setting: str) -> str:

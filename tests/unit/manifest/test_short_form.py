@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.manifest import Source, desired_state, load
-from reconciler.model import AclBinding, Declaration
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import Declaration
 
 HEAD = "apiVersion: reconciler/v1\nkind: Acls\nmetadata: {name: a}\nspec:\n  principals: [User:a, User:b]\n"
 CLUSTER = Source("c.yaml", "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {vars: {env: dev}}\n")

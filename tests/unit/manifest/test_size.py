@@ -4,8 +4,10 @@ import datetime
 
 import pytest
 
-from reconciler.manifest import ManifestError, Source, desired_state, load
+from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.parts.bindings import MAX_BINDINGS
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
 
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {allowEveryoneIfNoAclFound: false}\n"
 

@@ -4,8 +4,10 @@ import datetime
 
 import pytest
 
-from reconciler.manifest import Source, desired_state, load
-from reconciler.model import DesiredState, Topic
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.model.desired import DesiredState
+from reconciler.model.topic import Topic
 
 _DAY = datetime.date(2026, 1, 1)
 _CLUSTER = """\

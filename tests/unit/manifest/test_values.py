@@ -4,12 +4,13 @@ import re
 
 import pytest
 
-from reconciler.manifest.parts.hosts import right_form
-from reconciler.manifest.parts.settings import setting_value
-from reconciler.manifest.parts.units import ending, integer, seconds
-from reconciler.manifest.reader.problem import Problem, render_problem
-from reconciler.manifest.reader.source import quoted
-from reconciler.model import TOPIC_CONFIGS, Origin, normal_form
+from reconciler.manifest.parts.fields import ending, integer, seconds
+from reconciler.manifest.parts.resources import right_form
+from reconciler.manifest.parts.topic_settings import setting_value
+from reconciler.manifest.read.findings import quoted
+from reconciler.manifest.read.problem import Problem, render_problem
+from reconciler.model.desired import Origin
+from reconciler.model.topic_configs import TOPIC_CONFIGS, normal_form
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.model import AclBinding, break_glass_mark, break_glass_marks, break_glass_over, running_break_glass
-from reconciler.model.break_glass import KEPT, LONGEST, marks_that_stay, read_break_glass
+from reconciler.model.acl import AclBinding
+from reconciler.model.markers import (
+    KEPT,
+    LONGEST,
+    break_glass_mark,
+    break_glass_marks,
+    break_glass_over,
+    marks_that_stay,
+    read_break_glass,
+    running_break_glass,
+)
 from tests.cases.test_cases import binding
 from tests.property.strategies import topic_bindings
 

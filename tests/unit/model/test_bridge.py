@@ -3,15 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.model import (
+from reconciler.model.acl import AclBinding, ResourcePattern, ResourceType
+from reconciler.model.markers import (
     BRIDGED_TYPES,
     NOBODY,
-    AclBinding,
-    ClusterState,
-    ResourcePattern,
-    ResourceType,
     bridge_on,
-    is_reserved,
     marker_of,
     markers,
     standing_bridges,
@@ -19,6 +15,8 @@ from reconciler.model import (
     without_harmless,
     without_own,
 )
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState
 from tests.property.strategies import bindings, patterns, wild_names
 
 RUN = "20260101T000000Z-0a1b2c3d"

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from reconciler.model.confusables import LookAlikes, look_alikes, skeleton
+from reconciler.model.characters import LookAlikes, look_alikes, skeleton
 
 
 def test_every_set_of_names_with_one_skeleton_is_found_once_and_in_order() -> None:

@@ -4,8 +4,10 @@ import unicodedata
 
 import pytest
 
-from reconciler.manifest import ManifestError, Source, load
-from reconciler.model.escape import escape_invisible, escape_invisible_json
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.model.characters import escape_invisible, escape_invisible_json
 
 #: Invisible for readers, of every kind that Unicode has; most are "default ignorable", one is a blank in braille.
 HIDDEN = "\u200b\u202e\u2060\u2800\u3164\ufe0f\U00013437\U0001bca0\U0001d173\U000e0041"

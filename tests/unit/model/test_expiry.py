@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.model import Expiry, instant_of, moment_text, read_moment
+from reconciler.model.desired import Expiry, instant_of, moment_text, read_moment
 
 _INSTANTS = st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31), timezones=st.just(UTC)).map(
     lambda at: at.replace(microsecond=0)

@@ -2,21 +2,24 @@
 
 import pytest
 
-from reconciler.model import (
-    APACHE,
-    FLAVORS,
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterSigns,
     ResourcePattern,
     ResourceType,
+)
+from reconciler.model.flavor import (
+    APACHE,
+    CLASS_NAME,
+    FLAVORS,
+    ClusterSigns,
     flavor_contradiction,
+    foreign_authorizer,
     mixed_names,
     shown_flavors,
 )
-from reconciler.model.authorizers import CLASS_NAME, foreign_authorizer
 
 CLOUD = FLAVORS["confluent-cloud"]
 

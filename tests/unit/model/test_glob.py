@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.model import name_glob, path_glob
+from reconciler.model.scope import name_glob, path_glob
 
 _LETTERS = st.text(alphabet="ab/*?.[", max_size=8)
 _TEXTS = st.text(alphabet="ab/*.[\n", max_size=8)

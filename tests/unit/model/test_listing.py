@@ -1,7 +1,8 @@
 """Listed kinds in a state: what was not read never looks empty."""
 
-from reconciler.model import NOT_READ, ClusterState, Listing
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import NOT_READ, Listing
+from reconciler.model.state import ClusterState
 
 ALICE = ClientQuota(QuotaEntity.of("alice"), {"producer_byte_rate": 1})
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.model import altered
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, levels_of_ip, limits
+from reconciler.model.listing import altered
 
 
 def test_the_levels_are_kafkas_eight() -> None:

@@ -3,19 +3,16 @@
 import pytest
 from hypothesis import given
 
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    NameSelector,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Scope,
-    Selector,
-    is_reserved,
 )
+from reconciler.model.scope import NameSelector, Scope, Selector, is_reserved
 from tests.property.strategies import bindings
 
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP

@@ -4,9 +4,8 @@ import subprocess
 
 import pytest
 
-from reconciler.model.escape import escape_invisible, shell_quoted
+from reconciler.model.characters import escape_invisible, safe, shell_quoted
 from reconciler.plan.refusal import Guard, refusal
-from reconciler.report.style import safe
 
 NAMES = [
     "payments.orders",

@@ -6,18 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.model import (
-    ClusterState,
-    FrozenMap,
-    KafkaPrincipal,
-    OpaqueBinding,
-    Origin,
-    Topic,
-    TopicConfigs,
-    Update,
-    topic_name_problem,
-    topic_names_collide,
-)
+from reconciler.model.acl import KafkaPrincipal, OpaqueBinding
+from reconciler.model.desired import Origin
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.listing import Update
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicConfigs, topic_name_problem, topic_names_collide
 from tests.property.strategies import live_topics, wild_states
 
 texts = st.dictionaries(st.text(max_size=2), st.text(max_size=2))

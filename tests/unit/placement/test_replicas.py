@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from reconciler.placement import PlacedPartition, PlacementBroker, copied_bytes, target_replicas
+from reconciler.plan.replicas import PlacedPartition, PlacementBroker, copied_bytes, target_replicas
 
 BROKERS = [PlacementBroker(n) for n in (1, 2, 3)]
 

@@ -5,9 +5,11 @@ from random import Random
 
 import pytest
 
-from reconciler.access import Authorizer, NameSet, compare_access, supported
-from reconciler.access.name_set import literal
-from reconciler.model import AclBinding, AclOperation, AclPermissionType, ResourceType
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import compare_access
+from reconciler.access.names import NameSet, literal
+from reconciler.access.operations import supported
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourceType
 from reconciler.plan.review.access_change import MAX_REACHED, exceptions, narrower, operations_words, reached
 from tests.faults.scenario import acl
 from tests.property.access_naive import Ask, result

@@ -5,20 +5,21 @@ from random import Random
 
 import pytest
 
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    Change,
-    Create,
-    Delete,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
-from reconciler.plan import Blockers, Phase, Step, touched_binding, touched_topics
+from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.topic import Topic
+from reconciler.plan.kinds.acl import touched_binding
+from reconciler.plan.order import Blockers
+from reconciler.plan.phase import Phase
+from reconciler.plan.step import Step, touched_topics
 
 DENY, ALLOW = AclPermissionType.DENY, AclPermissionType.ALLOW
 

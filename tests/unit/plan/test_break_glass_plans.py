@@ -5,10 +5,12 @@ from itertools import product
 
 import pytest
 
-from reconciler.diff import SkipReason
-from reconciler.model import ClusterState
-from reconciler.model.break_glass import break_glass_mark
-from reconciler.plan import Options, Request, Terms, deleted_bindings, propose
+from reconciler.model.markers import break_glass_mark
+from reconciler.model.state import ClusterState
+from reconciler.plan.difference import SkipReason
+from reconciler.plan.kinds.acl import deleted_bindings
+from reconciler.plan.proposal import Options, Terms
+from reconciler.plan.propose import Request, propose
 from tests.faults.scenario import acl
 from tests.property.transitions import declared
 

@@ -7,38 +7,19 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft7Validator
 
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    ClusterState,
-    DesiredTopic,
-    NameSelector,
-    Origin,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
-    Scope,
-    Selector,
-    Topic,
-    bridge_on,
-    marker_of,
-)
-from reconciler.plan import (
-    Facts,
-    Guard,
-    GuardAcknowledgement,
-    Options,
-    Plan,
-    Request,
-    Terms,
-    change_id,
-    describe,
-    parse_plan,
-    plan_id,
-    plan_schema_text,
-    plan_text,
-    propose,
-)
+from reconciler.model.acl import AclBinding, AclOperation, PatternType, ResourcePattern, ResourceType
+from reconciler.model.desired import DesiredTopic, Origin
+from reconciler.model.markers import bridge_on, marker_of
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.file.document import change_id, parse_plan, plan_id, plan_schema_text, plan_text
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.kinds import describe
+from reconciler.plan.observed import Facts
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
 from tests.faults.scenario import DAY, acl
 from tests.property.transitions import Transition, declared, transitions
 

@@ -6,20 +6,14 @@ from typing import Final
 
 import pytest
 
-from reconciler.access import NameSet, Region, Witness
-from reconciler.access.name_set import literal
-from reconciler.model import (
-    AclOperation,
-    ClusterState,
-    DesiredState,
-    DesiredTopic,
-    FactSource,
-    Origin,
-    ResourceType,
-    Topic,
-)
-from reconciler.plan import AccessChange, Callout
-from reconciler.plan.review.callouts import callouts, while_super_user
+from reconciler.access.difference import Witness
+from reconciler.access.names import NameSet, Region, literal
+from reconciler.model.acl import AclOperation, ResourceType
+from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.state import ClusterState, FactSource
+from reconciler.model.topic import Topic
+from reconciler.plan.review.access_change import AccessChange
+from reconciler.plan.review.callouts import Callout, callouts, while_super_user
 from tests.unit.access.bindings import binding
 from tests.unit.apply.test_perform import planned
 

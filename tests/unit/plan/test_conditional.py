@@ -4,23 +4,13 @@ from dataclasses import replace
 from itertools import combinations, product
 from typing import Final
 
-from reconciler.model import PatternType, ResourcePattern, ResourceType
-from reconciler.plan import (
-    Bridge,
-    Bridges,
-    Means,
-    Options,
-    Phase,
-    Plan,
-    Side,
-    Step,
-    Terms,
-    Unbridged,
-    parse_plan,
-    plan_text,
-)
-from reconciler.plan.conditional import possible_barriers
+from reconciler.model.acl import PatternType, ResourcePattern, ResourceType
+from reconciler.plan.bridges import possible_barriers
 from reconciler.plan.file.conditional import Barrier, Sentinel, conditional_steps
+from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.step import Bridge, Bridges, Means, Side, Step, Unbridged
 from tests.property.transitions import DAY
 from tests.unit.apply.test_kinds import EVERY
 from tests.unit.apply.test_perform import EMPTY, acl, planned

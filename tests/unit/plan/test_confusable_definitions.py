@@ -7,20 +7,13 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.model import (
-    AclBinding,
-    ClusterState,
-    Declaration,
-    DesiredState,
-    DesiredTopic,
-    Origin,
-    ResourceType,
-    Topic,
-)
-from reconciler.model.confusables import mixed_scripts, skeleton
-from reconciler.model.naming import as_name
-from reconciler.plan import Callout
-from reconciler.plan.review.confusable import confusable
+from reconciler.model.acl import AclBinding, ResourceType
+from reconciler.model.characters import as_name, mixed_scripts, skeleton
+from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Origin
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.review.access_review import confusable
+from reconciler.plan.review.callouts import Callout
 from tests.faults.scenario import acl
 
 PLACE: Final = Origin("t.yaml", 1, 1)

@@ -5,9 +5,8 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.model import PatternType, ResourcePattern, ResourceType
-from reconciler.plan.coverage import coverage_change
-from reconciler.plan.overlap import PatternIndex
+from reconciler.model.acl import PatternType, ResourcePattern, ResourceType
+from reconciler.plan.overlap import PatternIndex, coverage_change
 
 NAMES = ["".join(letters) for size in (1, 2, 3, 4) for letters in product("ab", repeat=size)]
 patterns = st.builds(

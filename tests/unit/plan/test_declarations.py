@@ -2,20 +2,19 @@
 
 import datetime
 
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Declaration,
-    DesiredState,
-    Expiry,
-    Origin,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.plan import Options, Request, Terms, parse_plan, plan_text, propose
+from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
+from reconciler.model.state import ClusterState
+from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.proposal import Options, Terms
+from reconciler.plan.propose import Request, propose
 
 DAY = datetime.date(2026, 11, 21)
 PLACE = Origin("acls.yaml", 7, 5)

@@ -13,36 +13,30 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from reconciler.codec.kinds import PRUNE_FIELDS
-from reconciler.model import (
-    Change,
-    Create,
-    Delete,
-    NameSelector,
-    Origin,
-    ResourceType,
-    Scope,
-    Selector,
-    Topic,
-    TopicConfigs,
-)
-from reconciler.plan import (
-    AccessReview,
-    Guard,
-    GuardAcknowledgement,
-    Options,
-    Phase,
-    Plan,
+from reconciler.model.acl import ResourceType
+from reconciler.model.desired import Origin
+from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.topic import Topic, TopicConfigs
+from reconciler.plan.file.document import (
     PlanFileError,
-    Selection,
-    Step,
+    _difference,
     change_id,
-    file_digest,
+    differences,
     parse_plan,
     plan_id,
     plan_schema_text,
     plan_text,
+    seal,
+    verify_digest,
 )
-from reconciler.plan.file.document import _difference, differences, seal, verify_digest
+from reconciler.plan.file.identity import file_digest
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Options, Plan, Selection
+from reconciler.plan.refusal import Guard
+from reconciler.plan.review.access_review import AccessReview
+from reconciler.plan.step import Step
 from tests.property.transitions import Transition, transitions
 from tests.topic_changes import configs, partitions
 from tests.unit.apply.test_perform import EMPTY, acl, planned

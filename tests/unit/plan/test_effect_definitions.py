@@ -8,22 +8,21 @@ from typing import Final
 import pytest
 
 from reconciler.access.hosts import is_dead
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Declaration,
-    DesiredState,
-    DesiredTopic,
-    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
-from reconciler.plan import Options, Request, Terms, propose, touched_binding
+from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Origin
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.kinds.acl import touched_binding
+from reconciler.plan.proposal import Options, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.plan.review.effects import Effect, EffectKind, granted_operations
 from tests.property.access_naive import Ask, Cluster, host_applies, reach, result
 from tests.property.transitions import DAY

@@ -1,7 +1,11 @@
 """The word for each step: measured against what the whole plan changes, on the names and hosts that change."""
 
-from reconciler.model import AclBinding, ClusterState, NameSelector, ResourceType, Scope, Selector
-from reconciler.plan import Options, Request, Terms, propose, touched_binding
+from reconciler.model.acl import AclBinding, ResourceType
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.plan.kinds.acl import touched_binding
+from reconciler.plan.proposal import Options, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.plan.review.effects import Effect, EffectKind
 from tests.property.transitions import DAY, declared
 from tests.unit.access.bindings import bindings

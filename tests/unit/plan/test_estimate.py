@@ -5,8 +5,10 @@ import datetime
 import pytest
 
 from reconciler.apply.kinds.acl import SECONDS_PER_SCAN, delete_batch
-from reconciler.model import Delete
-from reconciler.plan import Counts, Options, Phase, Plan, Step, Terms
+from reconciler.model.listing import Delete
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Counts, Options, Plan, Terms
+from reconciler.plan.step import Step
 from tests.faults.scenario import acl
 
 DAY = datetime.date(2026, 1, 1)

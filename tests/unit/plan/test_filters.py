@@ -6,42 +6,20 @@ from typing import Final
 
 import pytest
 
-from reconciler.diff import DeclaredChange, SkipReason
-from reconciler.model import (
-    AccessControlEntry,
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    Change,
-    ClusterState,
-    Create,
-    Declaration,
-    Delete,
-    DesiredItem,
-    DesiredState,
-    Listing,
-    NameSelector,
-    Origin,
-    Scope,
-    Selector,
-    Update,
-)
+from reconciler.model.acl import AccessControlEntry, AclBinding, AclOperation, AclPermissionType
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
 from reconciler.model.kinds.scram_user import ScramUser
-from reconciler.model.secret_permit import NOTHING_PERMITTED
-from reconciler.plan import (
-    Blockers,
-    Facts,
-    Options,
-    Request,
-    Selection,
-    Terms,
-    UnsafeSelectionError,
-    describe,
-    propose,
-    touched_binding,
-)
-from reconciler.plan.order import ordered
-from reconciler.plan.propose import conditions_of
+from reconciler.model.listing import Change, Create, Delete, Listing, Update
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.secrets import NOTHING_PERMITTED
+from reconciler.model.state import ClusterState
+from reconciler.plan.difference import DeclaredChange, SkipReason
+from reconciler.plan.kinds import describe
+from reconciler.plan.kinds.acl import touched_binding
+from reconciler.plan.observed import Facts
+from reconciler.plan.order import Blockers, ordered
+from reconciler.plan.proposal import Options, Selection, Terms
+from reconciler.plan.propose import Request, UnsafeSelectionError, conditions_of, propose
 from tests.property.transitions import DAY, PATTERNS, declared
 
 PLACE: Final = Origin("u.yaml", 1, 1)

@@ -2,22 +2,16 @@
 
 import datetime
 
-from reconciler.diff import SkipReason
-from reconciler.model import (
-    ClusterState,
-    Declaration,
-    DesiredItem,
-    DesiredState,
-    Listing,
-    NameSelector,
-    Origin,
-    ResourceType,
-    Scope,
-    Selector,
-)
+from reconciler.model.acl import ResourceType
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
 from reconciler.model.kinds.group_config import GroupConfig
-from reconciler.plan import Options, Plan, Request, Selection, Terms, propose
-from reconciler.report.kinds import kind_of
+from reconciler.model.listing import Listing
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.plan.difference import SkipReason
+from reconciler.plan.proposal import Options, Plan, Selection, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.show.kinds import kind_of
 
 DAY = datetime.date(2026, 1, 1)
 KIND = GroupConfig.KIND

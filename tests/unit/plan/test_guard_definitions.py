@@ -6,11 +6,15 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from reconciler.model import APACHE, Change, Create, Delete, Topic, TopicReplicas, Update
-from reconciler.plan import Guard, GuardAcknowledgement, Phase, Step
-from reconciler.plan.coverage import CoverageChange
-from reconciler.plan.guards import DeleteLimits, Surroundings, refusals
-from reconciler.plan.observed_replicas import MOST_COPIED
+from reconciler.model.flavor import APACHE
+from reconciler.model.listing import Change, Create, Delete, Update
+from reconciler.model.topic import Topic, TopicReplicas
+from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement, Surroundings, refusals
+from reconciler.plan.observed import MOST_COPIED
+from reconciler.plan.overlap import CoverageChange
+from reconciler.plan.phase import Phase
+from reconciler.plan.refusal import Guard
+from reconciler.plan.step import Step
 from tests.faults.scenario import acl
 
 BINDINGS: Final = [acl(name, f"User:{user}") for name in ("a", "b-", "c") for user in "xyz"]

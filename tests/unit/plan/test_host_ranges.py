@@ -2,10 +2,13 @@
 
 import pytest
 
-from reconciler.diff import SkipReason
-from reconciler.model import AclBinding, AclOperation, ClusterState
+from reconciler.model.acl import AclBinding, AclOperation
 from reconciler.model.flavor import CONFLUENT_CLOUD
-from reconciler.plan import Options, Request, Terms, created_bindings, propose, touched_binding
+from reconciler.model.state import ClusterState
+from reconciler.plan.difference import SkipReason
+from reconciler.plan.kinds.acl import created_bindings, touched_binding
+from reconciler.plan.proposal import Options, Terms
+from reconciler.plan.propose import Request, propose
 from tests.property.transitions import DAY, declared
 from tests.unit.apply.test_perform import acl, planned
 

@@ -5,41 +5,30 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from reconciler.manifest import GuardrailChange, GuardrailNotice, Meaning
-from reconciler.model import (
-    AclBinding,
-    AclPermissionType,
-    Change,
-    ClusterState,
-    Create,
-    Delete,
-    Impossible,
-    Listing,
-    NameSelector,
-    Origin,
-    ResourceType,
-    Selector,
-    Topic,
-    TopicConfigs,
-    TopicPartitions,
-    TopicReplicas,
-    Update,
-)
+from reconciler.manifest.guardrail_meaning import Meaning
+from reconciler.manifest.guardrails import GuardrailChange
+from reconciler.manifest.manifests import GuardrailNotice
+from reconciler.model.acl import AclBinding, AclPermissionType, ResourceType
+from reconciler.model.desired import Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.plan import (
-    Phase,
-    Step,
-    StepState,
+from reconciler.model.listing import Change, Create, Delete, Impossible, Listing, Update
+from reconciler.model.scope import NameSelector, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
+from reconciler.plan.guards import GuardrailReview
+from reconciler.plan.kinds import kind_of
+from reconciler.plan.kinds.acl import (
     created_bindings,
     deleted_bindings,
     is_acl_change,
-    kind_of,
     touched_binding,
     touched_bindings,
 )
-from reconciler.plan.guardrail_review import GuardrailReview
 from reconciler.plan.kinds.interface import Conditions, PhaseContext
+from reconciler.plan.observed import StepState
 from reconciler.plan.overlap import TopicReach
+from reconciler.plan.phase import Phase
+from reconciler.plan.step import Step
 from tests.faults.scenario import acl
 from tests.unit.apply.test_kinds import EVERY as CHANGES
 

@@ -5,25 +5,16 @@ from itertools import product
 
 import pytest
 
-from reconciler.model import APACHE, AclBinding, Change, Create, Delete, Topic
-from reconciler.plan import (
-    Bridge,
-    Bridges,
-    Counts,
-    CoverageChange,
-    DeleteLimits,
-    Guard,
-    GuardAcknowledgement,
-    Means,
-    Options,
-    Phase,
-    Plan,
-    Side,
-    Step,
-    Surroundings,
-    Terms,
-    refusals,
-)
+from reconciler.model.acl import AclBinding
+from reconciler.model.flavor import APACHE
+from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.topic import Topic
+from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement, Surroundings, refusals
+from reconciler.plan.overlap import CoverageChange
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Counts, Options, Plan, Terms
+from reconciler.plan.refusal import Guard
+from reconciler.plan.step import Bridge, Bridges, Means, Side, Step
 from tests.faults.scenario import acl
 from tests.property.transitions import DAY
 

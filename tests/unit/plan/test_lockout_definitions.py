@@ -3,19 +3,11 @@
 import random
 from itertools import product
 
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    Change,
-    ClusterState,
-    Create,
-    Delete,
-    OpaqueBinding,
-    ResourceType,
-)
-from reconciler.plan.default_allow.lockout_protection import lockout_protection
-from reconciler.plan.facts import Facts
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, OpaqueBinding, ResourceType
+from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.state import ClusterState
+from reconciler.plan.bridges import lockout_protection
+from reconciler.plan.observed import Facts
 from tests.faults.scenario import acl
 
 _NEEDED = {"User:ours", "User:broker"}

@@ -4,20 +4,24 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply import RefusedError, check
-from reconciler.model import (
+from reconciler.apply.preflight import RefusedError, check
+from reconciler.model.acl import (
     CLUSTER_NAME,
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    NameSelector,
     ResourcePattern,
     ResourceType,
-    Selector,
 )
-from reconciler.plan import Facts, Guard, GuardAcknowledgement, Options, Plan, Request, Terms, propose, unreviewed
+from reconciler.model.scope import NameSelector, Selector
+from reconciler.model.state import ClusterState
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.observed import Facts
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
+from reconciler.plan.review.access_review import unreviewed
 from tests.property.transitions import DAY, declared
 from tests.unit.apply.test_perform import acl
 

@@ -1,10 +1,17 @@
 """Guards on meaning: of whom they speak, and how; and of which topics a review counts."""
 
-from reconciler.model import AclBinding, ClusterState, DesiredTopic, NameSelector, Origin, Selector, Topic
-from reconciler.model.naming import as_name
-from reconciler.plan import Facts, Guard, Plan, Request, Terms, propose
-from reconciler.plan.review.meaning import meaning_refusals
-from reconciler.plan.review.transition import transition
+from reconciler.model.acl import AclBinding
+from reconciler.model.characters import as_name
+from reconciler.model.desired import DesiredTopic, Origin
+from reconciler.model.scope import NameSelector, Selector
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.observed import Facts
+from reconciler.plan.proposal import Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
+from reconciler.plan.review.access_change import transition
+from reconciler.plan.review.callouts import meaning_refusals
 from tests.property.test_meaning_guards import steps
 from tests.property.transitions import DAY, declared
 from tests.unit.access.bindings import bindings

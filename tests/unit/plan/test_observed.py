@@ -6,21 +6,12 @@ from typing import Final
 
 import pytest
 
-from reconciler.model import (
-    Change,
-    ClusterState,
-    Create,
-    Delete,
-    Layout,
-    PartitionLayout,
-    Topic,
-    TopicConfigs,
-    TopicPartitions,
-    TopicReplicas,
-    Update,
-)
-from reconciler.plan import Phase, Step, StepState
-from reconciler.plan.observed_replicas import MOST_COPIED
+from reconciler.model.listing import Change, Create, Delete, Update
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs, TopicPartitions, TopicReplicas
+from reconciler.plan.observed import MOST_COPIED, StepState
+from reconciler.plan.phase import Phase
+from reconciler.plan.step import Step
 
 IDS: Final = (None, "A", "B")
 VALUES: Final = (None, "1", "2")

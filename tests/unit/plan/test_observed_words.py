@@ -2,9 +2,12 @@
 
 import pytest
 
-from reconciler.model import Change, ClusterState, Create, Delete, Topic, TopicConfigs, TopicPartitions, Update
-from reconciler.plan import Phase, Step, StepState
-from reconciler.plan.observed import Observed
+from reconciler.model.listing import Change, Create, Delete, Update
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions
+from reconciler.plan.observed import Observed, StepState
+from reconciler.plan.phase import Phase
+from reconciler.plan.step import Step
 
 THERE = Topic("t", 3, 2, {"flush.ms": "5", "retention.ms": "7"}, "new")
 PLAIN = Topic("t", 3, 2, {}, "new")

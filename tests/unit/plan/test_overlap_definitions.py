@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from reconciler.model import (
+from reconciler.model.acl import (
     WILDCARD_PRINCIPAL,
     AccessControlEntry,
     AclBinding,

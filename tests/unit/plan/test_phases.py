@@ -4,11 +4,11 @@ import itertools
 
 import pytest
 
-from reconciler.diff import DeclaredChange
-from reconciler.model import Create, Delete, Topic
-from reconciler.plan import Phase
+from reconciler.model.listing import Create, Delete
+from reconciler.model.topic import Topic
+from reconciler.plan.difference import DeclaredChange
 from reconciler.plan.order import ordered
-from reconciler.plan.phase import barriers
+from reconciler.plan.phase import Phase, barriers
 from tests.faults.scenario import acl
 
 #: Phases that change what brokers enforce; those of one line are sent in one go.

@@ -6,21 +6,18 @@ from typing import Final
 
 import pytest
 
-from reconciler.model import (
-    APACHE,
-    ClusterState,
-    Create,
-    Delete,
-    FactSource,
-    FactSources,
-    Listing,
-    OpaqueBinding,
-    Topic,
-)
+from reconciler.model.acl import OpaqueBinding
+from reconciler.model.flavor import APACHE
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.plan import Facts, Phase, Step, Terms
-from reconciler.plan.review.plan_warnings import login_warnings, plan_warnings
-from reconciler.plan.review.room_warnings import room_warnings
+from reconciler.model.listing import Create, Delete, Listing
+from reconciler.model.state import ClusterState, FactSource, FactSources
+from reconciler.model.topic import Topic
+from reconciler.plan.observed import Facts
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Terms
+from reconciler.plan.review.topics import room_warnings
+from reconciler.plan.review.warnings import login_warnings, plan_warnings
+from reconciler.plan.step import Step
 from tests.faults.scenario import acl
 
 #: What each circumstance is told by; in the order in which they are told.

@@ -7,20 +7,14 @@ from typing import Final
 
 import pytest
 
-from reconciler.access import Authorizer, TooMuchToDecideError
-from reconciler.access.work import Work
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    Change,
-    Create,
-    Delete,
-    ResourceType,
-    Topic,
-)
-from reconciler.plan import Phase, Step
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.interpretation import TooMuchToDecideError, Work
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourceType
+from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.topic import Topic
+from reconciler.plan.phase import Phase
 from reconciler.plan.review.proof import UnsafeOrderError, prove
+from reconciler.plan.step import Step
 from tests.property.access_naive import Ask, Cluster, allowed_plainly
 from tests.unit.access.bindings import bindings
 

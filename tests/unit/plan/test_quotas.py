@@ -5,35 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.diff import SkipReason
-from reconciler.model import (
-    ClusterState,
-    Create,
-    Declaration,
-    Delete,
-    DesiredItem,
-    DesiredState,
-    Expiry,
-    Listing,
-    NameSelector,
-    Origin,
-    Scope,
-    Selector,
-    Update,
-)
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Expiry, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.plan import (
-    Facts,
-    GuardAcknowledgement,
-    Options,
-    Plan,
-    Request,
-    Selection,
-    Terms,
-    parse_plan,
-    plan_text,
-    propose,
-)
+from reconciler.model.listing import Create, Delete, Listing, Update
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.plan.difference import SkipReason
+from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.observed import Facts
+from reconciler.plan.proposal import Options, Plan, Selection, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
 
 DAY = datetime.date(2027, 1, 1)

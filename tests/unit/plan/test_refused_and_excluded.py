@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from reconciler.plan import Guard, Options, Request, Selection, Terms, propose
+from reconciler.plan.proposal import Options, Selection, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
 from tests.faults.scenario import DAY, before, wish
 
 

@@ -4,10 +4,11 @@ from itertools import product
 from random import Random
 from typing import Final
 
-from reconciler.access import NameSet, Region, Witness
-from reconciler.model import AclOperation, ResourceType
-from reconciler.plan import AccessChange
-from reconciler.plan.review.renames import renames
+from reconciler.access.difference import Witness
+from reconciler.access.names import NameSet, Region
+from reconciler.model.acl import AclOperation, ResourceType
+from reconciler.plan.review.access_change import AccessChange
+from reconciler.plan.review.access_review import renames
 
 READ, WRITE = (AclOperation.READ,), (AclOperation.WRITE,)
 PRINCIPALS: Final = (None, *(f"User:{letter}" for letter in "abcdefgh"))

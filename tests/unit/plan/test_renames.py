@@ -1,7 +1,8 @@
 """A rename in one plan interrupts clients that have not changed their login: it is called out, and a grant is not."""
 
-from reconciler.model import AclBinding, ClusterState
-from reconciler.plan.review.renames import RENAMED
+from reconciler.model.acl import AclBinding
+from reconciler.model.state import ClusterState
+from reconciler.plan.review.access_review import RENAMED
 from tests.unit.apply.test_perform import acl, planned
 
 

@@ -4,11 +4,11 @@ from itertools import product
 from random import Random
 from typing import Final
 
-from reconciler.access import DifferenceRow, NameSet, Region, Witness
+from reconciler.access.difference import DifferenceRow, Witness
 from reconciler.access.hosts import ANY_HOST, Hosts
-from reconciler.access.name_set import ALL_NAMES, literal
-from reconciler.model import AclOperation, PatternType, ResourcePattern, ResourceType
-from reconciler.plan.review.row_index import RowIndex, pattern_of
+from reconciler.access.names import ALL_NAMES, NameSet, Region, literal
+from reconciler.model.acl import AclOperation, PatternType, ResourcePattern, ResourceType
+from reconciler.plan.review.effects import RowIndex, pattern_of
 
 NAMES: Final = (ALL_NAMES, NameSet("x"), literal("x"), literal("xa"), NameSet("xa"), literal("y"))
 LABELS: Final = ("10.0.0.1", "10.0.0.2", "10.0.0.0/8")

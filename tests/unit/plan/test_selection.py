@@ -2,18 +2,14 @@
 
 import pytest
 
-from reconciler.model import AclBinding, ClusterState, DesiredTopic, Origin, Topic
-from reconciler.plan import (
-    Options,
-    Plan,
-    Request,
-    Selection,
-    Terms,
-    UnsafeSelectionError,
-    created_bindings,
-    describe,
-    propose,
-)
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import DesiredTopic, Origin
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.kinds import describe
+from reconciler.plan.kinds.acl import created_bindings
+from reconciler.plan.proposal import Options, Plan, Selection, Terms
+from reconciler.plan.propose import Request, UnsafeSelectionError, propose
 from tests.property.transitions import DAY, declared
 from tests.unit.apply.test_perform import acl
 

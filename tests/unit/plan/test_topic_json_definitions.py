@@ -4,8 +4,9 @@ from itertools import product
 
 import pytest
 
-from reconciler.codec import SchemaError
-from reconciler.model import Topic, TopicConfigs, TopicPartitions, TopicReplicas, Update
+from reconciler.codec.codec import SchemaError
+from reconciler.model.listing import Update
+from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
 from reconciler.plan.kinds.topic import CODECS
 
 NAMES, IDS = ("t", "u"), (None, "id", "other")

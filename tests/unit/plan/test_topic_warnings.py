@@ -7,31 +7,29 @@ from random import Random
 
 import pytest
 
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Create,
-    Declaration,
-    Delete,
-    DesiredState,
-    DesiredTopic,
-    FrozenMap,
-    Layout,
-    Origin,
-    PartitionLayout,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
-    TopicUse,
 )
-from reconciler.plan import Guard, GuardAcknowledgement, Options, Phase, Plan, Request, Step, Terms, propose
-from reconciler.plan.review.topic_warnings import topic_warnings
-from reconciler.report.kinds.topic import use_lines
-from reconciler.report.plan_text import plan_lines
+from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Origin
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.listing import Create, Delete
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicUse
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
+from reconciler.plan.review.warnings import topic_warnings
+from reconciler.plan.step import Step
+from reconciler.show.kinds.topic import use_lines
+from reconciler.show.plan import plan_lines
 from tests.property.transitions import DAY
 
 _PLACE = Origin("t.yaml", 1, 1)

@@ -2,22 +2,20 @@
 
 import pytest
 
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Create,
-    FactSource,
-    FactSources,
     OpaqueBinding,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.plan.facts import Facts
+from reconciler.model.listing import Create
+from reconciler.model.state import ClusterState, FactSource, FactSources
+from reconciler.plan.observed import Facts
 from reconciler.plan.phase import Phase
-from reconciler.plan.review.transition import authorizer_of, transition
+from reconciler.plan.review.access_change import authorizer_of, transition
 from reconciler.plan.step import Step
 
 CLAIM = Facts(sources=FactSources(default_allow=FactSource.MANIFESTS))

@@ -5,13 +5,14 @@ from itertools import product
 from random import Random
 from typing import Final
 
-from reconciler.access import NameSet, Region, Witness
+from reconciler.access.difference import Witness
 from reconciler.access.hosts import ANY_HOST
-from reconciler.access.name_set import ALL_NAMES, ASTERISK_NAMES, literal
-from reconciler.codec import record_of
-from reconciler.model import AclOperation, FactSource, ResourceType
-from reconciler.plan import AccessChange, AccessReview, unreviewed
-from reconciler.plan.review.access_change import ExemptPrincipal
+from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, Region, literal
+from reconciler.codec.annotated import record_of
+from reconciler.model.acl import AclOperation, ResourceType
+from reconciler.model.state import FactSource
+from reconciler.plan.review.access_change import AccessChange, ExemptPrincipal
+from reconciler.plan.review.access_review import AccessReview, unreviewed
 
 ANY: Final = str(ANY_HOST)
 NAMES: Final = ("x", "xa", "xab", "xb", "y", "z")

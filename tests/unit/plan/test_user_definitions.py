@@ -5,8 +5,9 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from reconciler.kinds.scram_user import KIND, passwords_set
-from reconciler.model import Change, ClusterState, Create, Delete, Update
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, PasswordSource, ScramUser
+from reconciler.model.listing import Change, Create, Delete, Update
+from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.interface import NewPassword
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard

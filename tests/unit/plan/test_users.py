@@ -6,41 +6,34 @@ from itertools import pairwise
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.codec import SchemaError
+from reconciler.codec.codec import SchemaError
 from reconciler.codec.kinds import json_kind
-from reconciler.diff import SkipReason
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Create,
-    Declaration,
-    Delete,
-    DesiredItem,
-    DesiredState,
-    ListedItem,
-    Listing,
-    NameSelector,
-    Origin,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Scope,
-    Selector,
-    Update,
 )
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, PasswordSource, ScramUser
-from reconciler.model.secret_permit import SecretPermit
-from reconciler.plan import Facts, Options, Plan, Request, Terms, bindings_after, propose
+from reconciler.model.listing import Create, Delete, ListedItem, Listing, Update
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.secrets import SecretPermit
+from reconciler.model.state import ClusterState
+from reconciler.plan.difference import SkipReason
 from reconciler.plan.file.document import parse_plan, plan_text
 from reconciler.plan.kinds import kind_of
+from reconciler.plan.observed import Facts
 from reconciler.plan.phase import Phase
+from reconciler.plan.proposal import Options, Plan, Terms, bindings_after
+from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
+from reconciler.snapshot.cluster import MemoryCluster
 
 DAY = datetime.date(2026, 1, 1)
 KIND, CODEC = ScramUser.KIND, json_kind(ScramUser).CODEC

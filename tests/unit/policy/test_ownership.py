@@ -4,11 +4,13 @@ import datetime
 
 import pytest
 
-from reconciler.manifest import Source, desired_state, load
-from reconciler.model import AclOperation, Origin
-from reconciler.policy import Breach, OwnerConsent, Ownership
-from reconciler.report.ownership_text import consent_lines
-from reconciler.workflow.access_checks import ownerships_of
+from reconciler.app.access_checks import ownerships_of
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.model.acl import AclOperation
+from reconciler.model.desired import Origin
+from reconciler.policy.ownership import Breach, OwnerConsent, Ownership
+from reconciler.show.claims import consent_lines
 
 DAY = datetime.date(2027, 1, 1)
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod, labels: {env: prod}}\nspec: {}\n"

@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.manifest import ExpressionFault, Problem, Source, desired_state, expression_problems, load, topic_rules
-from reconciler.model import DesiredState, DesiredTopic, ExpressionRule, Origin, Topic, TopicRule
-from reconciler.policy import ClusterContext, ExpressionError, MissingEngineError, TopicPolicy
+from reconciler.manifest.documents.topic_policy import ExpressionFault, expression_problems
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import Problem
+from reconciler.manifest.safeguards import topic_rules
+from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.topic import Topic
+from reconciler.model.topic_rule import ExpressionRule, TopicRule
+from reconciler.policy.topic_checks import ClusterContext, MissingEngineError
+from reconciler.policy.topic_policy import ExpressionError, TopicPolicy
 
 DAY = datetime.date(2027, 1, 1)
 PLACE = Origin("policy.yaml", 3, 1)
@@ -158,7 +165,7 @@ def test_without_the_extra_only_expressions_are_refused(monkeypatch: pytest.Monk
 
 
 def test_every_check_is_documented_by_code_and_name() -> None:
-    from reconciler.model import TopicCheck
+    from reconciler.model.topic_rule import TopicCheck
 
     page = Path("docs/policies.md").read_text(encoding="utf-8")
     assert [one for one in TopicCheck if f"### {one}: {one.slug.replace('-', ' ')}\n" not in page] == []

@@ -4,9 +4,12 @@ import datetime
 
 import pytest
 
-from reconciler.manifest import Source, desired_state, load, topic_rules
-from reconciler.model import Topic
-from reconciler.policy import ClusterContext, TopicPolicy, TopicPolicyResult
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.safeguards import topic_rules
+from reconciler.model.topic import Topic
+from reconciler.policy.topic_checks import ClusterContext
+from reconciler.policy.topic_policy import TopicPolicy, TopicPolicyResult
 
 DAY = datetime.date(2027, 1, 31)
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod, labels: {env: prod}}\nspec: {}\n"

@@ -3,20 +3,14 @@
 import datetime
 from dataclasses import replace
 
-from reconciler.model import ClusterState, DesiredState, Origin
-from reconciler.plan import (
-    BrokerAnswer,
-    BrokerValidation,
-    Plan,
-    Request,
-    Ruling,
-    Terms,
-    TopicReview,
-    plan_to_json,
-    propose,
-)
-from reconciler.report.results.finding import CheckStatus, Level
-from reconciler.report.results.reading import read_result
+from reconciler.model.desired import DesiredState, Origin
+from reconciler.model.state import ClusterState
+from reconciler.plan.file.document import plan_to_json
+from reconciler.plan.proposal import Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.review.topics import BrokerAnswer, BrokerValidation, Ruling, TopicReview
+from reconciler.results.findings import CheckStatus, Level
+from reconciler.show.reading import read_result
 
 _PLACE = Origin("t.yaml", 3, 5)
 

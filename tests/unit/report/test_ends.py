@@ -7,13 +7,16 @@ from typing import Final
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
 from reconciler.cli.main import run
 from reconciler.codec.kinds import KINDS
-from reconciler.model import ClusterState, Listing, Origin
-from reconciler.report.declared_text import end_lines
-from reconciler.report.results import Level, read_result
-from reconciler.report.results.documents import EndEntry
+from reconciler.model.desired import Origin
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.results.documents import EndEntry
+from reconciler.results.findings import Level
+from reconciler.show.reading import read_result
+from reconciler.show.review import end_lines
+from reconciler.snapshot.document import snapshot_text
 
 _CLUSTER: Final = """\
 apiVersion: reconciler/v1

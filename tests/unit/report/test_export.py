@@ -2,26 +2,23 @@
 
 import pytest
 
-from reconciler.model import (
+from reconciler.manifest.write.manifests import cluster_document, differences, export_manifests
+from reconciler.manifest.write.text import comment, file_stems, scalar
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Listing,
     OpaqueBinding,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
-    readable,
 )
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.report.export.cluster import cluster_document
-from reconciler.report.export.file_names import file_stems
-from reconciler.report.export.manifests import export_manifests
-from reconciler.report.export.proof import differences
-from reconciler.report.export.yaml_text import comment, scalar
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.model.topic_configs import readable
 
 PAYMENTS = "User:svc-payments"
 

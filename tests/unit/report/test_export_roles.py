@@ -5,21 +5,21 @@ import datetime
 import pytest
 import yaml
 
-from reconciler.manifest import BUILT_IN_ROLES, FIELD_OF, Source, desired_state, load
-from reconciler.model import (
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.parts.rules import BUILT_IN_ROLES, FIELD_OF
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.write.manifests import cluster_document, differences, export_manifests
+from reconciler.manifest.write.text import ExportStyle
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.report.export.cluster import cluster_document
-from reconciler.report.export.manifests import export_manifests
-from reconciler.report.export.proof import differences
-from reconciler.report.export.style import ExportStyle
+from reconciler.model.state import ClusterState
 
 _CLUSTER = Source("cluster.yaml", cluster_document("c", ["broker:9092"], {}))
 _NAMES = {

@@ -9,15 +9,17 @@ from collections.abc import Mapping
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from reconciler.diff import DeclaredChange, Skipped, SkipReason
-from reconciler.fleet import ClusterDrift, DriftCounts, Failure, FleetDrift
-from reconciler.model import Create, Declaration, Origin
-from reconciler.report.formats import FORMATS, format_named
-from reconciler.report.formats.interface import FormatOptions
-from reconciler.report.formats.slack import slack_message
-from reconciler.report.output_forms import csv_text, lists_at
-from reconciler.report.results import Report, ResultError, Tone, read_result, verdict
-from reconciler.report.results.fleet import FleetReport, fleet_document, fleet_report
+from reconciler.model.desired import Declaration, Origin
+from reconciler.model.listing import Create
+from reconciler.plan.difference import DeclaredChange, Skipped, SkipReason
+from reconciler.results.fleet_drift import ClusterDrift, DriftCounts, Failure, FleetDrift
+from reconciler.show.fleet_report import FleetReport, fleet_document, fleet_report
+from reconciler.show.formats import FORMATS, format_named
+from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats.slack import slack_message
+from reconciler.show.reading import Report, ResultError, read_result
+from reconciler.show.result import csv_text, lists_at
+from reconciler.show.verdicts import Tone, verdict
 from tests.unit.access.bindings import binding
 
 _HOSTILE = "<b>\u202egnp\x1b[31m\n\n&amp;"

@@ -3,10 +3,11 @@
 import re
 from dataclasses import replace
 
-from reconciler.fleet import DriftCounts, Failure, FleetPlan, Member, PlannedWave, fleet_plan_id
-from reconciler.report.fleet_plan_text import fleet_plan_lines, quiet_fleet_plan
-from reconciler.report.fleet_text import drift_lines, drift_summary
-from reconciler.report.results.fleet import FleetCluster, FleetDifference, FleetReport
+from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, fleet_plan_id
+from reconciler.parts.fleet.show import fleet_plan_lines, quiet_fleet_plan
+from reconciler.results.fleet_drift import DriftCounts, Failure
+from reconciler.show.fleet import drift_lines, drift_summary
+from reconciler.show.fleet_report import FleetCluster, FleetDifference, FleetReport
 
 _SCREENS = 120
 

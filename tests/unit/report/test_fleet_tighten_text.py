@@ -1,7 +1,7 @@
 """A fleet's tightening as text: what needs a look first, the rest by its number."""
 
-from reconciler.report.results.tightened import FailedClusterEntry, FleetTightenOutput, TightenOutput
-from reconciler.report.tighten_text import fleet_tighten_lines
+from reconciler.parts.evidence.show.tighten import fleet_tighten_lines
+from reconciler.results.tightened import FailedClusterEntry, FleetTightenOutput, TightenOutput
 
 
 def _one(cluster: str, *thin: str) -> TightenOutput:

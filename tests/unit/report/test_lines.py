@@ -5,31 +5,27 @@ import html
 import re
 from collections.abc import Sequence
 
-from reconciler.access import Authorizer, who_can
-from reconciler.model import (
-    AclBinding,
-    AclOperation,
-    ClusterState,
-    Declaration,
-    DesiredState,
-    Expiry,
-    Listing,
-    NameSelector,
-    Origin,
-    Scope,
-    Selector,
-)
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.effective import who_can
+from reconciler.model.acl import AclBinding, AclOperation
+from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
 from reconciler.model.kinds.scram_user import ScramUser
-from reconciler.plan import Guard, GuardAcknowledgement, Plan, Request, Terms, propose
-from reconciler.plan import Options as PlanOptions
-from reconciler.report.access_lines import access_lines, ordered_lines
-from reconciler.report.access_text import holders_document, holders_lines
-from reconciler.report.access_view import AccessView, Basis
-from reconciler.report.formats import FORMATS, format_named
-from reconciler.report.formats.interface import FormatOptions
-from reconciler.report.questions_text import explain_document, explain_lines, explained
-from reconciler.report.results import Report
-from reconciler.report.step_lines import step_lines
+from reconciler.model.listing import Listing
+from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.state import ClusterState
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.proposal import Options as PlanOptions
+from reconciler.plan.proposal import Plan, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
+from reconciler.results.access import AccessView, Basis
+from reconciler.show.access import holders_document, holders_lines
+from reconciler.show.access_lines import access_lines, ordered_lines
+from reconciler.show.formats import FORMATS, format_named
+from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.questions import explain_document, explain_lines, explained
+from reconciler.show.reading import Report
+from reconciler.show.steps import step_lines
 from tests.unit.access.bindings import binding, bindings
 
 _DAY = datetime.date(2026, 11, 21)

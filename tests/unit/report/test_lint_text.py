@@ -3,15 +3,16 @@
 import re
 from dataclasses import replace
 
-from reconciler.access import Authorizer
-from reconciler.access.lint import RULES, LintFinding
-from reconciler.model import Origin
-from reconciler.plan.guardrail_review import NO_GUARDRAILS
-from reconciler.report import claims_text
-from reconciler.report.access_view import AccessView, Basis
-from reconciler.report.lint_text import Linted, lint_document, lint_lines
-from reconciler.report.results.finding import Level
-from reconciler.report.results.reading import read_result
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.lint.rule import LintFinding
+from reconciler.access.lint.rules import RULES
+from reconciler.model.desired import Origin
+from reconciler.plan.guards import NO_GUARDRAILS
+from reconciler.results.access import AccessView, Basis
+from reconciler.results.findings import Level
+from reconciler.show.claims import test_document as document_of_tests
+from reconciler.show.lint import Linted, lint_document, lint_lines
+from reconciler.show.reading import read_result
 from tests.unit.access.bindings import binding
 
 _VIEW = AccessView("prod", Basis.DECLARED, Authorizer(()))
@@ -79,7 +80,7 @@ def test_what_no_listing_shows_is_in_json_and_every_format_made_from_it() -> Non
     assert [state.get("unseen") for state in document["states"]] == [[fact], None]
     (found,) = read_result(document).findings
     assert (found.message, found.cluster, found.level) == (fact, "prod", Level.NOTE)
-    tested = read_result(claims_text.test_document([(replace(_VIEW, unseen=(fact,)), (), NO_GUARDRAILS, (), 0)]))
+    tested = read_result(document_of_tests([(replace(_VIEW, unseen=(fact,)), (), NO_GUARDRAILS, (), 0)]))
     assert tested.findings == (found,)
     texts = list(lint_lines([Linted(replace(_VIEW, unseen=(fact,)), ()), Linted(_VIEW, ())]))
     assert sum(fact in text for text in texts) == 1

@@ -6,7 +6,7 @@ import json
 
 import yaml
 
-from reconciler.report.output_forms import Made, csv_pieces, csv_text, lists_at, plain, table_text, yaml_text
+from reconciler.show.result import Made, csv_pieces, csv_text, lists_at, plain, table_text, yaml_text
 
 _LISTS = lists_at("states.holders", "states.superUsers=principal")
 _DOCUMENT = {

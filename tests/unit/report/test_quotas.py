@@ -1,16 +1,11 @@
 """Client quotas in reports and exports: whose they are, before and after, with units."""
 
-from reconciler.model import (
-    Change,
-    Create,
-    Delete,
-    Update,
-)
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.plan import TopicReview
-from reconciler.report.access_view import Basis
-from reconciler.report.kinds import kind_of
-from reconciler.report.quota_text import Client, QuotaView, quota_lines
+from reconciler.model.listing import Change, Create, Delete, Update
+from reconciler.plan.review.topics import TopicReview
+from reconciler.results.access import Basis
+from reconciler.show.kinds import kind_of
+from reconciler.show.quota import Client, QuotaView, quota_lines
 
 ALICE = QuotaEntity.of("alice")
 

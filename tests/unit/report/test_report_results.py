@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from reconciler.model import Origin
-from reconciler.plan import plan_to_json
-from reconciler.report.formats import FORMATS, format_named, junit, sarif
-from reconciler.report.formats.interface import FormatOptions
-from reconciler.report.formats.markdown import default_marker, marker_problem
-from reconciler.report.formats.places import location, manifests_problem
-from reconciler.report.formats.sarif import fingerprint
-from reconciler.report.formats.sections import FittedSection, fitted
-from reconciler.report.plan_json import plan_report
-from reconciler.report.results import CheckStatus, Finding, Level, Report, ResultError, Tone, join, read_result, verdict
+from reconciler.model.desired import Origin
+from reconciler.plan.file.document import plan_to_json
+from reconciler.results.findings import CheckStatus, Finding, Level
+from reconciler.show.formats import FORMATS, format_named, junit, sarif
+from reconciler.show.formats.document import FittedSection, fitted
+from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats.markdown import default_marker, marker_problem
+from reconciler.show.formats.sarif import fingerprint, location, manifests_problem
+from reconciler.show.plan import plan_report
+from reconciler.show.reading import Report, ResultError, join, read_result
+from reconciler.show.verdicts import Tone, verdict
 from tests.unit.access.bindings import binding
 from tests.unit.report.test_lines import plan
 

@@ -16,16 +16,17 @@ from typing import Any, NamedTuple, cast
 import pytest
 from pyspark.sql import SparkSession
 
-from reconciler.adapters import journal_file
-from reconciler.adapters.atomic_write import write_atomically
-from reconciler.adapters.clock import SystemClock
-from reconciler.adapters.snapshot import SnapshotCluster
-from reconciler.codec import compact
-from reconciler.model import Change
+from reconciler.app.apply import apply_plan
+from reconciler.codec.document import compact
+from reconciler.model.listing import Change
+from reconciler.parts.fleet.app import apply as child
+from reconciler.parts.fleet.app import apply as performing
+from reconciler.parts.fleet.app.runs import RECORD_FILE, add_to_record
 from reconciler.ports import Answer
-from reconciler.workflow import apply_plan
-from reconciler.workflow.fleet import child, performing
-from reconciler.workflow.fleet.saved import RECORD_FILE, add_to_record
+from reconciler.snapshot.file import SnapshotCluster
+from reconciler.system.files import write_atomically
+from reconciler.system.journal import RecordFile
+from reconciler.system.process import SystemClock
 
 
 class KilledError(BaseException):
@@ -112,10 +113,10 @@ class Here:
 
 def watch_files(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The places are where files are written."""
-    write, send = journal_file.RecordFile.write, SnapshotCluster.send
+    write, send = RecordFile.write, SnapshotCluster.send
     finish, note = write_atomically, add_to_record
 
-    def journal(self: journal_file.RecordFile, *records: Mapping[str, Any]) -> None:
+    def journal(self: RecordFile, *records: Mapping[str, Any]) -> None:
         kind = records[0]["record"]
         name = Path(self.path).relative_to(world.life.root.resolve())
 
@@ -151,7 +152,7 @@ def watch_files(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         note(directory, lines)
         world.life.at("after the record")
 
-    monkeypatch.setattr(journal_file.RecordFile, "write", journal)
+    monkeypatch.setattr(RecordFile, "write", journal)
     monkeypatch.setattr(SnapshotCluster, "send", sending)
     monkeypatch.setattr(child, "write_atomically", result)
     monkeypatch.setattr(performing, "add_to_record", noting)

@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-from reconciler.model import ClusterState, Listing, Topic
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.cases.test_cases import binding
 
 PAGE = Path(__file__).parents[3] / "docs" / "python.md"

@@ -3,17 +3,17 @@
 import subprocess
 from pathlib import Path
 
-from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
-from reconciler.apply import LeaseRequest
-from reconciler.model import AclBinding, ClusterState
+from reconciler.app.apply import ApplyOptions, Unattended
+from reconciler.app.options import ConnectionOptions
+from reconciler.app.records import RecordOptions
+from reconciler.apply.environment import LeaseRequest
+from reconciler.model.acl import AclBinding
+from reconciler.model.state import ClusterState
+from reconciler.parts.serve.rounds import DirectorySource, ManifestSource, ServeOptions, run_round
 from reconciler.ports import ReadRequest
-from reconciler.report.rounds import Round
-from reconciler.workflow.applying import ApplyOptions
-from reconciler.workflow.attendant import Unattended
-from reconciler.workflow.options import ConnectionOptions
-from reconciler.workflow.records import RecordOptions
-from reconciler.workflow.serve.rounds import ServeOptions, run_round
-from reconciler.workflow.serve.source import DirectorySource, ManifestSource
+from reconciler.show.rounds import Round
+from reconciler.snapshot.document import snapshot_text
+from reconciler.snapshot.file import SnapshotCluster
 from tests.cases.test_cases import binding
 
 CLUSTER = """\

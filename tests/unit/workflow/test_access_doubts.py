@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply import Result
-from reconciler.manifest import ClusterDeclaration
-from reconciler.model import FLAVORS, AclOperation, ClusterState, DesiredState, FactSource, FactSources, Origin
-from reconciler.model.authorizers import CLASS_NAME
-from reconciler.plan import Request, propose
-from reconciler.report.result_text import result_document, result_lines
-from reconciler.workflow.access_doubts import access_doubts
-from reconciler.workflow.options import today
-from reconciler.workflow.terms import terms
+from reconciler.app.options import today
+from reconciler.app.terms import access_doubts, terms
+from reconciler.apply.environment import Result
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.model.acl import AclOperation
+from reconciler.model.desired import DesiredState, Origin
+from reconciler.model.flavor import CLASS_NAME, FLAVORS
+from reconciler.model.state import ClusterState, FactSource, FactSources
+from reconciler.plan.propose import Request, propose
+from reconciler.show.result import result_document, result_lines
 from tests.cases.test_cases import binding
 
 _O = AclOperation

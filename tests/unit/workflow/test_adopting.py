@@ -5,22 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from reconciler import workflow
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-from reconciler.edit.adoption import Difference
-from reconciler.model import (
+from reconciler.app.options import PlanOptions
+from reconciler.app.plan import plan
+from reconciler.app.reasons import RequestError
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
-from reconciler.workflow.adopting import Adoption, AdoptOptions, adopt
-from reconciler.workflow.options import PlanOptions
-from reconciler.workflow.reasons import RequestError
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.edit.adoption import Difference
+from reconciler.parts.edit.app.adopt import Adoption, AdoptOptions, adopt
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 MANIFESTS = """\
 apiVersion: reconciler/v1
@@ -99,7 +99,7 @@ def test_everything_is_adopted_but_what_no_manifest_can_say(place: Path) -> None
 
 def test_then_a_plan_has_nothing_to_do(place: Path) -> None:
     adoption(place).edit.write()
-    planned = workflow.plan(
+    planned = plan(
         str(place / "m"),
         f"demo=snapshot:{place / 'live.json'}",
         PlanOptions(allow_deletes=True, exclude=("principals=User:c",)),

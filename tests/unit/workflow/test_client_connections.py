@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.app.connections import address_of, refuse_proposed_secrets
+from reconciler.app.options import ConnectionOptions
+from reconciler.app.reasons import WorkflowError
+from reconciler.app.validate import validate
 from reconciler.cli.main import run
-from reconciler.workflow import WorkflowError
-from reconciler.workflow.connections import address_of, refuse_proposed_secrets
-from reconciler.workflow.options import ConnectionOptions
-from reconciler.workflow.validation import validate
 
 
 def cluster(tmp_path: Path, client: dict[str, str]) -> str:

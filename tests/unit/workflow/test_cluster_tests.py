@@ -10,19 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.cli.exits import Exit
+from reconciler.app import states
+from reconciler.app.cluster_tests import decided, declared_tests
+from reconciler.app.session import Target
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.manifest import Manifests, Source, load
-from reconciler.model import ClusterState
-from reconciler.model.broker_settings import BrokerConfig, BrokerSettings, ConfigOrigin
+from reconciler.manifest.manifests import Manifests, load
+from reconciler.manifest.read.findings import Source
+from reconciler.model.state import BrokerConfig, BrokerSettings, ClusterState, ConfigOrigin
 from reconciler.ports import NO_AUTHORIZER, ClusterError, ReadRequest
-from reconciler.report.claim_results import ClaimStatus
-from reconciler.report.cluster_test_results import ClusterTestResult
-from reconciler.report.cluster_tests_text import cluster_test_lines
-from reconciler.workflow import states
-from reconciler.workflow.cluster_tests import decided, declared_tests
-from reconciler.workflow.clusters import Target
+from reconciler.results.checks import ClaimStatus, ClusterTestResult
+from reconciler.show.cluster_tests import cluster_test_lines
+from reconciler.snapshot.cluster import MemoryCluster
 
 DAY = datetime.date(2026, 11, 23)
 _AUTO = "{auto.create.topics.enable: 'false'}"

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from reconciler.cli.main import run
-from reconciler.workflow.converting import ConversionSource
-from reconciler.workflow.converting_into import convert_into
+from reconciler.parts.convert.app import ConversionSource, convert_into
 
 CLUSTER = """\
 apiVersion: reconciler/v1

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.model import ClusterState, Expiry
-from reconciler.plan import parse_plan, plan_text
-from reconciler.workflow.comparing import drift, plan
-from reconciler.workflow.linting import lint
-from reconciler.workflow.options import PlanOptions, StateRequest
-from reconciler.workflow.validation import validate
+from reconciler.app.lint import lint
+from reconciler.app.options import PlanOptions, StateRequest
+from reconciler.app.plan import drift, plan
+from reconciler.app.validate import validate
+from reconciler.model.desired import Expiry
+from reconciler.model.state import ClusterState
+from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.snapshot.document import snapshot_text
 from tests.cases.test_cases import binding
 
 END = datetime.datetime(2027, 1, 31, 18, tzinfo=datetime.UTC)
@@ -75,7 +76,7 @@ def test_validate_and_lint_say_so_at_the_instant(place: Path) -> None:
 def test_one_run_reads_the_clock_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The grant ends while the plan is made: declared and as-of are of one time, whichever side it is."""
     readings = iter([BEFORE, *[END] * 20])
-    monkeypatch.setattr("reconciler.workflow.planning.moment", lambda: next(readings))
+    monkeypatch.setattr("reconciler.app.plan.moment", lambda: next(readings))
     made = plan(str(place), cluster(place))
     assert made.plan.as_of == BEFORE
     assert [step.expires for step in made.plan.steps] == [Expiry(END)]

@@ -5,16 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.manifest import ClusterDeclaration
-from reconciler.model import FLAVORS, ClusterState, FactSource, FactSources, Origin
+from reconciler.app.apply import apply
+from reconciler.app.options import ConnectionOptions, Note, PlanOptions, StateRequest, UnstatedFlavor
+from reconciler.app.plan import drift, plan
+from reconciler.app.reasons import PlanRefusedError, WorkflowError
+from reconciler.app.states import access_views, live_access
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.model.desired import Origin
+from reconciler.model.flavor import FLAVORS
+from reconciler.model.state import ClusterState, FactSource, FactSources
+from reconciler.parts.fleet.app.members import MemberConnections, read_live
 from reconciler.ports import ClusterError
-from reconciler.workflow import ConnectionOptions, PlanOptions, apply, drift, plan
-from reconciler.workflow.fleet import MemberConnections
-from reconciler.workflow.fleet.members import read_live
-from reconciler.workflow.options import Note, StateRequest, UnstatedFlavor
-from reconciler.workflow.reasons import PlanRefusedError, WorkflowError
-from reconciler.workflow.states import access_views, live_access
+from reconciler.snapshot.document import snapshot_text
 from tests.cases.test_cases import binding
 
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod}\nspec:\n  vars: {a: b}\n"

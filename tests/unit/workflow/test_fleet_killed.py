@@ -6,16 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import SnapshotCluster, snapshot_text
-from reconciler.fleet import ApplyRecord, apply_record_text, fleet_of
-from reconciler.model import ClusterState
+from reconciler.app.manifests import checked, read_sources
+from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.app import plan as planning
+from reconciler.parts.fleet.app.apply import ApplyTerms, BatchBegun, FleetApply, GateClosed
+from reconciler.parts.fleet.app.members import MemberConnections
+from reconciler.parts.fleet.app.plan import plan_fleet
+from reconciler.parts.fleet.app.runs import RECORD_FILE, read_record, save_fleet_plan
+from reconciler.parts.fleet.membership import fleet_of
+from reconciler.parts.fleet.proposal import ApplyRecord, apply_record_text
 from reconciler.ports import ReadRequest
-from reconciler.workflow import ConnectionOptions, PlanOptions
-from reconciler.workflow.fleet import MemberConnections, planning
-from reconciler.workflow.fleet.performing import ApplyTerms, BatchBegun, FleetApply, GateClosed
-from reconciler.workflow.fleet.planning import plan_fleet
-from reconciler.workflow.fleet.saved import RECORD_FILE, read_record, save_fleet_plan
-from reconciler.workflow.manifests import checked, read_sources
+from reconciler.snapshot.document import snapshot_text
+from reconciler.snapshot.file import SnapshotCluster
 from tests.cases.test_cases import binding
 from tests.unit.workflow.killed_fleets import KilledError, Life, World, in_turn, play_processes, session, watch_files
 

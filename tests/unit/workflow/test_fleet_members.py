@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.workflow.fleet import file_readers
+from reconciler.parts.fleet.app.members import file_readers
 
 
 @pytest.mark.parametrize(

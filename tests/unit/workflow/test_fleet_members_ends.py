@@ -8,23 +8,26 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.apply import Result
-from reconciler.model import ClusterState
-from reconciler.plan import plan_id
-from reconciler.workflow import ConnectionOptions, PlanOptions, apply_plan, plan, save_plan
-from reconciler.workflow.fleet import MemberConnections, child
-from reconciler.workflow.fleet.child import ChildResult, ChildTask
-from reconciler.workflow.fleet.performing import MemberJob, record_of
-from reconciler.workflow.fleet.planning import MemberPlan, PlanTerms, plan_members
-from reconciler.workflow.manifests import read_sources
-from reconciler.workflow.reasons import INTERRUPTED, WorkflowError
+from reconciler.app.apply import apply_plan
+from reconciler.app.manifests import read_sources
+from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.app.plan import plan
+from reconciler.app.reasons import INTERRUPTED, WorkflowError
+from reconciler.app.records import save_plan
+from reconciler.apply.environment import Result
+from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.app import apply as child
+from reconciler.parts.fleet.app.apply import ChildResult, ChildTask, MemberJob, record_of
+from reconciler.parts.fleet.app.members import MemberConnections
+from reconciler.parts.fleet.app.plan import MemberPlan, PlanTerms, plan_members
+from reconciler.plan.file.document import plan_id
+from reconciler.snapshot.document import snapshot_text
 from tests.cases.test_cases import binding
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
 
-    from reconciler.manifest import Source
+    from reconciler.manifest.read.findings import Source
 
 CLUSTER = """\
 apiVersion: reconciler/v1

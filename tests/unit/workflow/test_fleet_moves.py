@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.workflow.fleet import child
-from reconciler.workflow.fleet.child import ChildTask
-from reconciler.workflow.fleet.performing import ApplyTerms, MemberJob, task_of
-from reconciler.workflow.options import ConnectionOptions, MoveOptions
-from reconciler.workflow.reasons import WorkflowError
+from reconciler.app.options import ConnectionOptions, MoveOptions
+from reconciler.app.reasons import WorkflowError
+from reconciler.parts.fleet.app import apply as child
+from reconciler.parts.fleet.app.apply import ApplyTerms, ChildTask, MemberJob, task_of
 
 MOVES = MoveOptions(throttle=50 * 2**20, batch_partitions=3, batch_bytes=2**30)
 

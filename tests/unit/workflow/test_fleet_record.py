@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from reconciler.fleet import ApplyRecord, FleetPlan, Member, PlannedWave, apply_record_text
-from reconciler.workflow.fleet.saved import RECORD_FILE, add_to_record, read_record
+from reconciler.parts.fleet.app.runs import RECORD_FILE, add_to_record, read_record
+from reconciler.parts.fleet.proposal import ApplyRecord, FleetPlan, Member, PlannedWave, apply_record_text
 
 _MEMBERS = tuple(Member(name, f"plan-{name}", "change-1", f"plans/{name}.json", "file-1", 1, 0) for name in "abc")
 _PLAN = FleetPlan("world", "2026-11-21", (PlannedWave("all", _MEMBERS),))

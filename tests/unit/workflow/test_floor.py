@@ -5,15 +5,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import reconciler
-from reconciler import workflow
-from reconciler.cli.exits import Exit
+from reconciler.app import reasons
+from reconciler.app.reasons import WorkflowError
+from reconciler.cli.console import Exit
 from reconciler.cli.reasons import command_error, status_of
-from reconciler.report.checks import Checks
-from reconciler.workflow import reasons
-from reconciler.workflow.reasons import WorkflowError
+from reconciler.show.claims import Checks
 
 PACKAGE = Path(reconciler.__file__).parent
 _OF_THE_COMMAND_LINE = {"Exit", "CommandError"}
@@ -36,8 +33,10 @@ def _texts(tree: ast.Module) -> Iterator[str]:
 
 
 def test_no_other_floor_knows_exit_statuses() -> None:
-    floors = [path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name not in ("cli", "__pycache__")]
-    assert "workflow" in floors
+    floors = [
+        path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name not in ("cli", "parts", "__pycache__")
+    ]
+    assert "app" in floors
     found = [
         str(path)
         for path, tree in _trees(*floors)
@@ -51,18 +50,11 @@ def test_no_other_floor_knows_exit_statuses() -> None:
 def test_no_use_case_speaks_of_options() -> None:
     found = [
         f"{path}: {text}"
-        for path, tree in _trees("workflow")
+        for path, tree in _trees("app")
         for text in _texts(tree)
         if _OPTION.search(text) and text != "--porcelain"
     ]
     assert found == []
-
-
-def test_every_name_of_the_door_is_there() -> None:
-    for name in workflow.__all__:
-        assert getattr(workflow, name).__name__ == name
-    with pytest.raises(AttributeError, match="nobody"):
-        workflow.nobody  # noqa: B018
 
 
 def _kinds(kind: type[WorkflowError] = WorkflowError) -> Iterator[type[WorkflowError]]:

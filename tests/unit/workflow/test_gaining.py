@@ -9,16 +9,19 @@ from typing import TypeAlias
 
 import pytest
 
-from reconciler import workflow
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.model import ClusterState, Listing
+from reconciler.app.options import PlanOptions
+from reconciler.app.plan import plan as run_plan
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.plan import GainingPrincipal, Plan, PrincipalLimit, change_id, parse_plan, plan_id, plan_text
-from reconciler.report.formats import format_named
-from reconciler.report.formats.interface import FormatOptions
-from reconciler.report.plan_text import plan_lines
-from reconciler.report.results import Report
-from reconciler.workflow.options import PlanOptions
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.plan.file.document import change_id, parse_plan, plan_id, plan_text
+from reconciler.plan.proposal import Plan
+from reconciler.plan.review.access_change import GainingPrincipal, PrincipalLimit
+from reconciler.show.formats import format_named
+from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.plan import plan_lines
+from reconciler.show.reading import Report
+from reconciler.snapshot.document import snapshot_text
 
 MANIFEST = """apiVersion: reconciler/v1
 kind: Cluster
@@ -49,7 +52,7 @@ def planned(tmp_path: Path) -> Planned:
         snapshot = tmp_path / "s.json"
         snapshot.write_text(snapshot_text(ClusterState("id", listings={"quotas": listing})), encoding="utf-8")
         options = PlanOptions(as_of=datetime.date(2027, 1, 1))
-        return workflow.plan(str(tmp_path / "manifests"), f"snapshot:{snapshot}", options).plan
+        return run_plan(str(tmp_path / "manifests"), f"snapshot:{snapshot}", options).plan
 
     return plan
 

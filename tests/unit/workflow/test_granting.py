@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model import AclOperation, Expiry, PatternType, ResourcePattern, ResourceType
-from reconciler.workflow.editing import EditRefusedError
-from reconciler.workflow.granting import AskedAccess, GrantEdit, GrantTerms, grant, rename, revoke
-from reconciler.workflow.options import ConnectionOptions
-from reconciler.workflow.reasons import AmbiguousClusterError, RequestError, WorkflowError
+from reconciler.app.options import ConnectionOptions
+from reconciler.app.reasons import AmbiguousClusterError, RequestError, WorkflowError
+from reconciler.model.acl import AclOperation, PatternType, ResourcePattern, ResourceType
+from reconciler.model.desired import Expiry
+from reconciler.parts.edit.app.editing import EditRefusedError
+from reconciler.parts.edit.app.grant import AskedAccess, GrantEdit, GrantTerms, grant, rename, revoke
 
 CLUSTER = """\
 apiVersion: reconciler/v1

@@ -1,7 +1,9 @@
 """Throttles that a move left behind are told, those that somebody declares or needs are not."""
 
-from reconciler.model import ClusterState, DesiredState, DesiredTopic, Origin, Topic
-from reconciler.workflow.left_throttles import left_throttles
+from reconciler.app.plan import left_throttles
+from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
 
 KEY = "leader.replication.throttled.replicas"
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.workflow.editing import ManifestEdit
-from reconciler.workflow.lint_fixes import LintFix, fix_lint, fix_minimise
-from reconciler.workflow.options import StateRequest
-from reconciler.workflow.reasons import RequestError, WorkflowError
+from reconciler.app.options import StateRequest
+from reconciler.app.reasons import RequestError, WorkflowError
+from reconciler.parts.edit.app.editing import ManifestEdit
+from reconciler.parts.edit.app.simplify import LintFix, fix_lint, fix_minimise
 
 MANIFESTS = """\
 # Everything

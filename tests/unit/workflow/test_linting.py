@@ -2,22 +2,22 @@
 
 from pathlib import Path
 
-from reconciler import workflow
-from reconciler.adapters.snapshot import snapshot_text
-from reconciler.model import (
+from reconciler.app.lint import lint
+from reconciler.app.options import StateRequest
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
-    Listing,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
 from reconciler.model.kinds.scram_user import ScramUser
-from reconciler.report.lint_text import lint_document, lint_lines
-from reconciler.workflow.options import StateRequest
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.show.lint import lint_document, lint_lines
+from reconciler.snapshot.document import snapshot_text
 
 MANIFEST = """apiVersion: reconciler/v1
 kind: Cluster
@@ -39,7 +39,7 @@ def test_a_describe_beside_what_implies_it_is_counted_once_and_not_where_it_is_i
     snapshot.write_text(
         snapshot_text(ClusterState("id", frozenset(bindings), {"t": Topic("t", 1, 1)})), encoding="utf-8"
     )
-    (found,) = workflow.lint(StateRequest(str(tmp_path), f"snapshot:{snapshot}"))
+    (found,) = lint(StateRequest(str(tmp_path), f"snapshot:{snapshot}"))
     assert (found.findings, found.ignored, found.implied) == ((), 1, 1)
 
 
@@ -64,14 +64,14 @@ def test_users_and_quotas_are_told_of_a_cluster_and_of_manifests_and_can_be_waiv
     }
     snapshot = tmp_path / "s.json"
     snapshot.write_text(snapshot_text(ClusterState("id", listings=listings)), encoding="utf-8")
-    (found,) = workflow.lint(StateRequest(str(tmp_path), f"c=snapshot:{snapshot}"))
+    (found,) = lint(StateRequest(str(tmp_path), f"c=snapshot:{snapshot}"))
     assert [(one.rule.code, one.subject) for one in found.findings] == [
         ("KA023", "SCRAM user b\u00f6"),
         ("KA023", "SCRAM user \u00e4"),
     ]
     assert found.has_errors
     assert found.view.unseen == ("client quotas, which cannot be listed: the broker refused",)
-    (declared,) = workflow.lint(StateRequest(str(tmp_path)))
+    (declared,) = lint(StateRequest(str(tmp_path)))
     assert declared.findings == ()
     ((one, _),) = declared.waived
     assert (one.rule.code, one.subject, one.origin and one.origin.line) == ("KA024", "quota of client-id  x", 9)

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.kafka import login
-from reconciler.apply import LoginCheck, Outcome, Result, StepOutcome
+from reconciler.app.apply import check_logins
+from reconciler.apply.environment import LoginCheck, Outcome, Result, StepOutcome
+from reconciler.kafka import login
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, PasswordSource, ScramUser
-from reconciler.model.secret_permit import SecretPermit
+from reconciler.model.secrets import SecretPermit
 from reconciler.ports import LoginAnswer
-from reconciler.report.result_text import result_document, result_lines
-from reconciler.workflow.logins import check_logins
+from reconciler.show.result import result_document, result_lines
 from tests.unit.plan.test_users import SHA_512, planned, user
 
 PASSWORD = "${env:TEAM_A}"

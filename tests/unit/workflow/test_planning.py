@@ -7,20 +7,20 @@ from typing import Any, TextIO
 
 import pytest
 
-from reconciler import workflow
-from reconciler.adapters.snapshot import Snapshot, file, read_document, snapshot_text
-from reconciler.model import (
+from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.app.plan import plan, plan_on
+from reconciler.app.session import open_declared
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.workflow.clusters import open_declared
-from reconciler.workflow.options import ConnectionOptions, PlanOptions
-from reconciler.workflow.planning import plan_on
+from reconciler.model.state import ClusterState
+from reconciler.snapshot import file
+from reconciler.snapshot.document import Snapshot, read_document, snapshot_text
 
 AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.com")
 MANIFEST = """apiVersion: reconciler/v1
@@ -46,7 +46,7 @@ def test_a_pattern_that_is_declared_and_there_is_one_object(tmp_path: Path) -> N
     snapshot, live = tmp_path / "s.json", frozenset(map(_binding, ("both", "unwanted")))
     snapshot.write_text(snapshot_text(ClusterState("id", live)), encoding="utf-8")
     options = PlanOptions(as_of=datetime.date(2027, 1, 1), allow_deletes=True)
-    found = workflow.plan(str(tmp_path / "manifests"), f"snapshot:{snapshot}", options)
+    found = plan(str(tmp_path / "manifests"), f"snapshot:{snapshot}", options)
     assert found.live.bindings == live
     declared = {binding: binding.pattern for binding in found.desired.bindings}
     (both,) = (binding for binding in found.live.bindings if binding.pattern.name == "both")
@@ -64,7 +64,7 @@ def test_an_earlier_snapshot_is_counted(tmp_path: Path) -> None:
     earlier.write_text(snapshot_text(ClusterState("id", frozenset({_binding("both")}))), encoding="utf-8")
     empty.write_text(snapshot_text(ClusterState("id")), encoding="utf-8")
     options = PlanOptions(as_of=datetime.date(2027, 1, 1), baseline=str(earlier))
-    refused = workflow.plan(str(tmp_path / "manifests"), f"snapshot:{empty}", options).plan.refusals
+    refused = plan(str(tmp_path / "manifests"), f"snapshot:{empty}", options).plan.refusals
     assert any("1" in str(one) for one in refused)
 
 
@@ -92,6 +92,6 @@ def test_a_snapshot_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         return read_document(opened, *known)
 
     monkeypatch.setattr(file, "read_document", counted)
-    found = workflow.plan(str(tmp_path), f"snapshot:{snapshot}", PlanOptions(as_of=datetime.date(2027, 1, 1)))
+    found = plan(str(tmp_path), f"snapshot:{snapshot}", PlanOptions(as_of=datetime.date(2027, 1, 1)))
     assert any(row.gained for row in found.plan.access.access_changes)
     assert len(reads) == 1

@@ -9,15 +9,15 @@ import click
 import pytest
 
 import reconciler
+from reconciler.app.options import StateRequest
 from reconciler.cli.main import program, run
-from reconciler.model import AclOperation, PatternType, ResourcePattern, ResourceType
-from reconciler.workflow.editing import EditRefusedError
-from reconciler.workflow.granting import AskedAccess, rename, revoke
-from reconciler.workflow.lint_fixes import fix_lint, fix_minimise
-from reconciler.workflow.options import StateRequest
+from reconciler.model.acl import AclOperation, PatternType, ResourcePattern, ResourceType
+from reconciler.parts.edit.app.editing import EditRefusedError
+from reconciler.parts.edit.app.grant import AskedAccess, rename, revoke
+from reconciler.parts.edit.app.simplify import fix_lint, fix_minimise
 
 DAY = date(2026, 11, 23)
-#: The promise of each command that has --write, by its name in ``reconciler.workflow.promise``.
+#: The promise of each command that has --write, by its name in ``reconciler.parts.edit.app.editing``.
 PROMISES = {
     "adopt": "AS_SHOWN",
     "convert": "gain_of",
@@ -30,7 +30,7 @@ PROMISES = {
     "users disable": "SAME_ACCESS",
     "users generate": "SAME_ACCESS",
 }
-WORKFLOW = Path(reconciler.__file__).parent / "workflow"
+WORKFLOW = Path(reconciler.__file__).parent / "parts" / "edit" / "app"
 CLUSTER = """\
 apiVersion: reconciler/v1
 kind: Cluster

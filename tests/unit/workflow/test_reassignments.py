@@ -8,18 +8,20 @@ from typing import Any
 
 import pytest
 
-from reconciler.apply.audit_records import AUDIT
-from reconciler.apply.lease_markers import lease_claims, marker
-from reconciler.apply.reassignments import Ending
-from reconciler.cli.exits import Exit
+from reconciler.app.reasons import HeldError, RecordsError, RequestError, WorkflowError
+from reconciler.app.reassignments import Unfinished, unfinished
+from reconciler.app.records import RecordOptions
+from reconciler.app.session import Target
+from reconciler.apply.audit import AUDIT
+from reconciler.apply.lease import lease_claims, marker
+from reconciler.apply.moves import Ending
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.manifest import Source, load
-from reconciler.model import Create, TopicReplicas, Update
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
+from reconciler.model.listing import Create, Update
+from reconciler.model.topic import TopicReplicas
 from reconciler.ports import Answer, ClusterError, ReadRequest
-from reconciler.workflow.clusters import Target
-from reconciler.workflow.reasons import HeldError, RecordsError, RequestError, WorkflowError
-from reconciler.workflow.reassignments import Unfinished, unfinished
-from reconciler.workflow.records import RecordOptions
 from tests.slow_moves import SlowMoves
 from tests.unit.apply.test_moving import topic
 

@@ -5,15 +5,22 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.manifest import Source, load
-from reconciler.model import ClusterState, Declaration, DesiredItem, DesiredState, Listing, Origin
+from reconciler.app.apply import refuse_obstacles
+from reconciler.app.reasons import PlanRefusedError
+from reconciler.app.session import Target
+from reconciler.app.terms import terms
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.plan import Facts, Guard, GuardAcknowledgement, Plan, Request, propose
-from reconciler.workflow.clusters import Target
-from reconciler.workflow.reasons import PlanRefusedError
-from reconciler.workflow.references import refuse_obstacles
-from reconciler.workflow.terms import terms
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.observed import Facts
+from reconciler.plan.proposal import Plan
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
+from reconciler.snapshot.cluster import MemoryCluster
 
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {}\n"
 LIVE = ClusterState("c", listings={"quotas": Listing(frozenset())})

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.apply.audit_records import AUDIT
-from reconciler.apply.barriers.sentinels import start_sentinels
-from reconciler.apply.lease_markers import marker
-from reconciler.workflow.serve.source import git_source
+from reconciler.apply.audit import AUDIT
+from reconciler.apply.barrier import start_sentinels
+from reconciler.apply.lease import marker
+from reconciler.parts.serve.rounds import git_source
 from tests.cases.test_cases import binding
 from tests.unit.workflow.serving import ACLS, DENIED, LIVE, OVER, STAYS, World, git
 

@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.plan import file_digest
-from reconciler.report.rounds import ApprovedStatus, Round
-from reconciler.workflow import PlanOptions, plan, save_plan
-from reconciler.workflow.attendant import Unattended
-from reconciler.workflow.options import ApprovalRule, ConnectionOptions
-from reconciler.workflow.records import RecordOptions
-from reconciler.workflow.serve.approved import ApprovedPlans
-from reconciler.workflow.serve.rounds import ServeOptions, run_round
-from reconciler.workflow.serve.source import DirectorySource
+from reconciler.app.apply import Unattended
+from reconciler.app.options import ApprovalRule, ConnectionOptions, PlanOptions
+from reconciler.app.plan import plan
+from reconciler.app.records import RecordOptions, save_plan
+from reconciler.parts.serve.narrowing import ApprovedPlans
+from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_round
+from reconciler.plan.file.identity import file_digest
+from reconciler.show.rounds import ApprovedStatus, Round
 from tests.security.test_approvals import Place as Signers
 from tests.unit.workflow.serving import LIVE, OVER, STAYS, World
 

@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.clock import SystemClock
-from reconciler.adapters.snapshot import SnapshotCluster
-from reconciler.report.rounds import RoundHistory
-from reconciler.workflow.attendant import Unattended
-from reconciler.workflow.options import ConnectionOptions
-from reconciler.workflow.serve.loop import ClockWatch, ServeLoop
-from reconciler.workflow.serve.rounds import ServeOptions
-from reconciler.workflow.serve.source import DirectorySource, git_source
+from reconciler.app.apply import Unattended
+from reconciler.app.options import ConnectionOptions
+from reconciler.parts.serve.rounds import ClockWatch, DirectorySource, ServeLoop, ServeOptions, git_source
+from reconciler.show.rounds import RoundHistory
+from reconciler.snapshot.file import SnapshotCluster
+from reconciler.system.process import SystemClock
 from tests.unit.workflow.serving import ACLS, LIVE, OVER, World, git
 
 
@@ -118,10 +116,10 @@ def test_the_next_round_is_in_time_for_an_instant(world: World) -> None:
 def test_what_ends_at_an_instant_goes_at_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     end = datetime.datetime(2026, 11, 1, 18, tzinfo=datetime.UTC)
     world.declare(ACLS.replace("2026-11-01", "2026-11-01T18:00:00Z"))
-    monkeypatch.setattr("reconciler.workflow.serve.rounds.now", lambda: end - datetime.timedelta(seconds=0.1))
+    monkeypatch.setattr("reconciler.parts.serve.rounds.now", lambda: end - datetime.timedelta(seconds=0.1))
     early = world.round()
     assert (early.revoked, early.next_end) == (0, end)
-    monkeypatch.setattr("reconciler.workflow.serve.rounds.now", lambda: end)
+    monkeypatch.setattr("reconciler.parts.serve.rounds.now", lambda: end)
     assert world.round().revoked == 1
     assert world.bindings() == LIVE - {OVER}
 

@@ -8,19 +8,17 @@ from pathlib import Path
 import pytest
 
 from benchmarks.simulation import START, SimulatedTime, serve, simulated
-from reconciler.adapters.commit_files import said
-from reconciler.adapters.snapshot import MemoryCluster
-from reconciler.apply import LeaseRequest
-from reconciler.model import ClusterState
-from reconciler.report.rounds import Round, RoundHistory
-from reconciler.workflow.applying import ApplyOptions
-from reconciler.workflow.attendant import Unattended
-from reconciler.workflow.manifests import read_sources
-from reconciler.workflow.options import ConnectionOptions
-from reconciler.workflow.reasons import RequestError
-from reconciler.workflow.records import RecordOptions
-from reconciler.workflow.serve.rounds import ServeOptions, run_round
-from reconciler.workflow.serve.source import DirectorySource, git_source
+from reconciler.app.apply import ApplyOptions, Unattended
+from reconciler.app.manifests import read_sources
+from reconciler.app.options import ConnectionOptions
+from reconciler.app.reasons import RequestError
+from reconciler.app.records import RecordOptions
+from reconciler.apply.environment import LeaseRequest
+from reconciler.model.state import ClusterState
+from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, git_source, run_round
+from reconciler.show.rounds import Round, RoundHistory
+from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.system.commit_files import said
 from tests.unit.workflow.serving import ACLS, CLUSTER, LIVE, OVER, World, git
 
 
@@ -158,7 +156,7 @@ def test_the_disk_for_checkouts_is_full(world: World, monkeypatch: pytest.Monkey
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/tmp/checkout")  # noqa: S108 - nothing is written there
 
-    monkeypatch.setattr("reconciler.workflow.serve.source.write_tree", full)
+    monkeypatch.setattr("reconciler.parts.serve.rounds.write_tree", full)
     assert world.round(source=source).failure == "/tmp/checkout: No space left on device"  # noqa: S108
     assert world.bindings() == LIVE
     monkeypatch.undo()

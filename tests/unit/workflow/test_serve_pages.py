@@ -9,9 +9,8 @@ from urllib.error import HTTPError
 
 import pytest
 
-from reconciler.adapters.status_server import StatusPages, status_server
-from reconciler.report.rounds import HISTORY, Round, RoundHistory
-from reconciler.workflow.serve.pages import ServePages
+from reconciler.parts.serve.http import ServePages, StatusPages, status_server
+from reconciler.show.rounds import HISTORY, Round, RoundHistory
 from tests.unit.workflow.serving import World
 
 

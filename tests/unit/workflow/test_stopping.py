@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from reconciler.workflow.attendant import stoppable
+from reconciler.app.apply import stoppable
 
 ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

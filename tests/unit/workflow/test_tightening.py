@@ -12,17 +12,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reconciler.adapters.snapshot import snapshot_text
+from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.cli.main import run
-from reconciler.fleet.tighten import HeldReason, Thresholds
-from reconciler.fleet.tighten.thresholds import log_series
-from reconciler.fleet.usage import Window
-from reconciler.model import ClusterState
-from reconciler.report.results import read_result
-from reconciler.workflow.options import ConnectionOptions, StateRequest
-from reconciler.workflow.reasons import RequestError, WorkflowError
-from reconciler.workflow.tightening.proposal import Tightening, TightenOptions, tighten
-from reconciler.workflow.tightening.staging import staged, write_stage
+from reconciler.model.state import ClusterState
+from reconciler.parts.evidence.app.tighten import Tightening, TightenOptions, staged, tighten, write_stage
+from reconciler.parts.evidence.tighten.narrowing import HeldReason
+from reconciler.parts.evidence.tighten.suggestion import Thresholds, log_series
+from reconciler.parts.evidence.usage.message import Window
+from reconciler.show.reading import read_result
+from reconciler.snapshot.document import snapshot_text
 from tests.cases.test_cases import binding
 
 FIRST, TODAY = datetime.date(2026, 8, 1), datetime.date(2026, 11, 23)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.app.reasons import AmbiguousClusterError, RequestError
 from reconciler.cli.main import run
-from reconciler.workflow.editing import ManifestEdit
-from reconciler.workflow.granting import GrantTerms
-from reconciler.workflow.reasons import AmbiguousClusterError, RequestError
-from reconciler.workflow.users import PasswordPlace, disable, generate
+from reconciler.parts.edit.app.editing import ManifestEdit
+from reconciler.parts.edit.app.grant import GrantTerms
+from reconciler.parts.edit.app.users import PasswordPlace, disable, generate
 
 NO_TERMS = GrantTerms()
 

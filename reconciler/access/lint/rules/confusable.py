@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from reconciler.access.lint.rule import PRINCIPAL, LintFinding, LintState, lint_rule
-from reconciler.model import ResourceType
-from reconciler.model.confusables import look_alikes
-from reconciler.model.confusables import mixed_scripts as scripts_of
-from reconciler.model.naming import as_name
+from reconciler.model.acl import ResourceType
+from reconciler.model.characters import as_name, look_alikes
+from reconciler.model.characters import mixed_scripts as scripts_of
 
 
 @lint_rule(

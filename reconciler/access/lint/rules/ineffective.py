@@ -7,10 +7,9 @@ from typing import Final
 from reconciler.access.hosts import is_dead
 from reconciler.access.lint.covering import effect_bits
 from reconciler.access.lint.rule import LintFinding, LintState, lint_rule
-from reconciler.access.name_set import ALL_NAMES, names_of
-from reconciler.access.names import has_names
+from reconciler.access.names import ALL_NAMES, has_names, names_of
 from reconciler.access.operations import supported
-from reconciler.model import (
+from reconciler.model.acl import (
     CLUSTER_NAME,
     WILDCARD_PRINCIPAL,
     AclBinding,

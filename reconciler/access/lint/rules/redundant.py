@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 
 from reconciler.access.lint.covering import IdleDenies
 from reconciler.access.lint.rule import LintFinding, LintState, lint_rule
-from reconciler.model import AclBinding, AclPermissionType
+from reconciler.model.acl import AclBinding, AclPermissionType
 
 
 @lint_rule(

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final
 
 from reconciler.access.lint.rule import LintFinding, LintState, lint_rule
-from reconciler.model import WILDCARD_PRINCIPAL, AclOperation, PatternType, ResourceType
+from reconciler.model.acl import WILDCARD_PRINCIPAL, AclOperation, PatternType, ResourceType
 
 _O = AclOperation
 _CHANGING: Final = frozenset({_O.ALL, _O.WRITE, _O.DELETE, _O.ALTER, _O.ALTER_CONFIGS})

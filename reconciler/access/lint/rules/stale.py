@@ -3,18 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from reconciler.access.by_resource_type import on_some_resource
+from reconciler.access.authorizer import on_some_resource
 from reconciler.access.lint.rule import PRINCIPAL, LintFinding, LintState, lint_rule
-from reconciler.model import (
-    WILDCARD_PRINCIPAL,
-    AclBinding,
-    AclOperation,
-    Declaration,
-    Expiry,
-    PatternType,
-    ResourceType,
-    instant_of,
-)
+from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, PatternType, ResourceType
+from reconciler.model.desired import Declaration, Expiry, instant_of
 
 #: What a grant is worth nothing without.
 _OTHER_HALF: Final = {

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.converters import ConversionResult, SourceFiles, convert
-from reconciler.adapters.converters.files import STDIN
+from reconciler.parts.convert.conversion import ConversionResult
+from reconciler.parts.convert.files import STDIN, SourceFiles
+from reconciler.parts.convert.recognition import convert
 
 
 def converted(text: str) -> ConversionResult:

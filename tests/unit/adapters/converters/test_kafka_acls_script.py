@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.converters import ConversionResult, SourceFiles, convert
-from reconciler.adapters.converters.files import STDIN
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota
 from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.parts.convert.conversion import ConversionResult
+from reconciler.parts.convert.files import STDIN, SourceFiles
+from reconciler.parts.convert.recognition import convert
 
 
 def converted(script: str) -> ConversionResult:

@@ -7,9 +7,10 @@ import time
 
 import pytest
 
-from reconciler.adapters.kafka.bearer import MskIamToken, StaticToken, UnsecuredToken, msk_region
-from reconciler.adapters.kafka.cluster import connect
-from reconciler.adapters.kafka.settings import SecretSource, client_settings
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.sasl import MskIamToken, StaticToken, UnsecuredToken, msk_region
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
 from reconciler.ports import ClusterError
 
 

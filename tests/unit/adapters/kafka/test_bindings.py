@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from reconciler.adapters.kafka.bindings import needs_messages, read_rows, unsupported_by_client
-from reconciler.model import (
+from reconciler.kafka.bindings import needs_messages, read_rows, unsupported_by_client
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

@@ -7,15 +7,15 @@ from typing import Any, Final
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from reconciler.adapters.kafka import client, codes
-from reconciler.adapters.kafka.client import AdminConnection
-from reconciler.adapters.kafka.codes import ClientFailure
-from reconciler.adapters.kafka.settings import ClientSettings
+from reconciler.kafka import client
+from reconciler.kafka.client import AdminConnection
+from reconciler.kafka.errors import CLUSTER_AUTHORIZATION_FAILED, TIMED_OUT, UNANSWERED, ClientFailure
+from reconciler.kafka.settings import ClientSettings
 from reconciler.ports import ClusterError
 
 #: What becomes of a request: it has a result or an error at once, or, with ``None``, nothing ever.
 _Fate = str | int | None
-_DENIED: Final = codes.CLUSTER_AUTHORIZATION_FAILED
+_DENIED: Final = CLUSTER_AUTHORIZATION_FAILED
 
 
 class _Client:
@@ -77,14 +77,14 @@ def test_a_reading_that_nobody_answers_ends_and_is_not_asked_without_end(connect
     assert len(sent) == len(client._ASK_AGAIN_SECONDS) + 1
 
 
-@pytest.mark.parametrize("code", sorted(codes.UNANSWERED - {codes.TIMED_OUT}))
+@pytest.mark.parametrize("code", sorted(UNANSWERED - {TIMED_OUT}))
 def test_a_reading_whose_connection_ends_is_asked_again(connection: AdminConnection, code: int) -> None:
     sent, ask = _asking([code, "told"])
     assert connection.read(ask) == "told"
     assert len(sent) == 2
 
 
-@pytest.mark.parametrize("code", sorted(codes.UNANSWERED))
+@pytest.mark.parametrize("code", sorted(UNANSWERED))
 def test_an_end_without_an_answer_does_not_hide_the_answer_of_the_next_client(
     connection: AdminConnection, code: int
 ) -> None:
@@ -102,7 +102,7 @@ def test_an_end_without_an_answer_does_not_hide_the_answer_of_the_next_client(
     found = connection.read_each(["ended", "silent"], ask)
     assert found["silent"] == "told"
     # Its own time may be over; then it is told so, and otherwise the next client's answer counts.
-    assert found["ended"] == "told" or code == codes.TIMED_OUT
+    assert found["ended"] == "told" or code == TIMED_OUT
 
 
 def test_a_refusal_is_an_answer(connection: AdminConnection) -> None:
@@ -113,14 +113,14 @@ def test_a_refusal_is_an_answer(connection: AdminConnection) -> None:
 
 
 def test_what_its_own_time_has_ended_is_not_asked_once_more(connection: AdminConnection) -> None:
-    sent, ask = _asking([codes.TIMED_OUT])
+    sent, ask = _asking([TIMED_OUT])
     (told,) = connection.read_each(["one"], lambda _: {"one": ask()}).values()
     assert isinstance(told, ClientFailure)
-    assert told.code == codes.TIMED_OUT
+    assert told.code == TIMED_OUT
     assert len(sent) == 1
 
 
-@pytest.mark.parametrize("code", sorted(codes.UNANSWERED))
+@pytest.mark.parametrize("code", sorted(UNANSWERED))
 def test_after_a_request_without_an_answer_a_new_client_is_used(connection: AdminConnection, code: int) -> None:
     before = connection.admin
     connection._since -= client._YOUNG_SECONDS

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from reconciler.adapters.kafka.client_log import ClientLog, broker_words
+from reconciler.kafka.client import ClientLog, broker_words
 
 THREAD = "[kafka-reconciler#producer-2] [thrd:sasl_ssl://b-1.example:9094/1]: "
 

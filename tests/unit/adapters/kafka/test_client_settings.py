@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.bearer import MskIamToken, StaticToken, UnsecuredToken
-from reconciler.adapters.kafka.redaction import PLACEHOLDER
-from reconciler.adapters.kafka.settings import ClientSettings, SecretSource, SettingsError, client_settings
+from reconciler.kafka.errors import PLACEHOLDER, SettingsError
+from reconciler.kafka.sasl import MskIamToken, StaticToken, UnsecuredToken
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import ClientSettings, client_settings
 
 PLAIN = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p-secret"}
 JAAS = "sasl.jaas.config"

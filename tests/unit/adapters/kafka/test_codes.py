@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.adapters.kafka.codes import failure
+from reconciler.kafka.errors import failure
 from reconciler.ports import AnswerStatus
 
 NO_BROKER = "Failed while waiting for controller: Local: Timed out"

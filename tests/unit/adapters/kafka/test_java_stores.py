@@ -11,10 +11,11 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
-from reconciler.adapters.kafka.java_stores import JavaStore, StoreError, read_java_store
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import SettingsError, client_settings
-from reconciler.adapters.sandbox.java import find_java
+from reconciler.kafka.errors import SettingsError
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
+from reconciler.kafka.stores import JavaStore, StoreError, read_java_store
+from reconciler.parts.local.sandbox.launch import find_java
 
 FORMS = {
     "jks": ["-storetype", "JKS"],

@@ -2,8 +2,9 @@
 
 import pytest
 
-from reconciler.adapters.kafka.kafka_python_settings import kafka_python_settings
-from reconciler.adapters.kafka.settings import SecretSource, client_settings
+from reconciler.kafka.kafka_python_settings import kafka_python_settings
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
 
 LOGIN = {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"}
 

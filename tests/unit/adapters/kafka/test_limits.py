@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.adapters.kafka.limits import increase_problem, settings_problem, text_problem, topic_problem
-from reconciler.model import Topic, TopicPartitions
+from reconciler.kafka.bindings import increase_problem, settings_problem, text_problem, topic_problem
+from reconciler.model.topic import Topic, TopicPartitions
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\0", "x" * 32_768, "é" * 16_384, "🦀" * 8_192])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 with warnings.catch_warnings(action="ignore"):  # kafka-python reads its schemas by a deprecated function
-    messages: Any = import_module("reconciler.adapters.kafka.raw_messages")
+    messages: Any = import_module("reconciler.kafka.raw_messages")
 errors: Any = import_module("kafka.errors")
 
 _GIVEN_MS = 60_000

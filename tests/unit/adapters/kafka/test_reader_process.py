@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.adapters.kafka import reader_process
-from reconciler.adapters.kafka.reader_process import MESSAGES, reader, started_early
-from reconciler.workflow.ahead import reader_ahead
+from reconciler.app.connections import reader_ahead
+from reconciler.kafka import reader_process
+from reconciler.kafka.reader_process import MESSAGES, reader, started_early
 
 
 @pytest.fixture

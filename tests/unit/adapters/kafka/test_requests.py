@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
-from reconciler.adapters.kafka.client import AdminConnection
-from reconciler.adapters.kafka.codes import ClientFailure
-from reconciler.adapters.kafka.requests import DONE, Item, request
+from reconciler.kafka.client import AdminConnection
+from reconciler.kafka.errors import ClientFailure
+from reconciler.kafka.requests import DONE, Item, request
 from reconciler.ports import Answer, AnswerStatus
 
 _HELD_BACK = Answer(AnswerStatus.FAILED, "UNSUPPORTED", "the client cannot carry it")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.kafka.redaction import PLACEHOLDER, redact
-from reconciler.adapters.kafka.secret_source import SecretError, SecretSource
+from reconciler.kafka.errors import PLACEHOLDER, redact
+from reconciler.kafka.secret_source import SecretError, SecretSource
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.adapters.kafka.topic_listing_check import topic_listing_gap
-from reconciler.model import (
+from reconciler.kafka.listing import topic_listing_gap
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

@@ -7,21 +7,25 @@ from dataclasses import replace
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from reconciler.adapters.kafka.login import log_in
-from reconciler.adapters.kafka.secret_source import SecretSource
-from reconciler.adapters.kafka.settings import SettingsError, client_settings
-from reconciler.adapters.snapshot import MemoryCluster
+from reconciler.app.apply import follow_references
+from reconciler.app.reasons import WorkflowError
+from reconciler.app.session import Target
+from reconciler.app.terms import terms
 from reconciler.apply.preflight import Preflight
-from reconciler.manifest import Source, load
-from reconciler.model import ClusterState, Declaration, DesiredItem, DesiredState, Listing, Origin
+from reconciler.kafka.errors import SettingsError
+from reconciler.kafka.login import log_in
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
 from reconciler.model.characters import without_leading_blanks as sent
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
 from reconciler.model.kinds.scram_user import PasswordSource, ScramUser
-from reconciler.model.secret_permit import SecretPermit
-from reconciler.plan import Request, propose
-from reconciler.workflow.clusters import Target
-from reconciler.workflow.reasons import WorkflowError
-from reconciler.workflow.references import follow_references
-from reconciler.workflow.terms import terms
+from reconciler.model.listing import Listing
+from reconciler.model.secrets import SecretPermit
+from reconciler.model.state import ClusterState
+from reconciler.plan.propose import Request, propose
+from reconciler.snapshot.cluster import MemoryCluster
 
 LOGIN = {"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "a"}
 BLANKS = (" pw", "\tpw", "  pw  ", "\npw")

@@ -2,9 +2,10 @@
 
 import pytest
 
-from reconciler.adapters.kafka.keystores import superseded_keystores
-from reconciler.adapters.kafka.settings import ClientSettings, SecretSource, SettingsError, client_settings
-from reconciler.adapters.kafka.unused_settings import unused_logins
+from reconciler.kafka.errors import SettingsError
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import ClientSettings, client_settings, unused_logins
+from reconciler.kafka.stores import superseded_keystores
 
 SASL = {"security.protocol": "SASL_SSL"}
 PLAIN = {**SASL, "sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"}

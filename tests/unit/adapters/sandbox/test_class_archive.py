@@ -7,13 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.sandbox import Sandbox, SandboxError, SandboxSpec
-from reconciler.adapters.sandbox.class_archive import with_class_archive
-from reconciler.adapters.sandbox.java import Java
-from reconciler.adapters.sandbox.launch import Program, run_command
-from reconciler.adapters.sandbox.layout import NodeFiles
-from reconciler.adapters.sandbox.process import Process
-from reconciler.adapters.sandbox.state import save
+from reconciler.parts.local.sandbox.launch import Java, Program, run_command, with_class_archive
+from reconciler.parts.local.sandbox.layout import NodeFiles, SandboxError, SandboxSpec
+from reconciler.parts.local.sandbox.state import Process, Sandbox, save
 
 _JAVA = Java(Path("/java"), Path("/home"), 17, "Debian", "17.0.15+6/deb")
 

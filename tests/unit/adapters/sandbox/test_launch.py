@@ -5,8 +5,8 @@ from pathlib import Path
 import javaproperties
 import pytest
 
-from reconciler.adapters.sandbox.launch import _copy_storage, random_uuid
-from reconciler.adapters.sandbox.layout import NodeFiles
+from reconciler.parts.local.sandbox.launch import _copy_storage, random_uuid
+from reconciler.parts.local.sandbox.layout import NodeFiles
 
 
 @pytest.fixture

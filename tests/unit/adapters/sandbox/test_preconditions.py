@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.sandbox import SandboxError, SandboxSpec, up
-from reconciler.adapters.sandbox.jars import broker_jars, fetched_jars
-from reconciler.adapters.sandbox.java import Java, find_java
-from reconciler.adapters.sandbox.ports import accepts, reserved
-from reconciler.adapters.sandbox.version import Artifact
+from reconciler.parts.local.sandbox.jars import broker_jars, fetched_jars
+from reconciler.parts.local.sandbox.launch import Java, find_java
+from reconciler.parts.local.sandbox.layout import Artifact, SandboxError, SandboxSpec
+from reconciler.parts.local.sandbox.lifecycle import up
+from reconciler.parts.local.sandbox.state import accepts, reserved
 
 
 def test_the_java_of_this_machine() -> None:

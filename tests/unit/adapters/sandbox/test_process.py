@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.sandbox.process import Process, end, is_alive, spawn, start_time, this_process
+from reconciler.parts.local.sandbox.state import Process, end, is_alive, spawn, start_time, this_process
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.adapters.sandbox import Listener, SandboxSpec
-from reconciler.adapters.sandbox.layout import NodeFiles, lay_out, port_count
-from reconciler.adapters.sandbox.properties import Secrets, node_properties, render
+from reconciler.parts.local.sandbox.layout import Listener, NodeFiles, SandboxSpec, lay_out, port_count
+from reconciler.parts.local.sandbox.properties import Secrets, node_properties, render
 
 _SECRETS = Secrets("between-nodes", "of-stores")
 

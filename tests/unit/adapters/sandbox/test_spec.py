@@ -4,8 +4,15 @@ from typing import Any
 
 import pytest
 
-from reconciler.adapters.sandbox import SandboxError, SandboxSpec, generated_users
-from reconciler.adapters.sandbox.version import KNOWN_VERSIONS, NEWEST_PATCH, artifacts, exact_version
+from reconciler.parts.local.sandbox.layout import (
+    KNOWN_VERSIONS,
+    NEWEST_PATCH,
+    SandboxError,
+    SandboxSpec,
+    artifacts,
+    exact_version,
+    generated_users,
+)
 
 
 @pytest.mark.parametrize("name", ["", "A", "a/b", "..", "-a", "a b", "a.b", "x" * 41, "é"])

@@ -5,10 +5,9 @@ from pathlib import Path
 import javaproperties
 import pytest
 
-from reconciler.adapters.sandbox import Listener, Node, Sandbox, SandboxError
-from reconciler.adapters.sandbox.connections import write_client_files, write_connections
-from reconciler.adapters.sandbox.process import Process, this_process
-from reconciler.adapters.sandbox.state import load, save
+from reconciler.parts.local.sandbox.layout import Listener, SandboxError
+from reconciler.parts.local.sandbox.properties import write_client_files, write_connections
+from reconciler.parts.local.sandbox.state import Node, Process, Sandbox, load, save, this_process
 
 _GONE = Process(2**22 + 1, "never")
 

@@ -10,16 +10,25 @@ from typing import NamedTuple
 
 import pytest
 
-from reconciler.adapters.sandbox import Node, Sandbox
-from reconciler.adapters.sandbox.process import Process, end, is_alive, spawn, start_time, this_process
-from reconciler.adapters.sandbox.state import load, save
-from reconciler.adapters.sandbox.watch import watched
+from reconciler.parts.local.sandbox.launch import watched
+from reconciler.parts.local.sandbox.state import (
+    Node,
+    Process,
+    Sandbox,
+    end,
+    is_alive,
+    load,
+    save,
+    spawn,
+    start_time,
+    this_process,
+)
 
 _HOLDER = """
 import sys
 from pathlib import Path
-from reconciler.adapters.sandbox.process import this_process
-from reconciler.adapters.sandbox.watch import watched
+from reconciler.parts.local.sandbox.state import this_process
+from reconciler.parts.local.sandbox.launch import watched
 me = this_process()
 with watched(Path(sys.argv[1]), me.pid, me.started) as watch:
     print(watch, flush=True)

@@ -5,18 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.snapshot import BrokerFacts, SnapshotCluster, parse_document, snapshot_text
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
 from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
+from reconciler.snapshot.document import BrokerFacts, parse_document, snapshot_text
+from reconciler.snapshot.file import SnapshotCluster
 from tests.topic_changes import partitions
 from tests.verbs import creations, deletions
 

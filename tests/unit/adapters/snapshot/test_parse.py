@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from reconciler.adapters.snapshot import SnapshotError, parse_document, parse_snapshot, snapshot_schema_text
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.snapshot.document import SnapshotError, parse_document, parse_snapshot, snapshot_schema_text
 
 SCHEMA = Path(__file__).parents[4] / "schema" / "snapshot.json"
 EMPTY: dict[str, Any] = {"formatVersion": "1.0", "clusterId": "c", "acls": [], "topics": [], "opaque": []}

@@ -2,19 +2,19 @@
 
 import pytest
 
-from reconciler.adapters.snapshot import BrokerFacts, snapshot_text
-from reconciler.model import (
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    ClusterState,
     OpaqueBinding,
     PatternType,
     ResourcePattern,
     ResourceType,
-    Topic,
 )
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 ORDERS = ResourcePattern(ResourceType.TOPIC, "orders")
 PAY = ResourcePattern(ResourceType.GROUP, "pay-", PatternType.PREFIXED)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.adapters.spark import class_archive
-from reconciler.adapters.spark.class_archive import archive_option, archive_place, is_missing
+from reconciler.parts.fleet.spark import jvm as class_archive
+from reconciler.parts.fleet.spark.jvm import archive_option, archive_place, is_missing
 
 
 @pytest.fixture

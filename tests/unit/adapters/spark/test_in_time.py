@@ -2,7 +2,7 @@
 
 import threading
 
-from reconciler.adapters.spark.tasks import in_time
+from reconciler.parts.fleet.spark.session import in_time
 
 
 def test_what_does_not_end_in_time_is_none_and_the_rest_is_done() -> None:

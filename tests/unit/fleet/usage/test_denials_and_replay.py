@@ -4,11 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import AccessRequest, Authorizer
-from reconciler.fleet.usage import Denial, Event, EventCount, LoggedReason, UsageAnalysis, UsageQuestion
-from reconciler.fleet.usage.denials import MOST_HOSTS, Denials
-from reconciler.fleet.usage.replay import Replayer, ReplayResult, permitted
-from reconciler.model import (
+from reconciler.access.authorizer import AccessRequest, Authorizer
+from reconciler.model.acl import (
     CLUSTER_NAME,
     AccessControlEntry,
     AclBinding,
@@ -18,6 +15,10 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.parts.evidence.usage.cluster import Replayer, ReplayResult, UsageAnalysis, UsageQuestion, permitted
+from reconciler.parts.evidence.usage.counts import EventCount
+from reconciler.parts.evidence.usage.denials import MOST_HOSTS, Denial, Denials
+from reconciler.parts.evidence.usage.message import Event, LoggedReason
 from tests.property.strategies import bindings
 from tests.property.usage_formats import hostile_events
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from reconciler.fleet.usage import ParsedLine, UnreadableReason, decisions_in
-from reconciler.fleet.usage.layout import layout_before
+from reconciler.parts.evidence.usage.documents import decisions_in
+from reconciler.parts.evidence.usage.message import ParsedLine, UnreadableReason, layout_before
 from tests.property.usage_formats import parse_line
 
 BARE = (

@@ -2,9 +2,8 @@
 
 import pytest
 
-from reconciler.access import AccessRequest
-from reconciler.fleet.usage import Event, LoggedReason, ParsedLine, UnreadableReason
-from reconciler.model import (
+from reconciler.access.authorizer import AccessRequest
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
@@ -13,6 +12,7 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.parts.evidence.usage.message import Event, LoggedReason, ParsedLine, UnreadableReason
 from tests.property.usage_formats import parse_line, read_message
 
 DN = "User:CN=a b,OU=(x), y"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.access import AccessRequest
-from reconciler.fleet.usage import LoggedReason, ParsedLine, UnreadableReason
-from reconciler.model import AclOperation, ResourceType
+from reconciler.access.authorizer import AccessRequest
+from reconciler.model.acl import AclOperation, ResourceType
+from reconciler.parts.evidence.usage.message import LoggedReason, ParsedLine, UnreadableReason
 from tests.cases.test_cases import binding
 from tests.property.usage_formats import parse_line
 

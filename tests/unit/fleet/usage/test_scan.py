@@ -2,8 +2,8 @@
 
 import datetime
 
-from reconciler.fleet.usage import MAX_LINE, Scan, UnreadableReason, Window
-from reconciler.fleet.usage.example import example
+from reconciler.parts.evidence.usage.message import UnreadableReason, Window
+from reconciler.parts.evidence.usage.scan import MAX_LINE, Scan, example
 
 DENIED = (
     "[2026-11-21 07:32:56,172] INFO Principal = User:eve is Denied operation = DESCRIBE from host = 127.0.0.1 on "

@@ -6,22 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.access import AccessRequest, Authorizer
-from reconciler.fleet.usage import (
-    BindingUse,
-    ClusterUsage,
-    Event,
-    EventCount,
-    LoggedReason,
-    Summary,
-    UsageAnalysis,
-    UsageQuestion,
-    Window,
-)
-from reconciler.fleet.usage.binding_use import BindingUseCollector
-from reconciler.fleet.usage.coverage import NOTHING_ALLOWED, NOTHING_READ, Coverage, coverage
-from reconciler.fleet.usage.lookup import Lookup
-from reconciler.model import (
+from reconciler.access.authorizer import AccessRequest, Authorizer
+from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
@@ -30,6 +16,16 @@ from reconciler.model import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.parts.evidence.usage.cluster import (
+    BindingUse,
+    BindingUseCollector,
+    ClusterUsage,
+    UsageAnalysis,
+    UsageQuestion,
+)
+from reconciler.parts.evidence.usage.counts import NOTHING_ALLOWED, NOTHING_READ, Coverage, EventCount, Lookup, coverage
+from reconciler.parts.evidence.usage.message import Event, LoggedReason, Window
+from reconciler.parts.evidence.usage.scan import Summary
 from tests.property.strategies import bindings
 
 ALLOW, DENY = AclPermissionType.ALLOW, AclPermissionType.DENY

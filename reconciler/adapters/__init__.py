@@ -1,1 +1,0 @@
-"""Implementations of ``reconciler.ports``: the only packages that import Kafka clients and engines."""

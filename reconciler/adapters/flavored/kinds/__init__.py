@@ -1,1 +1,0 @@
-"""What a flavor needs to know of a kind of resource."""

@@ -1,0 +1,68 @@
+"""The use cases of the command line as functions: the one module that programs and notebooks import.
+
+Each use case raises a :class:`WorkflowError`, whose subclass is the reason, and knows nothing of terminals. Paths are
+texts; a cluster is ``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``. ``docs/python.md`` has examples. Fleets are
+in ``reconciler.parts.fleet.api``, which needs Spark.
+"""
+
+from reconciler.app.access_tests import TestedAccess, checks_of, run_tests
+from reconciler.app.apply import ApplyOptions, Attendant, Unattended, apply, apply_plan
+from reconciler.app.cleanup import Cleanup, cleanup
+from reconciler.app.doctor import Diagnosis, diagnose
+from reconciler.app.export import Exported, export
+from reconciler.app.lint import lint, minimise
+from reconciler.app.manifests import guardrails_changed, load
+from reconciler.app.options import ConnectionOptions, PlanOptions, StateRequest
+from reconciler.app.plan import Planned, drift, plan, plan_on
+from reconciler.app.quota import quota_views
+from reconciler.app.reasons import WorkflowError
+from reconciler.app.records import RecordOptions, save_plan, saved_plan
+from reconciler.app.session import Target, open_any, open_declared
+from reconciler.app.states import AccessState, access_states, access_views
+from reconciler.app.topic_policy import PolicyProposal, propose_topic_policy
+from reconciler.app.undo import undo
+from reconciler.app.validate import ManifestValidation, validate
+
+__all__ = [
+    "AccessState",
+    "ApplyOptions",
+    "Attendant",
+    "Cleanup",
+    "ConnectionOptions",
+    "Diagnosis",
+    "Exported",
+    "ManifestValidation",
+    "PlanOptions",
+    "Planned",
+    "PolicyProposal",
+    "RecordOptions",
+    "StateRequest",
+    "Target",
+    "TestedAccess",
+    "Unattended",
+    "WorkflowError",
+    "access_states",
+    "access_views",
+    "apply",
+    "apply_plan",
+    "checks_of",
+    "cleanup",
+    "diagnose",
+    "drift",
+    "export",
+    "guardrails_changed",
+    "lint",
+    "load",
+    "minimise",
+    "open_any",
+    "open_declared",
+    "plan",
+    "plan_on",
+    "propose_topic_policy",
+    "quota_views",
+    "run_tests",
+    "save_plan",
+    "saved_plan",
+    "undo",
+    "validate",
+]

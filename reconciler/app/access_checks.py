@@ -1,0 +1,284 @@
+"""Access tests and ownership of a cluster decided: on what is declared, live, or on the state that a plan makes.
+
+Nothing here asks a cluster.
+"""
+
+import dataclasses
+import datetime
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final
+
+from reconciler.access.assertion import (
+    Assertion,
+    AssertionKind,
+    AssertionOutcome,
+    AssertionResult,
+    only_admins,
+    only_readers,
+    only_writers,
+)
+from reconciler.access.assertions import Checker
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.operations import supported
+from reconciler.access.remediation import suggest_fix
+from reconciler.app.manifests import sound
+from reconciler.app.terms import claimed_super_users
+from reconciler.manifest.documents.access_tests import AccessTest, Claim
+from reconciler.manifest.documents.ownership import ConsentDeclaration, OwnerDeclaration
+from reconciler.manifest.guardrail_set import guardrail_files
+from reconciler.manifest.manifests import Manifests, declared_cluster, desired_state
+from reconciler.manifest.parts.selectors import Waiver
+from reconciler.manifest.safeguards import access_tests, guardrail_ownership, owned_topics, ownership
+from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType
+from reconciler.model.desired import DesiredState, Expiry, Origin, ends_of
+from reconciler.model.scope import name_glob
+from reconciler.plan.review.access_change import DeclaredEnd
+from reconciler.policy.ownership import Breach, Owner, OwnerConsent, Ownership, breach_order
+from reconciler.results.checks import ClaimResult, ClaimStatus, standing_of
+
+#: So many failures are shown with what would mend them.
+_MENDED: Final = 10
+NOTHING_DECLARED: Final = DesiredState()
+
+
+def decide_tests(
+    manifests: Manifests,
+    cluster: str,
+    state: Callable[[], Authorizer],
+    as_of: datetime.date,
+    *,
+    live: bool,
+    wanted: DesiredState = NOTHING_DECLARED,
+) -> tuple[ClaimResult, ...]:
+    """Every claim of the AccessTests for a declared cluster, decided on a state; those that do not hold explained.
+
+    The state is asked for only where there is a claim. Super users that only the manifests state may be none: a grant
+    to them is held against every claim. What demands access of one is met by its being a super user only on a state
+    that is not ``live``, which is about declarations. What demands access of somebody whom a file with ``denyAny`` cuts
+    off is waived while that file says so: an incident is not held up by what has to hold otherwise.
+
+    A claim that holds now and not after an end of what is ``wanted`` fails, and its result names the end. A waiver
+    counts then as now: that it ends is said, and somebody has to have time to mend what it accepts.
+
+    Raises :class:`InvalidManifestsError` where the manifests cannot be used for this cluster.
+    """
+    with sound():
+        tests = access_tests(manifests, cluster)
+    if not tests:
+        return ()
+    with sound():
+        claimed = claimed_super_users(declared_cluster(manifests, cluster))
+    authorizer = state().doubting(claimed)
+    checker = Checker(authorizer, claimed_super_users=claimed, met_by_claim=not live)
+    results = [_result(test, authorizer, checker, as_of) for test in tests]
+    if any(one.stops and one.test.claim is Claim.MUST for one in results):
+        cut_off = _cut_off(manifests, cluster, as_of)
+        without = authorizer.with_changes((), cut_off.keys() & authorizer.bindings)
+        otherwise = Checker(without, claimed_super_users=claimed, met_by_claim=not live)
+        again = {one.test: _result(one.test, without, otherwise, as_of) for one in results if cut_off and one.stops}
+        results = [_excused(one, again.get(one.test), min(cut_off.values(), default=None), as_of) for one in results]
+    states = [authorizer] * len(tests)
+    for ending, ended, concerned in _moments(tests, authorizer, wanted, as_of):
+        then = authorizer.with_changes((), ended)
+        checker = Checker(then, claimed_super_users=claimed, met_by_claim=not live)
+        for number, test in enumerate(tests):
+            if concerned(test) and results[number].standing is ClaimStatus.PASSED:
+                found = _result(test, then, checker, as_of)
+                if found.standing is not ClaimStatus.PASSED:
+                    results[number], states[number] = dataclasses.replace(found, since=ending), then
+    return tuple(_with_mendings(zip(results, states, strict=True)))
+
+
+def _moments(
+    tests: Collection[AccessTest], authorizer: Authorizer, wanted: DesiredState, as_of: datetime.date
+) -> Iterator[tuple[DeclaredEnd, frozenset[AclBinding], Callable[[AccessTest], bool]]]:
+    """Each end at which a claim may come to be broken, all that has ended by then, and which claims are concerned.
+
+    What is forbidden can come to be permitted where a DENY ends, or the last binding on a pattern while default-allow
+    may be on. What is demanded can come to be refused where an ALLOW ends of a principal of whom it is demanded. So
+    few of many ends have to be looked at.
+    """
+    there = authorizer.bindings
+    by_instant: dict[datetime.datetime, list[AclBinding]] = {}
+    for binding, expiry in ends_of(wanted.bindings):
+        if not expiry.over(as_of) and binding in there:
+            by_instant.setdefault(expiry.end, []).append(binding)
+    opens = by_instant and authorizer.interpretations.most.default_allow
+    left = Counter(one.pattern for one in there) if opens else None
+    demanded = _selected(test.principals for test in tests if test.claim is Claim.MUST)
+    ended: frozenset[AclBinding] = frozenset()
+    for instant, some in sorted(by_instant.items()):
+        ended |= frozenset(some)
+        if left is not None:
+            left.subtract(one.pattern for one in some)
+        denies = any(one.entry.permission_type is AclPermissionType.DENY for one in some)
+        widens = denies or (left is not None and any(not left[one.pattern] for one in some))
+        narrows = any(
+            one.entry.permission_type is AclPermissionType.ALLOW and demanded(one.entry.principal) for one in some
+        )
+        if widens or narrows:
+            ending = DeclaredEnd(instant, AclPermissionType.DENY if denies else AclPermissionType.ALLOW)
+            yield ending, ended, partial(_is_concerned, widens=widens, narrows=narrows)
+
+
+def _is_concerned(test: AccessTest, *, widens: bool, narrows: bool) -> bool:
+    return narrows if test.claim is Claim.MUST else widens
+
+
+def _selected(principals: Iterable[Iterable[str]]) -> Callable[[str], bool]:
+    """Whether an entry of this principal is one of somebody whom one of these texts names."""
+    texts = {text for some in principals for text in some}
+    globs = [name_glob(text) for text in texts if {"*", "?"} & set(text)]
+    return lambda name: (
+        bool(texts) and (name == WILDCARD_PRINCIPAL or name in texts or any(matches(name) for matches in globs))
+    )
+
+
+def _cut_off(manifests: Manifests, cluster: str, as_of: datetime.date) -> dict[AclBinding, Origin]:
+    """The DENYs that files declare which may deny whatever there is, by all rules: where each is declared."""
+    rules = ownerships_of(manifests, cluster, as_of)
+    with sound():
+        wanted = desired_state(manifests, cluster, as_of)
+    return {
+        binding: said.origin
+        for binding, said in wanted.bindings.items()
+        if binding.entry.permission_type is AclPermissionType.DENY
+        and all(one.may_deny(said.origin.file) for one in rules)
+    }
+
+
+def _excused(found: ClaimResult, otherwise: ClaimResult | None, by: Origin | None, as_of: datetime.date) -> ClaimResult:
+    """A demand for access that fails by what somebody is cut off with, and by nothing else, is accepted that day."""
+    excused = otherwise is not None and otherwise.standing is ClaimStatus.PASSED and found.test.claim is Claim.MUST
+    if not excused or by is None:
+        return found
+    day = as_of.date() if isinstance(as_of, datetime.datetime) else as_of
+    accepted = Waiver(f"cut off by {by}", Expiry(day), by)
+    return dataclasses.replace(
+        found, standing=ClaimStatus.WAIVED, test=dataclasses.replace(found.test, waiver=accepted)
+    )
+
+
+def undecided_tests(manifests: Manifests, cluster: str, why: str, as_of: datetime.date) -> tuple[ClaimResult, ...]:
+    """The same claims where nothing is known of access: none of them holds, and ``why`` is the reason."""
+    with sound():
+        tests = access_tests(manifests, cluster)
+    found = []
+    for test in tests:
+        (one, *_) = assertions(test, Authorizer({}))
+        standing = standing_of(test, passed=False, decided=False, as_of=as_of)
+        found.append(ClaimResult(test, standing, AssertionResult(one, AssertionOutcome.UNDECIDED, reason=why)))
+    return tuple(found)
+
+
+def ownerships_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> tuple[Ownership, ...]:
+    """The owners and consents of a declared cluster, as rules for what the manifests declare for it.
+
+    Those of guardrails come second, as rules of their own: together, an owner of one could permit what the other
+    forbids.
+    """
+    with sound():
+        owners, consents = ownership(manifests, cluster)
+        theirs, given = guardrail_ownership(manifests, cluster)
+        setter = declared_cluster(manifests, cluster)
+        claims = tuple(owned_topics(manifests, cluster)) if owners or theirs else ()
+    files = {path: path for path in manifests.sources}
+    variables = setter.origin, {one.source.path for one in manifests.templates if one.heading.applies_to(setter.labels)}
+    rules = partial(Ownership, as_of=as_of, variables=variables, claims=claims)
+    own = rules((_owner(one, files) for one in owners), map(_consent, consents))
+    if manifests.guardrails is None:
+        return (own,)
+    # A consent of the guardrails counts in a file of its team there: the globs are about paths in either directory.
+    marked = guardrail_files(manifests)
+    judging = (_owner(one, files, marked) for one in theirs)
+    return own, rules(judging, map(_consent, given), guardrails=True)
+
+
+def breaches_of(rules: Iterable[Ownership], wanted: DesiredState) -> tuple[Breach, ...]:
+    """What any of the rules forbids; what several forbid in the same words is there once."""
+    found: dict[Breach, Breach] = {}
+    for one in rules:
+        for breach in one.breaches(wanted):
+            found.setdefault(dataclasses.replace(breach, rule=None, consent=None), breach)
+    return tuple(sorted(found.values(), key=breach_order))
+
+
+def _owner(given: OwnerDeclaration, *directories: Mapping[str, str]) -> Owner:
+    files = frozenset(marked[path] for marked in directories for path in given.files_of(marked))
+    return Owner(given.team, given.origin, files, given.principals, given.patterns, given.deny_any)
+
+
+def _consent(given: ConsentDeclaration) -> OwnerConsent:
+    operations = frozenset(given.operations)
+    return OwnerConsent(
+        given.team,
+        given.to,
+        operations,
+        given.patterns,
+        given.origin,
+        given.own_file,
+        given.reason,
+        frozenset(given.permissions),
+        given.principals,
+        given.expires,
+    )
+
+
+def _result(
+    test: AccessTest,
+    authorizer: Authorizer,
+    checker: Checker,
+    as_of: datetime.date,
+) -> ClaimResult:
+    verdicts = [checker.check(assertion) for assertion in assertions(test, authorizer)]
+    broken = next((one for one in verdicts if one.outcome is AssertionOutcome.FAIL), None)
+    broken = broken or next((one for one in verdicts if one.outcome is AssertionOutcome.UNDECIDED), None)
+    nobody = _matching_nobody(test.principals, checker) if test.claim is Claim.MUST else ()
+    standing = standing_of(
+        test,
+        passed=broken is None and not nobody,
+        decided=broken is not None and broken.outcome is AssertionOutcome.FAIL,
+        as_of=as_of,
+    )
+    return ClaimResult(test, standing, broken, None, nobody)
+
+
+def _with_mendings(results: Iterable[tuple[ClaimResult, Authorizer]]) -> Iterator[ClaimResult]:
+    """The results, each given with its state; the first failures with what would mend them, which costs a check."""
+    left = _MENDED
+    for result, authorizer in results:
+        if result.verdict is None or not left:
+            yield result
+        else:
+            left -= 1
+            yield dataclasses.replace(result, mending=suggest_fix(result.verdict, authorizer))
+
+
+def assertions(test: AccessTest, authorizer: Authorizer) -> list[Assertion]:
+    """A claim in the words of the access library: one for each resource type where the operations depend on it."""
+    match test.claim:
+        case Claim.ONLY_READERS:
+            found = [only_readers(test.name, test.patterns, test.principals)]
+        case Claim.ONLY_WRITERS:
+            found = [only_writers(test.name, test.patterns, test.principals)]
+        case Claim.ONLY_ADMINS:
+            found = only_admins(test.name, test.patterns, test.principals)
+        case Claim.MUST | Claim.MUST_NOT:
+            found = list(_of_principals(test, authorizer))
+    return [dataclasses.replace(one, include_super_users=test.include_super_users) for one in found]
+
+
+def _of_principals(test: AccessTest, authorizer: Authorizer) -> Iterator[Assertion]:
+    for kind in dict.fromkeys(pattern.resource_type for pattern in test.patterns):
+        patterns = tuple(pattern for pattern in test.patterns if pattern.resource_type is kind)
+        operations = frozenset(test.operations)
+        if AclOperation.ALL in operations:
+            operations = supported(kind, authorizer.kafka_version)
+        yield Assertion(test.name, AssertionKind(test.claim), operations, patterns, test.principals, test.excluded)
+
+
+def _matching_nobody(texts: Iterable[str], checker: Checker) -> tuple[str, ...]:
+    """The patterns that match no known principal; ``User:*`` is everybody there could be."""
+    return tuple(text for text in texts if text != WILDCARD_PRINCIPAL and not checker.matching(text))

@@ -1,0 +1,169 @@
+"""The two-person rule: people sign a saved plan, and an apply counts who did.
+
+Signatures are OpenSSH's, over the bytes of the plan file, detached from it. They prove who approved these bytes. They
+do not prove that the plan is good, nor, without ``not_author``, that nobody approved their own change.
+"""
+
+import datetime
+import glob
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from reconciler.app.options import ApprovalRule
+from reconciler.app.reasons import NotApprovedError, RequestError, StaleError, WorkflowError
+from reconciler.app.records import saved_plan
+from reconciler.apply.environment import ApprovalEvidence, Approver
+from reconciler.dataclass import dataclass
+from reconciler.plan.file.identity import file_digest
+from reconciler.plan.proposal import Plan
+from reconciler.system.files import write_atomically
+from reconciler.system.openssh import (
+    AllowedSigners,
+    KeyFileError,
+    SignatureError,
+    SignersError,
+    fingerprint,
+    parse_allowed_signers,
+    private_key,
+    sign,
+    verify,
+)
+
+#: What a signature of a plan is for: OpenSSH's namespace, which keeps it apart from those of commits and mails.
+NAMESPACE: Final = "kafka-reconciler-plan"
+#: Larger files are no signatures: the largest, by an RSA key of 16,384 bits, takes 8 KB.
+_MOST_BYTES: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A valid signature: in which file, by which of a person's names and which key."""
+
+    file: str
+    person: frozenset[str]
+    key: str
+
+    def __str__(self) -> str:
+        """``alice@example.com (SHA256:…)``."""
+        return f"{min(self.person)} ({self.key})"
+
+
+@dataclass(frozen=True, slots=True)
+class SignedPlan:
+    """A plan that was signed just now: the signature's file, and the key's fingerprint."""
+
+    plan: Plan
+    file: str
+    key: str
+
+
+def approve(plan_file: str, key_file: str, out: str | None = None) -> SignedPlan:
+    """Sign the bytes of a saved plan with a private key of OpenSSH; writes ``PLAN.KEY.sig`` unless ``out`` is given.
+
+    Raises a :class:`WorkflowError`.
+    """
+    plan, digest = saved_plan(plan_file)
+    message = _bytes_of(plan_file, digest)
+    try:
+        key = private_key(Path(key_file).read_bytes())
+    except KeyFileError as error:
+        advice = f"sign with OpenSSH, which asks or uses your agent: ssh-keygen -Y sign -n {NAMESPACE} -f KEY PLAN"
+        raise WorkflowError(f"{key_file} cannot sign: {error}", advice) from error
+    except OSError as error:
+        raise RequestError(f"{key_file} cannot be read: {error}") from error
+    text = sign(key, message, NAMESPACE)
+    found = fingerprint(verify(text, message, NAMESPACE))
+    short = "".join(filter(str.isalnum, found.removeprefix("SHA256:")))[:12]
+    file = out or f"{plan_file}.{short}.sig"
+    try:
+        write_atomically(text, file)
+    except OSError as error:
+        raise WorkflowError(f"the signature cannot be written: {error}") from error
+    return SignedPlan(plan, file, found)
+
+
+def check_approvals(plan_file: str, digest: str, rule: ApprovalRule, at: datetime.datetime) -> ApprovalEvidence:
+    """Whose signatures the plan has whose file has that digest; raises :class:`NotApprovedError` for too few."""
+    signers, signers_digest = _signers(rule.allowed_signers)
+    authors = _authors(rule, signers)
+    message = _bytes_of(plan_file, digest)
+    found: dict[frozenset[str], Approval] = {}
+    without: list[str] = []
+    for file in rule.signatures or _next_to(plan_file):
+        try:
+            one = _approval(file, message, signers, at)
+            if one.person & authors:
+                without.append(f"{file}: {one} is an author of the change")
+            elif found.setdefault(one.person, one) is not one:
+                without.append(f"{file}: {one} has signed already")
+        except (SignatureError, OSError, UnicodeDecodeError) as error:
+            without.append(f"{file}: {error}")
+    if len(found) < rule.required:
+        raise NotApprovedError(rule.required, tuple(map(str, found.values())), tuple(without))
+    verified = at.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    approvers = tuple(Approver(min(one.person), one.key, verified) for one in found.values())
+    return ApprovalEvidence(rule.required, signers_digest, approvers, tuple(sorted(authors)), tuple(without))
+
+
+def _approval(file: str, message: bytes, signers: AllowedSigners, at: datetime.datetime) -> Approval:
+    with Path(file).open("rb") as opened:
+        text = opened.read(_MOST_BYTES + 1)
+    if len(text) > _MOST_BYTES:
+        raise SignatureError("it is too large for a signature")
+    blob = verify(text.decode("ascii"), message, NAMESPACE)
+    person = signers.signer(blob, NAMESPACE, at)
+    if person is None:
+        why = "may not sign plans now" if signers.knows(blob) else "is not among the allowed signers"
+        raise SignatureError(f"its key {fingerprint(blob)} {why}")
+    return Approval(file, person, fingerprint(blob))
+
+
+def _authors(rule: ApprovalRule, signers: AllowedSigners) -> frozenset[str]:
+    """All names of the authors.
+
+    A name that the file does not have may be another spelling of somebody in it, who could then approve their own
+    change: it is refused.
+    """
+    found: frozenset[str] = frozenset()
+    for author in rule.not_author:
+        person = signers.who(author)
+        if person is None:
+            raise RequestError(
+                f"the author {author!r} is not a principal in {rule.allowed_signers}",
+                'write the author\'s name there; somebody who must not approve gets namespaces="none"',
+            )
+        found |= person
+    return found
+
+
+def _signers(file: str) -> tuple[AllowedSigners, str]:
+    """The signers, and the digest of their file."""
+    try:
+        content = Path(file).read_bytes()
+        return parse_allowed_signers(content.decode("utf-8")), f"sha256:{hashlib.sha256(content).hexdigest()}"
+    except SignersError as error:
+        raise WorkflowError(f"the allowed signers in {file} cannot be used: {error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise RequestError(f"the allowed signers in {file} cannot be read: {error}") from error
+
+
+def _next_to(plan_file: str) -> Sequence[str]:
+    return sorted(_matching(f"{glob.escape(plan_file)}.sig", f"{glob.escape(plan_file)}.*.sig"))
+
+
+def _matching(*patterns: str) -> Iterator[str]:
+    for pattern in patterns:
+        yield from glob.glob(pattern)
+
+
+def _bytes_of(plan_file: str, digest: str) -> bytes:
+    """The plan's bytes, if they are still those that were read as a plan."""
+    try:
+        message = Path(plan_file).read_bytes()
+    except OSError as error:
+        raise WorkflowError(f"{plan_file} cannot be read: {error}") from error
+    if file_digest(message.decode("utf-8", "replace")) != digest:
+        raise StaleError(f"{plan_file} was changed while it was read", "apply again")
+    return message

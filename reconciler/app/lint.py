@@ -1,0 +1,149 @@
+"""Findings about the ACLs of a state, with the waivers of the manifests; and the smaller set that means the same."""
+
+import datetime
+from collections.abc import Iterator
+from dataclasses import replace
+
+from reconciler.access.lint import findings
+from reconciler.access.lint.rule import LintFinding, LintState
+from reconciler.access.lint.rules import RULES
+from reconciler.access.lint.rules.redundant import redundant
+from reconciler.access.lint.rules.stale import expired
+from reconciler.access.remediation import Minimised
+from reconciler.access.remediation import minimise as smaller
+from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
+from reconciler.app.states import AccessState, access_states
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.parts.selectors import LintWaiver
+from reconciler.manifest.safeguards import lint_waivers
+from reconciler.model.acl import AclBinding, AclOperation
+from reconciler.model.desired import Origin
+from reconciler.model.flavor import APACHE
+from reconciler.model.frozen import without_collector
+from reconciler.model.listing import ListedItem
+from reconciler.results.access import AccessView
+from reconciler.show.lint import Linted
+from reconciler.show.words import with_condition
+
+
+def lint(
+    request: StateRequest,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    principals: frozenset[str] | None = None,
+    tell: Tell = ignore,
+) -> list[Linted]:
+    """What is redundant, ineffective or risky in each state: what is declared for each cluster, or what one has.
+
+    ``principals`` are all that exist, if that is known: others are findings. Raises a :class:`WorkflowError`.
+    """
+    states = access_states(request, connection, all_topics=True, beside=True, tell=tell)
+    with without_collector():
+        return [_linted(state, principals, request.at) for state in states]
+
+
+def minimise(
+    request: StateRequest, connection: ConnectionOptions = ConnectionOptions(), *, tell: Tell = ignore
+) -> list[tuple[AccessView, Minimised]]:
+    """A smaller set of bindings with exactly the same access, for each state. Raises as :func:`lint`."""
+    return [
+        with_condition(state.view, lambda one: smaller(one.authorizer), compared=lambda one: one.removed)
+        for state in access_states(request, connection, all_topics=True, tell=tell)
+    ]
+
+
+def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime.date) -> Linted:
+    declaration = state.declaration
+    # What is declared tells of a topic that it shall be, not that no other is there.
+    topics = state.view.topics if state.state is not None else None
+    names = None if topics is None else frozenset(topics)
+    types = (declaration.flavor if declaration is not None else APACHE).principal_types
+    listed = tuple(_listed(state))
+    whole = LintState(state.view.authorizer, names, principals, day, principal_types=types, listed=listed)
+    rules = {on_facts: [rule for rule in RULES if rule.on_facts is on_facts] for on_facts in (False, True)}
+    implied = 0
+
+    def is_told(finding: LintFinding) -> bool:
+        # At once: of a large cluster there may be as many as a third of its bindings.
+        nonlocal implied
+        counted = _spells_out(finding) and not _ignored(finding, declaration)
+        implied += counted
+        return not counted
+
+    told_of = findings(whole, rules[False], is_told)
+    # Only these rules can find something else where a fact is in doubt.
+    view, more = with_condition(state.view, lambda one: findings(whole.about(one.authorizer), rules[True]))
+    # Where they cannot be listed, none is found: nobody may take that for none that is there.
+    gaps = view.beside.gaps if view.beside is not None and state.state is not None else {}
+    view = replace(
+        view, unseen=(*view.unseen, *(f"{what}, which cannot be listed: {why}" for what, why in gaps.items()))
+    )
+    found = sorted([*told_of, *more, *_expired(state)], key=lambda finding: finding.order)
+    waivers: tuple[LintWaiver, ...] = ()
+    if state.manifests is not None and declaration is not None:
+        waivers = tuple(item for item in lint_waivers(state.manifests, declaration.name) if item.waiver.stands(day))
+    ours = [one for one in found if not _ignored(one, declaration)]
+    ignored = len(found) - len(ours)
+    told = [one for one in ours if not _spells_out(one)]
+    waived = [(finding, _waiver(finding, waivers)) for finding in told]
+    used = {id(waiver) for _, waiver in waived}
+    return Linted(
+        view,
+        tuple(finding for finding, waiver in waived if waiver is None),
+        tuple((finding, waiver) for finding, waiver in waived if waiver is not None),
+        tuple(waiver for waiver in waivers if id(waiver) not in used),
+        ignored,
+        len(ours) - len(told) + implied,
+    )
+
+
+def _listed(state: AccessState) -> Iterator[tuple[ListedItem, Origin | None]]:
+    """What the state has of listed kinds, each with the place that declares it."""
+    declared = state.desired.listed if state.desired is not None else {}
+    if state.state is None:
+        for wishes in declared.values():
+            yield from ((one.item, one.declaration.origin) for one in wishes.values() if not one.goes)
+        return
+    for kind, listing in state.state.listings.items():
+        for key, item in sorted(listing.by_key.items()):
+            wish = declared.get(kind, {}).get(key)
+            yield item, None if wish is None else wish.declaration.origin
+
+
+def _ignored(finding: LintFinding, declaration: ClusterDeclaration | None) -> bool:
+    if declaration is None:
+        return False
+    about = finding.about
+    if isinstance(about, AclBinding):
+        return declaration.scope.ignores(about)
+    return any(one.selects_listed(about) for one in declaration.scope.ignore)
+
+
+def _spells_out(finding: LintFinding) -> bool:
+    """Whether it only says that a DESCRIBE stands beside what implies it: usual, and clearer with it than without."""
+    if finding.binding is None:
+        return False
+    pattern, entry = finding.binding
+    beside = [other for other in finding.related if other.pattern == pattern and other.entry[:2] == entry[:2]]
+    implied = entry.operation in (AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS)
+    named = all(other.entry.operation is not AclOperation.ALL for other in beside)
+    return finding.rule is redundant and implied and named and len(beside) == len(finding.related)
+
+
+def _waiver(finding: LintFinding, waivers: tuple[LintWaiver, ...]) -> LintWaiver | None:
+    return next((one for one in waivers if one.covers(finding.rule.code, finding.about, finding.origin)), None)
+
+
+def _expired(state: AccessState) -> list[LintFinding]:
+    """Declarations that have ended: their bindings are wanted no longer, so no state holds their dates."""
+    ended = state.desired.expired if state.desired is not None else {}
+    return [
+        LintFinding(
+            expired,
+            binding,
+            f"it ended {declaration.expires and declaration.expires.past}",
+            "remove the lines; the next plan removes the binding if it is still there",
+            origin=declaration.origin,
+        )
+        for binding, declaration in sorted(ended.items())
+    ]

@@ -1,0 +1,355 @@
+"""The states that questions, access tests and lint look at: declared, live, a snapshot, before and after a plan."""
+
+import datetime
+import tempfile
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from reconciler.access.authorizer import Authorizer
+from reconciler.app.cluster_tests import decide_cluster_tests
+from reconciler.app.connections import declared_version, manifests_below, read_connections
+from reconciler.app.manifests import desired, held, teams_of
+from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
+from reconciler.app.plan import LISTINGS, beside_after, beside_declared, beside_live
+from reconciler.app.reasons import AmbiguousClusterError, NoAuthorizerError, NoClusterError, StaleError, WorkflowError
+from reconciler.app.records import saved_plan
+from reconciler.app.session import Target, declared, open_any, refuse_another_time, time_said
+from reconciler.app.terms import claimed_super_users
+from reconciler.dataclass import dataclass
+from reconciler.manifest.documents.cluster import with_flavor
+from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import Declaration, DesiredState
+from reconciler.model.markers import is_harmless, standing_bridges
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState, FactSource
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
+from reconciler.plan.proposal import Plan
+from reconciler.ports import ReadRequest
+from reconciler.results.access import AccessView, Basis, ClaimedFacts
+from reconciler.results.checks import ClusterTestResult
+from reconciler.snapshot.file import SnapshotCluster
+from reconciler.system.git import GitError, commit_before, top_of, write_tree
+
+
+@dataclass(frozen=True, slots=True)
+class AccessState:
+    """A live or declared state with what the manifests say of the cluster, where there are any.
+
+    ``state`` is what was read of the cluster, ``None`` where nothing was asked of it; ``cluster_tests`` is what came of
+    claims about its brokers, where they were asked for. ``gap`` says why nothing is known of access, where only those
+    could be decided.
+    """
+
+    view: AccessView
+    manifests: Manifests | None
+    declaration: ClusterDeclaration | None
+    desired: DesiredState | None
+    state: ClusterState | None = None
+    cluster_tests: tuple[ClusterTestResult, ...] = ()
+    gap: str = ""
+
+
+def access_views(
+    request: StateRequest,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    topic_names: bool = False,
+    beside: bool = False,
+    tell: Tell = ignore,
+) -> list[AccessView]:
+    """One state, or with a plan the states before and after it; with the topics that can be seen, if asked for.
+
+    With ``beside`` also what is known of logins and quotas, which takes two more requests. Raises
+    :class:`PastTimeError` and :class:`FutureTimeError` for a time other than now of a cluster that is to be read.
+    """
+    if request.live:
+        refuse_another_time(request.cluster, request.as_of, ahead=True)
+    if request.plan is not None:
+        return _around_plan(request, request.plan, connection, topic_names=topic_names, beside=beside, tell=tell)
+    if not request.live:
+        return [declared_access(request, connection).view]
+    found = live_access(request, connection, topic_names=topic_names, beside=beside, tell=tell)
+    return [_seen(found, topic_names=topic_names).view]
+
+
+def _seen(found: AccessState, *, topic_names: bool) -> AccessState:
+    """The same, with the topics of which the names were asked for."""
+    if not topic_names or found.state is None:
+        return found
+    return replace(found, view=replace(found.view, topics=tuple(sorted(found.state.topic_names))))
+
+
+def access_states(
+    request: StateRequest,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    all_topics: bool = False,
+    cluster_tests: bool = False,
+    beside: bool = False,
+    tell: Tell = ignore,
+) -> list[AccessState]:
+    """The state of the cluster that is named, as it is or as it is declared; without one, of each declared cluster.
+
+    With ``beside`` also the users and quotas of a live one, which takes two more requests.
+    """
+    if request.live:
+        read = live_access(
+            request, connection, all_topics=all_topics, cluster_tests=cluster_tests, beside=beside, tell=tell
+        )
+        return [read]
+    if request.cluster is not None:
+        return [declared_access(request, connection)]
+    manifests = _manifests(request, connection)
+    return [_declared(manifests, declaration, request) for declaration in manifests.clusters.values()]
+
+
+def _manifests(request: StateRequest, connection: ConnectionOptions) -> Manifests:
+    path = request.path or connection.default_path
+    return held(manifests_below(path, connection), path, request.guardrails)
+
+
+def declared_access(request: StateRequest, connection: ConnectionOptions = ConnectionOptions()) -> AccessState:
+    """What the manifests declare for the cluster that is named, or for the only one; nothing is asked of it.
+
+    The facts of the connections file count here too, though nothing connects.
+    """
+    manifests = _manifests(request, connection)
+    if request.cluster is None and len(manifests.clusters) != 1:
+        raise AmbiguousClusterError(tuple(manifests.clusters), snapshot=False)
+    name = request.cluster or next(iter(manifests.clusters))
+    return _declared(manifests, declared(manifests, name)[0], request)
+
+
+def _declared(manifests: Manifests, declaration: ClusterDeclaration, request: StateRequest) -> AccessState:
+    wanted = desired(manifests, declaration.name, request.at)
+    topics = tuple(sorted(name for name, topic in wanted.topics.items() if not topic.absent))
+    own = authorizer(declaration, wanted.bindings)
+    claims, unseen = claimed_facts(declaration), declaration.flavor.unseen
+    known = beside_declared(wanted, only_scram=declaration.only_scram_logins)
+    view = AccessView(
+        declaration.name, Basis.DECLARED, own, topics, claims, unseen=unseen, beside=known, as_of=time_said(request.at)
+    )
+    view = replace(view, owners=partial(teams_of, manifests, declaration.name))
+    return AccessState(view, manifests, declaration, wanted)
+
+
+def live_access(
+    request: StateRequest,
+    connection: ConnectionOptions,
+    *,
+    all_topics: bool = False,
+    topic_names: bool = False,
+    cluster_tests: bool = False,
+    beside: bool = False,
+    tell: Tell = ignore,
+) -> AccessState:
+    """What a cluster or a snapshot has; with manifests, each binding that they declare with its place.
+
+    Raises :class:`PastTimeError` for a past time of a cluster.
+    """
+    refuse_another_time(request.cluster, request.as_of)
+    with open_any(request.path, request.cluster, connection, tell, request.guardrails) as (manifests, target):
+        declaration = target.declaration
+        if manifests is None and declaration is None and connection.connections is not None:
+            # Nothing is declared, but the operator's word on the cluster's facts decides answers all the same.
+            known = read_connections(connection.connections).get(target.name)
+            declaration = with_flavor(known.facts) if known is not None else None
+        listings = LISTINGS if beside else ()
+        known_as = replace(target, declaration=declaration)
+        tested = decide_cluster_tests(target, manifests, request.at) if cluster_tests and manifests else ()
+        try:
+            state = _read(known_as, all_topics=all_topics, topic_names=topic_names, listings=listings)
+        except NoAuthorizerError as error:
+            if not tested:
+                raise
+            nothing = AccessView(target.name, Basis.LIVE, authorizer(declaration, {}))
+            return AccessState(nothing, manifests, declaration, None, None, tested, error.message)
+        wanted = None
+        if manifests is not None and declaration is not None:
+            wanted = desired(manifests, declaration.name, request.at)
+        said = wanted.bindings if wanted is not None else {}
+        scram = declaration is not None and declaration.only_scram_logins
+        view = AccessView(
+            target.name,
+            Basis.SNAPSHOT if isinstance(target.cluster, SnapshotCluster) else Basis.LIVE,
+            authorizer(declaration, state.bindings, state, _only_live(said, state)),
+            tuple(sorted(state.topics)) if all_topics and state.topic_gap is None else None,
+            claimed_facts(declaration) if declaration is not None else ClaimedFacts(),
+            unseen=declaration.flavor.unseen if declaration is not None else (),
+            beside=beside_live(state, only_scram=scram) if beside else None,
+            as_of=time_said(request.at),
+        )
+        if manifests is not None and declaration is not None:
+            view = replace(view, owners=partial(teams_of, manifests, declaration.name))
+        return AccessState(view, manifests, declaration, wanted, state, tested)
+
+
+def _only_live(said: Mapping[AclBinding, Declaration], state: ClusterState) -> Mapping[AclBinding, Declaration]:
+    """What manifests say of bindings that are there."""
+    return said if said.keys() <= state.bindings else {b: note for b, note in said.items() if b in state.bindings}
+
+
+def with_desired(found: AccessState) -> AccessView:
+    """A live state with everything in scope as the manifests declare it; bridges stay, for no plan removes them."""
+    wanted, declaration, state = found.desired, found.declaration, found.state
+    if wanted is None or declaration is None or state is None:
+        return found.view
+    scope = declaration.scope
+    bridges = standing_bridges(state.bindings)
+    kept = {binding: None for binding in state.bindings if not scope.owns(binding) or binding in bridges}
+    after = authorizer(declaration, {**kept, **wanted.bindings}, state)
+    return replace(found.view, basis=Basis.DESIRED, authorizer=after)
+
+
+def authorizer(
+    declaration: ClusterDeclaration | None,
+    bindings: Mapping[AclBinding, Declaration | None] | frozenset[AclBinding],
+    live: ClusterState | None = None,
+    said: Mapping[AclBinding, Declaration] | None = None,
+) -> Authorizer:
+    """The authorizer of a cluster with these bindings; what its document and its live state do not say is unknown.
+
+    ``said`` is what is declared of some of them, where ``bindings`` is a set.
+    """
+    # Sentinels and markers permit nobody anything; any other binding on a reserved name does.
+    harmless = {b for b in bindings if is_reserved(b.pattern.name) and is_harmless(b)}
+    if harmless:
+        said = {b: note for b, note in said.items() if b not in harmless} if said else said
+        if isinstance(bindings, frozenset):
+            bindings -= harmless
+        else:
+            bindings = {b: note for b, note in bindings.items() if b not in harmless}
+    return Authorizer(
+        bindings,
+        declaration.super_users if declaration else (),
+        declaration.allow_everyone_if_no_acl_found if declaration else None,
+        live.kafka_version if live else declared_version(declaration),
+        opaque=live.opaque if live else (),
+        notes=said,
+    )
+
+
+def claimed_facts(declaration: ClusterDeclaration) -> ClaimedFacts:
+    """The facts about a cluster's access that only the manifests state."""
+    default_allow = declaration.allow_everyone_if_no_acl_found
+    source = declaration.sources.default_allow
+    return ClaimedFacts(
+        frozenset(claimed_super_users(declaration)),
+        default_allow if source.is_claim else None,
+        vendor=declaration.flavor.title if source is FactSource.FLAVOR else "",
+    )
+
+
+def as_established(found: Authorizer, declaration: ClusterDeclaration) -> Authorizer:
+    """The authorizer of a cluster with default-allow unknown where only the manifests state it.
+
+    What is asked of declarations alone is about what they declare, this fact with them.
+    """
+    return found.doubting(default_allow=declaration.sources.default_allow.is_claim)
+
+
+def _read(target: Target, *, all_topics: bool, topic_names: bool, listings: Collection[str] = ()) -> ClusterState:
+    declaration = target.declaration
+    request = ReadRequest(
+        all_topics=all_topics,
+        principal=declaration.principal if declaration else None,
+        super_users=declaration.super_users if declaration else (),
+        topic_listing=topic_names,
+        listings=listings,
+    )
+    state = target.read_counted(request)
+    if state.acl_gap:
+        raise WorkflowError(
+            f"the ACL listing may not be whole: {state.acl_gap}", "what is missing could change every answer"
+        )
+    return state
+
+
+def _around_plan(
+    request: StateRequest,
+    plan_file: str,
+    connection: ConnectionOptions,
+    *,
+    topic_names: bool,
+    beside: bool,
+    tell: Tell,
+) -> list[AccessView]:
+    plan = plan_asked(request, plan_file)
+    read = live_access(request, connection, topic_names=topic_names, beside=beside, tell=tell)
+    found = _seen(read, topic_names=topic_names)
+    if found.state is not None:
+        check_cluster(plan, found.state)
+    added = {binding: step.origin for step in plan.steps for binding in created_bindings([step.change])}
+    removed = deleted_bindings(step.change for step in plan.steps)
+    before = found.view
+    known = before.beside and beside_after(before.beside, (step.change for step in plan.steps))
+    authorized = before.authorizer.with_changes(added, removed)
+    return [before, replace(before, basis=Basis.PLANNED, authorizer=authorized, beside=known)]
+
+
+def plan_asked(request: StateRequest, plan_file: str) -> Plan:
+    """The plan before and after which something is asked; raises :class:`NoClusterError` if no cluster is named."""
+    if not request.live:
+        raise NoClusterError("a plan holds only what changes, so the state before it has to come from the cluster")
+    return saved_plan(plan_file)[0]
+
+
+def check_cluster(plan: Plan, live: ClusterState) -> None:
+    """Raise :class:`StaleError` if a state is not of the cluster that a plan is for."""
+    if live.cluster_id != plan.cluster_id:
+        raise StaleError(f"the plan is for the cluster {plan.cluster_id}, this is {live.cluster_id}")
+
+
+# What the manifests declared on an earlier day, by the history of the repository that they are in.
+#
+# Whoever commits sets the clock of the commit. That can make a rule look older than it is, and so propose to remove
+# it; the proposal is reviewed like any other.
+
+_NOTHING: Final = Manifests((), {}, {}, (), {})
+
+
+def declared_then(
+    path: str, cluster: str, day: datetime.date, connection: ConnectionOptions = ConnectionOptions()
+) -> Collection[AclBinding] | None:
+    """The bindings that were declared for a cluster before a day began; ``None`` if no history says so."""
+    return DeclaredThen(path, connection).of(cluster, day)
+
+
+class DeclaredThen:
+    """The manifests of earlier days, each day's read once for as many clusters as ask."""
+
+    def __init__(self, path: str, connection: ConnectionOptions = ConnectionOptions()) -> None:
+        """``path`` is where the manifests are now."""
+        self._path, self._connection = path, connection
+        self._known: dict[datetime.date, Manifests | None] = {}
+
+    def of(self, cluster: str, day: datetime.date) -> Collection[AclBinding] | None:
+        """The bindings that were declared for a cluster before a day began; ``None`` if no history says so."""
+        if day not in self._known:
+            self._known[day] = self._manifests(day)
+        found = self._known[day]
+        try:
+            return None if found is None else desired(found, cluster, day).bindings if cluster in found.clusters else ()
+        except WorkflowError:
+            return None
+
+    def _manifests(self, day: datetime.date) -> Manifests | None:
+        place = Path(self._path).resolve()
+        root = place if place.is_dir() else place.parent
+        try:
+            commit, top = commit_before(root, day), top_of(root).resolve()
+            if commit is None:
+                return None
+            with tempfile.TemporaryDirectory() as directory:
+                below = place.relative_to(top)
+                write_tree(root, commit, Path(directory), below.as_posix())
+                then = Path(directory, below)
+                return manifests_below(str(then), self._connection) if then.exists() else _NOTHING
+        except (GitError, WorkflowError, OSError):
+            # No repository, or what was there then cannot be read by today's rules: nothing is known.
+            return None

@@ -1,0 +1,124 @@
+"""The plan that reverts what runs of a saved plan performed, against the cluster as it is now."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from reconciler.access.interpretation import TooMuchToDecideError
+from reconciler.app.manifests import desired
+from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
+from reconciler.app.plan import Planned, declared_for, request_on, with_uses
+from reconciler.app.reasons import RequestError, StaleError, TooMuchAccessError
+from reconciler.app.records import earlier_runs, journal_of, saved_plan
+from reconciler.app.session import Target, open_declared, refuse_another_time
+from reconciler.app.terms import read_request, terms
+from reconciler.app.topic_policy import look
+from reconciler.apply.kinds import request_for
+from reconciler.apply.kinds.interface import CreatedByRuns
+from reconciler.apply.undo import doubts, identities, performed_steps, revert_steps
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.model.desired import DesiredState, Origin
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import TopicUse
+from reconciler.plan.file.document import plan_id
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.kinds.topic import created_topics
+from reconciler.plan.proposal import Plan
+from reconciler.plan.propose import propose
+from reconciler.plan.refusal import Guard, refusal
+from reconciler.plan.step import Step
+from reconciler.ports import ReadRequest
+
+
+def undo(
+    plan_file: str,
+    path: str,
+    options: PlanOptions = PlanOptions(),
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    journal: str | None = None,
+    run: str | None = None,
+    tell: Tell = ignore,
+) -> tuple[Planned, Plan]:
+    """The plan that reverts the steps which the journal of a saved plan marks as done, and the saved plan.
+
+    ``journal`` is a file, next to the plan unless given; ``run`` limits it to one run. What cannot be restored is in
+    the warnings of the plan. Of ``options``, nothing selects steps. Nothing is written; raises a
+    :class:`WorkflowError`.
+    """
+    plan, _ = saved_plan(plan_file)
+    refuse_another_time(plan.terms.cluster, options.as_of)
+    runs = earlier_runs(journal_of(plan_file, journal), plan_id(plan))
+    chosen = [known for known in runs if run in (None, known.run)]
+    if not chosen:
+        known = ", ".join(known.run for known in runs) or "none"
+        raise RequestError("the journal tells of no such run of this plan", f"it has: {known}")
+    with open_declared(path, plan.terms.cluster, connection, tell) as (manifests, target):
+        declaration = declared_for(target)
+        options = replace(options, as_of=options.as_of or moment())
+        wanted = desired(manifests, declaration.name, options.as_of or moment())
+        live = target.read(undo_request(plan, declaration, wanted))
+        if live.cluster_id != plan.cluster_id:
+            raise StaleError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
+        steps = performed_steps(plan, chosen, live)
+        evidence = CreatedByRuns(identities(chosen), _uses(steps, live, target))
+        back = revert_steps(steps, live, declaration.scope, wanted, Origin(plan_file, 1, 1), evidence)
+        # Only what the run touched: that manifests are silent about other topics or configs is no wish here.
+        quiet = replace(terms(declaration), prune=frozenset(), ignore_configs=())
+        request = request_on(target, path, options, live)
+        wishes = replace(request.options, undo=True)
+        warnings = (*back.kept, *doubts(plan, chosen, live))
+        accepted = _with_own(request.acknowledgements, back.own)
+        asked = replace(request, options=wishes, warnings=warnings, report_topics=False, acknowledgements=accepted)
+        try:
+            reverting = _counted(propose(back.desired, live, quiet, asked), back.own)
+        except TooMuchToDecideError as error:
+            raise TooMuchAccessError(error.limit) from error
+        seen = look(target, manifests, wanted)
+        return Planned(
+            with_uses(reverting, target), live, declaration, wanted, manifests, seen, target.bootstrap_servers
+        ), plan
+
+
+def undo_request(plan: Plan, declaration: ClusterDeclaration, wanted: DesiredState) -> ReadRequest:
+    """What any plan for this cluster has to see, and what this one touched."""
+    asked, touched = read_request(declaration, wanted), request_for(plan)
+    some = bool(touched.topic_names)
+    return replace(
+        asked,
+        topic_names=touched.topic_names,
+        listings=frozenset({*asked.listings, *touched.listings}),
+        all_topics=asked.all_topics or some,
+        broker_defaults=asked.broker_defaults or some,
+        layout=touched.layout,
+    )
+
+
+def _uses(steps: Sequence[Step], live: ClusterState, target: Target) -> Mapping[str, TopicUse]:
+    """What the topics hold that runs created and that are there."""
+    names = [topic.name for topic in created_topics(step.change for step in steps) if topic.name in live.topics]
+    return target.cluster.topic_uses(names) if names else {}
+
+
+def _created(own: Sequence[str]) -> str:
+    """What ``--accept topic-delete=`` takes for all of them at once: no topic has a colon in its name."""
+    return f"created:{len(own)}"
+
+
+def _with_own(given: Sequence[GuardAcknowledgement], own: Sequence[str]) -> tuple[GuardAcknowledgement, ...]:
+    """The acknowledgements, with one for each topic where their number was accepted."""
+    whole = GuardAcknowledgement(Guard.TOPIC_DELETE, _created(own))
+    accepted = [one for one in given if (one.guard, one.object) == (whole.guard, whole.object)]
+    more = [replace(one, object=name) for one in accepted[:1] for name in own]
+    return (*(one for one in given if one not in accepted), *more)
+
+
+def _counted(plan: Plan, own: Sequence[str]) -> Plan:
+    """One refusal for all topics that are as the runs created them, and empty: their number stands for their names."""
+    mine = [one for one in plan.refusals if one.guard is Guard.TOPIC_DELETE and one.object in own]
+    if len(mine) < 2 or len(mine) < len(own):
+        return plan
+    message = (
+        f"deletes {len(own):,} topics that this plan created: nobody has changed them since, and they hold no record"
+    )
+    others = tuple(one for one in plan.refusals if one not in mine)
+    return replace(plan, refusals=(refusal(Guard.TOPIC_DELETE, _created(own), message), *others))

@@ -1,0 +1,256 @@
+"""A child process with kafka-python, which answers one question: the ACLs, features, topic sizes, or of a listed kind.
+
+Only this module, ``raw_messages`` and the ``…_messages`` of a kind import kafka-python. ``raw_messages`` and
+``_cluster_id`` are the only places that go beyond its public API, so the dependency is pinned to 3.0.*. The public
+methods are not enough: ``describe_acls`` turns codes into enums and raises for one that is newer than the library, and
+for some kinds there is none. Messages keep every code and error, and memory is their only limit.
+"""
+
+import logging
+import os
+import ssl
+import threading
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final
+
+import kafka
+from kafka import errors
+from kafka.admin import KafkaAdminClient
+from kafka.net.sasl.oauth import AbstractTokenProvider
+from kafka.protocol.admin import DescribeAclsRequest
+from kafka.protocol.metadata import ApiVersionsRequest
+
+from reconciler.kafka import acl_messages
+from reconciler.kafka.child_process import ANY, Reply, Task, serve
+from reconciler.kafka.raw_messages import PATIENCE_MS, Question, read, refused, unsent
+
+_LARGEST_REPLY = 2**31 - 1
+_TICK_SECONDS = 0.05
+#: A connection that gets no further for so long may be to a broker that stands still: another one is tried beside it.
+_NEXT_TRY_TICKS = 20
+_MOST_TRIES = 4
+
+
+class _UnconnectedError(Exception):
+    """The client could not connect; nothing was asked."""
+
+
+class _Progress(logging.Handler):
+    """How far a connection gets, and what stopped it: the library tries again by itself and tells only its log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: set[tuple[object, ...]] = set()
+        self.problem: Exception | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        args = record.args if isinstance(record.args, tuple) else ()
+        if record.levelno >= logging.WARNING:
+            self.problem = next((one for one in args if isinstance(one, Exception)), self.problem)
+        elif record.name == "kafka.net.connection":
+            # A kind of line, with the number of its request: another connection that does the same again adds nothing.
+            self.steps.add((record.msg, *(one for one in args if isinstance(one, int))))
+
+    @property
+    def refused(self) -> bool:
+        """Whether a broker answered that it does not take such a client: to try again changes nothing."""
+        return isinstance(self.problem, errors.BrokerResponseError) and not self.problem.retriable
+
+
+class _Fixed(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has no types
+    """Hands out the one token that the parent sent."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def token(self) -> str:
+        return self._token
+
+    def extensions(self) -> dict[str, str]:
+        return {}
+
+
+def answer(task: Task) -> Reply:
+    """The reply to ``task``, ``{"settings": …, "tls": …, "token": …, "ask": …, "timeout": …, "first": …, …}``.
+
+    ``ask`` is the name of a question below, or of a listed kind: ``quota.listed`` is ``listed`` in ``quota_messages``.
+    What else it needs is in the task too. ``patience`` is how many seconds a connection may take without getting
+    further; if the ``first`` cannot be made, the reply is ``("unconnected", why)``.
+    """
+    question = _question(task["ask"])
+    try:
+        client = _connected({**task, "timeout": task["write_timeout"]} if question.writes else task)
+    except _UnconnectedError as error:
+        if task["first"]:
+            return ("unconnected", str(error))
+        return unsent(error) if question.writes else ("failed", str(error))
+    return question.answer(client, task)
+
+
+def _connected(task: Task) -> KafkaAdminClient:
+    """A client that knows the cluster; raises ``_UnconnectedError`` if it gets no further for ``patience`` s."""
+    progress, log = _Progress(), logging.getLogger("kafka")
+    log.setLevel(logging.DEBUG)
+    log.propagate = False
+    log.addHandler(progress)
+    made: list[KafkaAdminClient | Exception] = []
+    steps = quiet = tries = 0
+    # Ticks and not a clock: on a machine that is too busy to run this process, its broker is not late.
+    while len(made) < max(tries, 1) and quiet * _TICK_SECONDS < task["patience"] and not progress.refused:
+        if tries < _MOST_TRIES and quiet >= tries * _NEXT_TRY_TICKS:
+            # It waits in its constructor, for a broker that stands still too, and takes all the time that it is given.
+            thread = threading.Thread(target=lambda number=tries: made.append(_made(task, number)), daemon=True)
+            thread.start()
+            tries += 1
+        thread.join(_TICK_SECONDS)
+        if any(isinstance(one, KafkaAdminClient) for one in made):
+            break
+        steps, quiet = (len(progress.steps), 0) if len(progress.steps) > steps else (steps, quiet + 1)
+    log.removeHandler(progress)
+    log.setLevel(logging.CRITICAL)
+    for one in made:
+        if isinstance(one, KafkaAdminClient):
+            return one
+    why = progress.problem or (made[0] if made else None)
+    silent = f"no broker got further with it for {task['patience']:.0f} s"
+    raise _UnconnectedError(silent if why is None else f"{type(why).__name__}: {why}")
+
+
+def _made(task: Task, number: int) -> KafkaAdminClient | Exception:
+    """A client that asks the bootstrap servers in turn, from another one with each ``number``."""
+    milliseconds = int(task["timeout"] * 1000)
+    settings = dict(task["settings"])
+    servers = settings["bootstrap_servers"]
+    settings["bootstrap_servers"] = [servers[number % len(servers)]] if number else servers
+    try:
+        if task["tls"] is not None:
+            settings["ssl_context"] = _context(task["tls"])
+        if task["token"] is not None:
+            settings["sasl_oauth_token_provider"] = _Fixed(task["token"])
+        return KafkaAdminClient(
+            **settings,
+            receive_message_max_bytes=_LARGEST_REPLY,
+            request_timeout_ms=min(milliseconds, PATIENCE_MS),
+            bootstrap_timeout_ms=milliseconds,
+        )
+    except Exception as error:
+        return error
+
+
+def _acls(client: KafkaAdminClient, task: Task) -> Reply:
+    request = DescribeAclsRequest(
+        resource_type_filter=ANY,
+        resource_name_filter=None,
+        pattern_type_filter=ANY,
+        principal_filter=task.get("principals"),
+        host_filter=None,
+        operation=ANY,
+        permission_type=ANY,
+    )
+    answer = read(client, request)
+    if answer.error_code:
+        return refused(answer)
+    rows = [
+        (
+            r.resource_type,
+            r.resource_name,
+            r.pattern_type,
+            [(a.principal, a.host, a.operation, a.permission_type) for a in r.acls],
+        )
+        for r in answer.resources
+    ]
+    return ("rows", _cluster_id(client), rows, _metadata_levels(client))
+
+
+def _metadata_levels(client: KafkaAdminClient) -> tuple[int, int] | None:
+    """The finalized level of ``metadata.version`` and the newest that the broker supports; needs no right."""
+    try:
+        finalized, supported = _levels(client)
+    except errors.KafkaError:
+        return None  # the listing is whole without it
+    name = "metadata.version"
+    return (finalized[name], supported[name]) if name in finalized and name in supported else None
+
+
+def _levels(client: KafkaAdminClient) -> tuple[dict[str, int], dict[str, int]]:
+    """The finalized level of each feature, and the newest that the broker supports (KIP-584)."""
+    software = {"client_software_name": "kafka-python", "client_software_version": kafka.__version__}
+    answer = read(client, ApiVersionsRequest(**software, min_version=3))
+    if answer.error_code:
+        raise errors.for_code(answer.error_code)(str(answer))
+    finalized = {one.name: one.max_version_level for one in answer.finalized_features or ()}
+    return finalized, {one.name: one.max_version for one in answer.supported_features or ()}
+
+
+def _features(client: KafkaAdminClient, _: Task) -> Reply:
+    return ("features", _levels(client)[0])
+
+
+def _sizes(client: KafkaAdminClient, task: Task) -> Reply:
+    """The bytes that each topic takes on all brokers' disks; ``partitions`` are its ids by topic."""
+    partitions = task["partitions"]
+    sizes = dict.fromkeys(partitions, 0)
+    for broker in client.describe_log_dirs(partitions):
+        if not broker["log_dirs"]:
+            return (
+                "failed",
+                f"broker {broker['broker']} does not report its log directories: is DESCRIBE on the cluster missing?",
+            )
+        for directory in broker["log_dirs"]:
+            for topic in directory["topics"]:
+                sizes[topic["name"]] += sum(one["partition_size"] for one in topic["partitions"])
+    return ("sizes", sizes)
+
+
+_QUESTIONS: Final[Mapping[str, Question]] = {
+    "acls": Question(_acls),
+    "features": Question(_features),
+    "sizes": Question(_sizes),
+    **acl_messages.QUESTIONS,
+}
+
+
+def _question(name: str) -> Question:
+    """By name. The messages of a listed kind are imported only where it is asked about: the process starts sooner."""
+    kind, _, question = name.rpartition(".")
+    if not kind:
+        return _QUESTIONS[question]
+    found: Question = import_module(f"reconciler.kafka.{kind}_messages").QUESTIONS[question]
+    return found
+
+
+def _cluster_id(client: KafkaAdminClient) -> str | None:
+    """The cluster of this very connection. Private API: the public ``describe_cluster`` is one more request."""
+    found: str | None = client._manager.cluster.cluster_id
+    return found
+
+
+def _context(tls: Mapping[str, Any]) -> ssl.SSLContext:
+    """A TLS context from librdkafka's settings, named as there without ``ssl.``; PEM text needs no file."""
+    location = tls.get("ca.location")
+    context = ssl.create_default_context(
+        cafile=location if location and not os.path.isdir(location) else None,
+        capath=location if location and os.path.isdir(location) else None,
+        cadata=tls.get("ca.pem"),
+    )
+    context.check_hostname = tls.get("endpoint.identification.algorithm", "https") == "https"
+    certificate = _path(tls, "certificate")
+    if certificate is not None:
+        context.load_cert_chain(certificate, _path(tls, "key"), tls.get("key.password"))
+    return context
+
+
+def _path(tls: Mapping[str, Any], name: str) -> str | None:
+    """The file of a certificate or key; one that was given as text lies in memory, never on a disk."""
+    pem = tls.get(f"{name}.pem")
+    if pem is None:
+        location: str | None = tls.get(f"{name}.location")
+        return location
+    descriptor = os.memfd_create(name)
+    os.write(descriptor, pem.encode())
+    return f"/proc/self/fd/{descriptor}"
+
+
+if __name__ == "__main__":
+    serve(answer)

@@ -1,0 +1,134 @@
+"""Replicas and their reassignment by kafka-python's messages: confluent-kafka has none for them (KIP-455, KIP-113)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from kafka import errors
+from kafka.admin import KafkaAdminClient
+from kafka.protocol.admin import (
+    AlterPartitionReassignmentsRequest,
+    DescribeLogDirsRequest,
+    ListPartitionReassignmentsRequest,
+)
+from kafka.protocol.metadata import MetadataRequest
+
+from reconciler.kafka.child_process import Reply, Task
+from reconciler.kafka.raw_messages import Question, read, refused, run, unsent
+
+_UNKNOWN_TOPIC: Final = 3
+#: How long the controller may take to accept a reassignment; it does not wait for the move.
+_ACCEPT_MS: Final = 30_000
+
+
+def _layout(client: KafkaAdminClient, task: Task) -> Reply:
+    """The brokers with racks, and the partitions of ``topics``: replicas, those in sync, sizes, what is moving.
+
+    ``topics`` may be ``None``: those of which anything is moving.
+
+    In this order: a reassignment that ends in between is still told as unfinished, never its last replicas as lasting.
+    """
+    # All of them: a topic that was deleted meanwhile would refuse a request that names it.
+    listed = read(client, ListPartitionReassignmentsRequest(timeout_ms=_ACCEPT_MS, topics=None))
+    if listed.error_code:
+        return refused(listed)
+    moving = {
+        (topic.name, one.partition_index): (list(one.adding_replicas), list(one.removing_replicas))
+        for topic in listed.topics or ()
+        for one in topic.partitions
+    }
+    topic = MetadataRequest.MetadataRequestTopic
+    names = sorted({name for name, _ in moving}) if task["topics"] is None else task["topics"]
+    told = read(client, MetadataRequest(topics=[topic(name=name) for name in names], allow_auto_topic_creation=False))
+    racks = {broker.node_id: broker.rack for broker in told.brokers}
+    partitions: dict[str, list[Any]] = {}
+    for one in told.topics:
+        if one.error_code == _UNKNOWN_TOPIC:
+            continue
+        if one.error_code:
+            return refused(one)
+        parts = sorted(one.partitions, key=lambda part: part.partition_index)
+        if [part.partition_index for part in parts] != list(range(len(parts))):
+            return ("failed", f"the broker did not tell every partition of topic {one.name}")
+        partitions[one.name] = [
+            (list(part.replica_nodes), list(part.isr_nodes), *moving.get((one.name, part.partition_index), ([], [])))
+            for part in parts
+        ]
+    sizes = _sizes(client, sorted(racks), {name: len(parts) for name, parts in partitions.items()})
+    return sizes if isinstance(sizes, tuple) else ("layout", racks, partitions, sizes)
+
+
+def _sizes(
+    client: KafkaAdminClient, brokers: Sequence[int], topics: Mapping[str, int]
+) -> list[tuple[str, int, int, int]] | Reply:
+    """Topic, partition, broker and bytes of each replica of which its broker told; one that is gone tells none."""
+    if not topics:
+        return []
+    wanted = DescribeLogDirsRequest.DescribableLogDirTopic
+    found = []
+    for broker in brokers:
+        request = DescribeLogDirsRequest(
+            topics=[wanted(topic=name, partitions=list(range(count))) for name, count in topics.items()]
+        )
+        try:
+            answer = read(client, request, broker)
+        except errors.KafkaError:
+            continue
+        directories = [one for one in answer.results if not one.error_code]
+        if not directories:
+            return (
+                "failed",
+                f"broker {broker} does not tell the sizes of replicas: is DESCRIBE on the cluster missing?",
+            )
+        found += [
+            (topic.name, one.partition_index, broker, one.partition_size)
+            for directory in directories
+            for topic in directory.topics
+            for one in topic.partitions
+            if not one.is_future_key
+        ]
+    return found
+
+
+def _altered(client: KafkaAdminClient, task: Task) -> Reply:
+    """Sends one request, never twice; ``alterations`` are topics with the replicas of some partitions, by number.
+
+    ``None`` for replicas cancels what is moving there.
+    """
+    topic = AlterPartitionReassignmentsRequest.ReassignableTopic
+    request = AlterPartitionReassignmentsRequest(
+        timeout_ms=_ACCEPT_MS,
+        topics=[
+            topic(
+                name=name,
+                partitions=[
+                    topic.ReassignablePartition(partition_index=number, replicas=replicas) for number, replicas in parts
+                ],
+            )
+            for name, parts in task["alterations"]
+        ],
+    )
+    try:
+        answer = run(client, request)
+    except errors.NodeNotReadyError as error:
+        return unsent(error)
+    if answer.error_code:
+        return refused(answer)
+    outcomes = [
+        (
+            one.name,
+            part.partition_index,
+            part.error_code,
+            getattr(errors.for_code(part.error_code), "message", ""),
+            part.error_message or "",
+        )
+        for one in answer.responses
+        for part in one.partitions
+    ]
+    return ("altered", outcomes)
+
+
+#: Where replicas are and which are moving, and the outcome of each partition's reassignment.
+QUESTIONS: Final[Mapping[str, Question]] = {
+    "layout": Question(_layout),
+    "altered": Question(_altered, writes=True),
+}

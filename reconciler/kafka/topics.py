@@ -1,0 +1,261 @@
+"""Read topics and their configs; a refused topic is reported with the reason, never left out.
+
+``topic_listing_check`` says whether a listing of all names is complete.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import field
+from functools import partial
+from threading import Thread
+from typing import Any, Final, TypeAlias
+
+from confluent_kafka import TopicCollection
+from confluent_kafka.admin import ConfigResource, ConfigSource, ResourceType, TopicDescription
+
+from reconciler.dataclass import dataclass
+from reconciler.kafka.brokers import configs_of_one
+from reconciler.kafka.client import AdminConnection
+from reconciler.kafka.errors import (
+    TOPIC_AUTHORIZATION_FAILED,
+    UNKNOWN_SERVER_ERROR,
+    UNKNOWN_TOPIC,
+    ClientFailure,
+    failure,
+)
+from reconciler.kafka.listing import asking
+from reconciler.model.topic import Topic
+
+#: The client matches results to resources in quadratic time, and keeps every default of every topic in memory.
+_CONFIGS_AT_ONCE: Final = 500
+_GROUPS_AT_ONCE: Final = 2
+_TOPICS_AT_ONCE: Final = 2_000
+#: From so many topics on a process of its own that reads their configs is worth its start.
+MANY: Final = 1_000
+#: Every other source is a broker's or Kafka's own value, which moves without anybody touching the topic.
+_SET_ON_TOPIC: Final = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+_NOT_AUTHORISED: Final = {
+    "describe": "not authorized to describe this topic",
+    "configs": "not authorized to read this topic's configs (DESCRIBE_CONFIGS)",
+}
+
+#: The configs that are set on each topic, or why they are not told.
+_Told: TypeAlias = Mapping[str, Mapping[str, str | None] | ClientFailure]
+
+
+@dataclass(slots=True)
+class TopicReadResult:
+    """Topics by name, unreadable topics with the reason, default configs, and topics with replicas out of sync."""
+
+    topics: dict[str, Topic] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    defaults: dict[str, str] = field(default_factory=dict)
+    under_replicated: set[str] = field(default_factory=set)
+
+
+def visible_names(connection: AdminConnection) -> list[str]:
+    """The names that a listing of all topics shows us; raises :class:`ClusterError`."""
+    timeout = connection.settings.request_timeout
+    return sorted(connection.read(lambda: _begun(partial(connection.admin.list_topics, timeout=timeout))).topics)
+
+
+def _begun(call: Callable[[], Any]) -> "Future[Any]":
+    """The only call that blocks, in a thread that nobody waits for: the client's callbacks need polling meanwhile."""
+    future: Future[Any] = Future()
+
+    def answer() -> None:
+        try:
+            future.set_result(call())
+        except Exception as error:
+            future.set_exception(error)
+
+    Thread(target=answer, daemon=True).start()
+    return future
+
+
+def read_topics(connection: AdminConnection, names: Collection[str]) -> TopicReadResult:
+    """The named topics; one that does not exist is in neither part of the result.
+
+    Raises :class:`ClusterError` if a whole request failed.
+    """
+    read, wanted = TopicReadResult(), sorted(set(names))
+    with _configs_by_messages(connection, wanted) as configs:
+        for group in _groups(wanted, _TOPICS_AT_ONCE):
+            for name, described in _ask_each(connection, group, _describe(connection)).items():
+                if not isinstance(described, ClientFailure):
+                    read.topics[name] = _topic(described)
+                    if any(len(one.isr) < len(one.replicas) for one in described.partitions):
+                        read.under_replicated.add(name)
+                elif described.code != UNKNOWN_TOPIC:
+                    read.unreadable[name] = _reason(described, "describe")
+        _add_configs(connection, read, *configs())
+    return read
+
+
+def is_unknown(connection: AdminConnection, name: str) -> bool:
+    """Whether the broker reports ``name`` as unknown, and not as refused."""
+    answer = _ask_each(connection, [name], _describe(connection))[name]
+    return isinstance(answer, ClientFailure) and answer.code == UNKNOWN_TOPIC
+
+
+def _describe(connection: AdminConnection) -> Callable[[Sequence[str]], Mapping[str, "Future[Any]"]]:
+    timeout = connection.settings.request_timeout
+    return lambda names: connection.admin.describe_topics(TopicCollection(list(names)), request_timeout=timeout)
+
+
+def _add_configs(connection: AdminConnection, read: TopicReadResult, told: _Told, defaults: Mapping[str, str]) -> None:
+    """Add the configs of each topic, asked for where they are not ``told``; one that is refused is unreadable."""
+    names = sorted(read.topics.keys() - told.keys())
+    _take(read, {name: told[name] for name in sorted(read.topics.keys() & told.keys())}, defaults)
+    groups = list(_groups(names, _CONFIGS_AT_ONCE))
+    pool = ThreadPoolExecutor(_GROUPS_AT_ONCE)  # the broker answers one group while the client decodes another
+    try:
+        for found in pool.map(lambda group: _own_configs(connection, group), groups):
+            _take(read, *found)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _take(read: TopicReadResult, answered: _Told, defaults: Mapping[str, str]) -> None:
+    read.defaults.update(defaults)
+    for name, configs in answered.items():
+        topic = read.topics.pop(name)
+        # Unknown by now: deleted between the two requests, so it is neither there nor unreadable.
+        if not isinstance(configs, ClientFailure):
+            _put(read, topic, configs)
+        elif configs.code != UNKNOWN_TOPIC:
+            read.unreadable[name] = _reason(configs, "configs")
+
+
+@contextmanager
+def _configs_by_messages(
+    connection: AdminConnection, names: Sequence[str]
+) -> Iterator[Callable[[], tuple[_Told, Mapping[str, str]]]]:
+    """What :func:`_own_configs` tells, in a tenth of the time and while the topics are described.
+
+    What the message client cannot read, and topics that may be asked about again, are left out.
+    """
+    if len(names) < MANY:
+        yield lambda: ({}, {})
+        return
+    with asking(connection.settings, "topic_config.own", names=list(names)) as reply:
+        yield lambda: _told(connection, names, reply())
+
+
+def _told(
+    connection: AdminConnection, names: Sequence[str], reply: tuple[Any, ...] | None
+) -> tuple[_Told, Mapping[str, str]]:
+    match reply:
+        case ("configs", told, defaults) if told.keys() == set(names):
+            answers: _Told = {
+                name: failure(found[0], found[1], connection.settings.redact(found[2]))
+                if isinstance(found, tuple)
+                else found
+                for name, found in told.items()
+            }
+            return {name: found for name, found in answers.items() if not _worth_asking_again(found)}, dict(defaults)
+    return {}, {}
+
+
+def _worth_asking_again(found: object) -> bool:
+    return isinstance(found, ClientFailure) and found.worth_reading_again
+
+
+def _own_configs(
+    connection: AdminConnection, names: Sequence[str]
+) -> tuple[dict[str, dict[str, str | None] | ClientFailure], dict[str, str]]:
+    """The configs set on each topic, and the defaults of the first one.
+
+    The client's objects hold every default of every topic, so none of them is kept.
+    """
+    timeout = connection.settings.request_timeout
+
+    def ask(asked: Sequence[str]) -> Mapping[str, "Future[Any]"]:
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in asked]
+        futures = connection.admin.describe_configs(resources, request_timeout=timeout)
+        return {resource.name: future for resource, future in futures.items()}
+
+    answers = _ask_each(connection, names, ask)
+    told: list[Mapping[str, Any]] = [answer for answer in answers.values() if not isinstance(answer, ClientFailure)]
+    own: dict[str, dict[str, str | None] | ClientFailure] = {
+        name: answer
+        if isinstance(answer, ClientFailure)
+        else {entry.name: entry.value for entry in answer.values() if entry.source == _SET_ON_TOPIC}
+        for name, answer in answers.items()
+    }
+    return own, dict(_defaults(told[0].values() if told else ()))
+
+
+def _defaults(entries: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """The value that each config would have without a value on the topic."""
+    for entry in entries:
+        known = [entry, *entry.synonyms.values()]
+        value = next((item.value for item in known if item.source != _SET_ON_TOPIC), None)
+        if value is not None:
+            yield entry.name, value
+
+
+def _topic_id(described: TopicDescription) -> str | None:
+    """As Kafka prints it (``Uuid.toString``: URL-safe base64); librdkafka uses the other alphabet."""
+    text = str(described.topic_id).replace("+", "-").replace("/", "_")
+    return None if text.strip("A") == "" else text
+
+
+def _put(read: TopicReadResult, topic: Topic, configs: Mapping[str, str | None]) -> None:
+    known = {key: value for key, value in configs.items() if value is not None}
+    # A hidden value may be the declared one or not: without it, equal and different would be guesses.
+    if len(known) < len(configs):
+        read.unreadable[topic.name] = "the broker hides the value of a sensitive config"
+    else:
+        read.topics[topic.name] = topic.with_configs(known)
+
+
+def _ask_each(
+    connection: AdminConnection, names: Sequence[str], ask: Callable[[Sequence[str]], Mapping[str, "Future[Any]"]]
+) -> dict[str, Any]:
+    """One request for all of ``names``: the answer for each, a :class:`ClientFailure` if it was refused.
+
+    Retried if that may help; raises :class:`ClusterError` for failures that no broker caused.
+    """
+    answers: dict[str, Any] = {}
+    for name, outcome in connection.read_each(names, ask).items():
+        # librdkafka's own code: no broker said anything of this topic, so the reading failed and not the topic.
+        if isinstance(outcome, ClientFailure) and outcome.code < UNKNOWN_SERVER_ERROR:
+            raise connection.cluster_error(outcome)
+        answers[name] = outcome
+    return answers
+
+
+def _topic(described: TopicDescription) -> Topic:
+    partitions = sorted(described.partitions, key=lambda partition: partition.id)
+    assignments = tuple(tuple(node.id for node in partition.replicas) for partition in partitions)
+    return Topic(
+        described.name,
+        len(partitions),
+        max(map(len, assignments), default=None),
+        topic_id=_topic_id(described),
+        replica_assignments=assignments,
+    )
+
+
+def _reason(failed: ClientFailure, what: str) -> str:
+    if failed.code == TOPIC_AUTHORIZATION_FAILED:
+        return _NOT_AUTHORISED[what]
+    return f"{failed.name}: {failed.message}"
+
+
+def _groups(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (names[start : start + size] for start in range(0, len(names), size))
+
+
+# The brokers' defaults of new topics: partitions, replication factor, automatic creation.
+
+_NAMES: Final = ("auto.create.topics.enable", "default.replication.factor", "num.partitions")
+
+
+def broker_defaults(connection: AdminConnection, brokers: Collection[int]) -> dict[str, str]:
+    """The defaults of one broker; empty if it refuses (it needs DESCRIBE_CONFIGS on CLUSTER) or none answers."""
+    told = configs_of_one(connection, brokers)
+    found = ((name, told[name].value) for name in _NAMES if name in told)
+    return {name: value for name, value in found if value is not None}

@@ -1,0 +1,36 @@
+"""The kinds of documents. A new kind is one file here, its fields in one of ``models``, and one line in ``KINDS``."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from reconciler.manifest.documents.access_tests import AccessTestsKind
+from reconciler.manifest.documents.acls import AclsKind
+from reconciler.manifest.documents.cluster import ClusterKind
+from reconciler.manifest.documents.cluster_tests import ClusterTestsKind
+from reconciler.manifest.documents.fleet import FleetKind
+from reconciler.manifest.documents.groups import GroupsKind
+from reconciler.manifest.documents.kind import Kind
+from reconciler.manifest.documents.ownership import OwnershipKind
+from reconciler.manifest.documents.quotas import QuotasKind
+from reconciler.manifest.documents.role import RoleKind
+from reconciler.manifest.documents.topic_policy import TopicPolicyKind
+from reconciler.manifest.documents.topics import TopicsKind
+from reconciler.manifest.documents.users import UsersKind
+
+#: In the order in which people get to know them.
+KINDS: Final[tuple[Kind, ...]] = (
+    ClusterKind(),
+    AclsKind(),
+    RoleKind(),
+    TopicsKind(),
+    QuotasKind(),
+    GroupsKind(),
+    UsersKind(),
+    AccessTestsKind(),
+    ClusterTestsKind(),
+    OwnershipKind(),
+    TopicPolicyKind(),
+    FleetKind(),
+)
+#: By the name that a document gives, sorted.
+KINDS_BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in sorted(KINDS, key=lambda kind: kind.name)}

@@ -1,0 +1,195 @@
+"""The kind ``AccessTests``: claims about access that every plan must keep."""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Literal
+
+from reconciler.dataclass import dataclass
+from reconciler.manifest.documents.kind import Declared, Kind
+from reconciler.manifest.parts.document import Document, Heading
+from reconciler.manifest.parts.resources import (
+    FIELDS,
+    PatternTable,
+    administration_problem,
+    named_operations,
+    operation_problem,
+    principal_glob_problem,
+)
+from reconciler.manifest.parts.rules import checked_texts
+from reconciler.manifest.parts.selectors import Waiver
+from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Trouble, quoted
+from reconciler.manifest.read.problem import Code
+from reconciler.model.acl import AclOperation, ResourcePattern, ResourceType
+from reconciler.model.desired import Origin
+
+if TYPE_CHECKING:
+    from reconciler.manifest.models.access_tests import AccessTestItem, AccessTestsDocument
+
+
+class Claim(StrEnum):
+    """What a test says; the values are the fields of a manifest."""
+
+    MUST = "must"
+    MUST_NOT = "mustNot"
+    ONLY_READERS = "onlyReaders"
+    ONLY_WRITERS = "onlyWriters"
+    ONLY_ADMINS = "onlyAdmins"
+
+
+_OF_PRINCIPALS: Final = (Claim.MUST, Claim.MUST_NOT)
+_OF_EVERYBODY: Final = (Claim.ONLY_READERS, Claim.ONLY_WRITERS, Claim.ONLY_ADMINS)
+_CLAIM = Trouble(
+    Code.TEST_FORM,
+    "the test claims nothing",
+    f"add {' or '.join(_OF_PRINCIPALS)} with principals, or one of {', '.join(_OF_EVERYBODY)}",
+)
+_MIXED = Trouble(
+    Code.TEST_FORM,
+    f"{' and '.join(_OF_PRINCIPALS)} speak of principals, {', '.join(_OF_EVERYBODY)} of everybody else",
+    "make two tests of it",
+)
+_WHO = Trouble(Code.TEST_FORM, "the test names no principal", "add principals")
+_NOT_WHO = Trouble(Code.TEST_FORM, "this field belongs to must and mustNot only", "remove it")
+_RESOURCE = Trouble(
+    Code.TEST_FORM, "the test names no resource", "add topics, groups, transactionalIds or cluster: true"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessTest:
+    """One claim. A test with several (``must`` and ``mustNot``) is several of these with one name.
+
+    ``principals`` and ``excluded`` are texts in which ``*`` stands for any text; for the claims of the ``only…``
+    kind ``principals`` are those who may. ``operations`` is empty there: the claim says which. ``origin`` is the
+    place of the claim's field.
+    """
+
+    document: str
+    name: str
+    claim: Claim
+    origin: Origin
+    principals: tuple[str, ...]
+    patterns: tuple[ResourcePattern, ...]
+    operations: tuple[AclOperation, ...] = ()
+    excluded: tuple[str, ...] = ()
+    severity: Literal["error", "warning"] = "error"
+    include_super_users: bool = False
+    waiver: Waiver | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccessTestsDeclaration:
+    """A document's heading and claims."""
+
+    heading: Heading
+    tests: tuple[AccessTest, ...]
+
+
+def declare_access_tests(document: Document, table: PatternTable) -> AccessTestsDeclaration | None:
+    """Checks and converts; ``None`` after reporting problems that leave no document."""
+    findings = document.findings
+    model = document.validated(AccessTestsKind.model())
+    nodes = document.spec.get("tests")
+    places = nodes.items if isinstance(nodes, SequenceNode) else []
+    _check_names(places, findings)
+    tests: list[AccessTest] = []
+    for index, node in enumerate(places):
+        if isinstance(node, MappingNode):
+            item = model.spec.tests[index] if model else None
+            tests += _claims(document.heading.name, node, item, table, findings)
+    return AccessTestsDeclaration(document.heading, tuple(tests)) if model else None
+
+
+def _check_names(places: list[Node], findings: Findings) -> None:
+    first: dict[str, Origin] = {}
+    for place in places:
+        name = place.get("name") if isinstance(place, MappingNode) else None
+        if isinstance(name, ScalarNode):
+            origin = findings.origin(name)
+            if first.setdefault(name.plain, origin) != origin:
+                trouble = Trouble(Code.TEST_FORM, f"there is another test {quoted(name.plain)}", "rename one of them")
+                findings.add(trouble, name, related=[first[name.plain]])
+
+
+def _claims(
+    document: str, node: MappingNode, item: "AccessTestItem | None", table: PatternTable, findings: Findings
+) -> Iterator[AccessTest]:
+    patterns = tuple(pattern for names in table.named(node, findings).values() for pattern, _ in names)
+    principals = checked_texts(node.get("principals"), principal_glob_problem, findings)
+    excluded = checked_texts(node.get("except"), principal_glob_problem, findings)
+    _check_form(node, findings)
+    for claim in Claim:
+        place = node.get(claim)
+        if place is None:
+            continue
+        about, operations = principals, tuple[AclOperation, ...]()
+        if claim in _OF_EVERYBODY:
+            about = checked_texts(place, principal_glob_problem, findings)
+            _check_kinds(claim, node.keys[claim], {pattern.resource_type for pattern in patterns}, findings)
+        else:
+            operations = named_operations(place, [pattern.resource_type for pattern in patterns], findings)
+        if item is not None:
+            yield AccessTest(
+                document,
+                item.name,
+                claim,
+                findings.origin(node.keys[claim]),
+                about,
+                patterns,
+                operations,
+                excluded,
+                item.severity,
+                item.include_super_users,
+                _waiver(node, item, findings),
+            )
+
+
+def _check_kinds(claim: Claim, place: Node, kinds: Iterable[ResourceType], findings: Findings) -> None:
+    """Reports a claim that holds for no reason: nobody can read, or write, or administer such a resource."""
+    operation = {Claim.ONLY_READERS: AclOperation.READ, Claim.ONLY_WRITERS: AclOperation.WRITE}.get(claim)
+    for kind in sorted(kinds):
+        trouble = administration_problem(kind) if operation is None else operation_problem(operation, kind)
+        if trouble is not None:
+            findings.add(trouble, place)
+
+
+def _check_form(node: MappingNode, findings: Findings) -> None:
+    of_principals = [claim for claim in _OF_PRINCIPALS if claim in node.keys]
+    of_everybody = [claim for claim in _OF_EVERYBODY if claim in node.keys]
+    if not of_principals and not of_everybody:
+        findings.add(_CLAIM, node)
+    # `onlyReaders` names its principals itself, so `principals` next to it would be read in two ways.
+    elif of_principals and of_everybody:
+        findings.add(_MIXED, node.keys[of_everybody[0]])
+    elif of_principals and "principals" not in node.keys:
+        findings.add(_WHO, node.keys[of_principals[0]])
+    elif of_everybody:
+        for field in ("principals", "except"):
+            if field in node.keys:
+                findings.add(_NOT_WHO, node.keys[field])
+    if not node.keys.keys() & FIELDS.keys():
+        findings.add(_RESOURCE, node)
+
+
+def _waiver(node: MappingNode, item: "AccessTestItem", findings: Findings) -> Waiver | None:
+    if item.waiver is None:
+        return None
+    place = node.keys["waiver"]
+    return Waiver(item.waiver.reason, item.waiver.expires, findings.origin(place), item.waiver.ticket)
+
+
+class AccessTestsKind(Kind):
+    """Claims about access; ``reconciler.access`` decides them."""
+
+    name = "AccessTests"
+
+    @staticmethod
+    def model() -> "type[AccessTestsDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.access_tests import AccessTestsDocument  # noqa: PLC0415
+
+        return AccessTestsDocument
+
+    def declare(self, document: Document, table: PatternTable) -> Declared | None:
+        """Checks and converts; ``None`` after reporting problems that leave no document."""
+        return declare_access_tests(document, table)

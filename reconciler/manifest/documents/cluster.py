@@ -1,0 +1,328 @@
+"""A ``Cluster`` document as what the planner and the adapters need to know."""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from reconciler.codec.kinds import PRUNE_FIELDS
+from reconciler.codec.objects import snake
+from reconciler.manifest.documents.kind import Declared, Kind
+from reconciler.manifest.parts.clusters import (
+    DEFAULT_BARRIER_TIMEOUT,
+    DEFAULT_BARRIER_WAIT,
+    NO_LIMITS,
+    Acknowledgement,
+    ClusterDeclaration,
+    Limits,
+    ProbeDeclaration,
+)
+from reconciler.manifest.parts.document import Document
+from reconciler.manifest.parts.resources import PatternTable, principal_problem
+from reconciler.manifest.parts.rules import checked_texts
+from reconciler.manifest.parts.selectors import declare_lint_waivers, declare_scope, declare_selectors, with_origins
+from reconciler.manifest.parts.topic_settings import declare_layers, unknown_setting_advice
+from reconciler.manifest.read.findings import (
+    Findings,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    Trouble,
+    quoted,
+    scalars,
+)
+from reconciler.manifest.read.problem import Code, Problem
+from reconciler.model.desired import Origin
+from reconciler.model.flavor import APACHE, FLAVORS
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.scope import Scope
+from reconciler.model.secrets import SECRET_SETTINGS, SecretPermit, clear_secret, has_reference
+from reconciler.model.state import FactSource, FactSources
+from reconciler.model.topic_configs import TOPIC_CONFIGS
+
+if TYPE_CHECKING:
+    from reconciler.manifest.models.cluster import BarrierSpec, ClusterDocument, StatedSpec, UserSecretsSpec
+
+# Secrets in a cluster's client settings: none in clear text, and references only where the operator wrote them.
+
+_CURE = "move client to a file for --connections, or trust whoever edits the manifests: --trust-manifest-connection"
+
+
+def report_clear_secrets(spec: MappingNode, findings: Findings) -> None:
+    """Report every secret in clear text. The line is shown with the value masked (``source.showable_lines``)."""
+    for name, node in _secrets(spec):
+        found = clear_secret(name, node.plain)
+        if found is not None:
+            message = f"{name} holds a secret in clear text: {found}"
+            advice = "write ${env:NAME}, ${file:PATH:KEY} or ${dir:DIR:FILE}, and change the secret if others saw it"
+            findings.add(Trouble(Code.CLEAR_TEXT, message, advice), node)
+
+
+def warn_of_references(spec: MappingNode, findings: Findings) -> None:
+    """Warn of references to secrets in a manifest: whoever edits it also edits the address that gets the secret."""
+    for name, node in _secrets(spec):
+        if has_reference(node.plain) and not findings.marks(node):
+            trouble = Trouble(Code.REFERENCE_IN_MANIFEST, _message(name), _CURE)
+            findings.add(trouble, node, severity="warning")
+
+
+def referring_settings(declaration: ClusterDeclaration) -> tuple[Problem, ...]:
+    """A problem for each setting of a manifest that refers to a secret."""
+    probe = declaration.probe
+    places = [(declaration.client, declaration.client_origins)]
+    if probe is not None:
+        places.append((probe.client, probe.client_origins))
+    return tuple(
+        Problem(Code.REFERENCE_IN_MANIFEST, origins.get(name, declaration.origin), _message(name), advice=_CURE)
+        for client, origins in places
+        for name in sorted(client)
+        if name in SECRET_SETTINGS and has_reference(client[name])
+    )
+
+
+def declare_permit(spec: MappingNode, wanted: "UserSecretsSpec", findings: Findings) -> SecretPermit:
+    """Which references of manifests the operator permits; a prefix or a directory that permits all is a problem."""
+    for node in scalars(spec.get("userSecrets", "envPrefixes")):
+        if not node.plain.strip() and not findings.marks(node):
+            message = "an empty prefix permits every variable, those of other logins too"
+            findings.add(Trouble(Code.WRONG_VALUE, message, "write a prefix such as KAFKA_USER_"), node)
+    for node in scalars(spec.get("userSecrets", "directories")):
+        if not (node.plain.startswith("/") and node.plain.strip("/.")) and not findings.marks(node):
+            message = "this is no absolute path of a directory below /"
+            findings.add(Trouble(Code.WRONG_VALUE, message, "write one such as /run/secrets/kafka-users"), node)
+    return SecretPermit(tuple(wanted.env_prefixes), tuple(wanted.directories), wanted.verify == "login")
+
+
+def _message(name: str) -> str:
+    return f"{name} refers to a secret in a manifest, which also says where it is sent: the reference is not followed"
+
+
+def _secrets(spec: MappingNode) -> Iterator[tuple[str, ScalarNode]]:
+    for client in (spec.get("client"), spec.get("barrier", "client")):
+        for name, node in client.values.items() if isinstance(client, MappingNode) else ():
+            if name in SECRET_SETTINGS and isinstance(node, ScalarNode):
+                yield name, node
+
+
+# The facts of a cluster's flavor, where nobody stated anything else.
+
+
+def with_flavor(found: ClusterDeclaration) -> ClusterDeclaration:
+    """The declaration with its flavor's wait, default-allow and ``ignore``; doing it twice changes nothing more.
+
+    The vendor's default-allow counts as the word of whoever states the flavor, where a user can change it as a claim:
+    access is then computed with and without.
+    """
+    flavor, sources = found.flavor, found.sources
+    # A wait that is too short lets the next phase begin before brokers enforce this one: only the operator may say so.
+    least = flavor.wait_seconds if flavor.wait_seconds > DEFAULT_BARRIER_WAIT else 0
+    if sources.barrier is not FactSource.OPERATOR and found.barrier_wait < least:
+        short = found.barrier_wait if sources.barrier is FactSource.MANIFESTS and found.probe is None else None
+        found = replace(found, barrier_wait=least, short_wait=short)
+    if found.probe is not None and found.probe.seconds < flavor.wait_seconds:
+        found = replace(found, probe=replace(found.probe, seconds=flavor.wait_seconds))
+    if found.allow_everyone_if_no_acl_found is None and flavor.default_allow is not None:
+        word = FactSource.FLAVOR if flavor.default_allow_varies else sources.flavor
+        found = replace(
+            found,
+            allow_everyone_if_no_acl_found=flavor.default_allow,
+            sources=replace(sources, default_allow=word),
+        )
+    ignore = tuple(dict.fromkeys((*found.scope.ignore, *flavor.owned_elsewhere)))
+    return replace(found, scope=replace(found.scope, ignore=ignore)) if ignore != found.scope.ignore else found
+
+
+#: The fields of a Cluster document that state facts, and what :class:`FactSources` calls them.
+FACTS: Final = FrozenMap(
+    {
+        "principal": "principal",
+        "flavor": "flavor",
+        "superUsers": "super_users",
+        "allowEveryoneIfNoAclFound": "default_allow",
+        "kafkaVersion": "kafka_version",
+        "interBrokerPrincipals": "inter_broker_principals",
+        "brokers": "brokers",
+        "barrier": "barrier",
+        "protect": "protect",
+        "limits": "limits",
+        "acknowledge": "acknowledge",
+    }
+)
+_ADDRESS = re.compile(r"(?:[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})", re.ASCII)
+
+
+def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclaration | None:
+    """Checks and converts; ``None`` after reporting problems that leave no cluster."""
+    findings, spec = document.findings, document.spec
+    model = document.validated(ClusterKind.model())
+    stated = declare_stated(document, model.spec if model else None, table)
+    scope = declare_scope(spec, table, findings)
+    waivers = declare_lint_waivers(spec.get("waive"), model.spec.waive if model else None, table, findings)
+    _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
+    warn_of_references(spec, findings)
+    _report_half_a_barrier(model.spec.barrier if model else None, spec.get("barrier"), findings)
+    if model is not None and model.spec.prune_topics:
+        _report_pruning_nothing(scope, spec, findings)
+    layers = declare_layers(spec.get("topicDefaults"), model.spec.topic_defaults if model else None, findings)
+    # Only now: the checks above report what they find even in a document that is not valid as a whole.
+    if model is None or stated is None:
+        return None
+    wants = model.spec
+    declared = replace(
+        stated,
+        scope=scope,
+        prune=frozenset(kind for field, kind in PRUNE_FIELDS.items() if getattr(wants, snake(field))),
+        ignore_origins=with_origins(scope.ignore, spec.get("ignore"), findings),
+        ignore_configs=tuple(sorted(set(wants.ignore_configs))),
+        vars=FrozenMap(wants.vars),
+        var_origins=_key_origins(spec.get("vars"), findings),
+        waivers=waivers,
+        topic_defaults=layers,
+    )
+    return with_flavor(declared)
+
+
+def _report_pruning_nothing(scope: Scope, spec: MappingNode, findings: Findings) -> None:
+    """Pruning reaches what an item of ``include`` names as topics; without one it would silently do nothing."""
+    if not scope.holds_topics:
+        message = "pruneTopics deletes nothing, because the scope includes no topics"
+        fix = "add an item with topics and without principals to scope.include, such as {topics: {prefix: payments.}}"
+        findings.add(Trouble(Code.PRUNES_NOTHING, message, fix), spec.keys["pruneTopics"])
+
+
+def declare_stated(document: Document, wants: "StatedSpec | None", table: PatternTable) -> ClusterDeclaration | None:
+    """The connection and the facts of a document, as far as ``wants`` is valid; problems are reported."""
+    findings, spec, heading = document.findings, document.spec, document.heading
+    servers = checked_texts(spec.get("bootstrapServers"), address_problem, findings)
+    principal = checked_texts(spec.get("principal"), _named_principal, findings)
+    super_users = checked_texts(spec.get("superUsers"), _named_principal, findings)
+    inter_broker = checked_texts(spec.get("interBrokerPrincipals"), _named_principal, findings)
+    protect = declare_selectors(spec.get("protect"), table, findings)
+    probe = _probe(wants.barrier if wants else None, spec.get("barrier"), findings)
+    report_clear_secrets(spec, findings)
+    if wants is None:
+        return None
+    limits, barrier, written = wants.limits, wants.barrier, fact_origins(spec, findings)
+    return ClusterDeclaration(
+        heading.name,
+        heading.origin,
+        heading.labels,
+        servers,
+        FrozenMap(wants.client),
+        client_origins(spec, findings),
+        principal[0] if principal else None,
+        super_users,
+        {"true": True, "false": False}.get(wants.allow_everyone_if_no_acl_found),
+        limits=Limits(limits.max_deletes, limits.max_delete_percent, limits.percent_above) if limits else NO_LIMITS,
+        barrier_wait=DEFAULT_BARRIER_WAIT if barrier is None or barrier.wait is None else barrier.wait,
+        acknowledgements=_acknowledgements(wants, spec.get("acknowledge"), findings),
+        protect=protect,
+        inter_broker_principals=inter_broker,
+        kafka_version=wants.kafka_version,
+        brokers=tuple(sorted(set(wants.brokers))),
+        probe=probe,
+        fact_origins=written,
+        sources=sources_of(written),
+        flavor=FLAVORS[wants.flavor] if wants.flavor else APACHE,
+    )
+
+
+def fact_origins(spec: MappingNode, findings: Findings) -> FrozenMap[Origin]:
+    """The place of each fact that a Cluster document states, by field; one that is ``unknown`` is not stated."""
+    silent = set()
+    if spec.text("allowEveryoneIfNoAclFound") == "unknown":
+        silent.add("allowEveryoneIfNoAclFound")
+    barrier = spec.get("barrier")
+    if isinstance(barrier, MappingNode) and barrier.keys.keys() <= {"client"}:
+        silent.add("barrier")  # how the probe logs in is part of the connection
+    stated = {name: key for name, key in spec.keys.items() if name in FACTS and name not in silent}
+    return FrozenMap({name: findings.origin(key) for name, key in stated.items()})
+
+
+def sources_of(written: Collection[str], source: FactSource = FactSource.MANIFESTS) -> FactSources:
+    """The sources of facts of which only one document speaks."""
+    return FactSources(**{attribute: source for name, attribute in FACTS.items() if name in written})
+
+
+def _probe(barrier: "BarrierSpec | None", node: Node | None, findings: Findings) -> ProbeDeclaration | None:
+    """The barrier by a probe, where one is declared."""
+    if barrier is None or barrier.principal is None or not isinstance(node, MappingNode):
+        return None
+    principal = checked_texts(node.get("principal"), _named_principal, findings)
+    if barrier.wait is not None:
+        message = "wait has no effect if a probe principal is declared"
+        findings.add(Trouble(Code.WRONG_VALUE, message, "remove wait, or principal and client"), node.keys["wait"])
+    timeout = DEFAULT_BARRIER_TIMEOUT if barrier.timeout is None else barrier.timeout
+    if not principal:
+        return None
+    return ProbeDeclaration(principal[0], FrozenMap(barrier.client), timeout, client_origins(node, findings))
+
+
+def _report_half_a_barrier(barrier: "BarrierSpec | None", node: Node | None, findings: Findings) -> None:
+    """Reports a probe's settings without its principal; the operator's file may hold its login alone."""
+    if barrier is not None and barrier.principal is None and (barrier.client or barrier.timeout is not None) and node:
+        message = "the field 'principal' is missing here"
+        findings.add(Trouble(Code.MISSING_FIELD, message, "declare the probe principal that asks the brokers"), node)
+
+
+def client_origins(spec: MappingNode, findings: Findings) -> FrozenMap[Origin]:
+    """The place of each client setting."""
+    return _key_origins(spec.get("client"), findings)
+
+
+def _key_origins(node: Node | None, findings: Findings) -> FrozenMap[Origin]:
+    keys = node.keys if isinstance(node, MappingNode) else {}
+    return FrozenMap({name: findings.origin(key) for name, key in keys.items()})
+
+
+def address_problem(text: str) -> Trouble | None:
+    """Why ``text`` is not a bootstrap server; ``None`` if it is."""
+    found = _ADDRESS.fullmatch(text)
+    if found and 0 < int(found[2]) < 65536:
+        return None
+    advice = "write one list item for each server" if "," in text else "write it as broker-1:9093"
+    return Trouble(Code.ADDRESS, f"{quoted(text)} is not host:port", advice)
+
+
+def _named_principal(text: str) -> Trouble | None:
+    return principal_problem(text, may_be_everyone=False)
+
+
+def _warn_of_unknown_settings(node: Node | None, findings: Findings) -> None:
+    for item in scalars(node):
+        if item.plain not in TOPIC_CONFIGS and not findings.marks(item):
+            advice = unknown_setting_advice(item.plain, "it is kept; a newer broker may have it")
+            trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.4 has no topic setting {quoted(item.plain)}", advice)
+            findings.add(trouble, item, severity="warning")
+
+
+def _acknowledgements(wants: "StatedSpec", node: Node | None, findings: Findings) -> tuple[Acknowledgement, ...]:
+    places: list[Node] = node.items if isinstance(node, SequenceNode) else []
+    return tuple(
+        Acknowledgement(item.guard, item.object, item.reason, item.expires, findings.origin(_guard_place(place)))
+        for item, place in zip(wants.acknowledge, places, strict=True)
+    )
+
+
+def _guard_place(node: Node) -> Node:
+    guard = node.get("guard") if isinstance(node, MappingNode) else None
+    return guard if isinstance(guard, ScalarNode) else node
+
+
+class ClusterKind(Kind):
+    """Declared clusters; they set the variables that the other kinds use."""
+
+    name = "Cluster"
+    takes_variables = False
+
+    @staticmethod
+    def model() -> "type[ClusterDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.cluster import ClusterDocument  # noqa: PLC0415
+
+        return ClusterDocument
+
+    def declare(self, document: Document, table: PatternTable) -> Declared | None:
+        """Checks and converts; ``None`` after reporting problems that leave no document."""
+        return declare_cluster(document, table)

@@ -1,0 +1,197 @@
+"""The kind ``Ownership``: which files may name which principals and resources."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from reconciler.dataclass import dataclass
+from reconciler.manifest.documents.kind import Declared, Kind, Loaded
+from reconciler.manifest.parts.document import Document, Heading
+from reconciler.manifest.parts.resources import FIELDS, PatternTable, named_operations
+from reconciler.manifest.parts.rules import checked_texts
+from reconciler.manifest.parts.selectors import principal_names
+from reconciler.manifest.read.findings import Findings, MappingNode, Trouble, paired, quoted
+from reconciler.manifest.read.problem import Code, did_you_mean, one_of
+from reconciler.model.acl import AclOperation, AclPermissionType, ResourcePattern
+from reconciler.model.desired import Expiry, Origin
+from reconciler.model.scope import NameSelector, path_glob
+
+if TYPE_CHECKING:
+    from reconciler.manifest.models.ownership import ConsentItem, OwnerItem, OwnershipDocument
+
+_OWNS = Trouble(
+    Code.OWNERSHIP_FORM, "this item says nothing of the team", "add files, principals, or a kind of resource"
+)
+_RESOURCE = Trouble(Code.OWNERSHIP_FORM, "the consent names no resource", "add topics, groups or another resource")
+_EMPTY = Trouble(Code.OWNERSHIP_FORM, "the document declares nothing", "add owners, or consents")
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentDeclaration:
+    """The word of ``team`` that files of ``to`` may declare these operations on these patterns.
+
+    ``own_file`` if it is in ``spec.consents``: then it counts only if the file is one of the team's. ``principals`` is
+    ``None`` for those that ``to`` owns.
+    """
+
+    team: str
+    to: str
+    operations: tuple[AclOperation, ...]
+    patterns: tuple[ResourcePattern, ...]
+    origin: Origin
+    team_origin: Origin
+    own_file: bool
+    expires: Expiry | None = None
+    reason: str | None = None
+    permissions: tuple[AclPermissionType, ...] = (AclPermissionType.ALLOW,)
+    principals: NameSelector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerDeclaration:
+    """What one item says of a team; ``files`` are globs from the root; with ``deny_any`` they may deny anything."""
+
+    team: str
+    origin: Origin
+    files: tuple[str, ...] = ()
+    principals: NameSelector | None = None
+    patterns: tuple[ResourcePattern, ...] = ()
+    deny_any: bool = False
+
+    def files_of(self, paths: Iterable[str]) -> frozenset[str]:
+        """Those of the paths that its globs match."""
+        patterns = [path_glob(glob) for glob in self.files]
+        return frozenset(path for path in paths if any(matches(path) for matches in patterns))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnershipDeclaration:
+    """A document's heading, owners and consents."""
+
+    heading: Heading
+    owners: tuple[OwnerDeclaration, ...]
+    consents: tuple[ConsentDeclaration, ...]
+
+
+def declare_ownership(document: Document, table: PatternTable) -> OwnershipDeclaration | None:
+    """Checks and converts; ``None`` after reporting problems that leave no document."""
+    findings, spec = document.findings, document.spec
+    model = document.validated(OwnershipKind.model())
+    if model is not None and not model.spec.owners and not model.spec.consents:
+        findings.add(_EMPTY, document.root.keys["spec"])
+    owners: list[OwnerDeclaration] = []
+    consents: list[ConsentDeclaration] = []
+    for node, item in paired(spec.get("owners"), model.spec.owners if model else None):
+        owners += _owner(node, item, table, findings)
+        team = item.team if item else ""
+        for inner, consent in paired(node.get("consents"), item.consents if item else None):
+            consents += _consent(inner, consent, team, table, findings, own_file=False)
+    for node, given in paired(spec.get("consents"), model.spec.consents if model else None):
+        consents += _consent(node, given, given.team if given else "", table, findings, own_file=True)
+    return OwnershipDeclaration(document.heading, tuple(owners), tuple(consents)) if model else None
+
+
+def check_teams(
+    documents: Sequence[OwnershipDeclaration], paths: Iterable[str], findings_of: Callable[[str], Findings]
+) -> None:
+    """Reports consents of or to unknown teams, and warns of teams whose globs match no file."""
+    paths = tuple(paths)
+    teams = {owner.team for document in documents for owner in document.owners}
+    # With a team whose name comes from a variable, any name may be one.
+    any_name = any("${" in team for team in teams)
+    for consent in (consent for document in documents for consent in document.consents):
+        for team, place in ((consent.team, consent.team_origin), (consent.to, consent.origin)):
+            if team not in teams and not any_name and "${" not in team:
+                advice = did_you_mean(team, teams, one_of(teams) if teams else "declare it under owners")
+                trouble = Trouble(Code.OWNERSHIP_FORM, f"there is no team {quoted(team)}", advice)
+                findings_of(place.file).add_at(trouble, place)
+    # Files that end incidents are there during incidents only.
+    with_files = {one.team for document in documents for one in document.owners if one.deny_any or one.files_of(paths)}
+    for owner in (owner for document in documents for owner in document.owners):
+        if owner.team not in with_files and not any("${" in glob for glob in owner.files):
+            with_files.add(owner.team)
+            trouble = Trouble(
+                Code.OWNER_WITHOUT_FILES,
+                f"no file belongs to the team {quoted(owner.team)}",
+                "compare its files with the paths from the root: * is any text without /, ** any directories",
+            )
+            findings_of(owner.origin.file).add_at(trouble, owner.origin, severity="warning")
+
+
+def _owner(
+    node: MappingNode, item: "OwnerItem | None", table: PatternTable, findings: Findings
+) -> Iterator[OwnerDeclaration]:
+    patterns = _patterns(node, table, findings)
+    principals = principal_names(node.get("principals"), findings)
+    files = checked_texts(node.get("files"), _glob_problem, findings)
+    if not node.values.keys() - {"team"}:
+        findings.add(_OWNS, node)
+    if item is not None:
+        place = findings.origin(node.get("team") or node)
+        yield OwnerDeclaration(item.team, place, files, principals, patterns, item.deny_any)
+
+
+def _consent(
+    node: MappingNode,
+    item: "ConsentItem | None",
+    team: str,
+    table: PatternTable,
+    findings: Findings,
+    *,
+    own_file: bool,
+) -> Iterator[ConsentDeclaration]:
+    patterns = _patterns(node, table, findings)
+    kinds = [pattern.resource_type for pattern in patterns]
+    operations = named_operations(node.get("operations"), kinds, findings)
+    principals = principal_names(node.get("principals"), findings)
+    if not node.keys.keys() & FIELDS.keys():
+        findings.add(_RESOURCE, node)
+    if item is not None:
+        to = node.get("to") or node
+        origin, team_origin = findings.origin(to), findings.origin(node.get("team") or to)
+        yield ConsentDeclaration(
+            team,
+            item.to,
+            operations,
+            patterns,
+            origin,
+            team_origin,
+            own_file,
+            item.expires,
+            item.reason,
+            tuple(AclPermissionType[name] for name in item.permissions),
+            principals,
+        )
+
+
+def _patterns(node: MappingNode, table: PatternTable, findings: Findings) -> tuple[ResourcePattern, ...]:
+    return tuple(pattern for names in table.named(node, findings).values() for pattern, _ in names)
+
+
+def _glob_problem(text: str) -> Trouble | None:
+    if not text or text.startswith(("/", "./", "../")) or "\\" in text or ".." in text.split("/"):
+        message = f"{quoted(text)} is not a path from the manifests' root"
+        return Trouble(Code.OWNERSHIP_FORM, message, "write it with /, such as teams/payments/**")
+    return None
+
+
+class OwnershipKind(Kind):
+    """Owners and consents; ``reconciler.policy`` applies them."""
+
+    name = "Ownership"
+
+    @staticmethod
+    def model() -> "type[OwnershipDocument]":
+        """The fields of its documents."""
+        from reconciler.manifest.models.ownership import OwnershipDocument  # noqa: PLC0415
+
+        return OwnershipDocument
+
+    def declare(self, document: Document, table: PatternTable) -> Declared | None:
+        """Checks and converts; ``None`` after reporting problems that leave no document."""
+        return declare_ownership(document, table)
+
+    def check(self, loaded: Loaded) -> None:
+        """Reports unknown teams, and warns of teams without files; only if every document could be read."""
+        unfilled = [item for item in loaded.unfilled if isinstance(item, OwnershipDeclaration)]
+        if loaded.complete and len(unfilled) == sum(heading.kind == self.name for heading in loaded.templates):
+            check_teams([*loaded.of(OwnershipDeclaration), *unfilled], loaded.paths, loaded.findings_of)

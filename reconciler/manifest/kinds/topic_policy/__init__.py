@@ -1,1 +1,0 @@
-"""The kind ``TopicPolicy``: what topics may be, decided before a broker is asked."""

@@ -1,1 +1,0 @@
-"""The kind ``Topics``: topics and who may use them."""

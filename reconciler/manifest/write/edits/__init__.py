@@ -1,0 +1,17 @@
+"""The kinds of resources that the editor writes: one module or package each."""
+
+from typing import Final
+
+from reconciler.manifest.write.edits import acl, scram_user, topic
+from reconciler.manifest.write.edits.interface import Kind
+from reconciler.manifest.write.edits.listed import ListedKind
+from reconciler.manifest.write.written import EditedKind
+from reconciler.model.kinds import listed_kind, listed_types
+
+#: Topics before ACLs: a topic that goes takes its owner and grants with it, and those that stay become rules.
+KINDS: Final[tuple[Kind, ...]] = (
+    topic,
+    acl,
+    scram_user,
+    *(ListedKind(one) for one in listed_types() if isinstance(listed_kind(one), EditedKind)),
+)

@@ -1,0 +1,333 @@
+"""Topics: items of ``Topics`` documents, their counts and configs changed in place."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from reconciler.manifest.documents.topics import TopicsDeclaration
+from reconciler.manifest.write.edits.interface import Changes, Wanted
+from reconciler.manifest.write.pages import Book, NewDocument, Page, fits, match_labels, new_name, new_path, teams
+from reconciler.manifest.write.spans import (
+    NOTE,
+    Item,
+    Splice,
+    TextSpan,
+    Written,
+    emptied,
+    quoted,
+    with_entry,
+    with_items,
+    without_entries,
+    without_items,
+)
+from reconciler.manifest.write.text import topic_problem
+from reconciler.manifest.write.text import value as typed
+from reconciler.model.acl import ResourcePattern, ResourceType
+from reconciler.model.desired import Declaration, DesiredState, DesiredTopic
+from reconciler.model.listing import Change, Create, Delete, Impossible, Update
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions
+from reconciler.model.topic_configs import normal_form, readable
+
+# Topics as items of ``Topics`` documents: what is missing goes where topics are called alike.
+
+COUNTS: Final = {"partitions": "num_partitions", "replicationFactor": "replication_factor"}
+
+
+def extend(book: Book, wanted: Wanted, changes: Changes) -> None:
+    """Write items for topics that are missing, into a document whose topics are called alike."""
+    missing: dict[str, set[str]] = defaultdict(set)
+    for name in book.clusters:
+        for topic in wanted[name].topics.keys() - book.desired[name].topics.keys():
+            missing[topic].add(name)
+    added: dict[int, tuple[Page, list[Item]]] = {}
+    for topic, clusters in sorted(missing.items()):
+        wish = wanted[min(clusters)].topics[topic]
+        page = _home(book, frozenset(clusters), wish)
+        if page is not None:
+            added.setdefault(id(page), (page, []))[1].append(_item(wish))
+        else:
+            _new(book, changes, frozenset(clusters), wish)
+    for page, items in added.values():
+        changes.at(page, with_items(page.text, page.span.get("spec") or page.span, "topics", items))
+
+
+def _home(book: Book, clusters: frozenset[str], wish: DesiredTopic) -> Page | None:
+    """The document of these clusters with the topics that are called most alike; its defaults must not add anything."""
+    name = wish.topic.name
+    owners = book.owners(clusters)
+    belonging = teams(owners, None, [ResourcePattern(ResourceType.TOPIC, name)])
+    found = []
+    for page in book.of("Topics"):
+        if book.where(page) != clusters or not fits(owners, page.path, belonging):
+            continue
+        declared = [page.declared(book.clusters[cluster]) for cluster in clusters]
+        alike = max((_alike(name, other) for one in declared for other in _names(one)), default=0)
+        if alike and _adds_nothing(page, wish):
+            found.append((-alike, page.path, page.heading.name, page))
+    return min(found, key=lambda one: one[:3])[3] if found else None
+
+
+def _names(declared: object) -> Iterator[str]:
+    for topic in declared.topics if isinstance(declared, TopicsDeclaration) else ():
+        yield topic.topic.name
+
+
+def _alike(one: str, other: str) -> int:
+    """How many words two names begin with alike, and one more: any topics are better than none."""
+    count = 1
+    for a, b in zip(one.split("."), other.split("."), strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+def _adds_nothing(page: Page, wish: DesiredTopic) -> bool:
+    defaults = page.span.get("spec", "defaults")
+    if defaults is None:
+        return True
+    configs = defaults.get("configs")
+    own = {key.plain for key, _ in defaults.entries}
+    return not own & {"owner", "grants", "overrides"} and all(
+        key.plain in wish.topic.configs for key, _ in (configs.entries if configs else ())
+    )
+
+
+def _new(book: Book, changes: Changes, clusters: frozenset[str], wish: DesiredTopic) -> None:
+    owners = book.owners(clusters)
+    belonging = teams(owners, None, [ResourcePattern(ResourceType.TOPIC, wish.topic.name)])
+    path = new_path(book, "Topics", "topics", owners, belonging)
+    head = match_labels(book, clusters)
+    for document in changes.documents:
+        if (document.kind, document.path, document.head) == ("Topics", path, head):
+            document.items.append(_item(wish))
+            return
+    name = new_name(book, "Topics", "topics", [one.name for one in changes.documents])
+    changes.documents.append(NewDocument(path, "Topics", name, dict(head), "topics", [_item(wish)]))
+
+
+def _item(wish: DesiredTopic) -> Item:
+    topic = wish.topic
+    item: dict[str, Written] = {} if wish.note is None else {NOTE: wish.note}
+    item["name"] = quoted(topic.name)
+    if wish.absent:
+        return {**item, "absent": "true"}
+    item |= {field: str(count) for field, name in COUNTS.items() if (count := getattr(topic, name)) is not None}
+    if topic.configs:
+        item["configs"] = {name: config_text(name, text) for name, text in topic.configs.items()}
+    return item
+
+
+def config_text(name: str, text: str) -> str:
+    """A config as a manifest writes it."""
+    return typed(readable(name, normal_form(name, text)), flow=True)
+
+
+# A ``Topics`` document without the topics that go, and with others' counts and configs changed in place.
+
+
+class TopicReduction:
+    """One document: which of its items go, and what changes in the others."""
+
+    def __init__(self, book: Book, page: Page, differing: Mapping[str, Mapping[str, DesiredTopic | None]]) -> None:
+        self._page = page
+        self._spec = page.span.get("spec") or page.span
+        topics = self._spec.get("topics")
+        self._items = topics.items if topics is not None else []
+        self._gone: list[int] = []
+        self._targets: dict[int, tuple[DesiredTopic, DesiredTopic]] = {}
+        for name, by_topic in differing.items():
+            texts = page.texts(book.clusters[name])
+            for number, item in enumerate(self._items):
+                topic = item_name(item, texts)
+                if topic in by_topic:
+                    target = by_topic[topic]
+                    if target is None:
+                        self._gone.append(number)
+                    else:
+                        self._targets[number] = (book.desired[name].topics[topic], target)
+
+    def splices(self) -> list[Splice]:
+        """All changes of the document."""
+        text, spec = self._page.text, self._spec
+        entry = spec.entry("topics")
+        gone = sorted(set(self._gone))
+        splices: list[Splice] = []
+        if entry and gone:
+            splices += without_items(text, entry[1], gone) if len(gone) < len(self._items) else emptied(text, *entry)
+        inherited = self._given_up()
+        for number, item in enumerate(self._items):
+            if number in gone or (item.get("absent") is not None and number not in self._targets):
+                continue
+            before, target = self._targets.get(number, (None, None))
+            configs = {name: raw for name, raw in inherited.items() if item.get("configs", name) is None}
+            lost: set[str] = set()
+            if before is not None and target is not None:
+                splices += _counts(text, item, before, target)
+                lost = before.topic.configs.keys() - target.topic.configs.keys()
+                configs = {name: raw for name, raw in configs.items() if name in target.topic.configs}
+                configs |= _changed(before.topic.configs, target.topic.configs)
+            splices += _with_configs(text, item, configs, lost)
+        return splices + self._without_defaults(inherited.keys())
+
+    def _given_up(self) -> dict[str, str]:
+        """The configs of the document's defaults that some topic is not to have: every other one says them itself."""
+        defaults = self._spec.get("defaults", "configs")
+        text = self._page.text
+        lost = {
+            name
+            for before, target in self._targets.values()
+            for name in before.topic.configs.keys() - target.topic.configs.keys()
+        }
+        entries = defaults.entries if defaults is not None else []
+        return {key.plain: text[value.start : value.end] for key, value in entries if key.plain in lost}
+
+    def _without_defaults(self, gone: Collection[str]) -> list[Splice]:
+        defaults, configs = self._spec.get("defaults"), self._spec.get("defaults", "configs")
+        if not gone or defaults is None or configs is None:
+            return []
+        if len(gone) < len(configs.entries):
+            return without_entries(self._page.text, configs, gone)
+        whole = len(defaults.entries) == 1
+        return without_entries(self._page.text, self._spec if whole else defaults, {"defaults" if whole else "configs"})
+
+
+def item_name(item: TextSpan, texts: Mapping[tuple[int, int], str]) -> str:
+    """The name of a topic on one cluster, whose texts these are."""
+    name = item.get("name")
+    return "" if name is None else texts.get((name.line, name.column), "")
+
+
+def _counts(text: str, item: TextSpan, before: DesiredTopic, wish: DesiredTopic) -> list[Splice]:
+    topic, old = wish.topic, before.topic
+    splices: list[Splice] = []
+    gone = {"absent"} if before.absent and not wish.absent else set[str]()
+    if old.replica_assignments != topic.replica_assignments and item.entry("replicaAssignments"):
+        gone.add("replicaAssignments")
+    for field, name in COUNTS.items():
+        count = getattr(topic, name)
+        if count is not None and (getattr(old, name) != count or "replicaAssignments" in gone):
+            splices += with_entry(text, item, field, str(count))
+    return splices + (without_entries(text, item, gone) if gone else [])
+
+
+def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
+    """The configs that differ, written."""
+    return {
+        name: config_text(name, text)
+        for name, text in after.items()
+        if name not in before or normal_form(name, before[name]) != normal_form(name, text)
+    }
+
+
+def _with_configs(text: str, item: TextSpan, written: Mapping[str, str], gone: Collection[str]) -> list[Splice]:
+    configs = item.get("configs")
+    if configs is None:
+        return with_entry(text, item, "configs", written) if written else []
+    own = {key.plain for key, _ in configs.entries}
+    going = own & set(gone)
+    if not going and not written:
+        return []
+    if going == own and not written:
+        return without_entries(text, item, {"configs"})
+    if going == own:
+        return with_entry(text, item, "configs", written)
+    splices = without_entries(text, configs, going) if going else []
+    if going and configs.flow:
+        return splices  # what comes would meet the last one that goes: it is looked at next
+    for name in sorted(written):
+        splices += with_entry(text, configs, name, written[name])
+    return splices
+
+
+DOCUMENT: str = "Topics"
+CONTENT: tuple[str, ...] = ("topics",)
+WRITTEN: frozenset[str] = frozenset((*CONTENT, "defaults"))
+
+
+def told(state: DesiredState) -> dict[str, tuple[object, ...]]:
+    """Every topic with what is declared of it."""
+    return {name: said(wish) for name, wish in state.topics.items()}
+
+
+def reduce(book: Book, wanted: Wanted, changes: Changes) -> None:
+    """Remove the items of topics that are not wanted, and change those that are wanted otherwise."""
+    for page in book.of("Topics"):
+        differing = {
+            name: _differing(book.desired[name].topics, wanted[name].topics) for name in sorted(book.where(page))
+        }
+        if any(differing.values()):
+            changes.at(page, TopicReduction(book, page, differing).splices())
+
+
+def _differing(
+    before: Mapping[str, DesiredTopic], wanted: Mapping[str, DesiredTopic]
+) -> dict[str, DesiredTopic | None]:
+    """Topics that are wanted otherwise, ``None`` for those that are not to be declared."""
+    return {
+        name: wanted.get(name)
+        for name, topic in before.items()
+        if name not in wanted or said(wanted[name]) != said(topic)
+    }
+
+
+def said(wish: DesiredTopic) -> tuple[object, ...]:
+    """What is declared of a topic, with one spelling for each value."""
+    topic = wish.topic
+    configs = {name: normal_form(name, text) for name, text in topic.configs.items()}
+    return wish.absent, topic.num_partitions, topic.replication_factor, topic.replica_assignments, configs
+
+
+def second(state: DesiredState, old: str, new: str) -> DesiredState:
+    """The same: a topic is nobody's."""
+    return state
+
+
+def without(state: DesiredState, old: str) -> DesiredState:
+    """The same."""
+    return state
+
+
+def _note(said: Declaration) -> str | None:
+    """Why it is there, as a comment: nothing in a manifest says that of a topic."""
+    return ": ".join(text for text in (said.ticket, said.reason) if text) or None
+
+
+def adopted(state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str | None:
+    """What is declared with one topic as the cluster has it, in what the change is about."""
+    match change:
+        case Create(Topic() as topic):
+            return replace(state, topics={name: one for name, one in state.topics.items() if name != topic.name})
+        case Delete(Topic() as topic):
+            problem = topic_problem(topic)
+            if problem is not None:
+                return problem
+            wish = DesiredTopic(replace(topic, topic_id=None, replica_assignments=None), said.origin, note=_note(said))
+        case Update(TopicConfigs(name=name, configs=before)):
+            there = state.topics[name]
+            configs = {key: text for key, text in there.topic.configs.items() if before.get(key, text) is not None}
+            configs |= {key: text for key, text in before.items() if text is not None}
+            wish = replace(there, topic=replace(there.topic, configs=configs))
+        case Update(TopicPartitions(name=name)) | Impossible(name=name):
+            if name not in live.topics or name not in state.topics or state.topics[name].absent:
+                return "the cluster has it in a way that no manifest can declare"
+            there, found = state.topics[name], live.topics[name]
+            counted = replace(
+                there.topic,
+                num_partitions=_as_live(there.topic.num_partitions, found.num_partitions),
+                replication_factor=_as_live(there.topic.replication_factor, found.replication_factor),
+                replica_assignments=None,
+            )
+            wish = replace(there, topic=counted)
+            if isinstance(change, Impossible) and change.what.startswith("config "):
+                return "brokers of this release refuse the config: remove it"
+        case _:
+            return None
+    return replace(state, topics={**state.topics, wish.topic.name: wish})
+
+
+def _as_live(declared: int | None, live: int | None) -> int | None:
+    """A count as the cluster has it, where the manifests say one."""
+    return declared if declared is None else live

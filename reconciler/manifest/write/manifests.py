@@ -1,0 +1,330 @@
+"""A state as a directory of manifests, with everything that it could not say."""
+
+import datetime
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import Final, Literal, get_args
+
+from reconciler.codec.kinds import KINDS as LISTED_CODECS
+from reconciler.dataclass import dataclass
+from reconciler.manifest.manifests import desired_state, load
+from reconciler.manifest.parts.clusters import DEFAULT_DELETE_PERCENT, DEFAULT_PERCENT_ABOVE
+from reconciler.manifest.parts.document import document_name_problem
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.write.kinds import KINDS
+from reconciler.manifest.write.kinds.interface import Inexpressible
+from reconciler.manifest.write.text import (
+    DEFAULT_STYLE,
+    WIDTH,
+    ExportStyle,
+    comment,
+    document_head,
+    mapping,
+    one_or_list,
+    scalar,
+    stem,
+    text_problem,
+    value,
+)
+from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding
+from reconciler.model.characters import counted
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.state import ClusterState
+from reconciler.model.topic_configs import readable
+from reconciler.model.topic_rule import CountRule, NameRule, RelationRule, RulePart, SettingRule, TopicWaiver
+from reconciler.policy.topic_policy import ProposedRule
+
+#: Comments only: what belongs to no other file.
+LEFT_FILE: Final = "not-exported.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """Texts by path (with ``/``), and what no manifest can say, each with its reason, in order.
+
+    What is left is also written into the files, as comments; so is what could not be read.
+    """
+
+    files: Mapping[str, str] = field(default_factory=FrozenMap)
+    left: tuple[Inexpressible, ...] = ()
+    style: ExportStyle = DEFAULT_STYLE
+
+
+def export_manifests(
+    state: ClusterState, *, cluster: str = "", heading: str = "", style: ExportStyle = DEFAULT_STYLE
+) -> Export:
+    """The manifests of ``state``; ``cluster`` is its name, for the first line of each file, or ``heading`` is that.
+
+    Loading the files gives everything but ``left``, and besides it only what ``style`` allows.
+    """
+    head = comment(heading or f"As found on {cluster or 'the cluster'} ({state.cluster_id}).")
+    parts = [kind.exported(state, style) for kind in KINDS]
+    files: dict[str, list[str]] = {}
+    for part in parts:
+        for path, lines in part.files.items():
+            # Kinds can share a file.
+            files[path] = [*files[path], "---", *lines] if path in files else [head, *lines]
+    if rest := [comment(text) for part in parts for text in part.comments]:
+        files[LEFT_FILE] = [head, *rest]
+    texts = {path: "\n".join(lines) + "\n" for path, lines in files.items()}
+    return Export(FrozenMap(texts), tuple(item for part in parts for item in part.left), style)
+
+
+# The ``Cluster`` document that stands beside exported manifests.
+
+
+def cluster_document(
+    name: str,
+    bootstrap_servers: Sequence[str],
+    client: Mapping[str, str],
+    *,
+    principal: str | None = None,
+    super_users: Sequence[str] = (),
+    default_allow: bool | None = None,
+) -> str:
+    """A ``Cluster`` of that name. ``client`` holds references instead of secrets: ``${env:KAFKA_PASSWORD}``.
+
+    ``default_allow`` is the brokers' allow.everyone.if.no.acl.found; ``None``, unknown, is left out. Raises
+    ``ValueError`` for text that no manifest can hold, and for a name that no document can have.
+    """
+    texts = [name, *bootstrap_servers, *client, *client.values(), principal or "", *super_users]
+    unfit = [text for text in texts if text_problem(text.replace("${", "")) is not None]
+    if unfit:
+        raise ValueError(f"{unfit[0]!a} cannot stand in a manifest")
+    if (problem := document_name_problem(name)) is not None:
+        raise ValueError(problem)
+    lines = document_head("Cluster", name)
+    lines += one_or_list("bootstrapServers", bootstrap_servers, 2, always_list=True)
+    if client:
+        lines += ["  client:", *(f"    {scalar(key)}: {scalar(client[key])}" for key in sorted(client))]
+    if principal is not None:
+        lines.append(f"  principal: {scalar(principal)}")
+    if super_users:
+        lines += one_or_list("superUsers", super_users, 2, always_list=True)
+    if default_allow is not None:
+        lines.append(f"  allowEveryoneIfNoAclFound: {str(default_allow).lower()}")
+    # What holds anyway, where somebody looks who has to raise it.
+    lines += [
+        "  limits:",
+        f"    maxDeletePercent: {DEFAULT_DELETE_PERCENT}",
+        f"    percentAbove: {DEFAULT_PERCENT_ABOVE}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+# Which file each ACL and topic of a conversion goes to: by principal, source file or module, team, or all to one.
+
+Layout = Literal["principal", "source", "team", "single"]
+LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
+#: What names a kind of account and no team.
+_KINDS_OF_ACCOUNT: Final = frozenset(("svc", "sa", "srv", "service", "app", "user", "usr", "client", "kafka"))
+#: Products around Kafka that people call principals by, and words for those who run it: no team is called so.
+NO_TEAMS: Final = frozenset(
+    (
+        *("admin", "akhq", "anonymous", "broker", "brokers", "burrow", "connect", "control", "cruise", "exporter"),
+        *("kafdrop", "kminion", "ksql", "ksqldb", "mirror", "mirrormaker", "mm2", "monitoring", "prometheus"),
+        *("registry", "replicator", "rest", "root", "schema", "schemas", "super", "ui", "zookeeper"),
+    )
+)
+_BREAK: Final = re.compile(r"[._-]")
+_MODULE: Final = re.compile(r"module\.([\w-]+)(?:\[[^\]]*\])?\.")
+#: Files that a conversion writes anyway.
+_TAKEN: Final = frozenset(
+    (
+        "cluster",
+        "not-converted",
+        "not-exported",
+        "ownership-draft",
+        "roles",
+        "topics-absent",
+        *(kind.file_stem for kind in LISTED_CODECS),
+    )
+)
+
+
+def places(layout: Layout, state: ClusterState, origins: Mapping[AclBinding | str, str]) -> dict[AclBinding | str, str]:
+    """The path without its ending for each binding and topic name; none for what goes to its usual file.
+
+    ``origins`` says where the source has each: ``file:line``, or ``file:address`` in a Terraform state.
+    """
+    match layout:
+        case "principal":
+            return {}
+        case "single":
+            items: Iterable[AclBinding | str] = (*state.bindings, *state.topics)
+            return dict.fromkeys(items, "manifests")
+        case "source":
+            return {item: place for item, origin in origins.items() if (place := _of_origin(origin))}
+        case "team":
+            return _by_team(state)
+
+
+def _of_origin(origin: str) -> str:
+    """The file, or in a Terraform state the module: a state is one file, whatever it was made from."""
+    file, _, address = origin.partition(":")
+    parts = (
+        (() if file.endswith(".tf") else _MODULE.findall(address)) or file.rpartition(".")[0].split("/")
+        if "." in file
+        else [file]
+    )
+    place = "/".join(stem(part).lower() for part in parts)
+    return f"{place}-source" if place in _TAKEN else place
+
+
+def _by_team(state: ClusterState) -> dict[AclBinding | str, str]:
+    principals = {binding.entry.principal for binding in state.bindings}
+    team_of = teams(principals)
+    known = _borne_out(state, team_of)
+    found: dict[AclBinding | str, str] = {
+        binding: f"teams/{team_of[binding.entry.principal]}"
+        for binding in state.bindings
+        if team_of[binding.entry.principal] in known
+    }
+    for name in state.topics:
+        team = first_word(name)
+        if team in known:
+            found[name] = f"teams/{team}"
+    return found
+
+
+def _borne_out(state: ClusterState, team_of: Mapping[str, str]) -> set[str]:
+    """The teams that more than the word of one principal speaks for: another principal, or names of resources."""
+    principals = Counter(team_of[principal] for principal in team_of if principal != WILDCARD_PRINCIPAL)
+    named = {first_word(name) for name in state.topics}
+    named |= {
+        word
+        for pattern, entry in state.bindings
+        if not pattern.is_wildcard and (word := first_word(pattern.name)) == team_of[entry.principal]
+    }
+    return {team for team, count in principals.items() if team not in NO_TEAMS and (count > 1 or team in named)}
+
+
+def first_word(name: str) -> str:
+    """The team that a name of a resource begins with, if there is one."""
+    return stem(_BREAK.split(name)[0]).lower()
+
+
+def teams(principals: Iterable[str]) -> dict[str, str]:
+    """A team for each principal, as its name begins: ``User:CN=payments/mail`` and ``User:svc-payments-mail`` alike."""
+    words = {principal: _words(principal) for principal in principals}
+    while len(words) > 1 and all(len(found) > 1 for found in words.values()):
+        if len({found[0] for found in words.values()}) > 1:
+            break
+        words = {principal: found[1:] for principal, found in words.items()}
+    return {principal: stem(found[0]).lower() for principal, found in words.items()}
+
+
+def _words(principal: str) -> list[str]:
+    if principal == WILDCARD_PRINCIPAL:
+        return ["everyone"]
+    name = principal.partition(":")[2].partition(",")[0]
+    name = name.partition("=")[2] or name
+    if "/" in name:
+        return [name.partition("/")[0] or name]
+    words = [word for word in _BREAK.split(name) if word]
+    return words[1:] if len(words) > 1 and words[0].lower() in _KINDS_OF_ACCOUNT else words or [name]
+
+
+# A proposed topic policy as a manifest, each rule under a line that says how many topics keep it.
+
+
+def policy_text(
+    name: str, rules: Iterable[ProposedRule], *, origin: str, labels: Mapping[str, str], notes: Sequence[str] = ()
+) -> str:
+    """A ``TopicPolicy`` of that name; ``origin`` says where the topics were found, ``labels`` which clusters it is for.
+
+    ``notes`` become comments at the top.
+    """
+    lines = [comment(f"What the topics of {origin} have in common. Loosen or tighten it: it is a beginning.")]
+    lines += map(comment, notes)
+    lines += [
+        "apiVersion: reconciler/v1",
+        "kind: TopicPolicy",
+        f"metadata: {{name: {scalar(name, flow=True)}}}",
+        "spec:",
+    ]
+    if labels:
+        lines += ["  clusters:", *mapping("matchLabels", labels, 4)]
+    lines.append("  rules:")
+    for proposed in rules:
+        lines += _rule_lines(proposed)
+    return "\n".join(lines) + "\n"
+
+
+def _rule_lines(proposed: ProposedRule) -> Iterator[str]:
+    rule, kept, topics = proposed
+    yield "    " + comment(f"kept by {kept:,} of {counted(topics, 'topic')}")
+    yield f"    - name: {scalar(rule.name or '')}"
+    yield "      topics: {any: true}"
+    for part in rule.parts:
+        yield from _part_lines(part)
+    if rule.waivers:
+        yield "      waivers:"
+    for waiver in rule.waivers:
+        yield from _waiver_lines(waiver)
+
+
+def _part_lines(part: RulePart) -> Iterator[str]:
+    match part:
+        case NameRule():
+            yield f"      names: {{pattern: {_quoted(part.pattern or '')}}}"
+        case CountRule():
+            limits = {"min": part.minimum, "max": part.maximum}
+            shown = {field: str(limit) for field, limit in limits.items() if limit is not None}
+            yield from mapping(part.subject, shown, 6)
+        case SettingRule():
+            yield "      configs:"
+            yield from _setting_lines(part)
+        case RelationRule():
+            pairs = f"value: {part.value}, {part.relation}: {part.other}, required: false"
+            yield f"      relations: [{{{pairs}}}]"
+        case _:
+            raise ValueError("no expression is ever proposed")
+
+
+def _setting_lines(part: SettingRule) -> Iterator[str]:
+    limits = {"required": str(bool(part.required)).lower()}
+    if part.allowed is not None:
+        shown = (value(readable(part.name, text), flow=True) for text in part.allowed)
+        limits["allowed"] = f"[{', '.join(shown)}]"
+    for key, bound in (("min", part.minimum), ("max", part.maximum)):
+        if bound is not None:
+            limits[key] = value(bound.text, flow=True)
+    pairs = [f"{key}: {text}" for key, text in limits.items()]
+    line = f"        {scalar(part.name)}: {{{', '.join(pairs)}}}"
+    if len(line) <= WIDTH:
+        yield line
+    else:
+        yield f"        {scalar(part.name)}:"
+        yield from (f"          {pair}" for pair in pairs)
+
+
+def _waiver_lines(waiver: TopicWaiver) -> Iterator[str]:
+    first, *rest = one_or_list("topics", waiver.topics.literal, 10, always_list=True)
+    yield f"        - {first.lstrip()}"
+    yield from rest
+    yield f"          reason: {scalar(waiver.reason)}"
+    yield f"          expires: {waiver.expires}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+# Manifests read back: what they declare, held against what they were made from.
+
+_LONG_AGO = datetime.date.min
+
+
+def differences(export: Export, state: ClusterState, cluster: Mapping[str, str], name: str) -> list[str]:
+    """How the manifests differ from ``state`` less what the export left; nothing where they say exactly that.
+
+    ``cluster`` is the file that declares the cluster ``name``. Raises ``ManifestError`` where the manifests are not
+    valid. With implied operations, a binding besides ``state`` counts only if another one of it implies what it grants.
+    """
+    texts = {**cluster, **export.files}
+    wanted = desired_state(load(Source(path, text) for path, text in texts.items()), name, _LONG_AGO)
+    left = {item.item for item in export.left}
+    return [line for kind in KINDS for line in kind.differences(state, wanted, left, export.style)]

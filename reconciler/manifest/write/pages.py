@@ -1,0 +1,292 @@
+"""Manifests as an editor sees them: every document with its text, its spans, and what it declares for each cluster."""
+
+import datetime
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from itertools import product
+from pathlib import PurePosixPath
+from typing import Final, NamedTuple
+
+from reconciler.dataclass import dataclass
+from reconciler.manifest.documents import KINDS_BY_NAME
+from reconciler.manifest.documents.acls import AclsDeclaration
+from reconciler.manifest.documents.kind import Declared
+from reconciler.manifest.documents.ownership import OwnerDeclaration
+from reconciler.manifest.documents.topics import TopicsDeclaration
+from reconciler.manifest.manifests import FindingsByFile, Manifests, declared_for, desired_state, load, roles_for
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.parts.document import Document, Heading, open_document
+from reconciler.manifest.parts.resources import PatternTable
+from reconciler.manifest.parts.rules import RoleDeclaration, RoleUse, entries_of, grants
+from reconciler.manifest.read.documents import read_documents
+from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Source
+from reconciler.manifest.safeguards import ownership
+from reconciler.manifest.variables import Variables, variable_scalars
+from reconciler.manifest.write.spans import Item, TextSpan, Written, layout, quoted
+from reconciler.manifest.write.text import stem
+from reconciler.model.acl import AclBinding, ResourcePattern
+from reconciler.model.desired import DesiredState, Origin
+
+#: Before every end, so that what expires is declared like everything else.
+LONG_AGO: Final = datetime.date.min
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Page:
+    """One document: the file, its whole text, and the document's place in it."""
+
+    source: Source
+    heading: Heading
+    root: MappingNode
+    span: TextSpan
+    start: int
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.source.path
+
+    @property
+    def text(self) -> str:
+        """The text of the whole file."""
+        return self.source.text
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Kind and name, which no other document has."""
+        return self.heading.kind, self.heading.name
+
+    @property
+    def is_template(self) -> bool:
+        """Whether its spec names variables."""
+        return any(variable_scalars(self.root.get("spec")))
+
+    def filled(self, cluster: ClusterDeclaration, findings: Findings) -> MappingNode:
+        """Its nodes with the variables of a cluster."""
+        return Variables(cluster).filled(self.root, findings) if self.is_template else self.root
+
+    def declared(self, cluster: ClusterDeclaration) -> Declared | None:
+        """What it declares for a cluster."""
+        findings = Findings(self.source)
+        document = Document(self.heading, self.filled(cluster, findings), findings)
+        return KINDS_BY_NAME[self.heading.kind].declare(document, PatternTable())
+
+    def texts(self, cluster: ClusterDeclaration) -> dict[tuple[int, int], str]:
+        """Every text of it for a cluster, by line and column."""
+        return dict(_texts(self.filled(cluster, Findings(self.source))))
+
+
+def _texts(node: Node) -> Iterator[tuple[tuple[int, int], str]]:
+    if isinstance(node, ScalarNode):
+        yield (node.line, node.column), node.plain
+        return
+    for below in node.values.values() if isinstance(node, MappingNode) else node.items:
+        yield from _texts(below)
+
+
+@dataclass(slots=True, eq=False)
+class Book:
+    """All documents of a set of manifests, and what they declare for each of their clusters, expired or not."""
+
+    manifests: Manifests
+    pages: list[Page]
+    desired: Mapping[str, DesiredState]
+    _roles: dict[str, Mapping[str, RoleDeclaration]] = field(default_factory=dict)
+    _naming: dict[str, list[Page]] | None = None
+    _principals: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def clusters(self) -> Mapping[str, ClusterDeclaration]:
+        """The declared clusters by name."""
+        return self.manifests.clusters
+
+    def of(self, *kinds: str) -> Iterator[Page]:
+        """The documents of these kinds, in the order of their files."""
+        return (page for page in self.pages if page.heading.kind in kinds)
+
+    def where(self, page: Page) -> frozenset[str]:
+        """The clusters that a document is for."""
+        found = self.clusters.items()
+        return frozenset(name for name, cluster in found if page.heading.applies_to(cluster.labels))
+
+    def principals(self, page: Page) -> tuple[str, ...]:
+        """The principals of an ``Acls`` document; none where they differ from cluster to cluster."""
+        if id(page) not in self._principals:
+            spec = page.span.get("spec")
+            named = None if spec is None else spec.get("principal") or spec.get("principals")
+            places = [(one.line, one.column) for one in (named.texts if named is not None else ())]
+            texts = [page.texts(self.clusters[name]) for name in self.where(page)]
+            found = {tuple(one.get(place, "") for place in places) for one in texts}
+            self._principals[id(page)] = found.pop() if len(found) == 1 else ()
+        return self._principals[id(page)]
+
+    def naming(self, principal: str) -> list[Page]:
+        """The ``Acls`` documents that name a principal, alone or with others."""
+        if self._naming is None:
+            self._naming = {}
+            for page in self.of("Acls"):
+                for one in self.principals(page):
+                    self._naming.setdefault(one, []).append(page)
+        return self._naming.get(principal, [])
+
+    def roles(self, cluster: str) -> Mapping[str, RoleDeclaration]:
+        """The roles that rules for a cluster can use."""
+        if cluster not in self._roles:
+            declaration = self.clusters[cluster]
+            documents = declared_for(self.manifests, declaration, FindingsByFile(self.manifests), kinds=("Role",))
+            self._roles[cluster] = roles_for(self.manifests, declaration, documents).here
+        return self._roles[cluster]
+
+    def owners(self, clusters: Iterable[str]) -> list[OwnerDeclaration]:
+        """What Ownership says of teams, on any of the clusters."""
+        found = (owner for name in clusters for owner in ownership(self.manifests, name)[0])
+        return list(dict.fromkeys(found))
+
+
+def read(texts: Mapping[str, str]) -> Book:
+    """Texts by path; raises ``ManifestError`` where they are not valid, for whatever cluster."""
+    manifests = load(Source(path, text) for path, text in texts.items())
+    pages = [page for path in sorted(texts) for page in _pages(Source(path, texts[path]))]
+    return Book(manifests, pages, {name: desired_state(manifests, name, LONG_AGO) for name in manifests.clusters})
+
+
+def _pages(source: Source) -> Iterator[Page]:
+    findings = Findings(source)
+    spans = layout(source.text)
+    for root, span in zip(read_documents(findings), spans, strict=True):
+        document = open_document(root, findings, KINDS_BY_NAME)
+        if document is not None:
+            yield Page(source, document.heading, document.root, span.root, span.start)
+
+
+# Where something new belongs: a document that is there, the file of the team that owns it, or a file of its own.
+
+_GLOB: Final = "*?["
+
+
+class NoPlaceError(Exception):
+    """Nothing in the manifests is about exactly these clusters, and no labels tell them from the others."""
+
+
+@dataclass(slots=True)
+class NewDocument:
+    """A document to be written at the end of a file, which may be new: fields of its spec, and a list of items."""
+
+    path: str
+    kind: str
+    name: str
+    head: dict[str, Written]
+    key: str
+    items: list[Item] = field(default_factory=list)
+
+
+def match_labels(book: Book, clusters: frozenset[str]) -> dict[str, Written]:
+    """The field ``clusters`` of a document for these clusters only; none where it is for all of them."""
+    if clusters == book.clusters.keys():
+        return {}
+    labels = [set(book.clusters[name].labels.items()) for name in sorted(clusters)]
+    common = sorted(set.intersection(*labels))
+    for chosen in (*([one] for one in common), common):
+        found = {name for name, one in book.clusters.items() if set(chosen) <= set(one.labels.items())}
+        if chosen and found == clusters:
+            return {"clusters": {"matchLabels": {key: quoted(text) for key, text in chosen}}}
+    raise NoPlaceError(f"no labels tell {', '.join(sorted(clusters))} from the other clusters")
+
+
+def teams(
+    owners: Sequence[OwnerDeclaration], principal: str | None, patterns: Iterable[ResourcePattern]
+) -> frozenset[str]:
+    """The teams in whose files something belongs: those that own the principal, else those that own a resource."""
+    own = {one.team for one in owners if principal and one.principals and one.principals.selects_principal(principal)}
+    named = list(patterns)
+    theirs = {one.team for one in owners for own in one.patterns for pattern in named if own.contains(pattern)}
+    return frozenset(own or theirs)
+
+
+def fits(owners: Sequence[OwnerDeclaration], path: str, belonging: frozenset[str]) -> bool:
+    """Whether a file is one of these teams; of no team, where there are none."""
+    holding = {one.team for one in owners if one.files_of([path])}
+    return bool(holding & belonging) if belonging else not holding
+
+
+def best(pages: Iterable[Page], owners: Sequence[OwnerDeclaration], belonging: frozenset[str]) -> Page | None:
+    """The first document in a file that fits, else the first one."""
+    found = list(pages)
+    return next((page for page in found if fits(owners, page.path, belonging)), found[0] if found else None)
+
+
+def new_path(book: Book, kind: str, title: str, owners: Sequence[OwnerDeclaration], belonging: frozenset[str]) -> str:
+    """The file for a document of this kind: one of the team's, that of all its kind, or a new one beside them."""
+    files = [page.path for page in book.of(kind)]
+    fitting = [path for path in files if fits(owners, path, belonging)]
+    if belonging:
+        of_team = [path for path in sorted(book.manifests.sources) if fits(owners, path, belonging)]
+        if fitting or of_team:
+            return min(fitting or of_team)
+        globs = sorted(glob for one in owners if one.team in belonging for glob in one.files)
+        for glob in globs:
+            path = _within(glob, title)
+            if fits(owners, path, belonging):
+                return path
+    if len(set(fitting)) == 1 and len(fitting) > 1:
+        return fitting[0]  # one file holds all of them
+    folder = Counter(str(PurePosixPath(path).parent) for path in fitting).most_common(1)
+    base = folder[0][0] if folder else "."
+    path = str(PurePosixPath(base) / f"{title}.yaml")
+    return path if fits(owners, path, belonging) else f"{title}.yaml"
+
+
+def _within(glob: str, title: str) -> str:
+    """A path that a glob may match: ``teams/payments/**`` has ``teams/payments/title.yaml``."""
+    if not any(mark in glob for mark in _GLOB):
+        return glob
+    parts = []
+    for part in PurePosixPath(glob).parts:
+        if any(mark in part for mark in _GLOB):
+            break
+        parts.append(part)
+    return str(PurePosixPath(*parts, f"{title}.yaml"))
+
+
+def new_name(book: Book, kind: str, title: str, taken: Iterable[str] = ()) -> str:
+    """A name that no document of the kind has."""
+    used = {page.heading.name for page in book.of(kind)} | set(taken)
+    wanted = stem(title)
+    return next(name for number in range(1, len(used) + 2) if (name := _numbered(wanted, number)) not in used)
+
+
+def _numbered(name: str, number: int) -> str:
+    return name if number == 1 else f"{name}-{number}"
+
+
+# Which bindings a cluster's rules declare, and which of them one use of a role brings together.
+
+
+class DeclaredRight(NamedTuple):
+    """One binding of a rule, with the place of its name. ``role`` is used at ``use``; ``of_role``: on its own name."""
+
+    binding: AclBinding
+    place: Origin
+    role: str = ""
+    use: Origin | None = None
+    of_role: bool = False
+
+
+def declared_rights(book: Book, cluster: str) -> Iterator[DeclaredRight]:
+    """Every binding of every rule for the cluster; one that several rules declare comes as often."""
+    roles = book.roles(cluster)
+    for page in book.of("Acls", "Topics"):
+        if cluster not in book.where(page):
+            continue
+        declared = page.declared(book.clusters[cluster])
+        for rule in declared.rules if isinstance(declared, AclsDeclaration | TopicsDeclaration) else ():
+            use = rule.action if isinstance(rule.action, RoleUse) else None
+            for grant in grants(rule, roles):
+                for (pattern, said), entry in product(grant.declared(), entries_of(grant)):
+                    binding = AclBinding(pattern, entry)
+                    if use is None:
+                        yield DeclaredRight(binding, said.origin)
+                    else:
+                        at = use.declaration.origin
+                        yield DeclaredRight(binding, said.origin, use.name, at, said.origin == at)

@@ -1,0 +1,1 @@
+"""Parts beside the core: each has its commands, use cases and views. The core imports none."""

@@ -1,0 +1,1 @@
+"""The files of other tools as manifests."""

@@ -1,0 +1,197 @@
+"""``reconciler convert``: manifests from what another tool keeps, proven against it."""
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from reconciler.cli.console import CommandError, Exit, info, out, out_json, progress
+from reconciler.cli.export import write_files
+from reconciler.cli.options import output_option
+from reconciler.model.characters import is_visible
+from reconciler.parts.convert.formats import AUTO, FORMATS, OF_CLUSTERS
+from reconciler.parts.edit.cli.options import Keeping, edit_options, keep
+
+if TYPE_CHECKING:
+    from reconciler.manifest.write.manifests import Layout
+    from reconciler.parts.convert.app import ConversionSource, ConversionStyle, Converted
+    from reconciler.parts.convert.conversion import Remark, Sign
+
+#: Kept here because its module is expensive to import; a test holds the two together.
+LAYOUTS: Final = ("principal", "source", "team", "single")
+_CLUSTERS: Final = ", ".join(form.clusters for form in FORMATS.values() if form.clusters is not None)
+
+
+@click.command("convert", short_help="Convert another tool's files to manifests")
+@click.argument("path", default=".", metavar="[PATH]", type=click.Path(allow_dash=True))
+@click.option(
+    "--from",
+    "source_format",
+    default=AUTO,
+    show_default=True,
+    type=click.Choice((AUTO, *FORMATS)),
+    help="Source format. With auto, whatever the files are recognised as.",
+)
+@click.option(
+    "--out",
+    "directory",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Write files to this directory, which must be empty.",
+)
+@click.option(
+    "--into",
+    metavar="DIR",
+    type=click.Path(exists=True),
+    help="Add what is missing to these manifests, and change nothing else of them.",
+)
+@edit_options
+@click.option(
+    "--name", default="my-cluster", show_default=True, metavar="NAME", help="Name of the cluster in the manifests."
+)
+@click.option(
+    "--source-cluster",
+    metavar="CLUSTER",
+    help=f"Source cluster, if there are several: {_CLUSTERS}.",
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="JulieOps' properties file, which defines how topics are named.",
+)
+@click.option(
+    "--layout",
+    type=click.Choice(LAYOUTS),
+    default="principal",
+    show_default=True,
+    help="One file for each principal, source file or module, or team, or a single one.",
+)
+@click.option(
+    "--implied",
+    is_flag=True,
+    help="Use roles also where they add DESCRIBE, which READ and WRITE grant anyway.",
+)
+@click.option("--no-roles", is_flag=True, help="Write every rule out, even if a built-in role is equivalent.")
+@output_option
+def command(
+    *,
+    path: str,
+    source_format: str,
+    directory: str | None,
+    into: str | None,
+    keeping: Keeping,
+    name: str,
+    source_cluster: str | None,
+    config: str | None,
+    layout: "Layout",
+    implied: bool,
+    no_roles: bool,
+    output: str,
+) -> int:
+    """Write manifests that declare exactly the ACLs, topics and quotas that another tool would create from PATH.
+
+    PATH is a file, a directory, or - for stdin. Without --from, each file is recognised by what it holds, and the
+    output says by what. No cluster is contacted. The manifests are read back and compared with
+    the source before they are written. Exit 2 if something could not be converted; it is listed on stderr and in
+    not-converted.yaml.
+    """
+    _refuse(source_format, source_cluster, config)
+    if into is not None and directory is not None:
+        raise CommandError("--into and --out exclude each other", "give one of the two", Exit.USAGE)
+    if into is None and keeping != Keeping():
+        raise CommandError("--write and --branch are for --into", status=Exit.USAGE)
+    from reconciler.codec.kinds import PLURALS
+    from reconciler.parts.convert.app import ConversionSource, ConversionStyle, convert_source
+
+    if implied and no_roles:
+        raise CommandError("--implied is for roles: it says nothing with --no-roles", status=Exit.USAGE)
+
+    source = ConversionSource(source_format, path, _stdin() if path == "-" else "", source_cluster, config)
+    style = ConversionStyle(not no_roles, implied, layout)
+    status = Exit.OK
+    if into is not None:
+        converted, status = _into(source, into, style, keeping, output)
+    else:
+        converted = convert_source(source, name, style)
+        _hand_over(converted, directory, output)
+    for sign in converted.signs:
+        info(f"recognised as {_shown(sign)}")
+    if len(converted.signs) > 1:
+        info("taken together as one cluster: to convert only one of these, name it with --from")
+    for remark in converted.unmanaged:
+        info(f"not managed here: {_shown(remark)}")
+    for remark in converted.skipped:
+        info(f"not converted: {_shown(remark)}")
+    counted = f"{converted.bindings:,} bindings, {converted.topics:,} topics"
+    counted += "".join(f", {count:,} {PLURALS[kind]}" for kind, count in converted.listed.items() if count)
+    progress(f"read back from the manifests: {counted}, as {_source(converted, source_format)} would create them")
+    if converted.more_roles > 0:
+        info(f"{converted.more_roles:,} more rules are roles with --implied, which adds DESCRIBE where it is granted")
+    if converted.skipped:
+        info(f"not in the manifests: {len(converted.skipped):,}")
+    return Exit.DIFFERENT if converted.skipped else status
+
+
+def _hand_over(converted: "Converted", directory: str | None, output: str) -> None:
+    if directory is not None:
+        write_files(converted.files, directory)
+    if output == "json":
+        out_json(_document(converted))
+    elif directory is None:
+        texts = (text for file, text in converted.files.items() for text in (f"---\n# {file}", text.rstrip("\n")))
+        out(texts, whole=True)
+
+
+def _into(
+    source: "ConversionSource", into: str, style: "ConversionStyle", keeping: Keeping, output: str
+) -> "tuple[Converted, Exit]":
+    """Add to manifests that are there; the cluster is the one that is named, else the only one."""
+    from reconciler.parts.convert.app import convert_into
+
+    context = click.get_current_context()
+    named = context.get_parameter_source("name") is not click.ParameterSource.DEFAULT
+    found = convert_into(source, into, context.params["name"] if named else None, style)
+    for what in found.kept:
+        info(f"declared otherwise, and left so: {what if is_visible(what) else ascii(what)[1:-1]}")
+    status = keep(
+        found.edit, keeping, message=f"Add what {_source(found.converted, source.format)} creates", output=output
+    )
+    return found.converted, Exit(status)
+
+
+def _refuse(source_format: str, source_cluster: str | None, config: str | None) -> None:
+    if config is not None and source_format not in ("julie", AUTO):
+        raise CommandError(f"--config is for julie, not for {source_format}", status=Exit.USAGE)
+    if source_cluster is not None and source_format not in (*OF_CLUSTERS, AUTO):
+        raise CommandError(f"{source_format} speaks of one cluster: --source-cluster says nothing", status=Exit.USAGE)
+
+
+def _stdin() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise CommandError("-: the text is not UTF-8") from error
+
+
+def _document(converted: "Converted") -> dict[str, object]:
+    return {
+        "files": dict(converted.files),
+        "recognised": [sign._asdict() for sign in converted.signs],
+        "bindings": converted.bindings,
+        "topics": converted.topics,
+        **converted.listed,
+        "skipped": [remark._asdict() for remark in converted.skipped],
+        "unmanaged": [remark._asdict() for remark in converted.unmanaged],
+    }
+
+
+def _source(converted: "Converted", source_format: str) -> str:
+    return " and ".join(sign.format for sign in converted.signs) or (
+        "the source" if source_format == AUTO else source_format
+    )
+
+
+def _shown(said: "Remark | Sign") -> str:
+    text = str(said)
+    return text if is_visible(text) else ascii(text)[1:-1]

@@ -1,0 +1,1 @@
+"""Commands that change manifests: grant, revoke, rename, adopt, users, break-glass."""

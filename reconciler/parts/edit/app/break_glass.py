@@ -1,0 +1,178 @@
+"""Break-glass: access at once, as a plan of exactly these bindings, that ends by itself at its instant.
+
+The mark that says when it ends is on the cluster before the access is: whatever is cut off, no access is there without
+an end. ``docs/decisions/break-glass.md`` says why it is kept there.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Final
+
+from reconciler.app.access_tests import checks_of
+from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
+from reconciler.app.break_glass import check_end, check_free, end_marks, known_ends
+from reconciler.app.manifests import desired
+from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
+from reconciler.app.plan import Planned, declared_for, request_on
+from reconciler.app.reasons import ManifestAccessError, PlanRefusedError, RequestError, UnsavedPlanError
+from reconciler.app.records import check_clock
+from reconciler.app.session import Target, open_declared
+from reconciler.app.terms import read_request, terms
+from reconciler.apply.environment import Result
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin, instant_of, moment_text
+from reconciler.model.markers import marks_for, read_break_glass, standing_bridges
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState
+from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, checked_terms
+from reconciler.plan.proposal import Options, Plan
+from reconciler.plan.propose import propose
+
+#: How the reason in a plan, and in each audit record, begins.
+MARKED: Final = "break-glass: "
+_HERE: Final = Origin("command line", 1, 1)
+
+
+def break_glass(
+    path: str,
+    cluster: str | None,
+    asked: AskedAccess,
+    given: GrantTerms,
+    connection: ConnectionOptions = ConnectionOptions(),
+    options: ApplyOptions = ApplyOptions(),
+    *,
+    attendant: Attendant = Unattended(),
+) -> Result:
+    """Create what is asked on the cluster, until ``given.expires``, or prolong what is there as break-glass access.
+
+    Guards and access tests are asked as for any plan. Owners say which files may declare what, so they judge the edit,
+    and not this. Raises a :class:`WorkflowError` with no access given; whatever happens once the first binding is sent
+    is in the result.
+    """
+    if options.approvals is not None:
+        raise UnsavedPlanError("people approve a saved plan")
+    guardrails, tell = options.guardrails, attendant.tell
+    with _proposed(path, cluster, asked, given, connection, guardrails=guardrails, tell=tell) as (planned, target):
+        plan = planned.plan
+        if plan.refusals:
+            attendant.review(plan)
+            raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
+        return perform_now(plan, planned.live, target, connection, options, attendant, checks=checks_of(planned))
+
+
+def plan_break_glass(
+    path: str,
+    cluster: str | None,
+    asked: AskedAccess,
+    given: GrantTerms,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    guardrails: str | None = None,
+    tell: Tell = ignore,
+) -> Planned:
+    """The plan of it for people to sign, which ``apply_plan`` performs; nothing is sent. Raises as the other."""
+    with _proposed(path, cluster, asked, given, connection, guardrails=guardrails, tell=tell) as (planned, _):
+        return planned
+
+
+@contextmanager
+def _proposed(
+    path: str,
+    cluster: str | None,
+    asked: AskedAccess,
+    given: GrantTerms,
+    connection: ConnectionOptions,
+    *,
+    guardrails: str | None,
+    tell: Tell,
+) -> Iterator[tuple[Planned, Target]]:
+    as_of = moment()
+    checked_terms(asked, given, as_of)
+    end = _end(given)
+    if not given.reason:
+        raise RequestError("break-glass access needs a reason", "say why, for whoever reads the audit log")
+    check_end(end.end, instant_of(as_of))
+    with open_declared(path, cluster, connection, tell, guardrails) as (manifests, target):
+        declaration = declared_for(target)
+        wanted = desired(manifests, declaration.name, as_of)
+        # Its end is by our clock; a server ends it by its own.
+        check_clock(target)
+        live = target.read(read_request(declaration, wanted))
+        check_free(asked.bindings(), end.end, live, instant_of(as_of))
+        said = Declaration(_HERE, MARKED + given.reason, given.ticket, given.expires)
+        # What is prolonged is a step too: it is reviewed, approved and audited, and then found to be done.
+        before = replace(live, bindings=live.bindings.difference(asked.bindings()))
+        more = dict.fromkeys(asked.bindings(), said)
+        options = Options(break_glass=end)
+        plan = _plan(more, {}, before, target, PlanOptions(as_of, guardrails=guardrails), options)
+        there = known_ends(asked.bindings(), live, instant_of(as_of))
+        told = tuple(f"{one} is there already, until {moment_text(until)}: its end moves" for one, until in there)
+        plan = replace(plan, warnings=(*plan.warnings, *told))
+        yield Planned(plan, live, declaration, DesiredState(), manifests, servers=target.bootstrap_servers), target
+
+
+def end_break_glass(
+    path: str,
+    cluster: str | None,
+    asked: AskedAccess,
+    reason: str | None = None,
+    connection: ConnectionOptions = ConnectionOptions(),
+    options: ApplyOptions = ApplyOptions(),
+    *,
+    attendant: Attendant = Unattended(),
+) -> Result:
+    """Delete break-glass access, over or not; a mark that is over stays. Raises as :func:`break_glass`.
+
+    Any other access is refused: what manifests declare is revoked by an edit of them.
+    """
+    as_of = moment()
+    with open_declared(path, cluster, connection, attendant.tell, options.guardrails) as (manifests, target):
+        declaration = declared_for(target)
+        live = target.read(read_request(declaration, desired(manifests, declaration.name, as_of)))
+        marks = filter(None, map(read_break_glass, live.bindings))
+        going = {one.binding for one in marks if one.binding in live.bindings and asked.means(one.binding)}
+        if not going:
+            raise ManifestAccessError(f"{asked.principal} has no such break-glass access on this cluster")
+        said = Declaration(_HERE, MARKED + (reason or "ended early"))
+        planning = PlanOptions(as_of, allow_deletes=True, guardrails=options.guardrails)
+        # Without its marks it is a binding like any other, which a plan may delete.
+        known = replace(live, bindings=live.bindings.difference(marks_for(going, live.bindings)))
+        plan = _plan({}, dict.fromkeys(going, said), known, target, planning, Options(allow_deletes=True))
+        result = perform_now(plan, live, target, connection, options, attendant)
+        if result.succeeded:
+            end_marks(target.cluster, going, live)
+        return result
+
+
+def _end(given: GrantTerms) -> Expiry:
+    if given.expires is None:
+        raise RequestError("break-glass access needs an end", "name one within 24 hours")
+    return given.expires
+
+
+def _plan(
+    more: Mapping[AclBinding, Declaration],
+    less: Mapping[AclBinding, Declaration],
+    live: ClusterState,
+    target: Target,
+    planning: PlanOptions,
+    options: Options,
+) -> Plan:
+    """What is there, with ``more`` and without ``less``: nothing else can come of it, whatever the manifests say."""
+    present = terms(declared_for(target))
+    ours = standing_bridges(live.bindings)
+    stays = (
+        one
+        for one in live.bindings.difference(ours, less)
+        if present.scope.owns(one) and not is_reserved(one.pattern.name)
+    )
+    wanted = DesiredState({**dict.fromkeys(stays, Declaration(_HERE)), **more}, expired=less)
+    asked = request_on(target, "", planning, live)
+    end = options.break_glass
+    told = (
+        () if end is None else (f"break-glass access until {end}: it ends by itself, and no manifest need declare it",)
+    )
+    request = replace(asked, options=options, report_topics=False, warnings=(*asked.warnings, *told))
+    made = propose(wanted, live, replace(present, prune=frozenset()), request)
+    return replace(made, terms=present)

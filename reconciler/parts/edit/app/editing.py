@@ -1,0 +1,343 @@
+"""An edit of manifests as a use case: what it changes, what that does to access, and the ways to keep it.
+
+An edit is a proposal like any other: nothing here decides whether it may be merged. But it keeps its :class:`Promise`:
+that is decided on the very texts that would be written, on their day and whenever something declared ends after it.
+Every edit passes :func:`reviewed`.
+"""
+
+import datetime
+import difflib
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import field, replace
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from reconciler.access.difference import AccessDifference, DifferenceRow, compare_access
+from reconciler.app.access_checks import breaches_of, ownerships_of
+from reconciler.app.connections import manifests_below
+from reconciler.app.manifests import desired, sound
+from reconciler.app.options import ConnectionOptions, moment
+from reconciler.app.reasons import RequestError, WorkflowError
+from reconciler.app.states import authorizer
+from reconciler.app.terms import claimed_super_users
+from reconciler.dataclass import dataclass
+from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.write.pages import Book, read
+from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding
+from reconciler.model.desired import Declaration, DesiredState, moment_text
+from reconciler.parts.edit.editing import EditError, Texts, edited
+from reconciler.plan.review.access_change import AccessChange
+from reconciler.plan.review.access_review import AccessReview, difference_review
+from reconciler.policy.ownership import Breach
+from reconciler.show.review import access_lines_of, line_words
+from reconciler.system.files import write_atomically
+from reconciler.system.git import GitError, NotCommittedError, commit_on_branch
+
+# What an edit promises of declared access, and whether it keeps that, on its day and whenever something ends later.
+
+
+class AssumedDefault(Enum):
+    """What ``allow.everyone.if.no.acl.found`` is taken as where a promise is judged."""
+
+    #: As it is stated; where nobody states it, on and off.
+    STATED = "stated"
+    #: As it is stated; where nobody states it, off: so nobody is kept from taking a last ACL away.
+    LIKELY = "likely"
+    #: Off: what it opens was proven on the whole state of the cluster, of which manifests declare a part.
+    PROVEN = "proven"
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What an edit does to declared access at most: only ``gaining`` gain, only ``losing`` lose; ``None``: anybody.
+
+    ``words`` say so, after "an edit that promises". ``asked`` are bindings by cluster of which somebody said by name
+    that they go, whatever they grant: the promise is about the access that is left without them.
+    """
+
+    words: str
+    gaining: frozenset[str] | None
+    losing: frozenset[str] | None
+    assumed: AssumedDefault
+    asked: Mapping[str, Collection[AclBinding]] = field(default_factory=dict)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether it promises nothing of access."""
+        return self.gaining is None and self.losing is None
+
+    def broken_by(self, row: DifferenceRow | AccessChange) -> bool:
+        """Whether it says that this does not happen."""
+        return any(
+            bool(operations) and allowed is not None and row.principal not in allowed
+            for operations, allowed in ((row.gained, self.gaining), (row.lost, self.losing))
+        )
+
+
+_NOBODY: Final = frozenset[str]()
+#: Nobody gains or loses anything.
+SAME_ACCESS: Final = Promise("that access stays as it is", _NOBODY, _NOBODY, AssumedDefault.STATED)
+#: Rights only get narrower.
+NO_GAIN: Final = Promise("that nobody gains access", _NOBODY, None, AssumedDefault.PROVEN)
+#: What happens is what somebody asked for, and is shown.
+AS_SHOWN: Final = Promise("nothing about access", None, None, AssumedDefault.LIKELY)
+
+
+def gain_of(*principals: str) -> Promise:
+    """Only these gain access; others may lose it, where a DENY or a first ACL comes."""
+    words = f"that nobody but {', '.join(principals) or 'nobody'} gains access"
+    return Promise(words, _only(principals), None, AssumedDefault.LIKELY)
+
+
+def loss_of(principal: str) -> Promise:
+    """Nobody gains access, and only this principal loses it."""
+    words = f"that nobody gains access, and nobody but {principal} loses it"
+    return Promise(words, _NOBODY, _only([principal]), AssumedDefault.LIKELY)
+
+
+def change_of(principal: str) -> Promise:
+    """Only the access of this principal changes."""
+    only = _only([principal])
+    return Promise(f"that only the access of {principal} changes", only, only, AssumedDefault.LIKELY)
+
+
+def _only(principals: Collection[str]) -> frozenset[str] | None:
+    return None if WILDCARD_PRINCIPAL in principals else frozenset(principals)
+
+
+def instants(states: Iterable[DesiredState], day: datetime.date) -> list[datetime.date]:
+    """The day, and each instant after it at which a binding of one of the states ends, in order."""
+    ends = {said.expires for state in states for said in state.bindings.values() if said.expires is not None}
+    return [day, *sorted({one.end for one in ends if not one.over(day)})]
+
+
+def in_force(state: DesiredState, when: datetime.date) -> dict[AclBinding, Declaration]:
+    """The bindings that have not ended at an instant, or when a day begins."""
+    found = state.bindings.items()
+    return {one: said for one, said in found if said.expires is None or not said.expires.over(when)}
+
+
+def differences(
+    declaration: ClusterDeclaration, states: Sequence[DesiredState], day: datetime.date
+) -> Iterator[tuple[datetime.date, AccessDifference]]:
+    """What changes on the day and whenever something ends after it, where the two states then differ."""
+    for when in instants(states, day):
+        before, after = (in_force(state, when) for state in states)
+        if before.keys() != after.keys():
+            yield when, compare_access(authorizer(declaration, before), authorizer(declaration, after))
+
+
+def reviews(
+    declaration: ClusterDeclaration, states: Sequence[DesiredState], day: datetime.date
+) -> Iterator[tuple[datetime.date, AccessReview]]:
+    """What changes on the day, and later on what did not change before."""
+    known = set[AccessChange]()
+    for when, difference in differences(declaration, states, day):
+        review = difference_review(difference)
+        if when == day or not known.issuperset(review.access_changes):
+            yield when, review
+        known |= set(review.access_changes)
+
+
+def broken(
+    promise: Promise, declaration: ClusterDeclaration, states: Sequence[DesiredState], day: datetime.date
+) -> Iterator[str]:
+    """How the second state breaks the promise, now or later; by the first instant at which it does."""
+    if promise.is_any:
+        return
+    asked = frozenset(promise.asked.get(declaration.name, ())) - states[1].bindings.keys()
+    left = {one: said for one, said in states[0].bindings.items() if one not in asked}
+    for when, difference in differences(
+        doubted(declaration, promise), [replace(states[0], bindings=left), states[1]], day
+    ):
+        if any(promise.broken_by(row) for row in (*difference.rows, *difference.reached())):
+            since = "" if when == day else f", from {moment_text(when)} on"
+            review = difference_review(difference)
+            # Of very many whom User:* reaches, the review names the first.
+            rows = tuple(row for row in review.access_changes if promise.broken_by(row)) or review.access_changes
+            lines = access_lines_of(replace(review, access_changes=rows), expand=False)
+            yield from (f"{declaration.name}{since}: {line.sign} {line_words(line)}" for line in lines)
+            return
+
+
+def doubted(declaration: ClusterDeclaration, promise: Promise) -> ClusterDeclaration:
+    """The facts by which a promise is judged: no word of the manifests on super users hides what happens to them."""
+    found = replace(declaration, super_users=tuple({*declaration.super_users} - {*claimed_super_users(declaration)}))
+    unstated = found.allow_everyone_if_no_acl_found is None
+    off = promise.assumed is AssumedDefault.PROVEN or (promise.assumed is AssumedDefault.LIKELY and unstated)
+    return replace(found, allow_everyone_if_no_acl_found=False) if off else found
+
+
+Wanted = Callable[[Book], Mapping[str, DesiredState]]
+#: So many reasons are shown.
+_REASONS: Final = 10
+
+
+class EditRefusedError(WorkflowError):
+    """The manifests could not be made to declare what was asked: nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestEdit:
+    """What an edit of the manifests below ``path`` changes: ``files`` by path from there, ``None`` for one that goes.
+
+    ``access`` says by cluster who gains and loses what by declaration; ``later`` the same from instants on at which
+    something ends and more changes. ``breaches`` are the rules of Ownership that the result breaks and the manifests
+    before did not.
+    """
+
+    path: str
+    before: Mapping[str, str]
+    files: Texts = field(default_factory=dict)
+    access: Mapping[str, AccessReview] = field(default_factory=dict)
+    later: Mapping[str, Sequence[tuple[datetime.date, AccessReview]]] = field(default_factory=dict)
+    breaches: tuple[Breach, ...] = ()
+
+    @property
+    def root(self) -> Path:
+        """The directory from which the files' paths are."""
+        return Path(self.path) if Path(self.path).is_dir() else Path(self.path).parent
+
+    @property
+    def after(self) -> dict[str, str]:
+        """All manifests as they are with it."""
+        return {path: text for path, text in {**self.before, **self.files}.items() if text is not None}
+
+    def patch(self) -> str:
+        """A unified diff, for ``git apply`` or ``patch -p1`` where the command ran; empty if nothing changes."""
+        return "".join(line for path, text in self.files.items() for line in self._patch_of(path, text))
+
+    def _patch_of(self, path: str, text: str | None) -> Iterator[str]:
+        name = os.path.normpath(self.root / path).replace(os.sep, "/").lstrip("/")
+        old, new = self.before.get(path), text
+        old_name, new_name = ("/dev/null" if side is None else f"{n}/{name}" for n, side in (("a", old), ("b", new)))
+        for line in difflib.unified_diff(_lines(old or ""), _lines(new or ""), old_name, new_name):
+            yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+    def write(self) -> list[str]:
+        """Write the files, unless one has changed since it was read; their paths."""
+        for path in self.files:
+            if self._found(path) != self.before.get(path):
+                raise WorkflowError(f"{path} changed while it was edited: nothing was written", "run the command again")
+        try:
+            for path, text in self.files.items():
+                target = self.root / path
+                if text is None:
+                    target.unlink()
+                    continue
+                target.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(text, str(target))
+        except OSError as error:
+            raise WorkflowError(f"{error.filename}: {error.strerror}") from error
+        return [str(self.root / path) for path in self.files]
+
+    def _found(self, path: str) -> str | None:
+        target = self.root / path
+        return target.read_bytes().decode("utf-8", "replace") if target.exists() else None
+
+    def commit(self, branch: str, message: str) -> str:
+        """A commit of the files on a new branch from HEAD, and its id; the working tree stays as it is."""
+        try:
+            return commit_on_branch(self.root, self.before, self.files, branch, message)
+        except NotCommittedError as error:
+            raise RequestError(str(error), "commit it first") from error
+        except GitError as error:
+            raise WorkflowError(str(error)) from error
+
+
+def edit(
+    path: str,
+    wanted: Wanted,
+    promise: Promise,
+    as_of: datetime.date | None = None,
+    proposal: Callable[[Book], Mapping[str, str]] | None = None,
+    connection: ConnectionOptions = ConnectionOptions(),
+) -> ManifestEdit:
+    """Make the manifests below ``path`` declare what ``wanted`` says; nothing is written.
+
+    Raises :class:`EditRefusedError` if no edit does exactly that, or what does it breaks the promise.
+    """
+    manifests = manifests_below(path, connection)
+    texts = texts_of(manifests)
+    with refused(), sound():
+        files = edited(texts, wanted, proposal)
+    return reviewed(path, manifests, files, promise, as_of)
+
+
+def texts_of(manifests: Manifests) -> dict[str, str]:
+    """The manifests' texts by path, without a connections file that lies among them."""
+    return {path: source.text for path, source in manifests.sources.items()}
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    """An edit that is not proven, as the reason that says so."""
+    try:
+        yield
+    except EditError as error:
+        shown = error.reasons[:_REASONS]
+        more = [f"and {len(error.reasons) - len(shown):,} more"] if len(error.reasons) > len(shown) else []
+        raise EditRefusedError(
+            "\n  ".join(["no edit of these manifests does exactly that: nothing was written", *shown, *more]),
+            "edit them by hand",
+        ) from error
+
+
+def reviewed(
+    path: str, manifests: Manifests, files: Texts, promise: Promise, as_of: datetime.date | None = None
+) -> ManifestEdit:
+    """The edit with what it does to access, by the facts that manifests and operator state; and its new breaches.
+
+    Raises :class:`EditRefusedError` where it does more than it promises, now or later.
+    """
+    texts = texts_of(manifests)
+    if not files:
+        return ManifestEdit(path, texts)
+    day = as_of or moment()
+    after = {name: text for name, text in {**texts, **files}.items() if text is not None}
+    with sound():
+        old, new = read(texts), read(after)
+    access: dict[str, AccessReview] = {}
+    later: dict[str, list[tuple[datetime.date, AccessReview]]] = {}
+    breaches: list[Breach] = []
+    for name in new.clusters:
+        declaration = manifests.clusters[name]
+        states = [book.desired[name] for book in (old, new)]
+        if states[0].bindings != states[1].bindings:
+            _refuse(promise, list(broken(promise, declaration, states, day)))
+            for when, review in reviews(declaration, states, day):
+                if when == day:
+                    access[name] = review
+                else:
+                    later.setdefault(name, []).append((when, review))
+        sides = [desired(book.manifests, name, day) for book in (old, new)]
+        judged = [
+            breaches_of(ownerships_of(book.manifests, name, day), side)
+            for book, side in zip((old, new), sides, strict=True)
+        ]
+        # What was forbidden before is not this edit's doing, and would drown what is.
+        known = {_named(breach) for breach in judged[0]}
+        breaches += [breach for breach in judged[1] if _named(breach) not in known and breach not in breaches]
+    return ManifestEdit(path, texts, files, access, later, tuple(breaches))
+
+
+def _refuse(promise: Promise, lines: Sequence[str]) -> None:
+    if lines:
+        said = f"the edit promises {promise.words}, and would change that: nothing was written"
+        more = [f"and {len(lines) - _REASONS:,} more"] if len(lines) > _REASONS else []
+        raise EditRefusedError("\n  ".join([said, *lines[:_REASONS], *more]), "edit the manifests by hand")
+
+
+def _named(breach: Breach) -> tuple[object, ...]:
+    """What a breach is about, wherever the lines are by now."""
+    return breach.origin.file, breach.kind, breach.principal, breach.pattern, breach.operations, breach.subject
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as git counts them."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)

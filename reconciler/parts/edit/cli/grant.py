@@ -1,0 +1,167 @@
+"""``reconciler grant``: access as an edit of the manifests."""
+
+import datetime
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.console import CommandError, Exit, info
+from reconciler.cli.options import Moment, as_of_option, connection_options, from_project, output_option, path_option
+from reconciler.cli.questions import (
+    TYPES,
+    asked_host,
+    asked_operation,
+    asked_pattern,
+    asked_principal,
+    name_argument,
+    name_options,
+    operation_argument,
+    principal_argument,
+)
+from reconciler.parts.edit.cli.now import AtOnce, give_now, now_options
+from reconciler.parts.edit.cli.options import Keeping, edit_options, keep
+
+if TYPE_CHECKING:
+    from reconciler.model.desired import Expiry
+
+# Arguments and options of the commands that edit who may do what.
+
+_SPAN: Final = re.compile(r"([1-9][0-9]{0,3})(m|h|d|w)")
+_DAYS: Final = {"d": 1, "w": 7}
+_MINUTES: Final = {"m": 1, "h": 60}
+
+
+class Until(click.ParamType["Expiry"]):
+    """A day or an instant; days or weeks from today, ``14d``, ``2w``; minutes or hours from now, ``30m``, ``2h``."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Expiry":
+        """Parse, or fail with what was expected."""
+        from reconciler.app.options import moment
+        from reconciler.model.desired import Expiry
+
+        if isinstance(value, Expiry):
+            return value
+        found = _SPAN.fullmatch(value)
+        if found is None:
+            return Expiry(Moment().convert(value, param, ctx))
+        count, unit = int(found[1]), found[2]
+        if unit in _MINUTES:
+            return Expiry(moment() + datetime.timedelta(minutes=count * _MINUTES[unit]))
+        return Expiry(moment().date() + datetime.timedelta(days=count * _DAYS[unit]))
+
+
+class ResourceTypeName(click.Choice[str]):
+    """A resource type as people type it; the plural means the same."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse, without a final s."""
+        text = str(value)
+        singular = text[:-1] if text.lower().endswith("s") and text.lower()[:-1] in TYPES else text
+        return super().convert(singular, param, ctx)
+
+
+_TYPE: Final = ResourceTypeName(TYPES, case_sensitive=False)
+resource_argument = click.argument("resource_type", metavar="TYPE", type=_TYPE)
+optional_resource_argument = click.argument("resource_type", metavar="[TYPE]", required=False, type=_TYPE)
+
+until_option = click.option(
+    "--until",
+    metavar="DATE",
+    type=Until(),
+    help="Until when it holds: through a day (YYYY-MM-DD, or 14d, 2w from today), or until an instant "
+    "(2027-01-31T18:00:00Z, or 30m, 2h from now).",
+)
+
+cluster_of_edit = click.option(
+    "-c",
+    "--cluster",
+    metavar="NAME",
+    callback=lambda _, __, value: value or from_project("cluster", None)(),
+    help="The declared cluster that it is for.  [default: the only one declared]",
+)
+
+
+def said(notes: Iterable[str]) -> None:
+    """What else there is to know about an edit."""
+    from reconciler.model.characters import safe
+
+    for note in notes:
+        info(safe(note))
+
+
+@click.command("grant", short_help="Grant access by an edit of the manifests")
+@principal_argument
+@operation_argument
+@resource_argument
+@name_argument
+@name_options
+@click.option("--host", metavar="ADDRESS", help="Grant it to this client address only.  [default: every host]")
+@until_option
+@click.option("--reason", metavar="TEXT", help="Why; written next to the rule.")
+@click.option("--ticket", metavar="ID", help="Where it was agreed; written next to the rule.")
+@path_option
+@cluster_of_edit
+@edit_options
+@connection_options
+@now_options
+@as_of_option
+@output_option
+def command(
+    *,
+    principal: str,
+    operation: str,
+    resource_type: str,
+    name: str | None,
+    prefix: bool,
+    any_name: bool,
+    host: str | None,
+    until: "Expiry | None",
+    reason: str | None,
+    ticket: str | None,
+    path: str | None,
+    cluster: str | None,
+    keeping: Keeping,
+    connection: ConnectionOptions,
+    at_once: AtOnce,
+    as_of: datetime.date | None,
+    output: str,
+) -> int:
+    """Grant a principal an operation, such as READ topic orders, where the manifests speak of that principal.
+
+    OPERATION may be several, as in READ,WRITE. The rule goes into a document of the principal, a file of the team that
+    Ownership names, or a file of its own. You see what the edit does to access, and get a patch; --write writes it. No
+    cluster is contacted, except with --now: break-glass access is on the cluster at once, and ends by itself.
+    """
+    from reconciler.cli.options import project_path
+    from reconciler.parts.edit.app.editing import EditRefusedError
+    from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, grant
+
+    pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
+    operations = tuple(asked_operation(one, pattern) for one in operation.split(","))
+    asked = AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
+    terms = GrantTerms(until, reason, ticket)
+    if at_once.out is not None and not at_once.now:
+        raise CommandError("--out saves the plan of --now", "add --now", Exit.USAGE)
+    unwritten: EditRefusedError | None = None
+    try:
+        found = grant(path or project_path(), cluster, asked, terms, as_of, connection)
+        said(found.notes)
+    except EditRefusedError as error:
+        # An emergency does not wait for manifests that somebody has to edit by hand.
+        if not at_once.now:
+            raise
+        unwritten = error
+    extra = None
+    if at_once.now:
+        status, extra = give_now(path or project_path(), cluster, asked, terms, connection, at_once, output=output)
+        if status != Exit.OK:
+            return status
+    if unwritten is not None:
+        raise unwritten
+    words = f"Grant {principal} {operation.upper()} on {pattern}"
+    return keep(found.edit, keeping, message=words, output=output, nothing="Nothing to change.", extra=extra)

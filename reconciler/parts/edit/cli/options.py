@@ -1,0 +1,103 @@
+"""How commands that edit manifests hand over the result: printed as a patch, written, or committed on a branch."""
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.cli.console import CommandError, Exit, info_lines, out_json, out_text, progress, style_for
+from reconciler.cli.options import gathered, with_options
+from reconciler.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from reconciler.parts.edit.app.editing import ManifestEdit
+
+#: Of so many clusters the change of access is shown.
+_CLUSTERS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What becomes of an edit; by default it is only printed."""
+
+    write: bool = False
+    branch: str | None = None
+
+
+#: ``--write`` and ``--branch``, handed over as ``keeping``.
+edit_options = with_options(
+    gathered(
+        "keeping",
+        Keeping,
+        click.option("--write", is_flag=True, help="Write the files.  [default: print a patch]"),
+        click.option(
+            "--branch", metavar="NAME", help="Commit the change on a new branch from HEAD; your files stay as they are."
+        ),
+    )
+)
+
+
+def keep(
+    edit: "ManifestEdit",
+    keeping: Keeping,
+    *,
+    message: str,
+    output: str = "text",
+    nothing: str = "",
+    extra: dict[str, Any] | None = None,
+) -> int:
+    """Show what an edit does to access, then print, write or commit it; ``extra`` is what JSON has besides."""
+    from reconciler.model.characters import safe
+
+    if keeping.write and keeping.branch:
+        raise CommandError("--write and --branch exclude each other", "give one of the two", Exit.USAGE)
+    if not edit.files:
+        progress(nothing or "Nothing to change.")
+        if output == "json":
+            out_json({**(extra or {}), **_document(edit)})
+        return Exit.OK
+    _show(edit)
+    if output == "json":
+        out_json({**(extra or {}), **_document(edit)})
+    elif not keeping.write and not keeping.branch:
+        out_text(edit.patch())
+    if keeping.write:
+        for path in edit.write():
+            progress(f"wrote {safe(path)}")
+    elif keeping.branch:
+        progress(f"committed {edit.commit(keeping.branch, message)} on the new branch {safe(keeping.branch)}")
+    else:
+        progress("Nothing was written: --write writes the files, --branch NAME commits them.")
+    return Exit.OK
+
+
+def _show(edit: "ManifestEdit") -> None:
+    """What it does to access, now and later, and which rules of Ownership it breaks."""
+    from reconciler.model.characters import safe
+    from reconciler.model.desired import moment_text
+    from reconciler.show.claims import breach_lines
+    from reconciler.show.review import review_lines
+
+    style = style_for(sys.stderr)
+    for cluster, review in list(edit.access.items())[:_CLUSTERS]:
+        if len(edit.access) > 1:
+            progress(style("title", safe(cluster)))
+        _progress(review_lines(review, style))
+        for when, then in edit.later.get(cluster, ()):
+            _progress((f"From {moment_text(when)} on, when something ends:", *review_lines(then, style)))
+    if len(edit.access) > _CLUSTERS:
+        progress(
+            f"… and the access of {len(edit.access) - _CLUSTERS:,} more clusters: “reconciler fleet plan” shows it"
+        )
+    _progress(breach_lines(edit.breaches, style))
+
+
+def _progress(lines: Iterable[str]) -> None:
+    found = list(lines)
+    if found:
+        info_lines(found)
+
+
+def _document(edit: "ManifestEdit") -> dict[str, Any]:
+    return {"patch": edit.patch(), "files": dict(edit.files)}

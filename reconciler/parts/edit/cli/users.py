@@ -1,0 +1,134 @@
+"""``reconciler users``: the logins of people and services, as edits of the manifests."""
+
+import click
+
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.console import CommandError, Exit, write
+from reconciler.cli.options import connection_options, output_option, path_option
+from reconciler.cli.questions import asked_principal, principal_argument
+from reconciler.model.characters import shell_quoted
+from reconciler.parts.edit.cli.grant import cluster_of_edit, said
+from reconciler.parts.edit.cli.options import Keeping, edit_options, keep
+
+_reason = click.option("--reason", metavar="TEXT", help="Why; written next to the user.")
+_ticket = click.option("--ticket", metavar="ID", help="Where it was agreed; written next to the user.")
+
+
+@click.group("users", short_help="Make passwords of SCRAM users, disable users")
+def command() -> None:
+    """SCRAM users: edits of the Users documents, which plan and apply send to the cluster."""
+
+
+@command.command("disable", short_help="Let nobody log in as a user, by an edit of the manifests")
+@principal_argument
+@_reason
+@_ticket
+@path_option
+@cluster_of_edit
+@edit_options
+@connection_options
+@output_option
+def disable(
+    *,
+    principal: str,
+    reason: str | None,
+    ticket: str | None,
+    path: str | None,
+    cluster: str | None,
+    keeping: Keeping,
+    connection: ConnectionOptions,
+    output: str,
+) -> int:
+    """Declare that PRINCIPAL is disabled: apply gives each of its credentials a random password that nobody knows.
+
+    Without --cluster, wherever PRINCIPAL is declared. The references to its passwords stay in the file. You get a
+    patch; --write writes it. No cluster is contacted: plan and apply the edit.
+    """
+    from reconciler.cli.options import project_path
+    from reconciler.parts.edit.app.grant import GrantTerms
+    from reconciler.parts.edit.app.users import disable as disabled
+
+    terms = GrantTerms(None, reason, ticket)
+    found = disabled(path or project_path(), cluster, asked_principal(principal), terms, connection)
+    said((*found.notes, _to_send(principal, path, cluster)) if found.edit.files else ())
+    return keep(found.edit, keeping, message=f"Disable {principal}", output=output, nothing="It is disabled already.")
+
+
+@command.command("generate", short_help="Make a password, and refer to it in the manifests")
+@principal_argument
+@click.option(
+    "--to", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Write the password to FILE, mode 0600."
+)
+@click.option(
+    "--stdout",
+    "to_stdout",
+    is_flag=True,
+    help="Print the password, without a line break, for a secret manager to read. Needs --reference.",
+)
+@click.option(
+    "--reference",
+    metavar="REFERENCE",
+    help="What the manifests say: ${env:NAME}, ${file:PATH:KEY} or ${dir:DIR:FILE}.  [default: FILE's]",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the password in FILE.")
+@click.option(
+    "--length", type=click.IntRange(16, 256), default=32, show_default=True, help="How many letters and digits."
+)
+@click.option(
+    "--mechanism",
+    type=click.Choice(("SCRAM-SHA-256", "SCRAM-SHA-512")),
+    help="Only this one.  [default: those declared; of a new user SCRAM-SHA-512]",
+)
+@_reason
+@_ticket
+@path_option
+@cluster_of_edit
+@edit_options
+@connection_options
+def generate(
+    *,
+    principal: str,
+    file: str | None,
+    to_stdout: bool,
+    reference: str | None,
+    overwrite: bool,
+    length: int,
+    mechanism: str | None,
+    reason: str | None,
+    ticket: str | None,
+    path: str | None,
+    cluster: str | None,
+    keeping: Keeping,
+    connection: ConnectionOptions,
+) -> int:
+    """Make a password for PRINCIPAL, store it, and declare the reference to it with the next version.
+
+    Without --write or --branch you get the patch, and no password is made. No cluster is contacted: plan and apply the
+    edit, and the password is set.
+    """
+    if (file is None) != to_stdout:
+        raise CommandError("say where the password goes", "give --to FILE or --stdout, one of the two", Exit.USAGE)
+    from reconciler.cli.options import project_path
+    from reconciler.parts.edit.app import users
+    from reconciler.parts.edit.app.grant import GrantTerms
+
+    place, terms = users.PasswordPlace(file, reference), GrantTerms(None, reason, ticket)
+    where = path or project_path()
+    found = users.generate(where, cluster, asked_principal(principal), place, terms, connection, mechanism=mechanism)
+    said((*found.notes, _to_send(principal, path, cluster)))
+    message = f"New password of {principal}"
+    if not keeping.write and not keeping.branch:
+        return keep(found.edit, keeping, message=message)
+    password = users.new_password(length)
+    with users.kept_password(password, place, overwrite=overwrite) as publish:
+        status = keep(found.edit, keeping, message=message)
+        publish()
+    if to_stdout:
+        write(password)
+    return status
+
+
+def _to_send(principal: str, path: str | None, cluster: str | None) -> str:
+    """How the edit of one user gets to the cluster, alone."""
+    words = ["reconciler", "apply", *(["--path", path] if path else []), *(["--cluster", cluster] if cluster else [])]
+    return f"to send it: {' '.join(map(shell_quoted, (*words, '--only', f'principals={principal}')))}"

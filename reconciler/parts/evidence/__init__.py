@@ -1,0 +1,1 @@
+"""What brokers' logs show in use, and least privilege from it."""

@@ -1,0 +1,294 @@
+"""What says that a right stays, whatever was seen of it: its rule, its cluster, its age, access tests."""
+
+import datetime
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import compare_access
+from reconciler.app.access_checks import decide_tests
+from reconciler.app.manifests import sound
+from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
+from reconciler.app.reasons import RequestError
+from reconciler.app.states import AccessState, declared_access, live_access, with_desired
+from reconciler.dataclass import dataclass
+from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.write.pages import Book, DeclaredRight, declared_rights, read
+from reconciler.model.acl import AclBinding, AclPermissionType
+from reconciler.model.desired import Declaration, DesiredState, Expiry
+from reconciler.parts.edit.app.editing import NO_GAIN, EditRefusedError, ManifestEdit, edit, instants, texts_of
+from reconciler.parts.evidence.app.usage import unclaimed
+from reconciler.parts.evidence.tighten.narrowing import GrantedRight, Held, HeldReason, Narrowing
+from reconciler.parts.evidence.tighten.suggestion import Hold
+from reconciler.results.access import AccessView
+from reconciler.results.checks import ClaimStatus
+
+# The state from which rights are taken, and the rights that manifests declare for it.
+
+_OWNER = "owner"
+
+
+@dataclass(frozen=True, slots=True)
+class TightenScope:
+    """What the manifests declare for one cluster, as far as it may be narrowed.
+
+    ``declared`` has a right as often as it is written; ``owned`` are those of the built-in role ``owner``;
+    ``super_users`` are those that not only the manifests state.
+    """
+
+    declaration: ClusterDeclaration
+    desired: DesiredState
+    book: Book
+    declared: tuple[DeclaredRight, ...]
+    super_users: frozenset[str]
+
+    @property
+    def rights(self) -> tuple[GrantedRight, ...]:
+        """Each binding once."""
+        return tuple(granted(self.declared))
+
+    @property
+    def owned(self) -> frozenset[AclBinding]:
+        """What an owner has by being one."""
+        return frozenset(one.binding for one in self.declared if one.role == _OWNER)
+
+
+@dataclass(frozen=True, slots=True)
+class TightenBase:
+    """The state from which rights are taken; ``authorizer`` does without facts that only the manifests state."""
+
+    view: AccessView
+    authorizer: Authorizer
+    manifests: Manifests
+    scope: TightenScope
+    cluster_id: str = ""
+    live: bool = False
+
+
+def state_of(request: StateRequest, connection: ConnectionOptions, tell: Tell = ignore) -> TightenBase:
+    """The state, with the rights that the manifests declare for it."""
+    found: AccessState = (
+        live_access(request, connection, tell=tell) if request.live else declared_access(request, connection)
+    )
+    if found.manifests is None or found.declaration is None or found.desired is None:
+        raise RequestError("only declared rights can be narrowed", "give the directory of the manifests")
+    view = with_desired(found) if request.live else found.view
+    with sound():
+        book = read(texts_of(found.manifests))
+    rights = unclaimed(view)
+    return TightenBase(
+        view,
+        rights,
+        found.manifests,
+        scope_of(book, found.declaration, found.desired, frozenset(rights.super_users)),
+        found.state.cluster_id if found.state else "",
+        request.live,
+    )
+
+
+def scope_of(
+    book: Book, declaration: ClusterDeclaration, desired: DesiredState, super_users: frozenset[str]
+) -> TightenScope:
+    """What is declared for a cluster and has not expired."""
+    declared = (
+        one
+        for one in declared_rights(book, declaration.name)
+        if one.binding.entry.permission_type is AclPermissionType.ALLOW and one.binding in desired.bindings
+    )
+    return TightenScope(declaration, desired, book, tuple(declared), super_users)
+
+
+def granted(declared: Iterable[DeclaredRight]) -> Sequence[GrantedRight]:
+    """Each binding once: as what a role brings only where nothing else declares it."""
+    found: dict[AclBinding, GrantedRight] = {}
+    for one in declared:
+        use = None if one.use is None else str(one.use)
+        known = found.get(one.binding)
+        if known is None or use is None:
+            found[one.binding] = GrantedRight(one.binding, use, one.of_role)
+    return list(found.values())
+
+
+# Narrowings as an edit of the manifests; and the roles that it could only keep as plain rules.
+
+_FOREVER: Final = Expiry(datetime.date.max)
+#: One use of a role, and the principal.
+RoleGrant: TypeAlias = tuple[Hashable, str]
+
+
+def edited(
+    place: str,
+    texts: Mapping[str, str],
+    narrowings: Mapping[str, Sequence[Narrowing]],
+    day: datetime.date,
+    connection: ConnectionOptions,
+) -> ManifestEdit:
+    """The narrowings of each cluster as an edit; reasons, tickets and last days go with what takes their place.
+
+    Raises :class:`EditRefusedError` where no edit does exactly that, or it would break Ownership.
+    """
+    narrowings = {name: found for name, found in narrowings.items() if found}
+    if not narrowings:
+        return ManifestEdit(place, texts)
+
+    def wanted(book: Book) -> Mapping[str, DesiredState]:
+        return {**book.desired, **{name: narrower(book.desired[name], found) for name, found in narrowings.items()}}
+
+    made = edit(place, wanted, NO_GAIN, day, connection=connection)
+    if made.breaches:
+        words = [f"{breach.origin}: {breach.subject}" for breach in made.breaches]
+        raise EditRefusedError("\n  ".join(["the narrower rights would break Ownership: nothing was written", *words]))
+    return made
+
+
+def narrower(state: DesiredState, narrowings: Sequence[Narrowing]) -> DesiredState:
+    """What is declared with the narrowings; of two declarations of one right, the one that lasts longest."""
+    declared = dict(state.bindings)
+    said_of = {one: state.bindings[one] for narrowing in narrowings for one in narrowing.bindings}
+    for binding in said_of:
+        declared.pop(binding, None)
+    for narrowing in narrowings:
+        longest = max((said_of[one] for one in narrowing.bindings), key=_end)
+        for binding in narrowing.into:
+            known = declared.get(binding)
+            if known is None or _end(known) < _end(longest):
+                declared[binding] = said_of.get(binding, longest)._replace(role=None)
+    return replace(state, bindings=declared)
+
+
+def _end(said: Declaration) -> datetime.datetime:
+    return (said.expires or _FOREVER).end
+
+
+def role_grant(right: GrantedRight) -> RoleGrant:
+    """What brings a right."""
+    return right.role_use, right.binding.entry.principal
+
+
+def as_plain(rights: Sequence[GrantedRight], broken: frozenset[RoleGrant]) -> tuple[GrantedRight, ...]:
+    """The rights, of which those of ``broken`` uses of roles are judged one by one, as they would be the next time."""
+    return tuple(one._replace(role_use=None) if role_grant(one) in broken else one for one in rights)
+
+
+def broken_roles(
+    after: Book, cluster: str, rights: Sequence[GrantedRight], narrowings: Sequence[Narrowing]
+) -> frozenset[RoleGrant]:
+    """The uses of roles of which the manifests after an edit say something as plain rules."""
+    written = {one.binding for one in granted(declared_rights(after, cluster)) if not one.role_use}
+    plain = {one.binding for one in rights if one.role_use is None}
+    into = {narrowing.bindings: narrowing.into for narrowing in narrowings}
+    gone = {one: found for bindings, found in into.items() for one in bindings}
+    return frozenset(
+        role_grant(right)
+        for right in rights
+        if right.role_use is not None
+        and any(one in written and one not in plain for one in gone.get(right.binding, (right.binding,)))
+    )
+
+
+#: Since when rights are declared: those that were when the logs begin, and the day. ``None``: no history says so.
+History: TypeAlias = tuple[Collection[AclBinding] | None, datetime.date | None]
+
+
+def holder(
+    scope: TightenScope,
+    history: History | None,
+    others: Mapping[str, Mapping[AclBinding, Declaration]],
+) -> Hold:
+    """Why a right of a cluster stays; ``history`` is ``None`` where rules of any age may be narrowed.
+
+    ``others`` declare what is declared for clusters of which the logs say nothing.
+    """
+    declaration, owned = scope.declaration, scope.owned
+    operating = {declaration.principal, *declaration.inter_broker_principals}
+    operating |= {declaration.probe.principal} if declaration.probe else set()
+
+    def hold(binding: AclBinding) -> Held | None:
+        said, principal = scope.desired.bindings[binding], binding.entry.principal
+        if said.keep is not None:
+            return Held(binding, HeldReason.KEEP, said.keep)
+        if binding in owned:
+            return Held(binding, HeldReason.OWNER)
+        sharing = [other for other, known in others.items() if _same_place(known.get(binding), said)]
+        if sharing:
+            return Held(binding, HeldReason.SHARED, ", ".join(sharing))
+        if _is_protected(declaration, binding):
+            return Held(binding, HeldReason.PROTECTED)
+        if principal in operating:
+            return Held(binding, HeldReason.OPERATING)
+        if principal in scope.super_users:
+            return Held(binding, HeldReason.SUPER_USER)
+        return None if history is None else _too_young(binding, *history)
+
+    return hold
+
+
+def _too_young(binding: AclBinding, then: Collection[AclBinding] | None, first: datetime.date | None) -> Held | None:
+    if then is None:
+        return Held(binding, HeldReason.NO_HISTORY)
+    return None if binding in then else Held(binding, HeldReason.YOUNG, f"on {first}")
+
+
+def _same_place(one: Declaration | None, other: Declaration) -> bool:
+    return one is not None and one.origin == other.origin
+
+
+def _is_protected(declaration: ClusterDeclaration, binding: AclBinding) -> bool:
+    """Whether a plan might be refused for what this binding grants."""
+    for item in declaration.protect:
+        theirs = item.principals is None or item.principals.selects_principal(binding.entry.principal)
+        if not theirs:
+            continue
+        if item.names is None or item.resource_type is None:
+            return True
+        if any(own.overlaps(binding.pattern) for own in item.names.patterns(item.resource_type)):
+            return True
+    return False
+
+
+def later_too(
+    today: Callable[[Authorizer], bool],
+    before: Authorizer,
+    desired: DesiredState,
+    suggested: Sequence[Narrowing],
+    day: datetime.date,
+) -> Callable[[Authorizer], bool]:
+    """Whether other rights hold ``today``, and with them nobody gains anything whenever something ends after the day.
+
+    What is right today may open a topic later, when an ACL ends that alone was left of its ACLs.
+    """
+    narrowed = narrower(desired, suggested)
+    sides = [{one: said.expires for one, said in state.bindings.items()} for state in (desired, narrowed)]
+    later = instants((desired, narrowed), day)[1:]
+
+    def left(rights: Authorizer, ends: Mapping[AclBinding, Expiry | None], when: datetime.date) -> Authorizer:
+        there = rights.bindings
+        return rights.with_changes(
+            removed=[one for one, end in ends.items() if end and end.over(when) and one in there]
+        )
+
+    def hold(rights: Authorizer) -> bool:
+        if not today(rights):
+            return False
+        for when in later:
+            difference = compare_access(left(before, sides[0], when), left(rights, {**sides[0], **sides[1]}, when))
+            if any(row.gained for row in (*difference.rows, *difference.reached())):
+                return False
+        return True
+
+    return hold
+
+
+def tests_hold(
+    manifests: Manifests, cluster: str, before: Authorizer, day: datetime.date, *, live: bool
+) -> Callable[[Authorizer], bool]:
+    """Whether the access tests that pass before pass with other rights."""
+
+    def passing(rights: Authorizer) -> frozenset[object]:
+        results = decide_tests(manifests, cluster, lambda: rights, day, live=live)
+        return frozenset((one.test.origin, one.test.name) for one in results if one.standing is ClaimStatus.PASSED)
+
+    passed = passing(before)
+    return lambda rights: not passed or passed <= passing(rights)

@@ -1,0 +1,1 @@
+"""Usage and tightening as text."""

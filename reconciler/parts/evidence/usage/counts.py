@@ -1,0 +1,233 @@
+"""Counts with the first and the last day; they can be added in any order, over files and workers."""
+
+import datetime
+from collections.abc import Iterable, Iterator, Set
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
+
+from reconciler.access.authorizer import AccessRequest, covers_operation, host_matches
+from reconciler.dataclass import dataclass
+from reconciler.model.acl import CLUSTER_NAME, WILDCARD, WILDCARD_PRINCIPAL, AclBinding, PatternType, ResourceType
+from reconciler.model.characters import is_visible
+from reconciler.model.flavor import KafkaVersion
+from reconciler.model.scope import is_reserved
+from reconciler.model.topic import topic_name_problem
+from reconciler.parts.evidence.usage.message import Window
+
+# Sets of days, a bit a day: what was seen on which days, for as many accesses as a log has.
+
+
+class DaySet(NamedTuple):
+    """Some days: bit N of ``bits`` is the day ``start`` + N, as ordinals (``datetime.date.toordinal``)."""
+
+    start: int = 0
+    bits: int = 0
+
+    def with_day(self, day: int) -> "DaySet":
+        """These days and one more."""
+        if not self.bits:
+            return DaySet(day, 1)
+        if day < self.start:
+            return DaySet(day, self.bits << (self.start - day) | 1)
+        return DaySet(self.start, self.bits | 1 << (day - self.start))
+
+    def __or__(self, other: "DaySet") -> "DaySet":
+        """The days of either."""
+        if not self.bits or not other.bits:
+            return self if self.bits else other
+        early, late = sorted((self, other))
+        return DaySet(early.start, early.bits | late.bits << (late.start - early.start))
+
+    @property
+    def number(self) -> int:
+        """How many."""
+        return self.bits.bit_count()
+
+    @property
+    def first(self) -> datetime.date | None:
+        """The first one; ``None`` if there are none."""
+        return datetime.date.fromordinal(self.start) if self.bits else None
+
+    @property
+    def last(self) -> datetime.date | None:
+        """The last one; ``None`` if there are none."""
+        return datetime.date.fromordinal(self.start + self.bits.bit_length() - 1) if self.bits else None
+
+    def each(self) -> Iterator[datetime.date]:
+        """One after the other."""
+        for number in range(self.bits.bit_length()):
+            if self.bits >> number & 1:
+                yield datetime.date.fromordinal(self.start + number)
+
+
+NO_DAYS: Final = DaySet()
+
+
+@lru_cache(maxsize=4_096)
+def ordinal(day: str) -> int:
+    """``2026-01-31`` as an ordinal."""
+    return datetime.date.fromisoformat(day).toordinal()
+
+
+def days_between(first: datetime.date, last: datetime.date) -> DaySet:
+    """Every day from one to the other, both included."""
+    return DaySet(first.toordinal(), (1 << (last - first).days + 1) - 1)
+
+
+#: Examples kept for each reason.
+EXAMPLES = 3
+
+
+class EventCount(NamedTuple):
+    """How often, and between which days (empty if unknown)."""
+
+    times: int = 0
+    first: str = ""
+    last: str = ""
+
+    def __add__(self, other: object) -> "EventCount":
+        """Both together."""
+        if not isinstance(other, EventCount):
+            return NotImplemented
+        first = min(self.first, other.first) if self.first and other.first else self.first or other.first
+        return EventCount(self.times + other.times, first, max(self.last, other.last))
+
+
+class DatedCount(NamedTuple):
+    """How often, and on which days."""
+
+    tally: EventCount = EventCount()
+    days: DaySet = NO_DAYS
+
+    @property
+    def times(self) -> int:
+        """How often."""
+        return self.tally.times
+
+    def __add__(self, other: object) -> "DatedCount":
+        """Both together."""
+        if not isinstance(other, DatedCount):
+            return NotImplemented
+        return DatedCount(self.tally + other.tally, self.days | other.days)
+
+
+class UnreadableLines(NamedTuple):
+    """Lines that could not be read for one reason, with the first few as redacted examples."""
+
+    lines: int = 0
+    examples: tuple[str, ...] = ()
+
+    def __add__(self, other: object) -> "UnreadableLines":
+        """Both together."""
+        if not isinstance(other, UnreadableLines):
+            return NotImplemented
+        return UnreadableLines(self.lines + other.lines, tuple(sorted({*self.examples, *other.examples})[:EXAMPLES]))
+
+
+# Which days the logs of a cluster cover, and what can be concluded from them.
+#
+# Brokers log a permitted access at DEBUG and a denied one at INFO, and Kafka's default configuration keeps only INFO.
+# So logs without a permitted access do not show that there was none.
+
+#: How many days without a permitted access are listed.
+SHOWN_DAYS: Final = 10
+
+NOTHING_READ: Final = "no decision is in the logs of this time"
+NOTHING_ALLOWED: Final = (
+    "the logs contain no permitted access: brokers log them only if kafka.authorizer.logger is at DEBUG"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The days that the logs cover, inclusive; the ``silent`` ones have no permitted access.
+
+    ``first`` and ``last`` are empty if no decision has a time.
+    """
+
+    first: str = ""
+    last: str = ""
+    days: int = 0
+    silent: int = 0
+    silent_days: tuple[str, ...] = ()
+
+
+def coverage(window: Window, days: Set[tuple[str, bool]]) -> Coverage:
+    """What the days with decisions (a day, and whether they permitted something) cover of a window."""
+    seen = sorted({day for day, _ in days})
+    # Without a window the days of the first and the last decision limit what the logs can show.
+    first = window.since.isoformat() if window.since else seen[0] if seen else ""
+    last = window.until.isoformat() if window.until else seen[-1] if seen else ""
+    if not first or not last or first > last:
+        return Coverage(first, last)
+    allowed = {day for day, permitted in days if permitted and first <= day <= last}
+    start, end = datetime.date.fromisoformat(first), datetime.date.fromisoformat(last)
+    count = (end - start).days + 1
+    named = [day for day, _ in zip(_without(start, end, allowed), range(SHOWN_DAYS), strict=False)]
+    return Coverage(first, last, count, count - len(allowed), tuple(named))
+
+
+def _without(start: datetime.date, end: datetime.date, days: Set[str]) -> Iterator[str]:
+    for number in range((end - start).days + 1):
+        day = (start + datetime.timedelta(number)).isoformat()
+        if day not in days:
+            yield day
+
+
+# The bindings that apply to one access, found without a scan over all of them.
+
+_Key: TypeAlias = tuple[ResourceType, str]
+
+
+class Lookup:
+    """Bindings by type, principal and name; prefixes by their lengths."""
+
+    __slots__ = ("_lengths", "_literal", "_prefixed", "_version")
+
+    def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
+        """Takes a few microseconds for each binding."""
+        self._version = version
+        self._literal: dict[tuple[ResourceType, str, str], list[AclBinding]] = {}
+        self._prefixed: dict[tuple[ResourceType, str, str], list[AclBinding]] = {}
+        self._lengths: dict[_Key, set[int]] = {}
+        for binding in bindings:
+            (kind, name, pattern_type), (principal, *_) = binding
+            if pattern_type is PatternType.PREFIXED:
+                self._prefixed.setdefault((kind, principal, name), []).append(binding)
+                self._lengths.setdefault((kind, principal), set()).add(len(name))
+            else:
+                self._literal.setdefault((kind, principal, name), []).append(binding)
+
+    def applying(self, request: AccessRequest) -> Iterator[AclBinding]:
+        """Bindings that allow or deny the access; for any host, if the request has none."""
+        for binding in self._on_name(request):
+            entry = binding.entry
+            if covers_operation(entry, request.operation) and (
+                not request.host or host_matches(entry.host, request.host, self._version)
+            ):
+                yield binding
+
+    def _on_name(self, request: AccessRequest) -> Iterator[AclBinding]:
+        kind, name = request.resource_type, request.resource_name
+        for principal in dict.fromkeys((request.principal, WILDCARD_PRINCIPAL)):
+            for literal in dict.fromkeys((name, WILDCARD)):
+                yield from self._literal.get((kind, principal, literal), ())
+            for length in self._lengths.get((kind, principal), ()):
+                if length <= len(name):
+                    yield from self._prefixed.get((kind, principal, name[:length]), ())
+
+
+# Names in logs that no manifest can hold, or that Kafka has no resource of: nothing is proposed on them.
+
+
+def name_problem(kind: ResourceType, name: str) -> str:
+    """Why no grant may be proposed on this name; empty if one may."""
+    if name == WILDCARD:
+        return "a grant on the name * means every name"
+    if not name or not is_visible(name) or name != name.strip() or is_reserved(name):
+        return "no manifest can name this resource"
+    if kind is ResourceType.TOPIC and topic_name_problem(name):
+        return "Kafka has no topics of such a name"
+    if kind is ResourceType.CLUSTER and name != CLUSTER_NAME:
+        return "there is no such cluster resource"
+    return ""

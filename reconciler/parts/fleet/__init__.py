@@ -1,0 +1,1 @@
+"""Many clusters, compared and changed on Spark."""

@@ -1,0 +1,220 @@
+"""What the bindings of a fleet mean, by Kafka's own rules: who may do something anywhere, how far principals reach."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from pyspark.sql import DataFrame, SparkSession
+
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.effective import who_can
+from reconciler.app.connections import version_of
+from reconciler.app.reasons import WorkflowError
+from reconciler.app.states import as_established
+from reconciler.app.terms import claimed_super_users
+from reconciler.dataclass import dataclass
+from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.model.acl import AclOperation, ResourcePattern
+from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.access_reach import AccessReach, ReachMemory, reaches
+from reconciler.parts.fleet.membership import partition
+from reconciler.parts.fleet.spark.readings import read_live
+from reconciler.parts.fleet.spark.session import reason, run_tasks, task_count, task_frame
+from reconciler.parts.fleet.store import FleetStore
+from reconciler.results.fleet_drift import FleetRun, Reading
+
+Answer: TypeAlias = tuple[list[str], list[list[Any]]]
+Unit: TypeAlias = "tuple[Reading, ClusterDeclaration | None]"
+
+#: The view ``access``. Where a cluster cannot be judged, ``principal`` is null and ``names`` says why.
+_ACCESS: Final = (
+    "cluster string, principal string, resource_type string, operation string, names array<string>, topics long, "
+    "every_name boolean, certain boolean"
+)
+
+
+#: On CLUSTER: with these one may do anything.
+_OVER_CLUSTER: Final = ("ALTER", "CLUSTER_ACTION")
+
+
+@dataclass(frozen=True, slots=True)
+class WhoCan:
+    """Who has an operation on some name of a pattern."""
+
+    operation: "AclOperation"
+    pattern: "ResourcePattern"
+
+
+def holders(
+    session: "SparkSession", store: FleetStore, run: FleetRun, manifests: "Manifests", question: WhoCan
+) -> Answer:
+    """Who may do what is asked, on every cluster."""
+    work = partial(_holders, store=store, question=question)
+    lines = run_tasks(session, _lists(session, run, manifests), work)
+    return ["cluster", "principal", "names", "hosts", "certain"], sorted(json.loads(line) for line in lines)
+
+
+def access_frame(session: "SparkSession", store: FleetStore, run: FleetRun, manifests: "Manifests") -> "DataFrame":
+    """Effective access on every cluster, a row for each operation of each principal."""
+    return task_frame(session, _lists(session, run, manifests), partial(_reaches, store=store), _ACCESS)
+
+
+def blast_radius(
+    session: "SparkSession", store: FleetStore, run: FleetRun, manifests: "Manifests"
+) -> tuple[Answer, dict[str, str]]:
+    """Principals by how much they can reach, summed over the clusters; and clusters that cannot be judged, with why.
+
+    Effective access, so DENYs count.
+    """
+    sums: dict[str, Reached] = {}
+    unjudged: dict[str, str] = {}
+    for line in run_tasks(session, _lists(session, run, manifests), partial(_radius, store=store)):
+        name, *found = json.loads(line)
+        if len(found) == 1:
+            unjudged[name] = found[0]
+        else:
+            sums[name] = Reached(*found).with_others(sums.get(name, Reached()))
+    rows: list[list[Any]] = [[name, *found] for name, found in sums.items()]
+    rows.sort(key=lambda row: (-row[2], -row[4], -row[5], -row[6], row[0]))
+    return (["principal", *Reached._fields], rows), unjudged
+
+
+class Reached(NamedTuple):
+    """How far a principal reaches on some clusters; topics that exist, summed over them."""
+
+    clusters: int = 0
+    over_clusters: int = 0
+    on_every_topic: int = 0
+    topics_to_delete: int = 0
+    topics_to_write: int = 0
+    topics_to_read: int = 0
+    certain: bool = True
+
+    def with_others(self, other: "Reached") -> "Reached":
+        """Of both, which are about different clusters."""
+        return Reached(
+            self.clusters + other.clusters,
+            self.over_clusters + other.over_clusters,
+            self.on_every_topic + other.on_every_topic,
+            self.topics_to_delete + other.topics_to_delete,
+            self.topics_to_write + other.topics_to_write,
+            self.topics_to_read + other.topics_to_read,
+            self.certain and other.certain,
+        )
+
+
+def _radius(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Iterator[str]:
+    sums: dict[str, Reached] = {}
+    memory = ReachMemory()
+    for reading, declaration in units:
+        try:
+            of_cluster = _reached(_rows(reading, declaration, store, memory))
+        except Exception as error:  # one cluster's trouble must not hide the others
+            yield json.dumps([reading.cluster, _why(error)], ensure_ascii=False)
+            continue
+        for name, found in of_cluster.items():
+            sums[name] = found.with_others(sums.get(name, Reached()))
+    for name, found in sums.items():
+        yield json.dumps([name, *found], ensure_ascii=False)
+
+
+def _reached(rows: Iterable[AccessReach]) -> dict[str, Reached]:
+    """Of one cluster, by principal."""
+    found: dict[str, Reached] = {}
+    for row in rows:
+        before = found.get(row.principal, Reached(1))
+        over = row.resource_type == "CLUSTER" and row.operation in _OVER_CLUSTER
+        found[row.principal] = Reached(
+            1,
+            max(before.over_clusters, int(over)),
+            max(before.on_every_topic, int(row.every_name and row.resource_type == "TOPIC")),
+            before.topics_to_delete + (row.topics if row.operation == "DELETE" else 0),
+            before.topics_to_write + (row.topics if row.operation == "WRITE" else 0),
+            before.topics_to_read + (row.topics if row.operation == "READ" else 0),
+            before.certain and row.certain,
+        )
+    return found
+
+
+def _lists(session: "SparkSession", run: FleetRun, manifests: "Manifests") -> list[list[Unit]]:
+    units = [(reading, manifests.clusters.get(reading.cluster)) for reading in run.readings]
+    return partition(units, [reading.rows for reading, _ in units], task_count(session))
+
+
+def _judge(reading: Reading, declaration: "ClusterDeclaration | None", store: FleetStore) -> "_Judged":
+    if reading.acl_gap:
+        raise NotWholeError(f"the ACL listing may not be whole: {reading.acl_gap}")
+    state = read_live(store.files, reading)
+    authorizer = Authorizer(
+        state.bindings,
+        declaration.super_users if declaration else (),
+        declaration.allow_everyone_if_no_acl_found if declaration else None,
+        version_of(state.kafka_version, state.kafka_version_gap, declaration),
+        opaque=state.opaque,
+    )
+    return state, authorizer
+
+
+def _established_default(authorizer: Authorizer, declaration: "ClusterDeclaration | None") -> Authorizer:
+    return authorizer if declaration is None else as_established(authorizer, declaration)
+
+
+def _claimed_by(declaration: "ClusterDeclaration | None") -> frozenset[str]:
+    """The super users that only the manifests state: there, whoever proposes a change would answer the question."""
+    return frozenset() if declaration is None else frozenset(claimed_super_users(declaration))
+
+
+class NotWholeError(Exception):
+    """What is missing could change every answer."""
+
+
+def _why(error: Exception) -> str:
+    return str(error) if isinstance(error, NotWholeError | WorkflowError) else reason(error)
+
+
+_Judged: TypeAlias = "tuple[ClusterState, Authorizer]"
+
+
+def _rows(
+    reading: Reading, declaration: "ClusterDeclaration | None", store: FleetStore, memory: ReachMemory
+) -> Iterator[AccessReach]:
+    state, authorizer = _judge(reading, declaration, store)
+    claimed = _claimed_by(declaration)
+    # Super users as declared: their rows say that they reach everything, and whether that is certain.
+    for row in reaches(_established_default(authorizer, declaration), state.topics, memory):
+        yield row._replace(certain=False) if row.principal in claimed else row
+
+
+def _reaches(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Iterator[str]:
+    memory = ReachMemory()
+    for reading, declaration in units:
+        try:
+            rows = list(_rows(reading, declaration, store, memory))
+        except Exception as error:  # one cluster's trouble must not hide the others
+            yield json.dumps([reading.cluster, None, None, None, [_why(error)], None, None, False])
+            continue
+        for row in rows:
+            yield json.dumps([reading.cluster, *row], ensure_ascii=False)
+
+
+def _holders(units: Sequence[Unit], attempt: str, *, store: FleetStore, question: WhoCan) -> Iterator[str]:
+    """Rows of each cluster; super users and whoever may ALTER the cluster, or its configs, show in the names column."""
+    for reading, declaration in units:
+        try:
+            _, authorizer = _judge(reading, declaration, store)
+            claimed = _claimed_by(declaration)
+            found = who_can(_established_default(authorizer, declaration), question.operation, question.pattern)
+        except Exception as error:  # one cluster's trouble must not hide the others
+            yield json.dumps([reading.cluster, "", f"not known: {_why(error)}", "", False])
+            continue
+        for row in found.rows:
+            names = [reading.cluster, row.principal or "everybody else", str(row.region), str(row.hosts), row.certain]
+            yield json.dumps(names, ensure_ascii=False)
+        for row in found.cluster_admins:
+            right = "ALTER" if AclOperation.ALTER in row.operations else "ALTER_CONFIGS on"
+            admin = [reading.cluster, row.principal or "everybody else", f"(may {right} the cluster)", str(row.hosts)]
+            yield json.dumps([*admin, row.certain], ensure_ascii=False)
+        for name in sorted(found.super_users):
+            yield json.dumps([reading.cluster, name, "(super user)", "*", name not in claimed], ensure_ascii=False)

@@ -1,0 +1,221 @@
+"""A fleet planned: each cluster in a task, by the same code as a single plan; one plan of the fleet that names them."""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from pyspark import Broadcast
+from pyspark.sql import SparkSession
+
+from reconciler import __version__
+from reconciler.app.access_tests import checks_of
+from reconciler.app.connections import as_operator_says
+from reconciler.app.manifests import held_by
+from reconciler.app.options import ClientNote, Note, PlanOptions, Tell, moment
+from reconciler.app.plan import plan_on
+from reconciler.app.reasons import PlanRefusedError, WorkflowError
+from reconciler.dataclass import dataclass
+from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.read.findings import Source
+from reconciler.model.desired import moment_text
+from reconciler.model.frozen import FrozenMap
+from reconciler.parts.fleet.app.members import MemberConnections, opened_member
+from reconciler.parts.fleet.membership import Fleet, partition, same_cluster
+from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, limit_refusals
+from reconciler.parts.fleet.spark.compiling import loaded
+from reconciler.parts.fleet.spark.session import in_time, reason, run_tasks, task_count
+from reconciler.plan.file.document import ids, plan_text
+from reconciler.plan.file.identity import file_digest
+from reconciler.plan.proposal import Plan
+from reconciler.results.fleet_drift import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class MemberPlan:
+    """What came of planning one cluster: a plan as ``text``, nothing to do, or by ``reason`` why there is no plan.
+
+    A reason is ``refused`` (a guard), ``disagreed`` (a check), ``same_cluster`` (another one answers with this
+    ``cluster_id``), ``not_planned``, ``timed_out`` or ``unexpected``. ``seconds`` is the estimated time of applying it.
+    ``refused`` is how many changes guards left out of the plan. ``notes`` say how it was read otherwise than usual.
+    """
+
+    cluster: str
+    text: str = ""
+    plan_id: str = ""
+    change_id: str = ""
+    steps: int = 0
+    deletes: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+    message: str = ""
+    advice: str = ""
+    cluster_id: str = ""
+    notes: str = ""
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTerms:
+    """What every task needs to plan: manifests, options, the commit that the driver sees, seconds to wait.
+
+    ``guardrails`` are the texts that hold the manifests: their directory need not be where a task runs.
+    """
+
+    texts: "Broadcast[tuple[Source, ...]]"
+    connections: MemberConnections
+    options: PlanOptions
+    commit: str | None
+    at_once: int = 4
+    timeout: float = 300.0
+    guardrails: "Broadcast[tuple[Source, ...]] | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFleet:
+    """The plan of a fleet, and the text of each cluster's plan; ``refusals`` say which limit of the fleet it breaks.
+
+    ``notes`` say, by cluster, how it was read otherwise than usual.
+    """
+
+    plan: FleetPlan
+    texts: dict[str, str]
+    notes: Mapping[str, str] = FrozenMap()
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """Where there is one, the plan must not be saved."""
+        return tuple(limit_refusals(self.plan))
+
+
+def plan_fleet(
+    session: SparkSession,
+    sources: Sequence[Source],
+    fleet: Fleet,
+    connections: MemberConnections,
+    options: PlanOptions = PlanOptions(),
+    *,
+    commit: str | None = None,
+    at_once: int = 4,
+    timeout: float = 300.0,
+    guardrails: Sequence[Source] | None = None,
+) -> PlannedFleet:
+    """Compare every cluster of ``fleet`` with the manifests in ``sources``; nothing is written.
+
+    ``at_once`` clusters are planned side by side in a task, each in at most ``timeout`` seconds. A cluster that cannot
+    be planned is in ``plan.failures`` with the reason; the others are planned. ``guardrails`` are the manifests in
+    ``options.guardrails``, which hold the others. Raises :class:`PastTimeError` for a past time of live clusters.
+    """
+    connections.refuse_past(options.as_of)
+    # One time for all members, whichever worker plans them.
+    as_of = options.as_of or moment()
+    options = replace(options, as_of=as_of)
+    shared = session.sparkContext.broadcast(tuple(sources))
+    judging = None if guardrails is None else session.sparkContext.broadcast(tuple(guardrails))
+    terms = PlanTerms(shared, connections, options, commit, at_once, timeout, judging)
+    lists = partition(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
+    lines = run_tasks(session, lists, partial(plan_members, terms=terms))
+    made = _told_apart([MemberPlan(**json.loads(line)) for line in lines])
+    notes = {one.cluster: one.notes for one in sorted(made, key=lambda one: one.cluster) if one.notes}
+    texts = {one.cluster: one.text for one in made if one.text}
+    return PlannedFleet(assembled(fleet, made, moment_text(as_of), commit), texts, notes)
+
+
+def _told_apart(made: Sequence[MemberPlan]) -> list[MemberPlan]:
+    """Without a plan for clusters that are one under several names: none of their connections is believed."""
+    found = same_cluster({one.cluster: one.cluster_id for one in made})
+    return [
+        MemberPlan(one.cluster, reason=why.code, message=why.message, advice=why.advice)
+        if (why := found.get(one.cluster)) is not None
+        else one
+        for one in made
+    ]
+
+
+def plan_members(clusters: Sequence[str], attempt: str, *, terms: PlanTerms) -> Iterator[str]:
+    """One :class:`MemberPlan` for each cluster, as a line of JSON."""
+    try:
+        manifests = as_operator_says(loaded(terms.texts.value), None, terms.connections.connection)
+        if terms.guardrails is not None:
+            manifests = held_by(manifests, terms.guardrails.value, terms.options.guardrails or "")
+    except WorkflowError as error:
+        told = [MemberPlan(name, reason="not_planned", message=f"{error}") for name in clusters]
+        yield from (json.dumps(dataclasses.asdict(one), ensure_ascii=False) for one in told)
+        return
+    for name, made in in_time(clusters, lambda name: _plan_one(name, manifests, terms), terms.at_once, terms.timeout):
+        late = f"no plan in {terms.timeout:g} s"
+        found = made or MemberPlan(name, reason="timed_out", message=late, advice="Is it reachable from here?")
+        yield json.dumps(dataclasses.asdict(found), ensure_ascii=False)
+
+
+def _plan_one(name: str, manifests: Manifests, terms: PlanTerms) -> MemberPlan:
+    told: list[str] = []
+
+    def tell(note: Note) -> None:
+        if isinstance(note, ClientNote):
+            told.append(note.text)
+
+    return replace(_made(name, manifests, terms, tell), notes="; ".join(told))
+
+
+def _made(name: str, manifests: Manifests, terms: PlanTerms, tell: Tell) -> MemberPlan:
+    try:
+        with opened_member(manifests.clusters[name], terms.connections, tell) as target:
+            planned = plan_on(target, manifests, "", terms.options)
+        answered = planned.live.cluster_id
+        if checks_of(planned).stops:
+            advice = "plan this cluster alone: that shows which of AccessTests, Ownership, TopicPolicy"
+            message = "policy checks failed"
+            return MemberPlan(name, reason="disagreed", message=message, advice=advice, cluster_id=answered)
+    except PlanRefusedError as error:
+        return MemberPlan(name, reason="refused", message=error.message, advice=error.advice)
+    except WorkflowError as error:
+        return MemberPlan(name, reason="not_planned", message=error.message, advice=error.advice)
+    except Exception as error:  # one cluster's trouble, whatever it is, must not end the others
+        return MemberPlan(name, reason="unexpected", message=reason(error))
+    return replace(_planned(name, replace(planned.plan, source_commit=terms.commit)), cluster_id=answered)
+
+
+def _planned(name: str, plan: Plan) -> MemberPlan:
+    if plan.stops or (plan.refused and not plan.steps):
+        message = "; ".join(f"{refusal.guard}: {refusal.message}" for refusal in plan.refusals)
+        return MemberPlan(name, reason="refused", message=message, advice=plan.refusals[0].remedy)
+    if not plan.steps:
+        return MemberPlan(name)
+    deletes = sum(step.change.after is None for step in plan.steps)
+    change, whole = ids(plan)
+    text, refused = plan_text(plan), len(plan.refused)
+    return MemberPlan(name, text, whole, change, len(plan.steps), deletes, plan.estimated_seconds, refused=refused)
+
+
+def assembled(fleet: Fleet, made: Iterable[MemberPlan], day: str, commit: str | None) -> FleetPlan:
+    """The fleet's plan from what came of each cluster."""
+    by_name = {one.cluster: one for one in made}
+    ordered = [by_name[name] for name in sorted(by_name)]
+    return FleetPlan(
+        fleet.name,
+        day,
+        tuple(
+            PlannedWave(
+                wave.name,
+                tuple(_member(by_name[name]) for name in wave.clusters if by_name[name].text),
+                wave.soak,
+                wave.max_failures,
+                tuple(name for name in wave.clusters if by_name[name].reason),
+            )
+            for wave in fleet.waves
+        ),
+        tuple(one.cluster for one in ordered if not one.text and not one.reason),
+        tuple(Failure(one.cluster, one.reason, one.message, one.advice) for one in ordered if one.reason),
+        fleet.limits,
+        __version__,
+        commit,
+    )
+
+
+def _member(made: MemberPlan) -> Member:
+    file, digest = f"plans/{made.cluster}.json", file_digest(made.text)
+    return Member(
+        made.cluster, made.plan_id, made.change_id, file, digest, made.steps, made.deletes, made.seconds, made.refused
+    )

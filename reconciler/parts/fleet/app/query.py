@@ -1,0 +1,190 @@
+"""Questions about a whole fleet, answered from a stored run: ready-made ones, and SQL over its views."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import field, replace
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from reconciler.app.reasons import RequestError, WorkflowError
+from reconciler.dataclass import dataclass
+from reconciler.manifest.manifests import Manifests
+from reconciler.parts.fleet.app.access import Answer, WhoCan, access_frame, blast_radius, holders
+from reconciler.parts.fleet.app.runs import stored_run
+from reconciler.parts.fleet.membership import fleet_of
+from reconciler.parts.fleet.spark.comparing import OUTLIER_COLUMNS, OutlierQuestion, outliers
+from reconciler.parts.fleet.spark.views import moved, register, register_changes
+from reconciler.parts.fleet.store import UNDECLARED, FleetStore, NoRunError
+from reconciler.results.fleet_drift import DriftCounts, Failure, FleetDrift, FleetRun
+
+
+@dataclass(frozen=True, slots=True)
+class FleetQuestion:
+    """What is asked: exactly one of these, or ``sql`` over what moved ``since`` a run.
+
+    ``by_label`` and ``rare`` (percent) belong to ``outliers``; at most ``limit`` rows are answered.
+    """
+
+    sql: str | None = None
+    who_can: WhoCan | None = None
+    outliers: bool = False
+    furthest: bool = False
+    undeclared: bool = False
+    since: str | None = None
+    blast_radius: bool = False
+    by_label: str | None = None
+    rare: int = 2
+    limit: int = 1000
+
+    @property
+    def of_drift(self) -> bool:
+        """Whether the answer comes from a comparison."""
+        return self.furthest or self.undeclared or self._speaks_of("changes")
+
+    @property
+    def of_access(self) -> bool:
+        """Whether the answer comes from what principals may do."""
+        return self.blast_radius or self._speaks_of("access")
+
+    def _speaks_of(self, view: str) -> bool:
+        return re.search(rf"\b{view}\b", self.sql or "", re.IGNORECASE) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class FleetBasis:
+    """What an answer rests on: a run with every declared cluster in it, and the last comparison if that is asked."""
+
+    run: FleetRun
+    drift: FleetDrift | None = None
+
+    @property
+    def unread(self) -> frozenset[str]:
+        """The clusters of which nothing is known, so that no answer has them."""
+        failed = () if self.drift is None else (item.cluster for item in self.drift.failed)
+        return frozenset({item.cluster for item in self.run.failures}.union(failed))
+
+
+@dataclass(frozen=True, slots=True)
+class FleetAnswer:
+    """Rows under their columns; ``more`` if the limit cut some off.
+
+    ``unjudged`` are clusters that are in no row because nobody can tell what their ACLs mean, each with the reason;
+    ``read_once`` those that only one of two runs knows.
+    """
+
+    columns: list[str]
+    rows: list[list[object]]
+    more: bool = False
+    unjudged: Mapping[str, str] = field(default_factory=dict)
+    read_once: tuple[str, ...] = ()
+
+
+def basis_of(store: FleetStore, run_id: str | None, manifests: Manifests, asked: FleetQuestion) -> FleetBasis:
+    """The run that is asked about, or the last one; raises a :class:`WorkflowError` if there is none."""
+    run = stored_run(store, run_id)
+    if not asked.of_drift:
+        return FleetBasis(_with_absent(run, manifests))
+    try:
+        # Only the ranking is about the last comparison whatever run it was of; rows are read from the run itself.
+        drift = store.drift(run_id if asked.furthest else run.id)
+    except NoRunError as error:
+        raise WorkflowError(str(error)) from error
+    return FleetBasis(_with_absent(stored_run(store, drift.run), manifests), drift)
+
+
+def _with_absent(run: FleetRun, manifests: Manifests) -> FleetRun:
+    """The run, with a failure for each cluster of a fleet that it does not speak of: nothing is known of it either."""
+    names: list[str | None] = [*manifests.fleets] or [None]
+    fleets = [fleet_of(manifests, name) for name in names]
+    known = {item.cluster for item in run.readings} | {item.cluster for item in run.failures}
+    absent = sorted({name for fleet in fleets for name in fleet.clusters} - known)
+    failures = (Failure(name, "not_read", "the cluster is not in this run", attempts=0) for name in absent)
+    return replace(run, failures=(*run.failures, *failures))
+
+
+def furthest(drift: FleetDrift, limit: int) -> FleetAnswer:
+    """Clusters by their differences as a share of what both sides have together, most first.
+
+    A small cluster with ten differences is further from what is declared than a large one with twenty.
+    """
+    found = []
+    for item in drift.differing:
+        counts = item.counts or DriftCounts()
+        differences = counts.changes + counts.left
+        found.append((differences / max(1, counts.desired + counts.owned), differences, item.cluster))
+    found.sort(key=lambda row: (-row[0], -row[1], row[2]))
+    rows: list[list[object]] = [[name, count, round(100 * share, 2)] for share, count, name in found]
+    return _limited(["cluster", "differences", "percent"], rows, limit)
+
+
+def ask_fleet(
+    session: SparkSession, store: FleetStore, basis: FleetBasis, manifests: Manifests, asked: FleetQuestion
+) -> FleetAnswer:
+    """The answer on Spark; raises a :class:`RequestError` for SQL that cannot be run."""
+    run = basis.run
+    if asked.furthest and basis.drift is not None:
+        return furthest(basis.drift, asked.limit)
+    if asked.who_can is not None:
+        return _limited(*holders(session, store, run, manifests, asked.who_can), asked.limit)
+    if asked.outliers:
+        groups = {reading.cluster: _group(reading.cluster, manifests, asked.by_label) for reading in run.readings}
+        found = outliers(session, store.files, run, OutlierQuestion(groups, asked.rare, asked.limit + 1))
+        return _limited([*OUTLIER_COLUMNS], found, asked.limit)
+    if asked.blast_radius:
+        answer, unjudged = blast_radius(session, store, run, manifests)
+        return replace(_limited(*answer, asked.limit), unjudged=unjudged)
+    register(session, store, run, {name: dict(cluster.labels) for name, cluster in manifests.clusters.items()})
+    once = () if asked.since is None else _register_moved(session, store, run, asked.since)
+    if basis.drift is not None:
+        register_changes(session, store, basis.drift)
+    unjudged = {}
+    if asked.of_access:
+        # Persisted: the view is evaluated for its rows and again for the clusters that could not be judged.
+        frame = access_frame(session, store, run, manifests).persist()
+        frame.createOrReplaceTempView("access")
+        unjudged = {row["cluster"]: row["names"][0] for row in frame.where("principal is null").collect()}
+    columns, rows = _rows(_sql(session, _text(asked)), asked.limit)
+    return replace(_limited(columns, rows, asked.limit), unjudged=unjudged, read_once=once)
+
+
+def _text(asked: FleetQuestion) -> str:
+    if asked.sql is not None:
+        return asked.sql
+    if asked.since is not None:
+        return "select * from moved order by all"
+    return UNDECLARED
+
+
+def _group(cluster: str, manifests: Manifests, label: str | None) -> str:
+    """The clusters with one value of a label, or the whole fleet."""
+    if label is None:
+        return "fleet"
+    declaration = manifests.clusters.get(cluster)
+    return declaration.labels.get(label, "") if declaration else ""
+
+
+def _register_moved(session: SparkSession, store: FleetStore, run: FleetRun, since: str) -> tuple[str, ...]:
+    """The clusters of which only one of the two runs knows."""
+    earlier = store.before(run.id) if since == "previous" else since
+    if earlier is None:
+        raise RequestError(f"there is no run before {run.id}")
+    before = stored_run(store, earlier)
+    moved(session, store, before, run).createOrReplaceTempView("moved")
+    return tuple(sorted({item.cluster for item in before.readings} ^ {item.cluster for item in run.readings}))
+
+
+def _sql(session: SparkSession, sql: str) -> DataFrame:
+    try:
+        return session.sql(sql)
+    except PySparkException as error:
+        raise RequestError(f"the question cannot be answered: {str(error).splitlines()[0]}") from error
+
+
+def _rows(frame: DataFrame, limit: int) -> Answer:
+    # One more than is shown says whether there are more.
+    return list(frame.columns), [list(row) for row in frame.limit(limit + 1).collect()]
+
+
+def _limited(columns: list[str], rows: list[list[object]], limit: int) -> FleetAnswer:
+    return FleetAnswer(columns, rows[:limit], more=len(rows) > limit)

@@ -1,0 +1,218 @@
+"""Runs of a fleet in a store: taken, found again, compared with the manifests."""
+
+import datetime
+import os
+import re
+import secrets
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from reconciler.app.connections import as_operator_says
+from reconciler.app.manifests import checked, held, read_sources
+from reconciler.app.options import ConnectionOptions, moment, today
+from reconciler.app.reasons import NoStoredRunError, RequestError, StaleError, UnknownFleetNameError, WorkflowError
+from reconciler.app.records import saved_plan
+from reconciler.app.terms import terms
+from reconciler.dataclass import dataclass
+from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.read.findings import Source
+from reconciler.parts.fleet.app.plan import PlannedFleet
+from reconciler.parts.fleet.membership import Fleet, UnknownFleetError, fleet_of, same_cluster, told_apart
+from reconciler.parts.fleet.proposal import (
+    ApplyRecord,
+    FleetPlan,
+    FleetPlanError,
+    fleet_plan_text,
+    parse_apply_records,
+    parse_fleet_plan,
+)
+from reconciler.parts.fleet.spark.comparing import Rules, compare_fleet
+from reconciler.parts.fleet.spark.compiling import compile_desired
+from reconciler.parts.fleet.spark.readings import CollectionLimits, SnapshotSource, carried, collect
+from reconciler.parts.fleet.store import FleetStore, NoRunError
+from reconciler.plan.file.document import ids
+from reconciler.results.fleet_drift import FleetDrift, FleetRun, HeaderError, Reading
+from reconciler.system.files import write_atomically
+from reconciler.system.process import SystemClock
+
+#: ``expires`` with a day, written out.
+_LAST_DAY: Final = re.compile(r"expires[\"']?:[ ]+[\"']?[0-9]{4}-[0-9]{2}-[0-9]{2}[\"']?[ ]*(?=[,}\]#\r\n]|$)")
+#: A text in double quotes that could spell ``expires`` so that it is not found.
+_ESCAPED: Final = re.compile(r"\\[xuU\r\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the manifests say, of which clusters, at which time."""
+
+    sources: Sequence[Source]
+    manifests: Manifests
+    fleet: Fleet
+    as_of: datetime.date
+
+
+def wanted(
+    path: str,
+    name: str | None = None,
+    as_of: datetime.date | None = None,
+    connection: ConnectionOptions = ConnectionOptions(),
+    guardrails: str | None = None,
+) -> Wanted:
+    """The fleet that the manifests below ``path`` declare, or the one called ``name`` where there are several.
+
+    The facts of the connections file count, and a manifest that contradicts them is a problem. Guardrails hold the
+    fleet too: its waves, gates and limits.
+    """
+    sources = read_sources(path)
+    manifests = as_operator_says(checked(sources, below=path), path, connection)
+    default = today() if all(_only_days(source.text) for source in sources) else moment()
+    fleet = fleet_in(held(manifests, path, guardrails), name)
+    return Wanted(sources, manifests, fleet, as_of or default)
+
+
+def _only_days(text: str) -> bool:
+    """Whether a manifest declares nothing that ends within a day; what may be spelled otherwise counts as if it did.
+
+    Then the day is as good as the instant, and what the store keeps of one comparison serves the next one too.
+    """
+    return _ESCAPED.search(text) is None and text.count("expires") == len(_LAST_DAY.findall(text))
+
+
+def fleet_in(manifests: Manifests, name: str | None) -> Fleet:
+    """The fleet that is meant; it has clusters."""
+    try:
+        fleet = fleet_of(manifests, name)
+    except UnknownFleetError as error:
+        raise UnknownFleetNameError(str(error)) from error
+    if not fleet.clusters:
+        raise WorkflowError(f"no declared cluster belongs to fleet {fleet.name}", "declare Cluster documents")
+    return fleet
+
+
+def stored_run(store: FleetStore, run_id: str | None = None) -> FleetRun:
+    """A run of the store, the newest by default."""
+    try:
+        return store.run(run_id)
+    except NoRunError as error:
+        raise NoStoredRunError(str(error)) from error
+    except (HeaderError, OSError) as error:
+        raise WorkflowError(f"the snapshot cannot be read: {error}") from error
+
+
+def take(
+    session: SparkSession,
+    store: FleetStore,
+    readers: Sequence[SnapshotSource],
+    patience: CollectionLimits = CollectionLimits(),
+    *,
+    carry: bool = False,
+) -> FleetRun:
+    """Read clusters into the store as a new run; one that cannot be read is in ``failures`` with the reason.
+
+    With ``carry``, the other clusters of the run before are taken over. Nothing is written to a cluster.
+    """
+    before: tuple[Reading, ...] = ()
+    if carry:
+        try:
+            before = carried(store, [reader.cluster for reader in readers])
+        except (HeaderError, OSError) as error:
+            raise WorkflowError(f"the run before cannot be read: {error}", "read the whole fleet") from error
+    run = FleetRun(_new_run_id(), SystemClock().now(), before)
+    return collect(session, store, readers, run, patience)
+
+
+def drift_fleet(session: SparkSession, store: FleetStore, run: FleetRun, given: Wanted) -> FleetDrift:
+    """How the clusters of a run differ from what is wanted, as the store keeps it too; nothing is asked of any cluster.
+
+    What runs left counts as it does in a single drift, by the time at which the cluster was read. A cluster of which
+    nothing is known is in ``failed`` with the reason, one that was not seen whole in ``doubtful``.
+    """
+    rules = {
+        name: Rules(cluster.scope, terms(cluster).diff_rules, cluster.allow_everyone_if_no_acl_found)
+        for name, cluster in given.manifests.clusters.items()
+    }
+    desired = compile_desired(session, store, given.sources, given.fleet.clusters, given.as_of)
+    name = f"{run.id}-{desired.id[:12]}"
+    drift = compare_fleet(session, store, desired, told_apart(run), rules, name)
+    store.keep_drift(name, drift)
+    return drift
+
+
+def _new_run_id() -> str:
+    """Sorts by time, to the microsecond, and is unique all the same."""
+    return f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(2)}"
+
+
+# A fleet's plan, its clusters' plans and its record, as they stand in the directory of plans.
+
+#: How the fleet's own plan is called.
+FLEET_FILE: Final = "fleet.json"
+#: How the record of finished clusters is called.
+RECORD_FILE: Final = "record.jsonl"
+
+
+def check_new(directory: Path) -> None:
+    """Refuse a directory that holds something already: it could be mistaken for part of the plan."""
+    if directory.exists() and any(directory.iterdir()):
+        raise RequestError(f"{directory} is not empty: nothing was planned", "give a new directory")
+
+
+def save_fleet_plan(planned: PlannedFleet, directory: Path) -> None:
+    """Write the plans first: without fleet.json there is no plan of the fleet."""
+    try:
+        (directory / "plans").mkdir(parents=True, exist_ok=True)
+        for member in planned.plan.members:
+            write_atomically(planned.texts[member.cluster], str(directory / member.file))
+        write_atomically(fleet_plan_text(planned.plan), str(directory / FLEET_FILE))
+    except OSError as error:
+        raise WorkflowError(f"the plans cannot be saved: {error}") from error
+
+
+def read_fleet_plan(directory: Path) -> tuple[FleetPlan, dict[str, str]]:
+    """The fleet's plan and its clusters' plans by name, each checked against the id that the fleet's plan has of it."""
+    try:
+        plan = parse_fleet_plan((directory / FLEET_FILE).read_text(encoding="utf-8"))
+    except FleetPlanError as error:
+        raise StaleError(f"{directory / FLEET_FILE}: {error}", "plan again") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise WorkflowError(f"{directory / FLEET_FILE} cannot be read: {error}") from error
+    texts, answered = {}, {}
+    for member in plan.members:
+        file = directory / member.file
+        found, _ = saved_plan(str(file))
+        if ids(found) != (member.change_id, member.plan_id) or found.terms.cluster != member.cluster:
+            message = f"{member.file} is not the plan that {FLEET_FILE} names for cluster {member.cluster}"
+            raise StaleError(message, "plan again")
+        texts[member.cluster] = file.read_text(encoding="utf-8")
+        answered[member.cluster] = found.cluster_id
+    if same := same_cluster(answered):
+        first = min(same.values())
+        raise StaleError(f"{first.cluster} {first.message}", first.advice)
+    return plan, texts
+
+
+def add_to_record(directory: Path, lines: Iterable[str]) -> None:
+    """Append records, flushed to disk; a line that a crash has cut off goes, so that it damages none behind it."""
+    with (directory / RECORD_FILE).open("a+b") as record:
+        record.seek(0)
+        record.truncate(record.read().rfind(b"\n") + 1)
+        record.writelines(f"{line}\n".encode() for line in lines)
+        record.flush()
+        os.fsync(record.fileno())
+
+
+def read_record(directory: Path, plan: FleetPlan) -> list[ApplyRecord]:
+    """What earlier runs noted of this plan; a line that a crash has cut off counts for nothing, even if it reads well.
+
+    The next record takes the place of such a line (:func:`add_to_record`), so nothing may rest on it.
+    """
+    try:
+        content = (directory / RECORD_FILE).read_bytes()
+        return parse_apply_records(content[: content.rfind(b"\n") + 1].decode(), plan)
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise WorkflowError(f"{directory / RECORD_FILE} cannot be read: {error}") from error

@@ -1,0 +1,146 @@
+"""``reconciler fleet drift``: how all clusters differ from the manifests.
+
+Most is imported while Spark starts.
+"""
+
+import datetime
+import sys
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from reconciler import __version__
+from reconciler.cli.console import CommandError, Exit, error, out, out_json, settings, style_for, worst
+from reconciler.cli.options import as_of_option, expand_option, listing_option, path_argument
+from reconciler.dataclass import dataclass
+from reconciler.parts.fleet.cli.fleet import (
+    SparkOptions,
+    facts_option,
+    fleet_option,
+    info_unassigned,
+    run_option,
+    session_for,
+    spark_options,
+    store_option,
+)
+from reconciler.system.files import write_atomically
+
+if TYPE_CHECKING:
+    from reconciler.manifest.manifests import Manifests
+    from reconciler.parts.fleet.store import FleetStore
+    from reconciler.results.fleet_drift import FleetDrift, FleetRun
+    from reconciler.show.fleet_report import FleetReport
+
+_SHOWN: Final = 10
+
+
+@click.command("drift", short_help="Detect drift of all clusters")
+@path_argument
+@store_option
+@fleet_option
+@run_option
+@click.option(
+    "--show",
+    type=click.IntRange(0),
+    help="Maximum differences shown per cluster.  [default: 10; all in a table or CSV]",
+)
+@click.option(
+    "--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write an HTML page with a heat map."
+)
+@click.option("--metrics", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a Prometheus textfile.")
+@as_of_option
+@facts_option
+@expand_option
+@spark_options
+@listing_option("clusters.differences")
+def command(
+    *,
+    path: str,
+    store: str,
+    fleet_name: str | None,
+    run_id: str | None,
+    show: int | None,
+    html: str | None,
+    metrics: str | None,
+    as_of: datetime.date | None,
+    connections: str | None,
+    expand: bool,
+    spark: SparkOptions,
+    output: str,
+) -> int:
+    """Compare a snapshot of the fleet with the manifests below PATH. Exit 2 if a cluster differs, 1 if one is unknown.
+
+    No cluster is contacted. The differences stay in the store, for `reconciler fleet query`.
+    """
+    with session_for(spark, store) as session:
+        from reconciler.app.options import ConnectionOptions
+        from reconciler.parts.fleet.app.runs import drift_fleet, stored_run, wanted
+        from reconciler.parts.fleet.spark.tables import store_at
+
+        place = store_at(store)
+        run = stored_run(place, run_id)
+        given = wanted(path, fleet_name, as_of, ConnectionOptions(connections))
+        info_unassigned(given.fleet)
+        drift = drift_fleet(session(), place, run, given)
+    from reconciler.show.document import lines_shown
+    from reconciler.show.fleet import drift_lines, drift_summary
+    from reconciler.show.fleet_report import fleet_document
+
+    shown = Shown(_SHOWN if show is None and not settings.rows else show, teams=output == "json" or html is not None)
+    fleet = report_of(drift, place, given.manifests, run, shown)
+    if output == "json":
+        out_json(fleet_document(fleet))
+    else:
+        style = style_for(sys.stdout)
+        out([drift_summary(fleet)] if settings.quiet else drift_lines(fleet, style, expand=expand))
+    write_reports(fleet, html, metrics)
+    doubtful = drift.doubtful[: lines_shown(len(drift.doubtful), expand=expand)]
+    for item in doubtful:
+        error(f"{item.cluster}: {item.doubt}")
+    if len(doubtful) < len(drift.doubtful):
+        error(f"{len(drift.doubtful) - len(doubtful):,} more clusters could not be read completely")
+    if drift.failed:
+        error(f"of {len(drift.failed)} clusters nothing can be said")
+    return worst(Exit.ERROR if drift.failed else Exit.OK, Exit.DIFFERENT if drift.differing else Exit.OK)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a report has besides counts: so many differences of each cluster (or all), and whose they are."""
+
+    differences: int | None
+    teams: bool
+
+
+def report_of(
+    drift: "FleetDrift", store: "FleetStore", manifests: "Manifests", run: "FleetRun", shown: Shown
+) -> "FleetReport":
+    """What is reported, whatever the format."""
+    from reconciler.parts.fleet.app.members import differences_by_team
+    from reconciler.parts.fleet.spark.views import changes_of
+    from reconciler.show.fleet_report import fleet_report
+
+    teams = differences_by_team(drift, store, manifests) if shown.teams else {}
+    taken = {item.cluster: item.taken for item in run.readings}
+    return fleet_report(
+        drift,
+        lambda item: changes_of(store.files, item.files, item.cluster),
+        taken=taken,
+        teams=teams,
+        shown=shown.differences,
+    )
+
+
+def write_reports(fleet: "FleetReport", html: str | None, metrics: str | None) -> None:
+    """The page and the textfile, where they are asked for."""
+    from reconciler.show.formats import format_named
+    from reconciler.show.formats.interface import FormatOptions
+    from reconciler.show.reading import fleet_result
+
+    options = FormatOptions(__version__, datetime.datetime.now(datetime.UTC))
+    try:
+        for name, file in (("prometheus", metrics), ("html", html)):
+            if file is not None:
+                write_atomically(format_named(name).write(fleet_result(fleet), options), file)
+    except OSError as error:
+        raise CommandError(f"the report cannot be written: {error}") from error

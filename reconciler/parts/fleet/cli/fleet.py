@@ -1,0 +1,153 @@
+"""``reconciler fleet``: the same on many clusters, on Spark. A subcommand's module is imported when it is asked for."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from reconciler.cli.commands import CommandTable
+from reconciler.cli.console import CommandError, info, progress
+from reconciler.cli.options import gathered, user_connections, with_options
+from reconciler.dataclass import dataclass
+from reconciler.model.characters import safe
+
+if TYPE_CHECKING:
+    from reconciler.app.options import ConnectionOptions
+    from reconciler.parts.fleet.membership import Fleet
+    from reconciler.parts.fleet.spark.session import Session
+
+#: Every subcommand and what it does, in the order in which people meet them.
+SUBCOMMANDS: Final = {
+    "snapshot": "Read all clusters into the store",
+    "drift": "Detect drift of all clusters",
+    "plan": "Plan every cluster and save the fleet's plan",
+    "apply": "Apply a fleet's plans, wave by wave",
+    "query": "Query the whole fleet",
+    "usage": "Evaluate authorizer logs: used bindings, refusals, replay",
+    "tighten": "Narrow access of all clusters to what their logs show in use",
+}
+_NEEDS: Final = ("pyspark", "pyarrow", "polars")
+
+
+class Subcommands(CommandTable):
+    """The fleet's commands; they need packages of an extra."""
+
+    table = SUBCOMMANDS
+    aliases = {"diff": "plan", "status": "drift"}  # noqa: RUF012 - a ClassVar of the base
+    modules = "reconciler.parts.fleet.cli."
+    words = ("fleet",)
+
+    def load(self, name: str) -> click.Command:
+        """The command; a package that is not installed ends it with the extra to install."""
+        missing = next((package for package in _NEEDS if find_spec(package) is None), None)
+        if missing is not None:
+            advice = "pip install './reconciler[fleet]' beside your clone"
+            raise CommandError(f"fleet commands need the package {missing}", advice)
+        return super().load(name)
+
+
+@click.command("fleet", cls=Subcommands, short_help="Snapshot, compare, plan and apply many clusters on Spark")
+def command() -> None:
+    """Snapshot, compare, plan, apply and query a fleet of clusters."""
+
+
+# Options that the fleet's subcommands share, and what follows from them: a session, a store, members.
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """Where Spark runs; ``None`` is what spark-submit says, or all cores of this machine."""
+
+    master: str | None = None
+    ui: bool = False
+
+
+store_option = click.option(
+    "--store",
+    metavar="PLACE",
+    default=".fleet",
+    show_default=True,
+    help="Snapshot store: a directory, or an address such as hdfs://… or s3://….",
+)
+
+fleet_option = click.option(
+    "--fleet", "fleet_name", metavar="NAME", help="Name of the Fleet document, if several are declared."
+)
+
+run_option = click.option("--run", "run_id", metavar="ID", help="Snapshot run.  [default: the newest]")
+
+snapshots_option = click.option(
+    "--snapshots",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    help="Use snapshot files instead of clusters: DIR/NAME.json for cluster NAME.",
+)
+
+facts_option = click.option(
+    "--connections",
+    metavar="FILE",
+    default=user_connections,
+    type=click.Path(exists=True, dir_okay=False),
+    help="The operator's file: facts about clusters that no manifest may contradict. Nothing connects.",
+)
+
+#: ``--master`` and ``--spark-ui``, handed over as ``spark``.
+spark_options = with_options(
+    gathered(
+        "spark",
+        SparkOptions,
+        click.option("--master", metavar="URL", help="Spark master.  [default: all local cores]"),
+        click.option("--spark-ui", "ui", is_flag=True, help="Start Spark's web UI."),
+    )
+)
+
+
+@contextmanager
+def session_for(
+    options: SparkOptions,
+    *places: str,
+    connection: "ConnectionOptions | None" = None,
+    passwords: bool = False,
+    workers: bool = True,
+) -> "Iterator[Session]":
+    """A session for one command, whose tasks use files at ``places`` and connect to clusters as ``connection`` says.
+
+    It starts while the block reads manifests, and is waited for where it is called; ``workers`` says that tasks run in
+    Python. With ``passwords``, they also set passwords that manifests refer to.
+    """
+    from reconciler.parts.fleet.app.members import starting_spark, task_secrets
+    from reconciler.parts.fleet.spark.session import is_running
+
+    first = options.master is None and not is_running()
+    if sys.stderr.isatty():
+        progress("starting Spark …")
+    secrets = task_secrets(places, connection, passwords=passwords)
+    with starting_spark(options.master, ui=options.ui, secrets=secrets, workers=workers) as session:
+        yield session
+    if first and "CI" not in os.environ:
+        _prepare_quick_starts()
+
+
+def _prepare_quick_starts() -> None:
+    """Once on a machine, after a command has said what it had to say; not where all is thrown away after each run."""
+    from reconciler.parts.fleet.spark.jvm import is_missing, make_archive
+
+    if is_missing() and (context := click.get_current_context(silent=True)) is not None:
+
+        def make() -> None:
+            progress("preparing quick starts of Spark (once; up to a minute)")
+            make_archive()
+
+        context.call_on_close(make)
+
+
+def info_unassigned(fleet: "Fleet") -> None:
+    """Say which clusters belong to no wave."""
+    if fleet.unassigned:
+        from reconciler.show.fleet import cluster_names
+
+        info(f"in no wave of fleet {safe(fleet.name)}, and left alone: {cluster_names(fleet.unassigned)}")

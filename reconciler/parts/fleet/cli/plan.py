@@ -1,0 +1,127 @@
+"""``reconciler fleet plan``: a saved plan for every cluster that differs, and one for the fleet."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import click
+
+from reconciler.app.connections import for_copies, refuse_proposed_secrets
+from reconciler.app.manifests import guardrail_sources
+from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.app.plan import told_again
+from reconciler.app.records import source_commit
+from reconciler.cli.console import Exit, error, info, out, out_json, progress, settings, style_for, worst
+from reconciler.cli.notes import info_note
+from reconciler.cli.options import connection_options, expand_option, output_option, path_argument, planning_options
+from reconciler.model.characters import safe
+from reconciler.parts.fleet.app.members import MemberConnections
+from reconciler.parts.fleet.app.plan import plan_fleet
+from reconciler.parts.fleet.app.runs import FLEET_FILE, check_new, save_fleet_plan, wanted
+from reconciler.parts.fleet.cli.fleet import (
+    SparkOptions,
+    fleet_option,
+    info_unassigned,
+    session_for,
+    snapshots_option,
+    spark_options,
+)
+from reconciler.parts.fleet.proposal import FleetPlan, fleet_plan_document
+from reconciler.parts.fleet.show import fleet_plan_lines, quiet_fleet_plan
+
+#: What a cluster without a plan means for the command; anything else is an error.
+_STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
+
+
+@click.command("plan", short_help="Plan every cluster and save the fleet's plan")
+@path_argument
+@click.option(
+    "--out",
+    "directory",
+    metavar="DIR",
+    required=True,
+    type=click.Path(file_okay=False),
+    help="Save the plans to this new directory.",
+)
+@fleet_option
+@snapshots_option
+@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
+@click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds to wait for one cluster.")
+@planning_options
+@expand_option
+@connection_options
+@spark_options
+@output_option
+def command(
+    *,
+    path: str,
+    directory: str,
+    fleet_name: str | None,
+    snapshots: str | None,
+    at_once: int,
+    timeout: float,
+    planning: PlanOptions,
+    expand: bool,
+    connection: ConnectionOptions,
+    spark: SparkOptions,
+    output: str,
+) -> int:
+    """Compare every cluster of the fleet with the manifests below PATH and save the plans.
+
+    Nothing is written to a cluster. DIR receives one plan per cluster that differs, as `reconciler plan` saves it,
+    and fleet.json, which lists them all. A cluster that cannot be planned is listed with the reason; the others are
+    planned, and the command exits with 1, or with 5 if a guard refused. What a guard refuses about single changes is
+    left out of a cluster's plan, and the command exits with 5 as well.
+    """
+    check_new(Path(directory))
+    if snapshots is None:
+        refuse_proposed_secrets(path, connection)
+    members = MemberConnections(for_copies(path, connection), snapshots)
+    members.refuse_past(planning.as_of)
+    with session_for(spark, connection=None if snapshots else connection) as session:
+        given = wanted(path, fleet_name, planning.as_of, connection, planning.guardrails)
+        guardrails = guardrail_sources(path, planning.guardrails)
+        info_unassigned(given.fleet)
+        for problem in told_again(given.manifests):
+            info_note(problem)
+        planned = plan_fleet(
+            session(),
+            given.sources,
+            given.fleet,
+            members,
+            replace(planning, as_of=given.as_of),
+            commit=source_commit(path),
+            at_once=at_once,
+            timeout=timeout,
+            guardrails=guardrails,
+        )
+    plan = planned.plan
+    for name, text in planned.notes.items():
+        info(f"note: {safe(name)}: {safe(text)}")
+    if output == "json":
+        out_json({**fleet_plan_document(plan), **({"notes": dict(planned.notes)} if planned.notes else {})})
+    else:
+        style = style_for(sys.stdout)
+        refused = bool(planned.refusals)
+        out(
+            [quiet_fleet_plan(plan, refused=refused)]
+            if settings.quiet
+            else fleet_plan_lines(plan, style, expand=expand)
+        )
+    if planned.refusals:
+        for text in planned.refusals:
+            error(text)
+        error("a limit of the fleet refuses this plan: it was not saved")
+        return Exit.REFUSED
+    save_fleet_plan(planned, Path(directory))
+    progress(f"saved {directory}: {len(plan.members)} plans and {FLEET_FILE}")
+    return worst(left_out(plan), *(_STATUS.get(failure.code, Exit.ERROR) for failure in plan.failures))
+
+
+def left_out(plan: FleetPlan) -> Exit:
+    """Say that guards refuse some of the changes, which keeps no other one from being saved and performed."""
+    if not plan.refused:
+        return Exit.OK
+    error(f"guards refuse changes of {len(plan.refused):,} of the clusters: their plans are the rest")
+    return Exit.REFUSED

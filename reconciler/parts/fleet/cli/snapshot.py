@@ -1,0 +1,153 @@
+"""``reconciler fleet snapshot``: read all clusters into a store."""
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.console import CommandError, Exit, error, out, out_json, progress
+from reconciler.cli.options import connection_options, output_option, path_argument
+from reconciler.parts.fleet.cli.fleet import (
+    SparkOptions,
+    fleet_option,
+    info_unassigned,
+    session_for,
+    snapshots_option,
+    spark_options,
+    store_option,
+)
+
+if TYPE_CHECKING:
+    from reconciler.app.options import ConnectionOptions
+    from reconciler.parts.fleet.store import FleetStore
+    from reconciler.results.fleet_drift import FleetRun
+
+
+@click.command("snapshot", short_help="Read all clusters into the store")
+@path_argument
+@store_option
+@fleet_option
+@click.option(
+    "-c",
+    "--cluster",
+    "only",
+    multiple=True,
+    metavar="NAME",
+    envvar=["RECONCILER_FLEET_SNAPSHOT_CLUSTER"],  # the cluster of other commands would leave out the rest of the fleet
+    help="Read only this cluster; repeatable.",
+)
+@click.option(
+    "--from",
+    "files",
+    multiple=True,
+    metavar="[NAME=]FILE",
+    help="Import a snapshot file instead of reading the cluster; repeatable.",
+)
+@snapshots_option
+@click.option(
+    "--keep", type=click.IntRange(1), default=30, show_default=True, help="Number of runs to keep in the store."
+)
+@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
+@click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds to wait for one cluster.")
+@click.option(
+    "--attempts", type=click.IntRange(1, 10), default=3, show_default=True, help="Maximum attempts per cluster."
+)
+@connection_options
+@spark_options
+@output_option
+def command(
+    *,
+    path: str,
+    store: str,
+    fleet_name: str | None,
+    only: tuple[str, ...],
+    files: tuple[str, ...],
+    snapshots: str | None,
+    keep: int,
+    at_once: int,
+    timeout: float,
+    attempts: int,
+    connection: "ConnectionOptions",
+    spark: SparkOptions,
+    output: str,
+) -> int:
+    """Read every cluster of the fleet that PATH declares into the store.
+
+    Nothing is written to a cluster. A cluster that cannot be read is recorded with the reason, the others are read, and
+    the command exits with 1. With --cluster or --from, everything else is carried over from the run before.
+    """
+    if files and (only or snapshots):
+        raise CommandError("--from goes without --cluster and --snapshots", status=Exit.USAGE)
+    if not (files or snapshots):
+        from reconciler.app.connections import refuse_proposed_secrets
+
+        refuse_proposed_secrets(path, connection)
+    with session_for(spark, store, *files, connection=None if files or snapshots else connection) as session:
+        from reconciler.app.connections import as_operator_says
+        from reconciler.app.manifests import load
+        from reconciler.app.options import moment
+        from reconciler.parts.fleet.app.members import MemberConnections, file_readers, live_readers
+        from reconciler.parts.fleet.app.runs import fleet_in, take
+        from reconciler.parts.fleet.spark.readings import CollectionLimits
+        from reconciler.parts.fleet.spark.tables import store_at
+        from reconciler.show.fleet import run_lines
+
+        manifests = as_operator_says(load(path), path, connection)
+        if files:
+            readers = file_readers(manifests, files)
+        else:
+            fleet = fleet_in(manifests, fleet_name)
+            info_unassigned(fleet)
+            unknown = sorted(set(only) - set(fleet.clusters))
+            if unknown:
+                raise CommandError(f"not in fleet {fleet.name}: {', '.join(unknown)}", status=Exit.USAGE)
+            members = MemberConnections(connection, snapshots)
+            readers = live_readers(manifests, only or fleet.clusters, members, moment())
+        place = store_at(store)
+        patience = CollectionLimits(at_once, timeout, attempts)
+        run = take(session(), place, readers, patience, carry=bool(only or files))
+    forgotten = _forgotten(place, keep)
+    if output == "json":
+        out_json(run_document(run))
+    else:
+        out(run_lines(run))
+    if forgotten:
+        progress(f"forgotten: {', '.join(forgotten)}")
+    if run.failures:
+        error(f"{len(run.failures)} of {len(run.failures) + len(run.readings)} clusters could not be read")
+    return Exit.ERROR if run.failures else Exit.OK
+
+
+def _forgotten(place: "FleetStore", keep: int) -> list[str]:
+    """The runs that went; the new one is there whatever becomes of the old ones."""
+    from reconciler.results.fleet_drift import HeaderError
+
+    try:
+        return place.retain(keep)
+    except (HeaderError, OSError) as trouble:
+        error(f"no run was forgotten: {trouble}", "remove the record that is damaged")
+        return []
+
+
+def run_document(run: "FleetRun") -> dict[str, object]:
+    """What ``--output json`` prints."""
+    return {
+        "run": run.id,
+        "taken": run.taken,
+        "clusters": [
+            {
+                "cluster": item.cluster,
+                "clusterId": item.cluster_id,
+                "taken": item.taken,
+                "bindings": item.rows,
+                "topics": item.topic_count,
+                "opaque": len(item.opaque),
+                "unreadableTopics": dict(item.unreadable_topics),
+                "aclGap": item.acl_gap,
+                "topicGap": item.topic_gap,
+                "notes": list(item.notes),
+            }
+            for item in run.readings
+        ],
+        "failures": [dataclasses.asdict(item) for item in run.failures],
+    }

@@ -1,0 +1,140 @@
+"""``reconciler fleet usage``: what authorizer logs show of bindings, refusals, and of a change before it is made."""
+
+import datetime
+import sys
+from typing import Any
+
+import click
+
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.console import CommandError, Exit, error, out, out_json, style_for, worst
+from reconciler.cli.options import as_of_option, output_option, path_argument
+from reconciler.dataclass import dataclass
+from reconciler.parts.evidence.cli.usage import check_period, fleet_logs_option, period_options, replay_options
+from reconciler.parts.evidence.show.usage import reading_document, usage_document, usage_lines
+from reconciler.parts.evidence.usage.cluster import ClusterUsage, UsageQuestion
+from reconciler.parts.evidence.usage.message import Window
+from reconciler.parts.fleet.app.logs import Logs, fleet_usage, log_parts, planned_changes
+from reconciler.parts.fleet.app.runs import stored_run, wanted
+from reconciler.parts.fleet.cli.fleet import (
+    SparkOptions,
+    facts_option,
+    fleet_option,
+    info_unassigned,
+    run_option,
+    session_for,
+    spark_options,
+    store_option,
+)
+from reconciler.parts.fleet.spark.logs import LogFindings
+from reconciler.parts.fleet.spark.tables import store_at
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Options as typed; at most one of ``plan`` and ``replay`` is a change that is tried."""
+
+    path: str
+    places: tuple[str, ...]
+    since: datetime.date | None
+    until: datetime.date | None
+    declared: bool
+    plan: str | None
+    replay: bool
+    repeats: int
+    store: str
+    fleet_name: str | None
+    run_id: str | None
+    as_of: datetime.date | None
+    connections: str | None
+
+    @property
+    def question(self) -> UsageQuestion:
+        """What is asked of every cluster."""
+        return UsageQuestion(Window(self.since, self.until), self.repeats)
+
+
+@click.command("usage", short_help="Evaluate authorizer logs: used bindings, refusals, replay")
+@path_argument
+@fleet_logs_option
+@period_options
+@click.option("--declared", is_flag=True, help="Evaluate what the manifests declare; needs no snapshot.")
+@click.option(
+    "--plan",
+    metavar="PLAN",
+    type=click.Path(exists=True),
+    help="Replay the accesses on a saved plan, or on a directory of plans.",
+)
+@replay_options
+@store_option
+@fleet_option
+@run_option
+@as_of_option
+@facts_option
+@spark_options
+@output_option
+def command(*, show: int, spark: SparkOptions, output: str, **options: Any) -> int:
+    """Evaluate authorizer logs and Confluent's audit events: which bindings of a snapshot were used.
+
+    No cluster is contacted. PATH's Cluster documents and the operator's file supply scope, super users and
+    allowEveryoneIfNoAclFound. With
+    --plan or --replay, exit 3 if an access that was seen would fail or cannot be decided. Exit 1 if logs or clusters
+    could not be read completely.
+    """
+    asked = _Asked(**options)
+    _check(asked)
+    run_id, told = _told(asked, spark)
+    if output == "json":
+        out_json(_document(run_id, asked, told))
+    else:
+        title = "Use by the logs, of what is declared" if run_id is None else f"Use by the logs, of snapshot {run_id}"
+        out(usage_lines(title, told.clusters, told.unassigned, style_for(sys.stdout), shown=show))
+    return _status(told)
+
+
+def _check(asked: _Asked) -> None:
+    changes = (asked.plan is not None) + asked.replay
+    check_period(asked.since, asked.until)
+    if changes > 1:
+        raise CommandError("--plan and --replay are two changes", "give one of them", Exit.USAGE)
+    if asked.declared and changes:
+        raise CommandError("--declared has no state that a change could begin from", "leave it out", Exit.USAGE)
+
+
+def _told(asked: _Asked, spark: SparkOptions) -> tuple[str | None, LogFindings]:
+    with session_for(spark, asked.store, *asked.places) as session:
+        store = store_at(asked.store)
+        given = wanted(asked.path, asked.fleet_name, asked.as_of, ConnectionOptions(asked.connections))
+        info_unassigned(given.fleet)
+        run = None if asked.declared else stored_run(store, asked.run_id)
+        logs = Logs(log_parts(asked.places, given.fleet.clusters), asked.question)
+        plans = planned_changes(asked.plan, run) if asked.plan is not None and run is not None else None
+        told = fleet_usage(session(), store, given, logs, run, plans=plans, replay=asked.replay)
+    return None if run is None else run.id, told
+
+
+def _document(run_id: str | None, asked: _Asked, told: LogFindings) -> dict[str, Any]:
+    return {
+        "run": run_id,
+        "since": None if asked.since is None else asked.since.isoformat(),
+        "until": None if asked.until is None else asked.until.isoformat(),
+        "clusters": [usage_document(usage) for usage in told.clusters],
+        "unassigned": reading_document(told.unassigned),
+    }
+
+
+def _status(told: LogFindings) -> Exit:
+    failed = [usage.cluster for usage in told.clusters if usage.failure]
+    if failed:
+        error(f"of {', '.join(failed)} nothing can be said")
+    broken = [text for summary in (*(u.summary for u in told.clusters), told.unassigned) for text in summary.broken]
+    if broken:
+        error(f"{len(broken)} log file{'' if len(broken) == 1 else 's'} could not be read to the end")
+    return worst(
+        Exit.ERROR if failed or broken else Exit.OK,
+        Exit.FAILED_CHECK if any(map(_breaks, told.clusters)) else Exit.OK,
+    )
+
+
+def _breaks(usage: ClusterUsage) -> bool:
+    return usage.replay is not None and bool(usage.replay.fails or usage.replay.unclear)

@@ -1,0 +1,415 @@
+"""The comparison as map tasks over pairs of buckets, by Polars; equal to ``reconciler.plan.diff`` on the same states.
+
+A task holds one pair at a time. What differs goes to a file of the results, not to the driver.
+"""
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import polars as pl
+from pyspark import Broadcast, cloudpickle
+from pyspark.sql import SparkSession
+
+from reconciler.dataclass import dataclass
+from reconciler.model.acl import AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.model.desired import DesiredState
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.membership import BucketPair, pairs, partition
+from reconciler.parts.fleet.rows import COLUMNS, Row, ScopeMembership, binding_of, bucket_count, bucket_of, whose
+from reconciler.parts.fleet.spark.readings import desired_topics, expired_bindings, live_topics
+from reconciler.parts.fleet.spark.session import (
+    bridges_of,
+    emergency_of,
+    kept_emergency,
+    left_over,
+    reason,
+    run_tasks,
+    task_count,
+)
+from reconciler.parts.fleet.spark.views import Difference, Results, topic_differences
+from reconciler.parts.fleet.store import FleetStore, StoreFiles
+from reconciler.plan.diff.compare import compare
+from reconciler.plan.difference import Comparison, DiffRules
+from reconciler.results.fleet_drift import (
+    Bucket,
+    DriftCounts,
+    Failure,
+    FleetDrift,
+    FleetRun,
+    PartialDrift,
+    Reading,
+    merge,
+    parse_partial_drift,
+    partial_drift_text,
+)
+
+_LIVE: Final = [*COLUMNS, "whose"]
+_DESIRED: Final = [*COLUMNS, "origin"]
+#: The column with the number of the equal live row.
+_PARTNER: Final = "partner"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the declaration of a cluster says about comparing it."""
+
+    scope: Scope
+    topics: DiffRules
+    default_allow: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One pair of buckets, or with ``pair`` ``None`` all else that one cluster has, and what runs left there."""
+
+    pair: BucketPair | None
+    desired: Reading
+    live: Reading
+    rules: Rules
+
+
+def compare_fleet(
+    session: SparkSession, store: FleetStore, desired: FleetRun, live: FleetRun, rules: Mapping[str, Rules], name: str
+) -> FleetDrift:
+    """Compare every cluster of ``desired`` with its reading in ``live``; ``name`` is where the results go."""
+    settled: list[PartialDrift] = []
+    units: list[Unit] = []
+    buckets = skipped = 0
+    live_of = {reading.cluster: reading for reading in live.readings}
+    for wanted in desired.readings:
+        found = live_of.get(wanted.cluster)
+        if found is None:  # among the failures below
+            continue
+        for pair in pairs(wanted, found):
+            buckets += 1
+            if pair.equal:
+                skipped += 1
+                settled.append(_equal(pair))
+            else:
+                # A unit travels to a worker: without the names of all the other buckets.
+                units.append(Unit(pair, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
+        if _has_topics(wanted, rules[wanted.cluster]) or found.leftovers:
+            units.append(Unit(None, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
+    weights = [unit.pair.rows if unit.pair else unit.live.topic_count for unit in units]
+    lists: list[list[Unit]] = partition(units, weights, task_count(session, sum(weights)))
+    parts = [
+        parse_partial_drift(line) for line in run_tasks(session, lists, partial(_compare_all, store=store, name=name))
+    ]
+    return FleetDrift(
+        live.id,
+        live.taken,
+        buckets,
+        skipped,
+        sum(part.bytes_read for part in parts),
+        merge((*settled, *parts), _failures(desired, live), {name: _doubt(found) for name, found in live_of.items()}),
+    )
+
+
+def _has_topics(desired: Reading, rules: Rules) -> bool:
+    return bool(desired.topics or desired.wanted or rules.topics.prune)
+
+
+def _failures(desired: FleetRun, live: FleetRun) -> Iterator[Failure]:
+    """Of a cluster that is not in the run at all nothing is known either."""
+    yield from desired.failures
+    refused = {failure.cluster for failure in desired.failures}
+    of_interest = {reading.cluster for reading in desired.readings}
+    for failure in live.failures:
+        if failure.cluster in of_interest:
+            yield failure
+    known = refused | {item.cluster for item in live.readings} | {item.cluster for item in live.failures}
+    for name in sorted(of_interest - known):
+        yield Failure(name, "not_read", "the cluster is not in this run", "take a snapshot of it", attempts=0)
+
+
+def _doubt(live: Reading) -> str:
+    gap = f"the ACL listing may not be whole: {live.acl_gap}" if live.acl_gap else ""
+    opaque = f"{len(live.opaque)} live ACL entries cannot be named" if live.opaque else ""
+    return "; ".join(filter(None, (gap, opaque)))
+
+
+def _equal(pair: BucketPair) -> PartialDrift:
+    return PartialDrift(pair.cluster, _looked_at(pair.desired, pair.live))
+
+
+def _looked_at(desired: Sequence[Bucket], live: Sequence[Bucket]) -> DriftCounts:
+    owned, ignored = sum(bucket.owned for bucket in live), sum(bucket.ignored for bucket in live)
+    rows = sum(bucket.rows for bucket in live)
+    return DriftCounts(sum(bucket.rows for bucket in desired), owned, ignored, rows - owned - ignored)
+
+
+def _compare_all(units: Sequence[Unit], attempt: str, *, store: FleetStore, name: str) -> Iterator[str]:
+    with Results(store.files, name, attempt) as results:
+        parts = [_compare_one(unit, store.files, results) for unit in units]
+    for part in parts:
+        yield partial_drift_text(part)
+
+
+def _compare_one(unit: Unit, files: StoreFiles, results: Results) -> PartialDrift:
+    try:
+        if unit.pair is not None:
+            return _compare_pair(unit, unit.pair, files, results)
+        return _compare_topics(unit, files, results)
+    except Exception as error:  # what cannot be compared is unknown, and must not hide the rest
+        message = str(error) if isinstance(error, OSError | DamagedError) else reason(error)
+        return PartialDrift(unit.live.cluster, DriftCounts(), error=message)
+
+
+class DamagedError(Exception):
+    """A file does not hold what its header says."""
+
+
+def _compare_pair(unit: Unit, pair: BucketPair, files: StoreFiles, results: Results) -> PartialDrift:
+    # Origins too, though few are wanted: opening a file a second time would cost more.
+    wanted, found = _frame(files, pair.desired, _DESIRED), _frame(files, pair.live, _LIVE)
+    counts = _looked_at(pair.desired, pair.live)
+    if not pair.same_scope:
+        found = _judged(found, unit.rules.scope)
+        marks = found["whose"]
+        owned, ignored = (
+            int((marks == int(ScopeMembership.OWNED)).sum()),
+            int((marks == int(ScopeMembership.IGNORED)).sum()),
+        )
+        counts = DriftCounts(counts.desired, owned, ignored, found.height - owned - ignored)
+    if counts.owned != found.height:
+        found = found.filter(pl.col("whose") == int(ScopeMembership.OWNED))
+    creates, deletes = differing(wanted, found)
+    bridges, emergency = bridges_of(unit.live, unit.rules.default_allow), emergency_of(unit.live)
+    given = []
+    if bridges or emergency:
+        rows = [binding_of(row) for row in deletes.select(COLUMNS).iter_rows()]
+        given = [emergency[one] for one in rows if one in emergency]
+        kept = [one not in bridges and one not in emergency for one in rows]
+        deletes = deletes.filter(pl.Series(kept, dtype=pl.Boolean))
+    written = results.bindings(pair.cluster, _created(creates), _expired(files, unit.desired, deletes))
+    left = results.topics(pair.cluster, topic_differences(Comparison(skipped=tuple(kept_emergency(given)))))
+    return PartialDrift(
+        pair.cluster,
+        counts + DriftCounts(creates=creates.height, deletes=deletes.height, left=len(given)),
+        results.file if written or left else "",
+        bytes_read=pair.bytes,
+    )
+
+
+def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What only ``desired`` has, with its other columns, and what only ``live`` has.
+
+    Raises :class:`DamagedError` if a row is there twice.
+    """
+    on = list(COLUMNS)
+    # One join gives both answers, for half of what two anti joins cost.
+    joined = desired.join(live[on].with_row_index(_PARTNER), on=on, how="left", maintain_order="left")
+    partners = joined[_PARTNER]
+    alone = pl.repeat(True, live.height, eager=True).scatter(partners.drop_nulls(), values=False)
+    creates, deletes = joined[partners.is_null().arg_true()].drop(_PARTNER), live[alone.arg_true()][on]
+    # Each row that both have must have one partner: a row that is there twice on one side breaks the balance.
+    both = joined.height - creates.height
+    twice = joined.height != desired.height or both + deletes.height != live.height
+    if twice or any(side.height > 1 and side[on].is_duplicated().any() for side in (creates, deletes)):
+        raise DamagedError("a row is stored twice: read the cluster again")
+    return creates, deletes
+
+
+def _frame(files: StoreFiles, buckets: Sequence[Bucket], columns: list[str]) -> pl.DataFrame:
+    frames = []
+    for bucket in buckets:
+        # Polars reads Parquet into its own form of text at once; by way of Arrow each text would be copied again.
+        frame = pl.read_parquet(files.read(bucket.file), columns=columns, parallel="none", use_statistics=False)
+        if frame.height != bucket.rows:
+            raise DamagedError(f"{bucket.file} has {frame.height} rows, its header says {bucket.rows}")
+        frames.append(frame)
+    return pl.concat(frames) if len(frames) > 1 else frames[0]
+
+
+def _judged(found: pl.DataFrame, scope: Scope) -> pl.DataFrame:
+    """The rows with their standing under a scope that is not the one under which they were read."""
+    marks = [int(whose(scope, binding_of(row))) for row in found.select(COLUMNS).iter_rows()]
+    return found.with_columns(pl.Series("whose", marks, pl.Int8))
+
+
+def _created(creates: pl.DataFrame) -> list[Difference]:
+    rows: list[tuple[Any, ...]] = creates.sort(list(COLUMNS)).rows() if creates.height > 1 else creates.rows()
+    return [Difference("CreateAcl", row[:-1], row[-1]) for row in rows]
+
+
+def _expired(files: StoreFiles, desired: Reading, deletes: pl.DataFrame) -> list[Difference]:
+    if not deletes.height:
+        return []
+    expired = expired_bindings(files, desired)
+    rows: list[Row] = deletes.sort(list(COLUMNS)).rows()
+    return [Difference("DeleteAcl", row, str(expired[row].origin) if row in expired else None) for row in rows]
+
+
+def _compare_topics(unit: Unit, files: StoreFiles, results: Results) -> PartialDrift:
+    """Topics are few, and what makes them differ is more than equality: the local engine compares them here too."""
+    compared = _compared_topics(unit, files) if _has_topics(unit.desired, unit.rules) else Comparison()
+    left = (*compared.skipped, *left_over(unit.live, unit.rules.default_allow))
+    written = results.topics(unit.live.cluster, topic_differences(replace(compared, skipped=left)))
+    counts = DriftCounts(others=len(compared.changes), left=len(left))
+    return PartialDrift(unit.live.cluster, counts, results.file if written else "")
+
+
+def _compared_topics(unit: Unit, files: StoreFiles) -> Comparison:
+    desired, live, rules = unit.desired, unit.live, unit.rules
+    wanted, found = desired_topics(files, desired), live_topics(files, live)
+    unreadable = dict(live.unreadable_topics)
+    if live.topic_gap is not None:
+        # A partial listing does not show that a topic is missing.
+        unreadable |= {name: live.topic_gap for name in wanted if name not in found and name not in unreadable}
+    return compare(
+        DesiredState(topics=wanted, listed=desired.wanted),
+        ClusterState(
+            live.cluster_id,
+            topics=found,
+            unreadable_topics=unreadable,
+            listings=live.listings,
+            kafka_version=live.kafka_version,
+        ),
+        rules.scope,
+        rules.topics,
+    )
+
+
+# Bindings that few clusters have, or few lack: counted by Polars in each task, put together in one shuffle.
+#
+# What passes through Spark are tables of distinct bindings with the clusters that have them, as Arrow's bytes. Codes
+# become names where rows are chosen, so that they sort as they are shown.
+
+#: Of which group of clusters, and which binding.
+_KEY: Final = ("label_group", *COLUMNS)
+#: What :func:`outliers` tells of each.
+OUTLIER_COLUMNS: Final = (*_KEY, "holders", "size", "what", "clusters")
+_NAMES: Final = {
+    "resource_type": ResourceType,
+    "pattern_type": PatternType,
+    "operation": AclOperation,
+    "permission_type": AclPermissionType,
+}
+#: So many bindings are put together in one task.
+_ROWS: Final = 2_000_000
+_Part: TypeAlias = "tuple[int, bytes]"
+
+
+@dataclass(frozen=True, slots=True)
+class OutlierQuestion:
+    """``groups`` has the group of each cluster; a binding stands out if at most ``percent`` have it, or lack it."""
+
+    groups: Mapping[str, str]
+    percent: int
+    most: int
+
+
+def outliers(session: SparkSession, files: StoreFiles, run: FleetRun, asked: OutlierQuestion) -> list[list[Any]]:
+    """At most ``asked.most`` rows: group, binding, holders, size of the group, what, clusters; rarest first.
+
+    A single cluster always counts as few; a group of less than three clusters has no outliers. Clusters that could not
+    be read are left out. Additional bindings come before missing ones.
+    """
+    units = [reading for reading in run.readings if reading.rows]
+    if not units:
+        return []
+    context = session.sparkContext
+    weights = [reading.rows for reading in units]
+    lists = partition(units, weights, task_count(session, sum(weights)))
+    shared = context.broadcast([cloudpickle.dumps(part) for part in lists])  # type: ignore[no-untyped-call]
+    parts = bucket_count(sum(weights), _ROWS)
+    counted = context.parallelize(range(len(lists)), len(lists)).mapPartitionsWithIndex(
+        partial(_count, shared=shared, files=files, groups=asked.groups, parts=parts)
+    )
+    try:
+        lines = counted.groupByKey(parts, int).mapPartitions(partial(_chosen, asked=asked)).collect()
+    finally:
+        shared.unpersist()
+    return sorted((json.loads(line) for line in lines), key=_order)[: asked.most]
+
+
+def _order(row: Sequence[Any]) -> tuple[Any, ...]:
+    holders, size = row[len(_KEY)], row[len(_KEY) + 1]
+    return min(holders, size - holders), 2 * holders >= size, *row[: len(_KEY)]
+
+
+def _count(
+    number: int,
+    _: Iterable[int],
+    *,
+    shared: "Broadcast[list[bytes]]",
+    files: StoreFiles,
+    groups: Mapping[str, str],
+    parts: int,
+) -> Iterator[_Part]:
+    """The bindings of some clusters, each with those that have it; by the part in which they are put together."""
+    readings: list[Reading] = cloudpickle.loads(shared.value[number])
+    frames = [
+        pl.read_parquet(files.read(bucket.file), columns=list(COLUMNS)).with_columns(
+            label_group=pl.lit(groups.get(reading.cluster, "")), clusters=pl.lit(reading.cluster)
+        )
+        for reading in readings
+        for bucket in reading.buckets
+        if bucket.rows
+    ]
+    found = pl.concat(frames).group_by(_KEY).agg(pl.col("clusters"))
+    if parts == 1:
+        yield 0, _bytes(found)
+        return
+    where = pl.Series([bucket_of(row, parts) for row in found.select(COLUMNS).iter_rows()])
+    for part in range(parts):
+        yield part, _bytes(found.filter(where == part))
+
+
+def _bytes(frame: pl.DataFrame) -> bytes:
+    sink = io.BytesIO()
+    frame.write_ipc(sink, compression="lz4")
+    return sink.getvalue()
+
+
+def _chosen(parts: Iterable[tuple[int, Iterable[bytes]]], *, asked: OutlierQuestion) -> Iterator[str]:
+    for _, tables in parts:
+        yield from chosen([pl.read_ipc(io.BytesIO(table)) for table in tables], asked)
+
+
+def chosen(tables: Sequence[pl.DataFrame], asked: OutlierQuestion) -> Iterator[str]:
+    """The outliers among bindings whose holders are spread over ``tables``, as lines of JSON; the first of them."""
+    members: dict[str, set[str]] = {}
+    for cluster, group in asked.groups.items():
+        members.setdefault(group, set()).add(cluster)
+    sizes = pl.DataFrame(
+        {"label_group": list(members), "size": [len(of_group) for of_group in members.values()]},
+        {"label_group": pl.String, "size": pl.Int64},
+    )
+    together = pl.concat(tables)
+    few = pl.max_horizontal(pl.lit(1.0), pl.col("size") * asked.percent / 100)
+    holders, size = pl.col("holders"), pl.col("size")
+    found = (
+        together.with_columns(holders=pl.col("clusters").list.len().cast(pl.Int64))
+        .group_by(_KEY)
+        .agg(holders.sum())
+        .join(sizes, on="label_group")
+        .filter((size >= 3) & (holders < size) & ((holders <= few) | (size - holders <= few)))
+        .with_columns(pl.col(name).replace_strict(_spelled(codes)) for name, codes in _NAMES.items())
+        .sort(pl.min_horizontal(holders, size - holders), 2 * holders >= size, *_KEY)
+        .head(asked.most)
+    )
+    if not found.height:
+        return
+    codes = {name: {text: code for code, text in _spelled(kind).items()} for name, kind in _NAMES.items()}
+    wanted = found.with_columns(pl.col(name).replace_strict(code, return_dtype=pl.Int8) for name, code in codes.items())
+    having: dict[tuple[Any, ...], set[str]] = {}
+    for *having_key, clusters in together.join(wanted, on=_KEY, how="semi").select(*_KEY, "clusters").iter_rows():
+        having.setdefault(tuple(having_key), set()).update(clusters)
+    for shown, key in zip(
+        found.select(*_KEY, "holders", "size").iter_rows(), wanted.select(_KEY).iter_rows(), strict=True
+    ):
+        *_, count, total = shown
+        here, everybody = having[key], members[key[0]]
+        rare = 2 * count < total
+        what, clusters = ("only here", here) if rare else ("only missing here", everybody - here)
+        yield json.dumps([*shown, what, sorted(clusters)], ensure_ascii=False)
+
+
+def _spelled(kind: Any) -> dict[int, str]:
+    return {int(member): member.name for member in kind}

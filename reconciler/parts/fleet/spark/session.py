@@ -1,0 +1,351 @@
+"""The Spark session: local by default, quiet, bound to loopback, without its UI unless somebody asks."""
+
+import datetime
+import json
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NoAnswerError
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from pyspark import TaskContext, cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+
+from reconciler.apply.cleanup import going_on, without_live_bridges
+from reconciler.model.acl import AclBinding
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.listing import Delete
+from reconciler.model.markers import BreakGlass, break_glass_marks, running_break_glass, standing_bridges
+from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.spark.jvm import SHORT_LIVED, Jvm, archive_option
+from reconciler.plan.difference import Skipped, SkipReason
+from reconciler.plan.kinds import describe
+from reconciler.plan.leftovers import left_behind, not_yet
+from reconciler.results.fleet_drift import Reading
+from reconciler.system.process import child_environment
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+#: Waits until the session is there.
+Session: TypeAlias = "Callable[[], SparkSession]"
+
+LOCAL: Final = "local[*]"
+#: More would be busy with starting while a task could run.
+_EARLY_WORKERS: Final = 4
+_QUIET = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+logger.shell.name = org.apache.spark.repl.Main
+logger.shell.level = error
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
+"""
+
+
+#: What configures Spark, Java and Hadoop, and the engines in Spark's tasks.
+_OF_SPARK: Final = (
+    *("SPARK_", "PYSPARK_", "_PYSPARK_", "JAVA_", "JDK_", "HADOOP_", "YARN_", "KRB5", "KUBE"),
+    *("CLASSPATH", "ARROW_", "POLARS_", "OMP_"),
+)
+
+
+@contextmanager
+def spark_session(
+    master: str | None = None,
+    *,
+    ui: bool = False,
+    more: Mapping[str, str] = FrozenMap(),
+    secrets: Mapping[str, str] = FrozenMap(),
+) -> "Iterator[SparkSession]":
+    """A session that ends with the block; one that is there already is used as it is and stays.
+
+    Without ``master`` what spark-submit says counts, and without that all cores of this machine. Of our environment
+    the JVM and its workers get what they need to run, and ``secrets``: what tasks have to know to log in somewhere.
+    """
+    with starting_session(master, ui=ui, more=more, secrets=secrets) as session:
+        yield session()
+
+
+@contextmanager
+def starting_session(
+    master: str | None = None,
+    *,
+    ui: bool = False,
+    more: Mapping[str, str] = FrozenMap(),
+    secrets: Mapping[str, str] = FrozenMap(),
+    workers: bool = False,
+) -> Iterator[Session]:
+    """As :func:`spark_session`, with a JVM that starts meanwhile, until the session is asked for.
+
+    With ``workers``, Python workers of this machine start as soon as they can. Imports nothing of PySpark.
+    """
+    active = _active()
+    if active is not None:
+        yield lambda: active
+        return
+    # Workers would run whatever "python3" is; an operator's word for a cluster goes first.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    # Workers are started as modules: else whatever a directory calls json.py would be run by who works in it.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
+    # Each task has one core: engines that bring threads of their own are told so before they start.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    with tempfile.TemporaryDirectory(prefix="reconciler-spark-") as scratch:
+        place = "" if submitted and not master else master or LOCAL
+        local = place.startswith("local")
+        settings = {"spark.app.name": "reconciler fleet", **_settings(scratch, ui=ui)}
+        if place:
+            settings["spark.master"] = place
+        if local:
+            # Else Spark asks what this machine is called, and does not start if that is unknown.
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+            settings |= _local_settings(scratch)
+        settings |= more
+        environment = {**child_environment(*_OF_SPARK), **secrets}
+        jvm = None if submitted or _has_jvm() else Jvm(settings, environment, Path(scratch))
+        started: list[SparkSession] = []
+
+        def session() -> "SparkSession":
+            if not started:
+                with jvm.gateway() if jvm is not None else nullcontext():
+                    started.append(_started(settings, workers=workers and local))
+            return started[0]
+
+        try:
+            yield session
+        finally:
+            for each in started:
+                each.stop()
+            if jvm is not None and not started:
+                jvm.end()
+
+
+def is_running() -> bool:
+    """Whether this process has a session, or what is left of one: the next starts at once."""
+    return _active() is not None or _has_jvm()
+
+
+def _active() -> "SparkSession | None":
+    if "pyspark.sql" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
+
+
+def _has_jvm() -> bool:
+    """Whether an earlier session of this process left its JVM, which PySpark uses again."""
+    if "pyspark" not in sys.modules:
+        return False
+    from pyspark import SparkContext
+
+    return SparkContext._gateway is not None
+
+
+def _started(settings: Mapping[str, str], *, workers: bool) -> "SparkSession":
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    # Says a second time, as JSON on stderr, what the exception says.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    # Tells of an interruption at length.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    context = SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
+    if threading.current_thread() is threading.main_thread():
+        # PySpark's own handler asks the JVM in the middle of another answer, and tells of it at length.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if workers:
+        threading.Thread(target=_start_workers, args=(context,), daemon=True).start()
+    builder: Any = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session: SparkSession = builder.getOrCreate()
+    return session
+
+
+def _start_workers(context: "SparkContext") -> None:
+    """Some workers begin to load what tasks need; those that are too late load it with their first task."""
+    count = min(_EARLY_WORKERS, context.defaultParallelism)
+    with suppress(Exception):  # the session may have ended already; a real task meets the same trouble, and says so
+        context.parallelize(range(count), count).foreach(_load)
+
+
+def _load(_: int) -> None:
+    import reconciler.parts.fleet.spark.comparing  # noqa: F401
+
+
+def _settings(scratch: str, *, ui: bool) -> dict[str, str]:
+    log = os.path.join(scratch, "log4j2.properties")
+    with open(log, "w", encoding="utf-8") as file:
+        file.write(_QUIET)
+    return {
+        "spark.ui.enabled": str(ui).lower(),
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file://{log} {SHORT_LIVED} {archive_option()}",
+        "spark.executorEnv.POLARS_MAX_THREADS": "1",
+        "spark.executorEnv.PYTHONSAFEPATH": "1",
+        "spark.python.worker.reuse": "true",
+        # A name such as 007 stays a text.
+        "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "8",
+    }
+
+
+def _local_settings(scratch: str) -> dict[str, str]:
+    """What holds for a session whose tasks run on this machine, beside the JVM that is the driver."""
+    return {
+        "spark.local.dir": scratch,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.python.daemon.module": "reconciler.parts.fleet.spark.daemon",
+        # Workers run the code that we run, wherever it is.
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+
+
+# What runs of this tool have on a cluster of a fleet, by what a reading holds of it: judged as a single drift does.
+
+
+def bridges_of(reading: Reading, default_allow: bool | None) -> frozenset[AclBinding]:
+    """The bridges, which are nobody's wish and no undeclared access: none unless default-allow is declared on."""
+    return standing_bridges(frozenset(reading.leftovers)) if default_allow is True else frozenset()
+
+
+def emergency_of(reading: Reading) -> Mapping[AclBinding, BreakGlass]:
+    """The break-glass access that was running when the cluster was read: a plan leaves it until its end."""
+    return running_break_glass(frozenset(reading.leftovers), _taken(reading)) if reading.leftovers else {}
+
+
+def kept_emergency(emergency: Iterable[BreakGlass]) -> Iterator[Skipped]:
+    """What a drift report says of it."""
+    known = {one.binding: one for one in emergency}
+    for binding in sorted(known):
+        change = Delete(binding)
+        yield Skipped(SkipReason.BREAK_GLASS, describe(change), not_yet(change, known) or "", change)
+
+
+def left_over(reading: Reading, default_allow: bool | None) -> tuple[Skipped, ...]:
+    """What was there without a run that could have been going on when the cluster was read."""
+    if not reading.leftovers:
+        return ()
+    live = ClusterState(reading.cluster_id, frozenset(reading.leftovers))
+    taken = _taken(reading)
+    runs = going_on(live, taken)
+    theirs = frozenset(binding for run in runs for binding in run.bindings)
+    theirs |= break_glass_marks(live.bindings, taken)
+    return tuple(left_behind(without_live_bridges(live, runs, default_allow=default_allow), default_allow, theirs))
+
+
+def _taken(reading: Reading) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(reading.taken)
+
+
+# Lists of units over Spark's tasks, without a shuffle: task *n* gets list *n*, and returns lines of text.
+#
+# A task that is lost is run again by Spark, and only the lines of the attempt that ended well come back: nothing is
+# lost and nothing doubled, as long as what a task does may be done twice.
+
+T = TypeVar("T")
+R = TypeVar("R")
+#: What runs in a task: the units of one list and the attempt's name in; lines out.
+Work = Callable[[Sequence[T], str], Iterable[str]]
+
+#: How many tasks each core gets: enough for a heavy one to be evened out, few enough to cost nothing.
+TASKS_PER_CORE: Final = 4
+#: Starting a task takes some 40 ms, in which a core compares 100,000 rows: a task has to be worth that.
+ROWS_IN_A_TASK: Final = 500_000
+
+
+def task_count(session: SparkSession, rows: int | None = None) -> int:
+    """Into how many lists a whole fleet is worth being shared out, or so many rows of one."""
+    cores = int(session.sparkContext.defaultParallelism)
+    most = TASKS_PER_CORE * cores
+    return most if rows is None else max(cores, min(most, rows // ROWS_IN_A_TASK))
+
+
+def run_tasks(session: SparkSession, lists: Sequence[Sequence[T]], work: Work[T]) -> list[str]:
+    """Run ``work`` on each list in a task of its own; all lines, in the order of the lists."""
+    if not lists:
+        return []
+    context = session.sparkContext
+    # Through a broadcast each worker gets the lists once, and a task's description stays small.
+    # (Broadcasts use plain pickle, which does not know what a script defines itself; this one does.)
+    shared = context.broadcast([_pickled(part) for part in lists])
+
+    def task(number: int, _: Iterable[int]) -> Iterator[str]:
+        here = TaskContext.get()
+        attempt = f"{here.stageId()}-{here.taskAttemptId()}" if here else "driver"
+        yield from work(cloudpickle.loads(shared.value[number]), attempt)
+
+    try:
+        # Not mapInArrow, which wants pandas: what passes through Spark here is a line for each unit, no data.
+        lines: list[str] = context.parallelize(range(len(lists)), len(lists)).mapPartitionsWithIndex(task).collect()
+    finally:
+        shared.unpersist()
+    return lines
+
+
+def task_frame(session: SparkSession, lists: Sequence[Sequence[T]], work: Work[T], schema: str) -> DataFrame:
+    """What ``work`` says of each list as rows, a line of JSON each with the columns of ``schema``; done when asked."""
+    if not lists:
+        return session.createDataFrame([], schema)
+    context = session.sparkContext
+    shared = context.broadcast([_pickled(part) for part in lists])
+
+    def task(number: int, _: Iterable[int]) -> Iterator[tuple[Any, ...]]:
+        for line in work(cloudpickle.loads(shared.value[number]), str(number)):
+            yield tuple(json.loads(line))
+
+    rows = context.parallelize(range(len(lists)), len(lists)).mapPartitionsWithIndex(task)
+    return session.createDataFrame(rows, schema)
+
+
+def in_time(units: Sequence[T], work: Callable[[T], R], at_once: int, timeout: float) -> Iterator[tuple[T, R | None]]:
+    """What ``work`` makes of each unit, some at once in threads; ``None`` where nothing came in ``timeout`` seconds."""
+    # Not as a context manager: one that never ends must not keep the task from ending.
+    pool = ThreadPoolExecutor(at_once)
+    try:
+        for start in range(0, len(units), at_once):
+            waiting = [(unit, pool.submit(work, unit)) for unit in units[start : start + at_once]]
+            deadline = time.monotonic() + timeout
+            late = False
+            for unit, future in waiting:
+                try:
+                    yield unit, future.result(max(0.0, deadline - time.monotonic()))
+                except NoAnswerError:
+                    late = True
+                    yield unit, None
+            if late:
+                # A thread may never end: the next units get threads of their own.
+                pool.shutdown(wait=False, cancel_futures=True)
+                pool = ThreadPoolExecutor(at_once)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _pickled(part: Sequence[T]) -> bytes:
+    data: bytes = cloudpickle.dumps(list(part))  # type: ignore[no-untyped-call]
+    return data
+
+
+def reason(error: BaseException) -> str:
+    """An unexpected error in a few words: its type and the line of ours where it arose, no value that it carries."""
+    places = [frame for frame in traceback.extract_tb(error.__traceback__) if "reconciler" in frame.filename]
+    place = f" at {places[-1].filename.rpartition('reconciler/')[2]}:{places[-1].lineno}" if places else ""
+    return f"{type(error).__name__}{place}"

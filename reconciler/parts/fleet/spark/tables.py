@@ -1,0 +1,172 @@
+"""Rows as Arrow tables and Parquet files, and their digests straight from Arrow's buffers."""
+
+import hashlib
+import io
+import os
+import struct
+import uuid
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from reconciler.dataclass import dataclass
+from reconciler.parts.fleet.rows import COLUMNS, TEXT_COLUMNS, Row
+from reconciler.parts.fleet.store import FleetStore
+
+#: The seven fields of a binding.
+ROW_SCHEMA: Final = pa.schema(
+    [pa.field(name, pa.string() if name in TEXT_COLUMNS else pa.int8(), nullable=False) for name in COLUMNS]
+)
+LIVE_SCHEMA: Final = ROW_SCHEMA.append(pa.field("whose", pa.int8(), nullable=False))
+DESIRED_SCHEMA: Final = ROW_SCHEMA.append(pa.field("origin", pa.string(), nullable=False))
+TOPIC_SCHEMA: Final = pa.schema(
+    [
+        ("name", pa.string()),
+        ("partitions", pa.int32()),
+        ("replication_factor", pa.int32()),
+        ("topic_id", pa.string()),
+        ("replica_assignments", pa.list_(pa.list_(pa.int32()))),
+        ("absent", pa.bool_()),
+        ("labels", pa.string()),
+        ("origin", pa.string()),
+    ]
+)
+CONFIG_SCHEMA: Final = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa.string())])
+
+
+def rows_table(rows: Sequence[Row], schema: pa.Schema = ROW_SCHEMA, more: Sequence[Any] | None = None) -> pa.Table:
+    """Rows as columns; ``more`` is the column after the seven."""
+    columns: Iterable[Any] = zip(*rows, strict=True) if rows else ((),) * len(COLUMNS)
+    values = [*columns, *([more] if more is not None else [])]
+    arrays = [pa.array(list(column), field.type) for column, field in zip(values, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def table_rows(table: pa.Table) -> list[Row]:
+    """The seven fields of each row."""
+    return list(zip(*(table[name].to_pylist() for name in COLUMNS), strict=True))
+
+
+def table_digest(table: pa.Table) -> str:
+    """As :func:`reconciler.parts.fleet.rows.rows_digest`, of a table whose rows are in order."""
+    found = hashlib.sha256(struct.pack("<q", table.num_rows))
+    for name in COLUMNS:
+        column = table[name]
+        if name in TEXT_COLUMNS:
+            for chunk in column.chunks:
+                found.update(_bytes(pc.binary_length(chunk), 4))
+            for chunk in column.chunks:
+                found.update(_text(chunk))
+        else:
+            for chunk in column.chunks:
+                found.update(_bytes(chunk, 1))
+    return found.hexdigest()
+
+
+def parquet(table: pa.Table) -> bytes:
+    """A table as the bytes of a Parquet file."""
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+def from_parquet(data: bytes, columns: Sequence[str] | None = None) -> pa.Table:
+    """The table in a Parquet file's bytes."""
+    return pq.read_table(pa.BufferReader(data), columns=list(columns) if columns else None, use_threads=False)
+
+
+def _bytes(array: pa.Array, width: int) -> memoryview:
+    start = array.offset * width
+    return memoryview(array.buffers()[1])[start : start + len(array) * width] if len(array) else memoryview(b"")
+
+
+def _text(array: pa.Array) -> memoryview:
+    """The UTF-8 bytes of all texts, one after the other."""
+    if not len(array):
+        return memoryview(b"")
+    _, offsets, data = array.buffers()
+    first, last = (
+        struct.unpack_from("<i", offsets, 4 * place)[0] for place in (array.offset, array.offset + len(array))
+    )
+    return memoryview(data)[first:last] if data is not None else memoryview(b"")
+
+
+# Files of a fleet store, on local disk or on whatever file system an address names (hdfs:, s3:, gs:, abfs:).
+#
+# A file appears whole or not at all: elsewhere than on object stores, whose writes are like that anyway, it is
+# written under another name and then renamed.
+
+_OBJECT_STORES: Final = frozenset({"s3", "gcs", "abfs"})
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Implements ``fleet.StoreFiles`` below a path or an address; tasks open the file system for themselves."""
+
+    root: str
+
+    @classmethod
+    def at(cls, place: str) -> "Files":
+        """Below a path, made absolute, or an address."""
+        return cls(place if "://" in place else str(Path(place).resolve()))
+
+    def read(self, name: str) -> bytes:
+        """All bytes of a file; raises ``OSError``."""
+        system, base = self._open()
+        with system.open_input_stream(f"{base}/{name}") as stream:
+            return bytes(stream.read())
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file whole, making directories as needed; raises ``OSError``."""
+        system, base = self._open()
+        target = f"{base}/{name}"
+        direct = system.type_name in _OBJECT_STORES
+        place = target if direct else f"{os.path.dirname(target)}/.{uuid.uuid4().hex}"
+        system.create_dir(os.path.dirname(target), recursive=True)
+        with system.open_output_stream(place) as stream:
+            stream.write(data)
+        if not direct:
+            system.move(place, target)
+
+    def names(self, directory: str) -> list[str]:
+        """What is in a directory, in order; nothing where there is none."""
+        return sorted(item.base_name for item in self._listed(directory))
+
+    def names_by_age(self, directory: str) -> list[str]:
+        """What is in a directory, the oldest first."""
+        return [item.base_name for item in sorted(self._listed(directory), key=lambda item: item.mtime_ns or 0)]
+
+    def remove_directory(self, directory: str) -> None:
+        """Remove a directory and all in it."""
+        system, base = self._open()
+        system.delete_dir(f"{base}/{directory}")
+
+    def remove(self, name: str) -> None:
+        """Remove one file."""
+        system, base = self._open()
+        system.delete_file(f"{base}/{name}")
+
+    def address(self, name: str) -> str:
+        """The file as Spark names it."""
+        return f"{self.root}/{name}" if "://" in self.root else f"file://{self.root}/{name}"
+
+    def _listed(self, directory: str) -> list[Any]:
+        system, base = self._open()
+        found = system.get_file_info(fs.FileSelector(f"{base}/{directory}", allow_not_found=True))
+        return [item for item in found if not item.base_name.startswith(".")]
+
+    def _open(self) -> tuple[Any, str]:
+        if "://" in self.root:
+            system, base = fs.FileSystem.from_uri(self.root)
+            return system, base.rstrip("/")
+        return fs.LocalFileSystem(), self.root
+
+
+def store_at(place: str) -> FleetStore:
+    """The store at a path or an address."""
+    return FleetStore(Files.at(place))

@@ -1,0 +1,163 @@
+"""The readings of a fleet over time, as runs; each run is one record that names its files.
+
+Layout below the root: ``runs/ID.json``; ``bindings|topics|configs/taken=ID/cluster=NAME/…`` for live state;
+``compiled/KEY.json`` and ``wishes|…/key=KEY/cluster=NAME/…`` for desired state. Files never change once written.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from reconciler.dataclass import dataclass
+from reconciler.results.fleet_drift import (
+    FleetDrift,
+    FleetRun,
+    HeaderError,
+    drift_text,
+    parse_drift,
+    parse_run,
+    run_text,
+)
+
+_DATA: Final = ("bindings", "topics", "configs")
+_COMPILED: Final = ("wishes", "desired-topics", "desired-configs", "expired")
+
+
+class NoRunError(Exception):
+    """The store has no run, or not the requested one."""
+
+
+class StoreFiles(Protocol):
+    """The files of a store, named by their paths below ``root``. Picklable: tasks on other machines use it.
+
+    Files are written atomically. Reading, writing and removing raise ``OSError``; for a missing file it is
+    ``FileNotFoundError``.
+    """
+
+    @property
+    def root(self) -> str:
+        """The place, for messages."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """All bytes of a file."""
+        ...
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write or replace a file atomically; creates directories as needed."""
+        ...
+
+    def names(self, directory: str) -> Sequence[str]:
+        """The names in a directory, sorted; empty if there is no directory."""
+        ...
+
+    def names_by_age(self, directory: str) -> Sequence[str]:
+        """The names in a directory, the oldest first."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove one file."""
+        ...
+
+    def remove_directory(self, directory: str) -> None:
+        """Remove a directory and all in it."""
+        ...
+
+    def address(self, name: str) -> str:
+        """The file as Spark reads it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FleetStore:
+    """A store in ``files``; nothing is created before the first run is written."""
+
+    files: StoreFiles
+
+    def run_ids(self) -> list[str]:
+        """All runs, the oldest first."""
+        return [name.removesuffix(".json") for name in self.files.names("runs") if name.endswith(".json")]
+
+    def run(self, run_id: str | None = None) -> FleetRun:
+        """A run, the newest by default; raises :class:`NoRunError`, ``HeaderError`` or ``OSError``."""
+        known = self.run_ids()
+        if not known:
+            raise NoRunError(f"there is no snapshot of a fleet in {self.files.root}")
+        if run_id is not None and run_id not in known:
+            raise NoRunError(f"there is no run {run_id} in {self.files.root}: there are {', '.join(known)}")
+        return parse_run(self.files.read(f"runs/{run_id or known[-1]}.json").decode())
+
+    def before(self, run_id: str) -> str | None:
+        """The run before the given one, if there is one."""
+        earlier = [known for known in self.run_ids() if known < run_id]
+        return earlier[-1] if earlier else None
+
+    def commit(self, run: FleetRun) -> None:
+        """Write a run's record; from now on the run exists."""
+        self.files.write(f"runs/{run.id}.json", run_text(run).encode())
+
+    def compiled(self, key: str) -> FleetRun | None:
+        """The desired state of this key, if it is compiled already."""
+        try:
+            return parse_run(self.files.read(f"compiled/{key}.json").decode())
+        except (FileNotFoundError, HeaderError):
+            return None
+
+    def keep_compiled(self, run: FleetRun) -> None:
+        """Write the record of a desired state; its id is the key."""
+        self.files.write(f"compiled/{run.id}.json", run_text(run).encode())
+
+    def keep_drift(self, name: str, drift: FleetDrift) -> None:
+        """Write the result of a comparison next to its differing rows."""
+        self.files.write(f"results/run={name}/drift.json", drift_text(drift).encode())
+
+    def drift(self, run_id: str | None = None) -> FleetDrift:
+        """The newest comparison, of a run or of any; raises :class:`NoRunError`."""
+        for part in reversed(self.files.names_by_age("results")):
+            if run_id is None or part.startswith(f"run={run_id}"):
+                try:
+                    return parse_drift(self.files.read(f"results/{part}/drift.json").decode())
+                except FileNotFoundError:
+                    continue  # a comparison that was interrupted, or is still running
+        raise NoRunError("nothing has been compared yet: run `reconciler fleet drift`")
+
+    def retain(self, keep: int) -> list[str]:
+        """Remove all but the newest ``keep`` runs, and data that no kept run names; returns the removed runs.
+
+        Raises ``HeaderError`` before it removes anything if the record of a kept run cannot be read.
+        """
+        known = self.run_ids()
+        gone, kept = known[:-keep], known[-keep:]
+        used = {part for run_id in kept for part in self._data_of(self.run(run_id))}
+        for run_id in gone:
+            self.files.remove(f"runs/{run_id}.json")
+        newest = kept[-1] if kept else ""
+        for part in {name for what in _DATA for name in self.files.names(what)}:
+            # Data newer than the newest run may belong to a run that is being taken now.
+            if part not in used and part.removeprefix("taken=") <= newest:
+                self._drop(_DATA, part)
+        for part in self.files.names("results"):
+            if not any(part.startswith(f"run={run_id}") for run_id in kept):
+                self._drop(("results",), part)
+        # A desired state can be compiled again.
+        for name in self.files.names_by_age("compiled")[:-keep]:
+            self.files.remove(f"compiled/{name}")
+            self._drop(_COMPILED, f"key={name.removesuffix('.json')}")
+        return gone
+
+    @staticmethod
+    def _data_of(run: FleetRun) -> set[str]:
+        return {name.split("/")[1] for reading in run.readings for name in reading.files}
+
+    def _drop(self, kinds: tuple[str, ...], part: str) -> None:
+        for what in kinds:
+            if part in self.files.names(what):
+                self.files.remove_directory(f"{what}/{part}")
+
+
+# Queries over a whole fleet, as SQL over the views of a store; each says what it counts.
+
+_BINDING: Final = "resource_type, name, pattern_type, principal, host, operation, permission_type"
+
+#: Access that nobody declared, by cluster and principal; of the last comparison.
+UNDECLARED: Final = f"""
+    select cluster, {_BINDING} from changes where action = 'DeleteAcl' order by cluster, principal, {_BINDING}"""  # noqa: S608

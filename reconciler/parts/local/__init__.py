@@ -1,0 +1,1 @@
+"""A Kafka on this machine: sandbox, demo, tour."""

@@ -1,0 +1,280 @@
+"""The tour: real commands and real clients on a cluster kept by hand, each with a claim that is checked.
+
+A transcript that is longer than a few screens is not read, so of a command's output only what bears on the story is
+shown; the rest is counted. What is checked is all of it.
+"""
+
+import datetime
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from reconciler.cli.console import Exit
+from reconciler.dataclass import dataclass
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.secret_source import SecretSource
+from reconciler.kafka.settings import client_settings
+from reconciler.model.desired import moment_text
+from reconciler.parts.local.demo import BINDINGS, BY_HAND, TOPICS, Attempt, put, read, write
+from reconciler.system.process import SystemClock
+
+if TYPE_CHECKING:
+    from reconciler.parts.local.sandbox.state import Sandbox
+
+#: How the transcript calls the sandbox's directory, so that its command lines stay short.
+PLACE: Final = "$DEMO"
+#: The transcript fits a terminal of the usual width.
+WIDTH: Final = 80
+#: Starts the program, whatever is on PATH.
+_PROGRAM: Final = (sys.executable, "-c", "from reconciler.cli.main import main; main()")
+_REACH: Final = ("--cluster", "demo", "--connections", f"{PLACE}/connections.yaml")
+#: By it a server knows what was given while it did not run.
+_AUDIT: Final = ("--audit", f"{PLACE}/audit.jsonl")
+_PLAN: Final = f"{PLACE}/plan.json"
+#: For how long the tour's emergency lasts: long enough for a slow machine to give the access.
+_MOMENT: Final = datetime.timedelta(seconds=20)
+
+
+@dataclass(frozen=True, slots=True)
+class TourStep:
+    """A claim, what was done, what came of it (a command's exit status too), and whether that bears the claim out."""
+
+    claim: str
+    done: str
+    output: tuple[str, ...]
+    holds: bool
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a command has to show for its claim: its exit status, and texts in its output or absent from it.
+
+    Of the output the ``first`` and the ``last`` lines are part of the transcript.
+    """
+
+    status: int
+    shows: tuple[str, ...]
+    hides: tuple[str, ...] = ()
+    first: int = 0
+    last: int = 4
+
+    def shown(self, output: Sequence[str]) -> Iterator[str]:
+        """The first and the last lines of what was printed, and how many there are between them."""
+        hidden = len(output) - self.first - self.last
+        if hidden <= 1:
+            yield from output
+            return
+        yield from output[: self.first]
+        yield f"  … {hidden} lines …"
+        yield from output[-self.last :]
+
+    def met(self, status: int, output: Iterable[str]) -> bool:
+        """Whether it did."""
+        text = "\n".join(output)
+        return status == self.status and all(t in text for t in self.shows) and not any(t in text for t in self.hides)
+
+
+@dataclass(frozen=True, slots=True)
+class Tour:
+    """Where the tour takes place. ``show`` gets each line as it comes: a style, and the text.
+
+    With ``snapshots`` the cluster as people kept it, and as it is in the end, stays in ``$DEMO/snapshots``.
+    """
+
+    sandbox: "Sandbox"
+    manifests: str
+    show: Callable[[str, str], None]
+    snapshots: bool = False
+
+    def steps(self) -> Iterator[TourStep]:
+        """Take the tour; a step is performed when it is asked for."""
+        self._chapter("1. A cluster kept by hand: several teams, quick fixes, leftovers")
+        put_bindings(self.sandbox, everything=True)
+        yield from self._snapshot("demo-before", "a snapshot keeps how it was")
+        yield from self._before()
+        yield from self._commands()
+        self._chapter("4. The same clients again")
+        yield from self._after()
+        self._chapter("5. Somebody helps svc-batch once more, by hand")
+        put_bindings(self.sandbox, everything=False)
+        yield self._run(
+            "drift is seen: exit status 2, for a schedule to act on",
+            ("drift", self.manifests, *_REACH),
+            Expected(Exit.DIFFERENT, ("User:svc-batch ALLOW WRITE on TOPIC orders.placed",), first=4, last=1),
+        )
+        yield self._run(
+            "what was right becomes an edit of the manifests, to be reviewed",
+            ("adopt", self.manifests, *_REACH, "--only", "principals=User:svc-batch"),
+            Expected(Exit.OK, ("+  principal: User:svc-batch", "+    - allow: WRITE"), first=1, last=3),
+        )
+        yield from self._moment()
+        yield from self._snapshot("demo", "and another one how it is now")
+
+    def _moment(self) -> Iterator[TourStep]:
+        self._chapter("6. Access for a moment, in an emergency, and its end")
+        end = datetime.datetime.now(datetime.UTC).replace(microsecond=0) + _MOMENT
+        words = ("User:svc-analytics", "READ", "topic", "payments.settled", "--now", "--until", moment_text(end))
+        yield self._run(
+            "break-glass access is on the cluster at once, and the edit is there for the pull request",
+            ("grant", *words, "--reason", "incident 4711", "--yes", "--path", self.manifests, *_REACH, *_AUDIT),
+            Expected(Exit.OK, ("Applied and verified", "break-glass access until"), last=1),
+        )
+        yield self._read("svc-analytics", "payments.settled", True, "analytics may read payments, for now")
+        while datetime.datetime.now(datetime.UTC) < end:
+            time.sleep(0.2)
+        yield self._run(
+            "it ends at its instant, although nobody merged: a server does that by itself",
+            ("serve", self.manifests, *_REACH, "--act", "--once", *_AUDIT),
+            Expected(Exit.OK, ("revoked 1 expired binding",), last=1),
+        )
+        yield self._read("svc-analytics", "payments.settled", False, "and payments are closed to them again")
+
+    def _snapshot(self, name: str, claim: str) -> Iterator[TourStep]:
+        if self.snapshots:
+            (self.sandbox.directory / "snapshots").mkdir(exist_ok=True)
+            file = f"{PLACE}/snapshots/{name}.json"
+            yield self._run(claim, ("export", *_REACH, "--snapshot", file), Expected(Exit.OK, (), last=1))
+
+    def _before(self) -> Iterator[TourStep]:
+        yield self._write("svc-orders", "orders.placed", False, "a DENY that nobody lifted blocks orders")
+        yield self._write("svc-batch", "orders.placed", True, "a service that is gone can still write orders")
+        yield self._write("admin", "payments.settled", True, "there are payments to be read")
+        yield self._read("svc-analytics", "payments.settled", True, "a quick fix lets analytics read payments")
+
+    def _commands(self) -> Iterator[TourStep]:
+        self._chapter("2. What the teams declare in git, against the cluster; nothing is written")
+        yield self._run(
+            "the manifests are sound", ("validate", self.manifests), Expected(Exit.OK, ("31 bindings", "valid"), last=1)
+        )
+        yield self._run(
+            "the plan names every leftover, in a safe order, and nothing that is not ours",
+            ("plan", self.manifests, *_REACH, "--allow-deletes", "--out", _PLAN),
+            Expected(Exit.OK, _LEFTOVERS, _NOT_OURS, first=8, last=4),
+        )
+        self._chapter("3. Apply exactly this plan")
+        yield self._run(
+            "the plan is applied and verified",
+            ("apply", _PLAN, self.manifests, "--connections", f"{PLACE}/connections.yaml", "--yes"),
+            Expected(Exit.OK, ("Applied and verified",), last=2),
+        )
+        yield self._run(
+            "cluster and manifests agree",
+            ("drift", self.manifests, *_REACH),
+            Expected(Exit.OK, ("Nothing to do.",), last=1),
+        )
+
+    def _after(self) -> Iterator[TourStep]:
+        yield self._write("svc-orders", "orders.placed", True, "orders flow again")
+        yield self._read("svc-analytics", "orders.placed", True, "analytics may read what was written")
+        yield self._write("svc-batch", "orders.placed", False, "the service that is gone is out")
+        yield self._read("svc-analytics", "payments.settled", False, "payments are closed to analytics")
+        yield self._read("svc-analytics", "orders.personal.addresses", False, "a DENY keeps personal data from them")
+
+    def _chapter(self, title: str) -> None:
+        self.show("plain", "")
+        self.show("title", f"== {title} ==")
+
+    def _write(self, user: str, topic: str, allowed: bool, claim: str) -> TourStep:
+        attempt = write(self.sandbox.settings(user), topic, f"a record of {user}")
+        return self._attempt(f"{user} writes to {topic}", attempt, allowed=allowed, claim=claim)
+
+    def _read(self, user: str, topic: str, allowed: bool, claim: str) -> TourStep:
+        attempt = read(self.sandbox.settings(user), topic, "analytics-daily")
+        return self._attempt(f"{user} reads {topic}", attempt, allowed=allowed, claim=claim)
+
+    def _attempt(self, done: str, attempt: Attempt, *, allowed: bool, claim: str) -> TourStep:
+        refused = "AUTHORIZATION_FAILED" in attempt.words
+        holds = attempt.allowed if allowed else refused
+        self.show("plain", f"▸ {done}: {_brief(attempt)}")
+        return self._judged(TourStep(claim, done, (attempt.words,), holds))
+
+    def _run(self, claim: str, arguments: tuple[str, ...], expected: Expected) -> TourStep:
+        words = [word if word.startswith(PLACE) else shlex.quote(word) for word in arguments]
+        self.show("plain", "")
+        for text in command_lines(["reconciler", *words]):
+            self.show("title", text)
+        with self._started(arguments) as process:
+            output = [text.rstrip("\n").replace(str(self.sandbox.directory), PLACE) for text in process.stdout or ()]
+        status = process.returncode
+        for text in expected.shown(output):
+            self.show(_style(text), text)
+        return self._judged(
+            TourStep(claim, " ".join(["reconciler", *words]), tuple(output), expected.met(status, output), status)
+        )
+
+    def _started(self, arguments: Iterable[str]) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [*_PROGRAM, *(word.replace(PLACE, str(self.sandbox.directory)) for word in arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            env={**_without_options(os.environ), "PYTHONIOENCODING": "utf-8"},
+        )
+
+    def _judged(self, step: TourStep) -> TourStep:
+        self.show("add" if step.holds else "error", f"  {'✓' if step.holds else '✗ not so:'} {step.claim}")
+        return step
+
+
+_LEFTOVERS: Final = (
+    "- User:svc-analytics ALLOW READ on TOPIC PREFIXED payments.",
+    "- User:svc-analytics ALLOW READ on TOPIC payments.settled",
+    "- User:svc-batch ALLOW ALL on TOPIC orders.placed",
+    "- User:svc-orders DENY WRITE on TOPIC orders.placed",
+    "retention.ms: 3600000 (1h) → 604800000 (7d)",
+)
+_NOT_OURS: Final = ("User:sa-mirror", "User:monitoring", "User:etl", "TOPIC legacy.import", "topic legacy.import")
+
+
+def put_bindings(sandbox: "Sandbox", *, everything: bool) -> None:
+    """Put the lived-in state on the cluster, or the later change by hand, as the super user ``admin``."""
+    login = sandbox.settings("admin")
+    client = {name: value for name, value in login.items() if name != "bootstrap.servers"}
+    with connect(client_settings(sandbox.bootstrap, client, SecretSource())) as cluster:
+        if everything:
+            put(cluster, SystemClock(), BINDINGS, TOPICS)
+        else:
+            put(cluster, SystemClock(), BY_HAND)
+
+
+def shown_path(path: Path) -> str:
+    """A path as one would type it: ``~`` for the home directory, relative below the working directory."""
+    if path.is_relative_to(Path.cwd()):
+        return str(path.relative_to(Path.cwd()))
+    home = Path("~").expanduser() if "HOME" in os.environ else None
+    return f"~/{path.relative_to(home)}" if home is not None and path.is_relative_to(home) else str(path)
+
+
+def command_lines(words: Sequence[str]) -> Iterator[str]:
+    """A command as one would type it, in lines that fit a terminal and can be pasted."""
+    line = "$"
+    for word in words:
+        if len(line) + len(word) + 3 > WIDTH:
+            yield f"{line} \\"
+            line = "   "
+        line += f" {word}"
+    yield line
+
+
+def _brief(attempt: Attempt) -> str:
+    """``refused (TOPIC_AUTHORIZATION_FAILED)``: the client's own sentence is in the JSON."""
+    if attempt.allowed:
+        return "permitted"
+    return f"refused ({attempt.words.partition(':')[0]})"
+
+
+def _style(line: str) -> str:
+    """Colour for what the command printed without, because it printed to us."""
+    return {"+": "add", "-": "remove", "~": "change"}.get(line.strip()[:1], "plain")
+
+
+def _without_options(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what sets options: the tour shows commands with all that they are given."""
+    return {name: value for name, value in environment.items() if not name.startswith("RECONCILER_")}

@@ -1,0 +1,1 @@
+"""A server that looks again and again, and takes away what is expired."""

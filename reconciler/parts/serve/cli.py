@@ -1,0 +1,231 @@
+"""``reconciler serve``: look at clusters again and again, revoke what has expired, show metrics and pages."""
+
+import datetime
+import threading
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.app.options import ConnectionOptions
+from reconciler.cli.approval_options import Duration, approval_rule
+from reconciler.cli.console import CommandError, Exit, info, worst
+from reconciler.cli.options import connection_options, guardrails_option, path_argument
+from reconciler.dataclass import dataclass
+from reconciler.model.characters import safe
+
+if TYPE_CHECKING:
+    from reconciler.app.options import ApprovalRule
+    from reconciler.parts.serve.rounds import ManifestSource, ServeOptions
+    from reconciler.show.rounds import Round
+
+#: How the holder of a server's lease begins.
+_SERVER: Final = "serve:"
+#: Seconds that its lease lasts without renewal, beside what a barrier takes: a dead server must not hold up the next.
+_LEASE: Final = 15.0
+#: A reading may be so many intervals old before the server says that it is not ready.
+_MISSED: Final = 3
+
+
+class Address(click.ParamType[tuple[str, int]]):
+    """``HOST:PORT``."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Parse, or fail with what was expected."""
+        if isinstance(value, tuple):
+            return value
+        host, _, port = value.rpartition(":")
+        if not host or not port.isdecimal() or int(port) > 65_535:
+            self.fail(f"{value!r}: write HOST:PORT, such as 127.0.0.1:9470", param, ctx)
+        return host.strip("[]"), int(port)
+
+
+@click.command("serve", short_help="Watch clusters; revoke access that has expired; show metrics")
+@path_argument
+@click.option(
+    "-c",
+    "--cluster",
+    "clusters",
+    metavar="NAME",
+    multiple=True,
+    help="Watch this cluster; repeatable.  [default: every declared one]",
+)
+@click.option(
+    "--interval", metavar="DURATION", type=Duration(), default="5m", show_default=True, help="Time between two rounds."
+)
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    type=Address(),
+    default="127.0.0.1:9470",
+    show_default=True,
+    help="Where pages, /metrics, /healthz and /readyz are served, without TLS and login.",
+)
+@click.option(
+    "--git-ref", metavar="REF", help="Read PATH at this reference of its git repository, not as it is on disk."
+)
+@click.option("--git-remote", metavar="REMOTE", help="Fetch the reference from this remote before each round.")
+@click.option(
+    "--act",
+    is_flag=True,
+    help="Revoke expired access, remove what dead runs left, perform approved plans.  [default: only look]",
+)
+@click.option("--once", is_flag=True, help="Run one round and end, for a schedule of your own; nothing is listened on.")
+@click.option("--plans", metavar="DIR", help="Perform the signed plans in this directory. Needs --require-approvals.")
+@click.option("--require-approvals", metavar="N", type=click.IntRange(min=1), help="Signatures that each plan needs.")
+@click.option("--allowed-signers", metavar="FILE", help="Whose signatures count: an OpenSSH allowed_signers file.")
+@click.option(
+    "--not-author",
+    metavar="WHO",
+    multiple=True,
+    help="Do not count the signature of WHO, a principal in the allowed signers; repeatable.",
+)
+@click.option(
+    "--max-age",
+    metavar="DURATION",
+    type=Duration(),
+    default="7d",
+    show_default=True,
+    help="Refuse signed plans that were made longer ago.",
+)
+@click.option("--audit", metavar="FILE", help="Append a JSON audit record for each step: who, when, plan, outcome.")
+@click.option("--operator", metavar="NAME", help="Operator name in audit records and leases.  [default: USER@HOST]")
+@guardrails_option
+@connection_options
+def command(
+    *,
+    path: str,
+    clusters: tuple[str, ...],
+    interval: datetime.timedelta,
+    listen: tuple[str, int],
+    git_ref: str | None,
+    git_remote: str | None,
+    act: bool,
+    once: bool,
+    plans: str | None,
+    require_approvals: int | None,
+    allowed_signers: str | None,
+    not_author: tuple[str, ...],
+    max_age: datetime.timedelta,
+    audit: str | None,
+    operator: str | None,
+    guardrails: str | None,
+    connection: ConnectionOptions,
+) -> int:
+    """Compare the manifests below PATH with clusters, again and again, and serve metrics and pages.
+
+    By itself it only looks. With --act it also narrows: it deletes ALLOWs whose `expires` is over, within seconds,
+    and removes what dead runs left. It performs a plan only if enough people have signed it. It does nothing on what it
+    cannot read. Several servers may watch one cluster: whoever holds the lease acts.
+    """
+    from reconciler.app.apply import stoppable
+    from reconciler.parts.serve.http import ServePages, status_server
+    from reconciler.parts.serve.rounds import OnlyStoppable, ServeLoop
+    from reconciler.show.rounds import RoundHistory
+    from reconciler.system.process import SystemClock
+
+    _check(act, plans, audit, git_ref, git_remote)
+    rule = approval_rule(require_approvals, allowed_signers, not_author, ())
+    if (plans is None) != (rule is None):
+        raise CommandError("--plans needs --require-approvals and --allowed-signers, and these need it", "", Exit.USAGE)
+    source = _source(path, git_ref, git_remote)
+    records = _Records(act, audit, operator, max_age, guardrails)
+    options = [_options(name, records, plans, rule) for name in clusters or _declared(source, connection)]
+    history = RoundHistory(tuple(one.name for one in options))
+    said = _Said()
+    if once:
+        return _one_round(source, options, connection, said)
+    wake = threading.Event()
+    pages = ServePages(history, wake, interval * _MISSED)
+    host, port = listen
+    with status_server(host, port, pages, info) as address, stoppable(wake.set) as stopped:
+        info(
+            f"{'acts on' if act else 'watches'} {', '.join(map(safe, history.clusters))}; pages and metrics: {address}"
+        )
+        attendant = OnlyStoppable(stopped)
+        seconds = interval.total_seconds()
+        ServeLoop(source, options, connection, attendant, SystemClock(), history, seconds, said.say).run(stopped, wake)
+    info("stopped")
+    return Exit.OK
+
+
+def _one_round(
+    source: "ManifestSource", options: "list[ServeOptions]", connection: ConnectionOptions, said: "_Said"
+) -> int:
+    """A round of each cluster; exit 1 where one did less than it was to."""
+    from reconciler.app.apply import stoppable
+    from reconciler.parts.serve.rounds import OnlyStoppable, run_round
+
+    status = Exit.OK
+    with stoppable(lambda: None) as stopped:
+        for one in options:
+            found = run_round(source, one, connection, OnlyStoppable(stopped))
+            said.say(found)
+            status = worst(status, Exit.ERROR if found.failure or found.held_back else Exit.OK)
+    return worst(status, Exit.INTERRUPTED if stopped() else Exit.OK)
+
+
+@dataclass(slots=True)
+class _Said:
+    """What was last said of each cluster: a round like the one before is not worth a line in a log."""
+
+    words: dict[str, str] = field(default_factory=dict)
+
+    def say(self, found: "Round") -> None:
+        """A line, if it is news."""
+        words = found.words() + (f": {safe(found.advice)}" if found.advice else "")
+        if self.words.get(found.cluster) != words:
+            self.words[found.cluster] = words
+            info(f"{found.began:%Y-%m-%dT%H:%M:%SZ} {safe(found.cluster)}: {words}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """What the options say of acting, on whichever cluster."""
+
+    act: bool
+    audit: str | None
+    operator: str | None
+    max_age: datetime.timedelta
+    guardrails: str | None
+
+
+def _check(act: bool, plans: str | None, audit: str | None, git_ref: str | None, git_remote: str | None) -> None:
+    if not act and (plans or audit):
+        raise CommandError("--plans and --audit count for --act only", "add --act", Exit.USAGE)
+    if git_remote is not None and git_ref is None:
+        raise CommandError("--git-remote needs --git-ref", "name the branch: --git-ref refs/heads/main", Exit.USAGE)
+
+
+def _source(path: str, git_ref: str | None, git_remote: str | None) -> "ManifestSource":
+    from reconciler.parts.serve.rounds import DirectorySource, git_source
+
+    return DirectorySource(path) if git_ref is None else git_source(path, git_ref, git_remote)
+
+
+def _declared(source: "ManifestSource", connection: ConnectionOptions) -> list[str]:
+    """Every cluster that the manifests declare at the start."""
+    from reconciler.app.connections import manifests_below
+
+    with source.checkout() as checkout:
+        found = sorted(manifests_below(checkout.path, connection).clusters)
+    if not found:
+        raise CommandError("the manifests declare no cluster", "add a Cluster document", Exit.USAGE)
+    return found
+
+
+def _options(cluster: str, given: _Records, plans: str | None, rule: "ApprovalRule | None") -> "ServeOptions":
+    from reconciler.app.apply import ApplyOptions
+    from reconciler.app.records import RecordOptions
+    from reconciler.apply.environment import LeaseRequest
+    from reconciler.parts.serve.narrowing import ApprovedPlans
+    from reconciler.parts.serve.rounds import ServeOptions
+
+    records = RecordOptions(audit=given.audit, operator=given.operator)
+    # Not the name by which a person applies on this machine: a server breaks leases of its own name.
+    lease = LeaseRequest(f"{_SERVER}{records.who().removeprefix(_SERVER)}", seconds=_LEASE)
+    apply = ApplyOptions(records=records, lease=lease, max_age=given.max_age)
+    approved = ApprovedPlans(plans, rule) if plans is not None and rule is not None else None
+    return ServeOptions(cluster, given.act, apply, given.guardrails, approved)

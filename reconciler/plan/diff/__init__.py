@@ -1,0 +1,1 @@
+"""Two states to changes: the one definition of difference, whatever engine performs it."""

@@ -1,1 +1,0 @@
-"""Plans, results and states as text: pure functions from values to what a person or a program reads."""

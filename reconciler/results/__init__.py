@@ -1,0 +1,1 @@
+"""What a command answers: values with their JSON, below every view."""

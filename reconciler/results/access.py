@@ -1,0 +1,278 @@
+"""The state that an answer is of, and how that is said: an answer never claims more than was looked at."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any, Final
+
+from reconciler.access.authorizer import Authorizer
+from reconciler.dataclass import dataclass
+from reconciler.model.acl import WILDCARD_PRINCIPAL, ResourcePattern
+from reconciler.model.characters import safe
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.kinds.quota import ClientQuota, levels, limit_text, limits
+from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.plan.proposal import Plan
+from reconciler.plan.review.topics import BrokerAnswer, Ruling
+from reconciler.results.findings import Check, CheckStatus, Finding, Level
+
+
+class Basis(StrEnum):
+    """What was looked at."""
+
+    DECLARED = "declared"
+    LIVE = "live"
+    SNAPSHOT = "snapshot"
+    #: What is live, with everything in scope as declared.
+    DESIRED = "desired"
+    #: What is live, with the steps of a saved plan done.
+    PLANNED = "planned"
+
+
+_WORDS: Final = {
+    Basis.DECLARED: "As declared for cluster {}; the cluster itself was not read.",
+    Basis.LIVE: "Cluster {}, as seen by one broker.",
+    Basis.SNAPSHOT: "Snapshot of cluster {}.",
+    Basis.DESIRED: "Cluster {} as seen by one broker, with everything in scope as declared.",
+    Basis.PLANNED: "Cluster {} as seen by one broker, with the plan applied.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StateView:
+    """One state of a cluster."""
+
+    cluster: str
+    basis: Basis
+
+    @property
+    def words(self) -> str:
+        """What was looked at, in a sentence."""
+        return self._looked_at("")
+
+    def _looked_at(self, as_of: str) -> str:
+        when = f" What had ended is as of {as_of}." if as_of else ""
+        return _WORDS[self.basis].format(self.cluster) + when
+
+    def document(self) -> dict[str, object]:
+        """What was looked at, for programs."""
+        return {"cluster": self.cluster, "basis": self.basis.value}
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedFacts:
+    """What only the manifests state about a cluster, so that the author of a change may have made it up.
+
+    ``default_allow`` is the stated value; ``None``: the manifests do not state it, or the operator does too. With
+    ``vendor`` nobody states it, and it is the default there.
+    """
+
+    super_users: frozenset[str] = frozenset()
+    default_allow: bool | None = None
+    vendor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessView(StateView):
+    """Its access. ``topics`` exist (of DECLARED: are declared), as far as they can be seen; ``None``: nobody asked.
+
+    ``authorizer`` takes ``claimed`` facts as they are stated. ``condition`` says on which of them the answer rests; see
+    :func:`reconciler.show.words.with_condition`. ``unseen`` is what decides access at this make of Kafka besides
+    ACLs, a clause each: no answer can take it into account. ``beside`` is what is known of logins and quotas, where it
+    was asked for. ``as_of`` is the time that decided what had ended, where that is not now. ``owners`` gives the teams
+    that own a name.
+    """
+
+    authorizer: Authorizer
+    topics: tuple[str, ...] | None = None
+    claimed: ClaimedFacts = ClaimedFacts()
+    condition: str = ""
+    unseen: tuple[str, ...] = ()
+    beside: "BesideAcls | None" = None
+    as_of: str = ""
+    owners: Callable[[ResourcePattern], tuple[str, ...]] = lambda _: ()
+
+    @property
+    def words(self) -> str:
+        """What was looked at, and what has to be true for the answer to hold."""
+        held = [f"This holds {self.condition}."] if self.condition else []
+        return " ".join([self._looked_at(self.as_of), *held, *(f"Not seen: {fact}." for fact in self.unseen)])
+
+    def document(self) -> dict[str, object]:
+        """The same for programs; ``condition`` is null where the answer rests on no claim."""
+        # Not super(): a dataclass with slots is another class than the one in which this is compiled.
+        unseen = {"unseen": list(self.unseen)} if self.unseen else {}
+        return {**StateView.document(self), "condition": self.condition or None, **unseen}
+
+    def beside_lines(self, principal: str | None) -> list[str]:
+        """What is known of a principal's login and quota."""
+        return [] if self.beside is None else list(self.beside.lines(principal))
+
+    def beside_document(self, principal: str | None) -> dict[str, object]:
+        """The same for programs; nothing where nobody asked."""
+        return {} if self.beside is None else self.beside.document(principal)
+
+    def doubting(self, *, super_users: bool = False, default_allow: bool = False) -> "AccessView":
+        """The same state where these claims are perhaps not true."""
+        doubted = self.authorizer.doubting(self.claimed.super_users if super_users else (), default_allow=default_allow)
+        return replace(self, authorizer=doubted)
+
+
+def times(states: Sequence[object]) -> tuple[str, ...]:
+    """What begins the answer for each state: nothing if there is one, else before and after a plan."""
+    return ("before: ", "after:  ") if len(states) > 1 else ("",)
+
+
+# Findings and checks of what a cluster said when it was asked about a plan's steps, each at its line.
+
+_LEVELS: Final = {Ruling.REFUSED: Level.ERROR, Ruling.UNKNOWN: Level.ERROR, Ruling.AFTER_GRANT: Level.NOTE}
+_STANDINGS: Final = {Ruling.REFUSED: CheckStatus.FAILED, Ruling.UNKNOWN: CheckStatus.UNDECIDED}
+_ANSWER_WORDS: Final = {
+    Ruling.REFUSED: "the cluster refuses this step",
+    Ruling.UNKNOWN: "the cluster gave no answer about this step",
+    Ruling.AFTER_GRANT: "the cluster could not be asked, because the plan grants the right first",
+}
+
+
+def answer_findings(plan: Plan) -> tuple[Finding, ...]:
+    """One for each step that was not simply accepted; none where nobody asked."""
+    return tuple(
+        Finding(
+            f"broker-{answer.ruling}",
+            f"broker-{answer.ruling}",
+            _LEVELS[answer.ruling],
+            _told(answer),
+            "",
+            plan.terms.cluster,
+            answer.subject,
+            answer.origin,
+            checked=answer.ruling in _STANDINGS,
+        )
+        for answer in _answers(plan)
+        if answer.ruling in _LEVELS
+    )
+
+
+def answer_checks(plan: Plan) -> tuple[Check, ...]:
+    """One for each step without the cluster's consent; one that passed where all have it; none where nobody asked."""
+    validation = plan.topics.validation
+    if validation is None:
+        return ()
+    if not any(answer.ruling in _STANDINGS for answer in validation.answers):
+        message = f"asked at {validation.asked} about {len(validation.answers):,} steps, the cluster refuses none"
+        return (Check("Broker", "validated", plan.terms.cluster, CheckStatus.PASSED, message),)
+    return tuple(
+        Check("Broker", answer.subject, plan.terms.cluster, _STANDINGS[answer.ruling], _told(answer), (), answer.origin)
+        for answer in validation.answers
+        if answer.ruling in _STANDINGS
+    )
+
+
+def _answers(plan: Plan) -> Iterator[BrokerAnswer]:
+    if plan.topics.validation is not None:
+        yield from plan.topics.validation.answers
+
+
+def _told(answer: BrokerAnswer) -> str:
+    return f"{_ANSWER_WORDS[answer.ruling]}: {answer.code}: {answer.message}"
+
+
+# What bears on a principal's access beside ACLs, as far as it is known: whether it can log in, and its quota.
+#
+# That there is no SCRAM user says nothing about other ways to log in, which no API tells. The operator can state that
+# there are none.
+
+_USER: Final = "User:"
+#: Kafka's name for whoever does not log in.
+_ANONYMOUS: Final = "User:ANONYMOUS"
+_ONLY: Final = "and the operator states that SCRAM is the only way"
+
+
+@dataclass(frozen=True, slots=True)
+class BesideAcls:
+    """SCRAM users by name and client quotas; ``None``: not known, and ``gaps`` say why, in words about what.
+
+    ``whole``: there are no others. What is declared is not: others may exist that no manifest names. ``absent`` are
+    users that are declared so. ``only_scram``: the operator states that nobody logs in otherwise than with SCRAM.
+    """
+
+    users: Mapping[str, ScramUser] | None = None
+    quotas: frozenset[ClientQuota] | None = None
+    gaps: Mapping[str, str] = FrozenMap()
+    whole: bool = True
+    absent: frozenset[str] = frozenset()
+    only_scram: bool = False
+
+    def lines(self, principal: str | None) -> Iterator[str]:
+        """What is known of one principal; nothing of everybody else."""
+        name = _name(principal)
+        if name is None:
+            return
+        if (words := self._login(name)) is not None and principal != _ANONYMOUS:
+            yield safe(words)
+        for key, quota in self._limits(name).items():
+            yield safe(f"quota without a client id: {key} = {limit_text(key, quota.values[key])} by {quota.entity}")
+
+    def _login(self, name: str) -> str | None:
+        if self.users is None:
+            return None
+        user = self.users.get(name)
+        if user is None:
+            if name in self.absent:
+                return (
+                    f"login: SCRAM user {name} is declared absent{', and so cannot log in' if self.only_scram else ''}"
+                )
+            if self.whole and self.only_scram:
+                return f"login: cannot log in, because there is no SCRAM user {name} {_ONLY}"
+            # Of a cluster without any, it would say the same of everybody, who all log in in another way.
+            return "login: no SCRAM user; any other way to log in is not seen" if self.whole and self.users else None
+        works = [mechanism for mechanism in user.values if mechanism not in user.disabled]
+        said = "" if self.whole else "declared "
+        if works:
+            return f"login: {said}SCRAM user {name} with {' and '.join(works)}"
+        if self.only_scram:
+            return f"login: cannot log in, because {said}SCRAM user {name} is disabled {_ONLY}"
+        return f"login: {said}SCRAM user {name} is disabled, nobody knows its password"
+
+    def can_log_in(self, principal: str) -> bool | None:
+        """``None`` where it is not known, as of everybody who may have another way."""
+        name = _name(principal)
+        if self.users is None or name is None or principal in (_ANONYMOUS, WILDCARD_PRINCIPAL):
+            return None
+        user = self.users.get(name)
+        if user is not None and user.values.keys() - user.disabled:
+            return True
+        known = user is not None or self.whole or name in self.absent
+        return False if known and self.only_scram else None
+
+    def _limits(self, name: str) -> dict[str, ClientQuota]:
+        return {key: found[0] for key, found in limits(self.quotas or (), levels(name, "")).items()}
+
+    def notes(self) -> Iterator[str]:
+        """What could not be read."""
+        yield from (safe(f"The {words} could not be read: {gap}") for words, gap in self.gaps.items())
+
+    def document(self, principal: str | None) -> dict[str, Any]:
+        """For programs: ``scramUser`` and ``canLogIn`` are null where that is not known."""
+        name = _name(principal)
+        if name is None:
+            return {}
+        user = (self.users or {}).get(name)
+        known = user is not None or (self.users is not None and (self.whole or name in self.absent))
+        quotas = self._limits(name).items()
+        return {
+            "login": {
+                "scramUser": user is not None if known else None,
+                "mechanisms": sorted(user.values.keys() - user.disabled) if user else [],
+                "canLogIn": self.can_log_in(f"{_USER}{name}"),
+                "disabled": bool(user and user.disabled == user.values.keys()),
+            },
+            "quota": None
+            if self.quotas is None
+            else [{"key": key, "value": one.values[key], "entity": str(one.entity)} for key, one in quotas],
+        }
+
+
+def _name(principal: str | None) -> str | None:
+    """The user name of a principal that can have one."""
+    return principal.removeprefix(_USER) if principal is not None and principal.startswith(_USER) else None

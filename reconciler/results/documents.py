@@ -1,0 +1,358 @@
+"""What ``lint``, ``test``, ``validate`` and the checks of a plan print as JSON: one definition that writes and reads.
+
+``report`` reads what the commands write; what is missing or of another shape is refused with its place.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from typing import Annotated, Final, TypeAlias
+
+from reconciler.codec.annotated import record_of
+from reconciler.codec.objects import Record
+from reconciler.dataclass import dataclass
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import Origin
+from reconciler.model.says import AnyInteger, AnyText, Flat, Says
+from reconciler.plan.guards import GUARDRAILS, NO_GUARDRAILS, GuardrailReview
+from reconciler.results.findings import Level
+
+_Rule: TypeAlias = Annotated[str, Says("The rule, as a stable code.", "KA001")]
+_Name: TypeAlias = Annotated[str, Says("The rule's name.", "dead-host")]
+_Severity: TypeAlias = Annotated[Level, Says("How much it weighs.", "error")]
+_Message: TypeAlias = Annotated[AnyText, Says("What is wrong.", "nobody connects from this address")]
+_Advice: TypeAlias = Annotated[AnyText, Says("What to do.", "remove it")]
+_Place: TypeAlias = Annotated[Origin, Says("The place in the manifests, file:line:column.", "acls.yaml:8:16")]
+_Cluster: TypeAlias = Annotated[str, Says("The cluster.", "prod")]
+_Basis: TypeAlias = Annotated[str, Says("The state that was looked at.", "declared")]
+_Unseen: TypeAlias = Annotated[
+    tuple[AnyText, ...], Says("What decides access there and no ACL listing shows.", omit=True)
+]
+_IdleWaivers: TypeAlias = Annotated[tuple[Origin, ...], Says("Waivers that accept nothing that was found.")]
+_Standing: TypeAlias = Annotated[str, Says("What came of it.", "failed")]
+_Stops: TypeAlias = Annotated[bool, Says("Whether it ends the command with a failure.", True)]
+_Guardrails: TypeAlias = Annotated[
+    GuardrailReview, GUARDRAILS, Says("What judged the manifests besides themselves.", omit=True)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class WaiverEntry:
+    """Why and until when something is accepted, and where that is declared."""
+
+    reason: Annotated[AnyText, Says("Why it is accepted.", "until the migration is over")]
+    expires: Annotated[str, Says("Until when it is accepted.", "2027-01-31")]
+    ticket: Annotated[AnyText | None, Says("The ticket.", "OPS-42")] = None
+    place: Annotated[Origin | None, Says("Where it is declared.", "acls.yaml:8:16", omit=True)] = None
+
+
+_Waiver: TypeAlias = Annotated[WaiverEntry | None, Says("Who accepts it, and until when.")]
+
+
+@dataclass(frozen=True, slots=True)
+class LintEntry:
+    """One finding of ``lint``."""
+
+    rule: _Rule
+    name: _Name
+    severity: _Severity
+    binding: Annotated[AclBinding | None, Says("The binding that it is about; null: it is about something else.")]
+    subject: Annotated[AnyText, Says("What it is about, in words.", "SCRAM user böse")]
+    message: _Message
+    advice: _Advice
+    evidence: Annotated[tuple[AnyText, ...], Says("Examples that show it.")]
+    related: Annotated[tuple[AclBinding, ...], Says("Other bindings that have to do with it.")]
+    place: Annotated[Origin | None, Says("Where it is declared; null: it is not.", "acls.yaml:8:16")]
+    waiver: Annotated[WaiverEntry | None, Says("Who accepts it, and until when.", omit=True, null=True)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class LintedState:
+    """What ``lint`` says of one state; ``ignored`` and ``implied`` count findings that are not shown."""
+
+    cluster: _Cluster
+    basis: _Basis
+    findings: Annotated[tuple[LintEntry, ...], Says("What was found.")]
+    waived: Annotated[tuple[LintEntry, ...], Says("What was found and is accepted.")]
+    idle_waivers: _IdleWaivers
+    ignored: Annotated[int, Says("Findings about bindings that somebody else manages.", 0)] = 0
+    implied: Annotated[int, Says("Findings about a DESCRIBE that READ or WRITE implies.", 0)] = 0
+    condition: Annotated[
+        AnyText | None,
+        Says(
+            "What has to be true for these findings, and only the manifests say.",
+            "if the brokers' super.users has User:admin",
+        ),
+    ] = None
+    unseen: _Unseen = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LintOutput:
+    """``lint --output json``."""
+
+    states: Annotated[tuple[LintedState, ...], Says("One for each state that was looked at.")]
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessEntry:
+    """A request that breaks a claim, and why it is allowed or denied."""
+
+    principal: Annotated[str, Says("The principal.", "User:svc-orders")]
+    host: Annotated[str, Says("The address that it connects from.", "10.0.0.1")]
+    operation: Annotated[str, Says("The operation.", "READ")]
+    resource_type: Annotated[str, Says("The type of resource.", "TOPIC")]
+    resource_name: Annotated[str, Says("The name of the resource.", "orders")]
+    via: Annotated[str | None, Says("What other than a binding decides.", "super-user")]
+    bindings: Annotated[tuple[AclBinding, ...], Says("The bindings that decide.")]
+    origins: Annotated[tuple[AnyText, ...], Says("Where they are declared.")]
+
+
+@dataclass(frozen=True, slots=True)
+class RemediationEntry:
+    """Bindings to create and to delete."""
+
+    create: Annotated[tuple[AclBinding, ...], Says("Bindings to create.")]
+    delete: Annotated[tuple[AclBinding, ...], Says("Bindings to delete.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimEntry:
+    """One claim of an AccessTest and its result."""
+
+    test: Annotated[str, Says("The test's name.", "pii")]
+    document: Annotated[str, Says("The document that declares it.", "access-tests")]
+    claim: Annotated[str, Says("The kind of claim.", "only-readers")]
+    place: _Place
+    severity: _Severity
+    standing: _Standing
+    stops: _Stops
+    words: Annotated[AnyText, Says("The claim in words.", "only User:a may read topic orders")]
+    about_nobody: Annotated[tuple[AnyText, ...], Says("Patterns of principals that match nobody known.")] = ()
+    witness: Annotated[WitnessEntry | None, Says("A request that breaks it.")] = None
+    reason: Annotated[AnyText | None, Says("Why it is undecided.", "default-allow is not declared")] = None
+    mending: Annotated[RemediationEntry | None, Says("Bindings that would make it hold.")] = None
+    waiver: _Waiver = None
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerAnswerEntry:
+    """What one broker says of a config, or the cluster (``None``) of a feature; ``doubt``: why it is not known."""
+
+    broker: Annotated[AnyInteger | None, Says("The broker's id; null: the cluster.", 1)]
+    found: Annotated[AnyText, Says("What it has, and where that comes from.", "true (from its file)")] = ""
+    doubt: Annotated[AnyText, Says("Why that is not known, or no answer.", "it hides the value")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterTestEntry:
+    """One claim of a ClusterTest and its result; ``note`` is what somebody else states of the same fact."""
+
+    test: Annotated[str, Says("The test's name.", "no accidental topics")]
+    document: Annotated[str, Says("The document that declares it.", "brokers")]
+    key: Annotated[str, Says("The config of brokers, or the feature.", "auto.create.topics.enable")]
+    place: _Place
+    severity: _Severity
+    standing: _Standing
+    stops: _Stops
+    words: Annotated[AnyText, Says("The claim in words.", "auto.create.topics.enable is false on every broker")]
+    breaking: Annotated[tuple[BrokerAnswerEntry, ...], Says("The answers that are not as claimed.")] = ()
+    unknown: Annotated[tuple[BrokerAnswerEntry, ...], Says("The answers that tell nothing.")] = ()
+    note: Annotated[AnyText, Says("What somebody else states of it; it decides nothing.", "", omit=True)] = ""
+    waiver: _Waiver = None
+
+
+_ClusterTests: TypeAlias = Annotated[tuple[ClusterTestEntry, ...], Says("The claims of cluster tests.", omit=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class TestedState:
+    """The claims of one state."""
+
+    cluster: _Cluster
+    basis: _Basis
+    claims: Annotated[tuple[ClaimEntry, ...], Says("The claims of access tests.")]
+    guardrails: _Guardrails = NO_GUARDRAILS
+    unseen: _Unseen = ()
+    cluster_tests: _ClusterTests = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TestOutput:
+    """``test --output json``."""
+
+    passed: Annotated[bool, Says("Whether no claim failed.", True)]
+    clusters: Annotated[tuple[TestedState, ...], Says("One for each state that was looked at.")]
+
+
+@dataclass(frozen=True, slots=True)
+class BreachEntry:
+    """A breach of ownership."""
+
+    place: _Place
+    kind: Annotated[str, Says("What is named without a right to it.", "principal")]
+    teams: Annotated[tuple[AnyText, ...], Says("The teams of the file.", default=())]
+    owners: Annotated[tuple[AnyText, ...], Says("The teams that it belongs to.", default=())]
+    message: _Message
+    advice: _Advice
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentEntry:
+    """A consent without which something declared would be a breach of ownership."""
+
+    place: _Place
+    team: Annotated[str, Says("The team that gives it.", "ledger")]
+    to: Annotated[str, Says("The team that it is given to.", "payments")]
+    reason: Annotated[AnyText, Says("Why, as declared.", "settlement reads the ledger", default="")]
+    message: _Message
+
+
+@dataclass(frozen=True, slots=True)
+class EndEntry:
+    """A user, a quota or another item that is declared with an end, and what the end does."""
+
+    place: _Place
+    subject: Annotated[str, Says("What ends.", "SCRAM user svc-payments")]
+    ends: Annotated[str, Says("When, a day or an instant in UTC.", "2027-01-31")]
+    message: _Message
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemEntry:
+    """A problem in a manifest."""
+
+    code: Annotated[str, Says("The problem, as a stable code.", "KR012")]
+    severity: _Severity
+    file: Annotated[AnyText, Says("The file.", "acls.yaml")]
+    line: Annotated[int, Says("The line, from 1.", 8)]
+    column: Annotated[int, Says("The column, from 1.", 16)]
+    message: _Message
+    advice: _Advice
+    related: Annotated[tuple[AnyText, ...], Says("Other places that have to do with it.")] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyEntry:
+    """A topic that does not keep a policy; ``rule`` is a code, ``policy`` and ``policy_rule`` name the rule."""
+
+    rule: _Rule
+    name: _Name
+    severity: _Severity
+    standing: _Standing
+    stops: _Stops
+    topic: Annotated[str, Says("The topic.", "orders")]
+    place: _Place
+    policy: Annotated[str, Says("The document that declares the rule.", "platform")]
+    policy_rule: Annotated[str, Says("The name of the rule.", "replicated")]
+    rule_place: Annotated[AnyText, Says("Where the rule is declared.", "policy.yaml:8:5", default="")]
+    about: Annotated[AnyText, Says("What it is about.", "replication factor", default="")]
+    found: Annotated[AnyText, Says("What was found.", "1", default="")]
+    wanted: Annotated[AnyText, Says("What the rule asks for.", "at least 3", default="")]
+    message: _Message
+    reason: Annotated[AnyText, Says("The rule's own words.", "one broker may fail")]
+    advice: _Advice
+    waiver: _Waiver = None
+
+
+@dataclass(frozen=True, slots=True)
+class PoliciesEntry:
+    """Topics held against the rules of topic policies."""
+
+    rules: Annotated[int, Says("How many rules there are.", 4)]
+    topics: Annotated[int, Says("How many topics were held against them.", 40)]
+    findings: Annotated[tuple[PolicyEntry, ...], Says("Topics that do not keep a rule.")]
+    idle_waivers: _IdleWaivers
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksEntry:
+    """What was checked about one cluster; what a command did not check is not there."""
+
+    claims: Annotated[tuple[ClaimEntry, ...], Says("The claims of access tests.")] = ()
+    breaches: Annotated[tuple[BreachEntry, ...] | None, Says("Breaches of ownership.", omit=True, null=True)] = None
+    policies: Annotated[PoliciesEntry | None, Says("Topics and topic policies.", omit=True, null=True)] = None
+    consents: Annotated[
+        tuple[ConsentEntry, ...], Says("The consents that something declared relies on.", omit=True)
+    ] = ()
+    guardrails: _Guardrails = NO_GUARDRAILS
+    cluster_tests: _ClusterTests = ()
+    ends: Annotated[tuple[EndEntry, ...], Says("Declared items of listed kinds that end.", omit=True)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredBinding:
+    """A binding, and where it is declared."""
+
+    binding: Annotated[AclBinding, Says("The binding, variables and roles resolved.")]
+    place: _Place
+    role: Annotated[
+        Origin | None, Says("The rule of the Role that names the operation.", "roles.yaml:7:7", omit=True)
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredTopic:
+    """The name of a topic, and where it is declared."""
+
+    name: Annotated[str, Says("The topic.", "prod.orders")]
+    place: _Place
+    absent: Annotated[bool, Says("Whether it must not exist.", False)] = False
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedEntry:
+    """One cluster: how much is declared, and what was checked; with ``--expand``, each binding and topic."""
+
+    bindings: Annotated[int, Says("How many bindings are declared.", 40, default=0)]
+    topics: Annotated[int, Says("How many topics are declared.", 4, default=0)]
+    expired: Annotated[int, Says("How many bindings have expired.", 0, default=0)]
+    declared: Annotated[tuple[DeclaredBinding, ...], Says("Each binding, with --expand.", default=(), omit=True)]
+    declared_topics: Annotated[tuple[DeclaredTopic, ...], Says("Each topic, with --expand.", default=(), omit=True)]
+    checks: Annotated[ChecksEntry, Flat]
+
+
+@dataclass(frozen=True, slots=True)
+class ValidateOutput:
+    """``validate --output json``."""
+
+    valid: Annotated[bool, Says("Whether nothing is wrong.", True)]
+    clusters: Annotated[Mapping[str, ValidatedEntry], Says("The clusters, by name.")] = field(default_factory=dict)
+    problems: Annotated[tuple[ProblemEntry, ...], Says("Problems in manifests.")] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FailedOutput:
+    """A command that ended without a result, as a pipeline notes it."""
+
+    failed: Annotated[str, Says("The command.", "plan")]
+    status: Annotated[AnyInteger, Says("The status that it ended with.", 1)]
+    cluster: Annotated[str, Says("The cluster.", "prod")] = ""
+
+
+LINT: Final[Record[LintOutput]] = record_of(LintOutput)
+TEST: Final[Record[TestOutput]] = record_of(TestOutput)
+CHECKS: Final[Record[ChecksEntry]] = record_of(ChecksEntry)
+VALIDATE: Final[Record[ValidateOutput]] = record_of(ValidateOutput)
+FAILED: Final[Record[FailedOutput]] = record_of(FailedOutput)
+
+
+# What brokers say against a cluster test, in words.
+
+
+def broken_lines(found: ClusterTestEntry) -> Iterator[str]:
+    """What breaks a claim, by the brokers that say the same; then what could not be found out."""
+    yield from (f"but {line}" for line in _together(found.breaking))
+    yield from (f"could not be found out: {line}" for line in _together(found.unknown))
+    if found.note:
+        yield found.note
+
+
+def _together(answers: Iterable[BrokerAnswerEntry]) -> Iterator[str]:
+    """``brokers 1, 3: true (from its file)``; in the order of the first broker that says so."""
+    who: dict[str, list[str]] = {}
+    for answer in answers:
+        words = ", ".join(filter(None, (answer.found, answer.doubt)))
+        who.setdefault(words, []).append("" if answer.broker is None else str(answer.broker))
+    for words, brokers in who.items():
+        named = f"broker{'' if len(brokers) == 1 else 's'} {', '.join(brokers)}: " if any(brokers) else ""
+        yield named + words

@@ -1,0 +1,159 @@
+"""What commands found, in one shape: findings, each with a stable rule, and checks that passed or did not."""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import Final
+
+from reconciler.dataclass import dataclass
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import Origin
+from reconciler.results.words import binding_words
+
+
+class Level(StrEnum):
+    """How much a finding weighs."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+#: The heaviest first.
+LEVELS: Final = tuple(Level)
+
+
+class CheckStatus(StrEnum):
+    """What came of a check. Only ``FAILED`` and ``UNDECIDED`` stop anything; a doubt is never a pass."""
+
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+    #: Failed or undecided, and declared to be a warning only.
+    WARNED = "warned"
+    #: Failed or undecided, and accepted for a while.
+    WAIVED = "waived"
+    PASSED = "passed"
+
+    @property
+    def stops(self) -> bool:
+        """Whether it fails a pipeline."""
+        return self in (CheckStatus.FAILED, CheckStatus.UNDECIDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding. ``rule`` is stable (``KA001``, ``KR012``, ``guard-lockout``), ``name`` its slug.
+
+    ``cluster`` is empty where it is about the manifests themselves; ``place`` is ``None`` where nothing declares it.
+    ``waived`` says why and until when it is accepted. ``checked``: a check of the same report says it, too. ``binding``
+    is what ``subject`` spells, where it is about one.
+    """
+
+    rule: str
+    name: str
+    level: Level
+    message: str
+    advice: str = ""
+    cluster: str = ""
+    subject: str = ""
+    place: Origin | None = None
+    details: tuple[str, ...] = ()
+    waived: str = ""
+    checked: bool = False
+    binding: AclBinding | None = None
+
+    @property
+    def about_guardrails(self) -> bool:
+        """Whether it is about a change of the rules that judge the change."""
+        return self.rule.startswith("guardrail-")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A claim about access or a policy, and what came of it; ``lines`` say what broke it and what would mend it.
+
+    ``basis`` is the state that was looked at: ``declared``, ``live``, ``after the plan``.
+    """
+
+    group: str
+    name: str
+    cluster: str
+    standing: CheckStatus
+    message: str
+    lines: tuple[str, ...] = ()
+    place: Origin | None = None
+    basis: str = ""
+
+    @property
+    def told_elsewhere(self) -> bool:
+        """Whether a plan's refusals or a fleet's clusters say it already."""
+        return self.group in ("Guards", "Fleet")
+
+    @property
+    def where(self) -> str:
+        """``prod, after the plan``; empty where neither is known."""
+        return ", ".join(filter(None, (self.cluster, self.basis)))
+
+
+# Findings by rule, as people read them: what a rule advises once, and operations on one pattern on one line.
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    """One finding, or several that differ in their operation only. ``advice`` is empty where the group has it."""
+
+    subject: str
+    message: str
+    details: tuple[str, ...]
+    advice: str
+    place: Origin | None
+    cluster: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FindingGroup:
+    """The findings of one rule; ``advice`` is what all of its rows have in common, or empty."""
+
+    rule: str
+    name: str
+    level: Level
+    advice: str
+    rows: tuple[FindingRow, ...]
+
+    @property
+    def total(self) -> int:
+        """How many findings."""
+        return sum(row.count for row in self.rows)
+
+
+def finding_groups(findings: Iterable[Finding]) -> Iterator[FindingGroup]:
+    """One for each rule, those of the heaviest level first, then by rule; rows by place."""
+    found: dict[tuple[int, str, str], dict[Hashable, list[Finding]]] = {}
+    for one in findings:
+        rows = found.setdefault((LEVELS.index(one.level), one.rule, one.name), {})
+        rows.setdefault(_alike(one), []).append(one)
+    for (level, rule, name), rows in sorted(found.items(), key=lambda item: item[0]):
+        advice = {one.advice for same in rows.values() for one in same}
+        common = advice.pop() if len(advice) == 1 else ""
+        yield FindingGroup(rule, name, LEVELS[level], common, tuple(_row(same, common) for same in rows.values()))
+
+
+def _alike(one: Finding) -> Hashable:
+    if one.binding is None:
+        return one
+    pattern, entry = one.binding
+    return pattern, entry.principal, entry.host, entry.permission_type, one.place, one.cluster, one.advice, one.waived
+
+
+def _row(same: Sequence[Finding], common: str) -> FindingRow:
+    first = same[0]
+    operations = ", ".join(one.binding.entry.operation.name for one in same if one.binding is not None)
+    return FindingRow(
+        first.subject if first.binding is None else binding_words(first.binding, operations),
+        "; ".join(dict.fromkeys(one.message for one in same)),
+        tuple(dict.fromkeys(text for one in same for text in one.details)),
+        "" if first.advice == common else first.advice,
+        first.place,
+        first.cluster,
+        len(same),
+    )

@@ -1,0 +1,398 @@
+"""Findings and checks of what was agreed about a cluster: claims about access, ownership, topic policies."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, Final
+
+from reconciler.access.assertion import Via
+from reconciler.manifest.guardrail_meaning import Meaning
+from reconciler.model.acl import AclBinding
+from reconciler.model.characters import as_name, binding_name, counted, ticked
+from reconciler.model.desired import Origin
+from reconciler.plan.difference import SkipReason
+from reconciler.plan.guards import GuardrailReview
+from reconciler.plan.proposal import Plan
+from reconciler.results.documents import (
+    BreachEntry,
+    ChecksEntry,
+    ClaimEntry,
+    ClusterTestEntry,
+    FailedOutput,
+    LintEntry,
+    PoliciesEntry,
+    PolicyEntry,
+    ProblemEntry,
+    WaiverEntry,
+    WitnessEntry,
+    broken_lines,
+)
+from reconciler.results.findings import Check, CheckStatus, Finding, Level
+from reconciler.results.words import host_words
+from reconciler.show.review import NOT_VERIFIED, VERIFY
+
+# Findings of ``lint``, and problems that ``validate`` names.
+
+
+def lint_finding(form: LintEntry, cluster: str) -> Finding:
+    """One finding of ``lint``."""
+    return Finding(
+        form.rule,
+        form.name,
+        form.severity,
+        form.message,
+        form.advice,
+        cluster,
+        form.subject,
+        form.place,
+        tuple(_details(form)),
+        waived_words(form.waiver),
+        binding=form.binding,
+    )
+
+
+def _details(form: LintEntry) -> Iterator[str]:
+    if form.evidence:
+        yield f"for example: {', '.join(form.evidence)}"
+    yield from (f"see also {name}" for name in map(binding_name, form.related) if name not in form.message)
+
+
+def idle_waivers(places: Iterable[Origin], cluster: str) -> Iterator[Finding]:
+    """Waivers that accept nothing that was found."""
+    for place in places:
+        message = "this waiver matches no finding"
+        yield Finding("idle-waiver", "idle-waiver", Level.WARNING, message, "remove it", cluster, "", place)
+
+
+def unseen_findings(facts: Iterable[str], cluster: str) -> Iterator[Finding]:
+    """What no finding about ACLs can take into account."""
+    for fact in facts:
+        yield Finding("not-seen", "not-seen", Level.NOTE, fact, "", cluster)
+
+
+def problem_finding(problem: ProblemEntry) -> Finding:
+    """A problem in a manifest."""
+    place = Origin(problem.file, problem.line, problem.column)
+    details = tuple(f"see also {as_name(str(other))}" for other in problem.related)
+    return Finding(
+        problem.code,
+        problem.code.lower(),
+        problem.severity,
+        problem.message,
+        problem.advice,
+        place=place,
+        details=details,
+    )
+
+
+def waived_words(waiver: WaiverEntry | None) -> str:
+    """Until when it is accepted, and why; nothing where nobody accepts it."""
+    if waiver is None:
+        return ""
+    ticket = f", {as_name(waiver.ticket)}" if waiver.ticket else ""
+    return f"accepted until {waiver.expires}: {ticked(waiver.reason)}{ticket}"
+
+
+#: What a claim that did not hold is called as a rule: by what came of it, never by its name.
+_CLAIM_RULES: Final = {"failed": "access-test", "undecided": "access-test-undecided", "waived": "access-test"}
+_BECAUSE: Final = {
+    Via.DEFAULT_ALLOW.value: "because no binding covers it, and allow.everyone.if.no.acl.found is or may be on",
+    Via.SUPER_USER.value: "because it is a super user, whom no ACL limits",
+    Via.CLUSTER_ALTER.value: "because it may ALTER the cluster, and so grant itself anything",
+    Via.OTHER_RESOURCE.value: "because what it holds on another resource is enough",
+}
+
+
+def agreed_findings(agreed: ChecksEntry, cluster: str) -> Iterator[Finding]:
+    """What does not hold."""
+    for claim in agreed.claims:
+        if claim.standing != "passed":
+            yield _claim_finding(claim, cluster)
+    yield from (_cluster_finding(one, cluster) for one in agreed.cluster_tests if one.standing != "passed")
+    yield from guardrail_findings(agreed.guardrails, cluster)
+    for breach in agreed.breaches or ():
+        yield _ownership_finding(breach, cluster)
+    for end in agreed.ends:
+        yield Finding("declared-end", "declared-end", Level.NOTE, end.message, "", cluster, end.subject, end.place)
+    if agreed.policies is not None:
+        yield from (_policy_finding(form, cluster) for form in agreed.policies.findings)
+        yield from idle_waivers(agreed.policies.idle_waivers, cluster)
+
+
+def guardrail_findings(review: GuardrailReview, cluster: str) -> Iterator[Finding]:
+    """What a proposal changes about its judges, and where they hold although it does."""
+    for change in review.changes:
+        rule = f"guardrail-{change.meaning}"
+        level = Level.NOTE if change.meaning is Meaning.TIGHTER else Level.WARNING
+        yield Finding(rule, rule, level, change.words, place=change.origin)
+    for notice in review.notices:
+        details = () if notice.related is None else (f"compare {as_name(str(notice.related))}",)
+        yield Finding(notice.rule, notice.rule, Level.WARNING, notice.message, "", cluster, "", notice.origin, details)
+
+
+def agreed_checks(agreed: ChecksEntry, cluster: str, basis: str) -> Iterator[Check]:
+    """One for each claim, breach and rule that is not kept; one that passed where nothing speaks against it."""
+    for check in _checks(agreed, cluster):
+        yield replace(check, basis=basis)
+
+
+def _checks(agreed: ChecksEntry, cluster: str) -> Iterator[Check]:
+    for claim in agreed.claims:
+        yield _claim_check(claim, cluster)
+    for one in agreed.cluster_tests:
+        yield _cluster_check(one, cluster)
+    if agreed.breaches is not None:
+        yield from _ownership_checks(agreed.breaches, cluster)
+    for consent in agreed.consents:
+        name = f"consent at {consent.place}"
+        yield Check("Ownership", name, cluster, CheckStatus.PASSED, consent.message, (), consent.place)
+    if agreed.policies is not None:
+        yield from _policy_checks(agreed.policies, cluster)
+
+
+def _claim_finding(claim: ClaimEntry, cluster: str) -> Finding:
+    """What a claim that did not pass comes to."""
+    rule = _CLAIM_RULES.get(claim.standing, "access-test")
+    details = tuple(_broken(claim))
+    message = f"claimed: {claim.words}"
+    if claim.standing == "undecided":
+        message = f"undecided, {message}"
+    level = Level.ERROR if claim.stops else Level.WARNING
+    advice = "\n".join(_mending(claim))
+    return Finding(
+        rule,
+        rule,
+        level,
+        message,
+        advice,
+        cluster,
+        claim.test,
+        claim.place,
+        details,
+        waived_words(claim.waiver if claim.standing == "waived" else None),
+        checked=True,
+    )
+
+
+def _claim_check(claim: ClaimEntry, cluster: str) -> Check:
+    """A claim and what came of it."""
+    standing = _standing(claim)
+    lines = () if standing is CheckStatus.PASSED else (*_broken(claim), *_mending(claim))
+    message = claim.words
+    if standing is CheckStatus.WAIVED:
+        message = f"{waived_words(claim.waiver)}: {claim.words}"
+    return Check("AccessTests", f"{claim.test}: {claim.claim}", cluster, standing, message, lines, claim.place)
+
+
+def _cluster_finding(one: ClusterTestEntry, cluster: str) -> Finding:
+    """What a claim about brokers or features that did not pass comes to."""
+    rule = "cluster-test-undecided" if one.standing == "undecided" else "cluster-test"
+    message = f"{'undecided, ' if one.standing == 'undecided' else ''}claimed: {one.words}"
+    level = Level.ERROR if one.stops else Level.WARNING
+    waived = waived_words(one.waiver if one.standing == "waived" else None)
+    details = tuple(broken_lines(one))
+    return Finding(rule, rule, level, message, "", cluster, one.test, one.place, details, waived, checked=True)
+
+
+def _cluster_check(one: ClusterTestEntry, cluster: str) -> Check:
+    """A claim about brokers or features and what came of it."""
+    standing = _standing(one)
+    lines = () if standing is CheckStatus.PASSED else tuple(broken_lines(one))
+    waived = f"{waived_words(one.waiver)}: " if standing is CheckStatus.WAIVED else ""
+    return Check("ClusterTests", f"{one.test}: {one.key}", cluster, standing, waived + one.words, lines, one.place)
+
+
+def _ownership_finding(breach: BreachEntry, cluster: str) -> Finding:
+    """A breach of ownership."""
+    rule = f"ownership-{breach.kind}"
+    return Finding(rule, rule, Level.ERROR, breach.message, breach.advice, cluster, "", breach.place, checked=True)
+
+
+def _ownership_checks(breaches: tuple[BreachEntry, ...], cluster: str) -> Iterator[Check]:
+    """One for each breach; one that passed where there is none."""
+    if not breaches:
+        message = "every file names only what belongs to its team"
+        yield Check("Ownership", "ownership", cluster, CheckStatus.PASSED, message)
+    for breach in breaches:
+        name = f"ownership at {breach.place}"
+        yield Check("Ownership", name, cluster, CheckStatus.FAILED, breach.message, (breach.advice,), breach.place)
+
+
+def _policy_finding(form: PolicyEntry, cluster: str) -> Finding:
+    level = Level.ERROR if form.stops else Level.WARNING
+    message = f"undecided: {form.message}" if form.standing == "undecided" else form.message
+    details = (ticked(form.reason),) if form.reason else ()
+    waived = waived_words(form.waiver) if form.standing == "waived" else ""
+    subject = f"topic {form.topic}"
+    return Finding(
+        form.rule, form.name, level, message, form.advice, cluster, subject, form.place, details, waived, checked=True
+    )
+
+
+def _policy_checks(policies: PoliciesEntry, cluster: str) -> Iterator[Check]:
+    """One for each rule that some topic does not keep, and one for all the others."""
+    ordered = sorted(policies.findings, key=_rule_name)
+    broken = 0
+    for rule, group in groupby(ordered, key=_rule_name):
+        found = list(group)
+        broken += 1
+        lines = tuple(f"topic {as_name(form.topic)} at {as_name(str(form.place))}: {form.message}" for form in found)
+        message = ticked(found[0].reason) if found[0].reason else counted(len(found), "finding")
+        standing = min((_policy_standing(form) for form in found), key=tuple(CheckStatus).index)
+        yield Check("TopicPolicy", rule, cluster, standing, message, lines, found[0].place)
+    if policies.rules > broken:
+        kept = f"{counted(policies.topics, 'topic')} against {counted(policies.rules - broken, 'rule')}"
+        name = "the other rules" if broken else "topic policies"
+        yield Check("TopicPolicy", name, cluster, CheckStatus.PASSED, kept)
+
+
+def _rule_name(form: PolicyEntry) -> str:
+    return f"{form.policy}/{form.policy_rule}" if form.policy_rule else form.policy
+
+
+def _policy_standing(form: PolicyEntry) -> CheckStatus:
+    if form.standing == "waived":
+        return CheckStatus.WAIVED
+    if not form.stops:
+        return CheckStatus.WARNED
+    return CheckStatus.UNDECIDED if form.standing == "undecided" else CheckStatus.FAILED
+
+
+def _standing(claim: ClaimEntry | ClusterTestEntry) -> CheckStatus:
+    if claim.standing == "passed":
+        return CheckStatus.PASSED
+    if claim.standing == "waived":
+        return CheckStatus.WAIVED
+    if not claim.stops:
+        return CheckStatus.WARNED
+    return CheckStatus.UNDECIDED if claim.standing == "undecided" else CheckStatus.FAILED
+
+
+def _broken(claim: ClaimEntry) -> Iterator[str]:
+    for glob in claim.about_nobody:
+        yield f"no known principal matches {as_name(glob)}, so the claim covers nobody"
+    if claim.witness is not None:
+        yield from _witness(claim.witness, may=claim.claim != "must", certain=not claim.reason)
+    if claim.reason:
+        yield f"undecided: {claim.reason}"
+
+
+def _witness(witness: WitnessEntry, *, may: bool, certain: bool) -> Iterator[str]:
+    verb = f"{'' if certain else 'perhaps '}{'may' if may else 'may not'}"
+    resource = f"{witness.resource_type} {as_name(witness.resource_name)}"
+    host = host_words(witness.host, {binding.entry.host for binding in witness.bindings})
+    yield f"but {as_name(witness.principal)} {verb} {witness.operation} {resource} from {host}"
+    because = _BECAUSE.get(witness.via or "")
+    if because:
+        yield because
+    yield from (f"by {binding_name(binding)}" for binding in witness.bindings)
+    if witness.origins:
+        yield f"declared at {', '.join(map(as_name, witness.origins))}"
+
+
+def _mending(claim: ClaimEntry) -> Iterator[str]:
+    if claim.mending is None:
+        return
+    changes = [*_changes("create", claim.mending.create), *_changes("delete", claim.mending.delete)]
+    if changes:
+        yield "it would hold after: " + "; ".join(changes)
+
+
+def _changes(verb: str, bindings: Iterable[AclBinding]) -> Iterator[str]:
+    yield from (f"{verb} {binding_name(binding)}" for binding in bindings)
+
+
+# Findings and checks of a plan, what guards refuse and what stays; and of a command that ended without a result.
+
+#: What a person has to look at; the others are what was asked for.
+_LEVELS: Final = {
+    SkipReason.REFUSED: Level.WARNING,
+    SkipReason.IMPOSSIBLE: Level.WARNING,
+    SkipReason.UNREADABLE: Level.WARNING,
+    SkipReason.UNSUPPORTED: Level.WARNING,
+    SkipReason.LEFTOVER: Level.WARNING,
+    SkipReason.UNDECLARED: Level.WARNING,
+    SkipReason.BREAK_GLASS: Level.WARNING,
+    SkipReason.UNFINISHED: Level.WARNING,
+}
+
+
+def verification_findings(plan: Plan, document: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """What nobody has verified of a plan that comes from a file; nothing for what a command has just printed."""
+    rule, cluster, found = "plan-not-verified", plan.terms.cluster, document.get("verification")
+    if found is None:
+        if "digest" not in document:
+            return ()
+        return (Finding(rule, rule, Level.WARNING, NOT_VERIFIED, VERIFY, cluster),)
+    found = found if isinstance(found, dict) else {}
+    if found.get("verified") is True:
+        return ()
+    places = found.get("differences") or []
+    if not places:
+        return (Finding(rule, rule, Level.WARNING, NOT_VERIFIED, VERIFY, cluster),)
+    message = "not the plan that the manifests give for this cluster now; these differ: " + ", ".join(map(str, places))
+    return (Finding(rule, rule, Level.ERROR, message, "plan again", cluster),)
+
+
+def guard_findings(plan: Plan) -> tuple[Finding, ...]:
+    """One for each refusal."""
+    return tuple(
+        Finding(
+            f"guard-{refusal.guard}",
+            f"guard-{refusal.guard}",
+            Level.ERROR,
+            refusal.message,
+            refusal.remedy,
+            plan.terms.cluster,
+            refusal.object,
+            checked=True,
+        )
+        for refusal in plan.refusals
+    )
+
+
+def left_findings(plan: Plan) -> tuple[Finding, ...]:
+    """One for each difference that stays."""
+    return tuple(
+        Finding(
+            f"left-{left.reason}",
+            f"left-{left.reason}",
+            _LEVELS.get(left.reason, Level.NOTE),
+            f"not changed: {left.detail}",
+            "",
+            plan.terms.cluster,
+            left.subject,
+            left.origin,
+        )
+        for left in plan.skipped
+    )
+
+
+def guard_checks(plan: Plan) -> tuple[Check, ...]:
+    """One for each guard that refuses; one that passed where none does."""
+    if not plan.refusals:
+        return (Check("Guards", "guards", plan.terms.cluster, CheckStatus.PASSED, "no guard refuses this plan"),)
+    return tuple(_guards(plan))
+
+
+def _guards(plan: Plan) -> Iterator[Check]:
+    for guard, group in groupby(sorted(plan.refusals, key=lambda one: one.guard), key=lambda one: one.guard):
+        refusals = list(group)
+        lines = tuple(f"{refusal.message}; {refusal.remedy}" for refusal in refusals)
+        message = refusals[0].message if len(refusals) == 1 else f"{len(refusals):,} refusals"
+        yield Check("Guards", f"guard {guard}", plan.terms.cluster, CheckStatus.FAILED, message, lines)
+
+
+def failed_finding(form: FailedOutput) -> Finding:
+    """What did not come about."""
+    message, advice = _failed(form), "its messages are in the log of the job"
+    return Finding("run-failed", "run-failed", Level.ERROR, message, advice, form.cluster, form.failed, checked=True)
+
+
+def failed_check(form: FailedOutput) -> Check:
+    """The same among the checks, so that none of their formats can be without it."""
+    return Check("Runs", f"{form.failed} ended well", form.cluster, CheckStatus.FAILED, _failed(form))
+
+
+def _failed(form: FailedOutput) -> str:
+    return f"{form.failed} ended with {form.status}, so its findings are unknown"

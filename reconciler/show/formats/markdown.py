@@ -1,0 +1,354 @@
+"""A report as Markdown: a comment on a pull request that never outgrows it, and a step's summary.
+
+Verdict and counts come first and always stand; then sections that give way to one another. What came from a manifest
+or a cluster is escaped by ``reconciler.show.formats.escaping``.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from reconciler.model.characters import counted, with_points
+from reconciler.model.desired import Origin, moment_text
+from reconciler.plan.file.document import plan_id
+from reconciler.plan.phase import TITLES
+from reconciler.plan.proposal import Plan
+from reconciler.results.findings import Check, CheckStatus, Finding, FindingGroup, Level, finding_groups
+from reconciler.show.access_lines import NAMES_SHOWN, AccessLine, access_lines, ordered_lines, rows_shown
+from reconciler.show.fleet_report import FleetCluster
+from reconciler.show.formats.document import FittedSection, Measure, fitted
+from reconciler.show.formats.escaping import markdown_cell as cell
+from reconciler.show.formats.escaping import markdown_code as code
+from reconciler.show.formats.escaping import markdown_element as element
+from reconciler.show.formats.escaping import markdown_text as prose
+from reconciler.show.plan import plan_notes
+from reconciler.show.reading import Report
+from reconciler.show.review import stage_number
+from reconciler.show.steps import StepLine, note_lines, skipped_groups, step_lines, steps_shown
+from reconciler.show.verdicts import Tone, plan_counts, plan_verdict, verdict
+
+# Small pieces that the sections of a Markdown report share.
+
+#: So many plans are shown; of others only their number, and what stands out in them.
+MOST_PLANS: Final = 20
+_LONGEST_NAME: Final = 100
+#: The same as it is written: a sign that Markdown could take for something becomes up to nine.
+_LONGEST_CODE: Final = 200
+
+
+def cut(text: str) -> str:
+    """What always stands has to stay short, however long its signs become."""
+    if len(text) <= _LONGEST_NAME and len(code(text)) <= _LONGEST_CODE:
+        return text
+    kept = text[: _LONGEST_NAME - 1]
+    while len(code(kept)) > _LONGEST_CODE:
+        kept = kept[:-1]
+    return f"{kept}…"
+
+
+def on_cluster(cluster: str) -> str:
+    """`` on `prod```; empty for no cluster."""
+    return f" on {code(cluster)}" if cluster else ""
+
+
+def at(place: Origin | None) -> str:
+    """The place, small."""
+    return f" <sub>{code(str(place))}</sub>" if place is not None else ""
+
+
+def more(noun: str, plural: str = "") -> Callable[[int], str]:
+    """What a section says of rows that had no room."""
+
+    def words(number: int) -> str:
+        which = counted(number, noun) if number == 1 or not plural else f"{number:,} {plural}"
+        return f"\n*{which} more; the full report has them.*\n"
+
+    return words
+
+
+# The sections of a Markdown report that are about plans: access, steps, what stays and what is worth a note.
+
+#: Rows of access that fit however much else there is.
+_SURE_TO_FIT: Final = 10_000
+
+
+def callout_sections(report: Report) -> Iterator[FittedSection]:
+    """What stands out, whichever plan it is of."""
+    rows = [
+        f"- **{prose(callout.rule)}**: {prose(callout.text)}\n"
+        for plan in report.all_plans
+        for callout in plan.access.callouts
+    ]
+    if rows:
+        yield FittedSection("\n#### What stands out\n\n", rows, more("grant that stands out", "grants"), weight=4)
+
+
+def access_sections(report: Report) -> Iterator[FittedSection]:
+    """Who gains and loses what, and how many rows of plans that are only counted nobody is shown."""
+    drifts = set(map(id, report.drifts))
+    for plan in report.all_plans[:MOST_PLANS]:
+        if plan.access.access_changes:
+            title = "Access, if it is brought back to what is declared" if id(plan) in drifts else "Access"
+            of = f" on {code(cut(plan.terms.cluster))}" if len(report.all_plans) > 1 else ""
+            yield _access_of(plan, f"\n#### {title}{of}\n\n")
+    others = [plan for plan in report.all_plans[MOST_PLANS:] if plan.access.access_changes]
+    lines = [line for plan in others for line in access_lines(plan.access.access_changes)]
+    yield FittedSection("", (), more("row of access", "rows"), total=sum(line.rows for line in lines))
+
+
+def _access_of(plan: Plan, heading: str) -> FittedSection:
+    changes = plan.access.access_changes
+    lines = ordered_lines(changes, most_names=NAMES_SHOWN)
+    rows = [_access_row(line) for line in lines]
+    if sum(map(len, rows)) > _SURE_TO_FIT:  # names in which every sign has to be escaped
+        lines = list(access_lines(changes, most_names=NAMES_SHOWN, gravest_first=True))
+        rows = [_access_row(line) for line in lines]
+    opening = "| who | gains or loses | on |\n|---|---|---|\n"
+    closing = ""
+    if plan.access.more_principals:
+        closing = f"\n{counted(plan.access.more_principals, 'more principal')} through `User:*`, not listed.\n"
+    if any(row.reading for row in changes):
+        closing += "\n*perhaps*: depends on cluster settings that are not known.\n"
+    shown, total = [line.rows - line.unnamed for line in lines], sum(line.rows for line in lines)
+    words = more("row of access", "rows")
+    return FittedSection(heading, rows, words, opening, closing, weight=4, amounts=shown, total=total)
+
+
+def _access_row(line: AccessLine) -> str:
+    doubt = "" if line.certain else " *perhaps*"
+    hosts = f" from {cell(cut(line.hosts))}" if line.hosts else ""
+    below = "".join(f"<br>{prose(text)}" for text in (line.topics, line.note) if text)
+    moved = f"{'➕' if line.sign == '+' else '➖'} {line.operations}{doubt}"
+    return f"| {cell(with_points(line.who))} | {moved} | {prose(line.names)}{hosts}{below} |\n"
+
+
+def warning_sections(report: Report) -> Iterator[FittedSection]:
+    """What a reviewer should know besides."""
+    texts = dict.fromkeys(text for plan in report.all_plans for text in (*plan.warnings, *plan.login_warnings))
+    rows = [f"- {prose(text)}\n" for text in texts]
+    if rows:
+        yield FittedSection("\n#### Warnings\n\n", rows, more("warning"), weight=2)
+
+
+def note_sections(report: Report) -> Iterator[FittedSection]:
+    """Bridges, what is for good, what the broker said, what is accepted."""
+    for plan in report.all_plans[:MOST_PLANS]:
+        for note in plan_notes(plan):
+            heading = f"\n**{prose(cut(note.title))}**\n" + ("\n" if note.items else "")
+            yield FittedSection(heading, [f"- {prose(item)}\n" for item in note.items], more("line"))
+
+
+def step_sections(plan: Plan, *, many: bool) -> Iterator[FittedSection]:
+    """What is sent, in its order; then what stays."""
+    of = f" for {element(cut(plan.terms.cluster))}" if many else ""
+    if plan.steps:
+        counts = plan_counts(plan)  # the rest keeps its case: SCRAM is no word
+        opening = f"<details><summary>{counts[:1].upper()}{counts[1:]}{of}, in order</summary>\n"
+        yield FittedSection(
+            "\n", list(_step_rows(plan)), more("line of steps", "lines"), opening, "\n</details>\n", weight=2
+        )
+    if plan.skipped:
+        opening = f"<details><summary>Skipped ({len(plan.skipped):,}){of}</summary>\n"
+        yield FittedSection("\n", list(_skipped_rows(plan)), more("line", "lines"), opening, "\n</details>\n", weight=2)
+
+
+def _step_rows(plan: Plan) -> Iterator[str]:
+    for phase, found in groupby(step_lines(plan), lambda line: line.phase):
+        lines = list(found)
+        total = steps_shown(lines)[1]
+        title = f"\n**{stage_number(plan, phase)}. {TITLES[phase]} ({total:,})**\n\n"
+        for line in lines:
+            yield title + _step_row(line)
+            title = ""
+        for about, note in note_lines(lines):
+            yield f"- *note on {counted(about, 'step')} above:* {prose(note)}\n"
+
+
+def _skipped_rows(plan: Plan) -> Iterator[str]:
+    for group in skipped_groups(plan):
+        title = f"\n**{prose(group.heading)}** ({group.total:,})\n\n"
+        for line in group.lines:
+            yield f"{title}- {code(line.text)}{at(line.origin)}\n{_named(line.names, line.unnamed)}"
+            title = ""
+
+
+def _named(names: Sequence[str], unnamed: int) -> str:
+    """The first names of rows that share a line."""
+    return f"  - {code(', '.join(names) + (f' and {unnamed:,} more' if unnamed else ''))}\n" if names else ""
+
+
+def _step_row(line: StepLine) -> str:
+    effect = f" *{prose(line.effect)}*" if line.effect else ""
+    said = f" *{prose(line.until)}*" if line.until else ""
+    if line.why:  # what a proposer wrote, not what we say
+        said += f" {code(line.why)}"
+    below = "".join(f"  - {code(detail.text)}\n" for detail in line.details) + _named(line.names, line.unnamed)
+    return f"- {code(f'{line.sign} {line.words}')}{effect}{said}{at(line.origin)}\n{below}"
+
+
+_SIGNS: Final = {Tone.STOP: "🛑", Tone.CAUTION: "⚠️", Tone.CALM: "✅"}
+_LEVELS: Final = {Level.ERROR: "🛑 error", Level.WARNING: "⚠️ warning", Level.NOTE: "note"}
+_STANDINGS: Final = {CheckStatus.FAILED: "🛑 failed", CheckStatus.UNDECIDED: "🛑 undecided"}
+_DIFFERENCES: Final = {"+": "missing", "-": "undeclared", "~": "different", "!": "skipped"}
+_MARKER: Final = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*", re.ASCII)
+_LONGEST_MARKER: Final = 200
+
+
+def marker_problem(marker: str) -> str | None:
+    """Why a text cannot be a marker: in an HTML comment two hyphens would end it."""
+    if _MARKER.fullmatch(marker) and len(marker) <= _LONGEST_MARKER:
+        return None
+    return "a marker is letters and digits with single dots, hyphens and underscores between them"
+
+
+def default_marker(report: Report) -> str:
+    """The same for the same clusters, so that a bot finds its comment again: their name, or a digest."""
+    names = "-".join(report.clusters) or ("fleet" if report.fleets else "manifests")
+    return names if marker_problem(names) is None else hashlib.sha256(names.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def document(
+    report: Report, marker: str, limit: int, measure: Measure, on_cut: Callable[[int, int], None] | None = None
+) -> str:
+    """The text, of at most ``limit`` in the unit of ``measure``; the marker comes first, hidden.
+
+    ``on_cut`` is called as :class:`FormatOptions` says.
+    """
+    sections = list(_sections(report))
+    text, shown, rows = fitted(_head(report, marker), sections, _tail(report), limit, measure, _cut_words)
+    if shown < rows and on_cut is not None:
+        on_cut(shown, rows)
+    return text
+
+
+def _cut_words(shown: int, rows: int) -> str:
+    return f"\n**{rows_shown(shown, rows)}; the full report has the others.**\n"
+
+
+def _head(report: Report, marker: str) -> str:
+    found = verdict(report)
+    lines = [f"<!-- reconciler:{marker} -->", f"### {_SIGNS[found.tone]} {prose(found.words)}", ""]
+    said = [_plan_line(plan, report) for plan in report.plans[:MOST_PLANS]]
+    said += [_plan_line(plan, report, drift=True) for plan in report.drifts[:MOST_PLANS]]
+    lines += [f"- {line}" for line in said[:MOST_PLANS]]
+    lines += [f"- drift of the fleet: {fleet.words} · snapshot {code(cut(fleet.run))}" for fleet in report.fleets]
+    if len(report.all_plans) > MOST_PLANS:
+        lines.append(f"- {counted(len(report.all_plans) - MOST_PLANS, 'plan')} more, which the full report has")
+    if report.checks:
+        counts = ", ".join(f"{report.standings[one]:,} {one}" for one in CheckStatus if report.standings[one])
+        lines.append(f"- {counted(len(report.checks_once), 'check')}: {counts}")
+    if report.findings:
+        levels = [one.level for one in report.open_findings]
+        counts = ", ".join(counted(levels.count(level), level) for level in Level if level in levels)
+        waived = f"{len(report.waived_findings):,} accepted" if report.waived_findings else ""
+        lines.append(f"- findings: {', '.join(filter(None, (counts, waived)))}")
+    return "\n".join(lines) + "\n"
+
+
+def _plan_line(plan: Plan, report: Report, *, drift: bool = False) -> str:
+    what = "drift of" if drift else "plan for"
+    said = plan_verdict(plan, drift=drift).words
+    address = report.address_of(plan.terms.cluster)
+    which = f"id {code(cut(plan.cluster_id))}" + (f", at {code(cut(address))}" if address else "")
+    begin = f"{what} {code(cut(plan.terms.cluster))} ({which}): {prose(said)}"
+    return f"{begin} · {plan_counts(plan, drift=drift)} · as of {moment_text(plan.as_of)}"
+
+
+def _tail(report: Report) -> str:
+    if not report.all_plans:
+        return ""
+    lines = ["", "<details><summary>Approve with --require-id</summary>", ""] if report.plans else []
+    # What people approve is what pipelines compare with the plan of the merged commit (action/github.py).
+    lines += [f"- {code(cut(plan.terms.cluster))} {code(plan_id(plan))}" for plan in report.plans[:MOST_PLANS]]
+    commits = {plan.source_commit: None for plan in report.all_plans[:MOST_PLANS] if plan.source_commit}
+    lines += ["", "</details>"] if report.plans else []
+    return "\n".join([*lines, *(f"\nManifests of {code(cut(commit))}" for commit in commits), ""])
+
+
+def _sections(report: Report) -> Iterator[FittedSection]:
+    """In the order in which a reviewer needs them: what judges is worth no more than the rules that did."""
+    yield from _guardrails(report)
+    refusals = [one for one in report.open_findings if one.rule.startswith("guard-")]
+    if refusals:
+        rows = [f"- {code(one.rule.removeprefix('guard-'))}: {prose(one.message)}{_remedy(one)}\n" for one in refusals]
+        yield FittedSection("\n#### Refused\n\n", rows, more("refusal"), weight=4)
+    yield from _fleets(report)
+    yield from callout_sections(report)
+    yield from access_sections(report)
+    yield from _checks(report.broken_checks)
+    yield from _findings(report.other_findings)
+    yield from warning_sections(report)
+    yield from note_sections(report)
+    for plan in report.all_plans[:MOST_PLANS]:
+        yield from step_sections(plan, many=len(report.all_plans) > 1)
+
+
+def _guardrails(report: Report) -> Iterator[FittedSection]:
+    rows = [
+        f"- **{one.rule.removeprefix('guardrail-')}**: {prose(one.message)}{at(one.place)}\n"
+        for one in report.guardrail_findings
+    ]
+    if rows:
+        yield FittedSection("\n#### Guardrails changed\n\n", rows, more("guardrail change"), weight=4)
+
+
+def _remedy(finding: Finding) -> str:
+    return f" <br>{prose(finding.advice)}" if finding.advice else ""
+
+
+def _fleets(report: Report) -> Iterator[FittedSection]:
+    for fleet in report.fleets:
+        rows = [_cluster_row(one) for one in (*fleet.unknown, *fleet.differing)]
+        if rows:
+            opening = "| cluster | missing | undeclared | topics and others | skipped | first differences |\n"
+            opening += "|---|---|---|---|---|---|\n"
+            yield FittedSection(
+                "\n#### Clusters that differ or are not known\n\n", rows, more("cluster"), opening, weight=4
+            )
+        doubts = [f"- {code(cut(one.cluster))}: {prose(one.doubt)}\n" for one in fleet.doubtful]
+        if doubts:
+            yield FittedSection("\n#### Not seen whole\n\n", doubts, more("cluster"), weight=2)
+
+
+def _cluster_row(one: FleetCluster) -> str:
+    name, counts = cell(one.cluster), one.counts
+    if counts is None:
+        return f"| {name} | | | | | {prose(one.words)} |\n"
+    lines = "<br>".join(f"{_DIFFERENCES[line.sign]} {cell(line.text)}" for line in one.differences)
+    return f"| {name} | {counts.creates:,} | {counts.deletes:,} | {counts.others:,} | {counts.left:,} | {lines} |\n"
+
+
+def _checks(checks: Iterable[Check]) -> Iterator[FittedSection]:
+    broken = [check for check in checks if not check.told_elsewhere]
+    rows = ["".join(_check(check)) for check in broken]
+    if rows:
+        yield FittedSection("\n#### Checks that did not pass\n\n", rows, more("check"), weight=3)
+
+
+def _check(check: Check) -> Iterator[str]:
+    standing = _STANDINGS.get(check.standing, str(check.standing))
+    yield f"- {standing}: {code(check.name)}{on_cluster(check.where)}{at(check.place)} {prose(check.message)}\n"
+    yield from (f"  - {prose(line)}\n" for line in check.lines)
+
+
+def _findings(findings: Iterable[Finding]) -> Iterator[FittedSection]:
+    groups = list(finding_groups(findings))
+    rows = [row for group in groups for row in _finding_rows(group)]
+    if rows:
+        total = sum(group.total for group in groups)
+        opening = f"<details><summary>Findings ({total:,})</summary>\n\n| | rule | what | where |\n|---|---|---|---|\n"
+        closing = "\n</details>\n"
+        yield FittedSection("\n", rows, more("finding"), opening, closing, weight=2)
+
+
+def _finding_rows(group: FindingGroup) -> Iterator[str]:
+    """What a rule advises stands in its first row."""
+    advice = group.advice
+    for one in group.rows:
+        subject = f"{cell(one.subject)} " if one.subject else ""
+        said = f"<br>{prose(one.advice or advice)}" if one.advice or advice else ""
+        where = cell(str(one.place)) if one.place else f"cluster {code(one.cluster)}" if one.cluster else ""
+        yield f"| {_LEVELS[group.level]} | {cell(group.rule)} | {subject}{prose(one.message)}{said} | {where} |\n"
+        advice = ""

@@ -1,0 +1,182 @@
+"""Findings as SARIF 2.1.0, within what GitHub code scanning takes: 25,000 results, 5,000 of them shown.
+
+Fingerprints are our own, of what a finding is about and not of the line on which it stands: an alert survives lines
+that move. Messages are plain text; SARIF's embedded links need brackets, which are escaped.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+from typing import Any, Final
+from urllib.parse import quote
+
+from reconciler.access.lint.rules import RULES
+from reconciler.model.characters import counted, safe
+from reconciler.model.desired import Origin
+from reconciler.results.findings import Finding, Level
+from reconciler.show.formats.escaping import json_text
+from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.reading import Report
+from reconciler.show.review import access_digest
+
+# Places in a repository: where the manifests stand in it, and what stands for a cluster that no file declares.
+
+
+def repository_path(place: Origin, manifests: str) -> str | None:
+    """The file's path from the repository's root, or ``None`` where it would lead out of the manifests."""
+    path = PurePosixPath(place.file)
+    if path.is_absolute() or ".." in path.parts or not path.parts or "\x00" in place.file or place.line < 1:
+        return None
+    return str(PurePosixPath(manifests or ".") / path)
+
+
+def location(finding: Finding, manifests: str) -> tuple[str, int, int]:
+    """Path, line and column; a finding that no file declares is put into ``live-cluster/NAME``, which is no file."""
+    path = None if finding.place is None else repository_path(finding.place, manifests)
+    if path is None or finding.place is None:
+        return f"live-cluster/{quote(finding.cluster, safe='', errors='replace') or 'unknown'}", 1, 1
+    return path, finding.place.line, max(1, finding.place.column)
+
+
+def location_uri(finding: Finding, manifests: str) -> str:
+    """The path as a relative URI; that of a live cluster is one already."""
+    path = None if finding.place is None else repository_path(finding.place, manifests)
+    return location(finding, manifests)[0] if path is None else quote(path, errors="replace")
+
+
+def manifests_problem(manifests: str) -> str | None:
+    """Why a text cannot say where the manifests stand."""
+    path = PurePosixPath(manifests)
+    if path.is_absolute() or ".." in path.parts:
+        return "it has to be a path below the repository's root"
+    return None
+
+
+_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+#: GitHub refuses a run with more.
+MOST_RESULTS: Final = 25_000
+#: GitHub keeps 1,024 characters of a rule's text; a message much longer than a screen helps nobody.
+_MOST_TEXT: Final = 1000
+#: GitHub keeps 255 characters of a rule's id.
+_MOST_ID: Final = 255
+_ACCESS: Final = "access"
+#: Lines about access, and their characters: what a person reads to the end. GitHub limits the texts of rules and the
+#: size of a log, not the message of a result.
+_MOST_ACCESS: Final = 400
+_ROOM_OF_ACCESS: Final = 40_000
+_SEVERITY: Final = {Level.ERROR: "8.0", Level.WARNING: "5.0", Level.NOTE: "2.0"}
+
+
+def write(report: Report, options: FormatOptions) -> str:
+    """The log; accepted findings are there, suppressed. The marker tells it from others of the same commit.
+
+    GitHub takes what stands before the last slash for the category, and lets a later log of a category replace an
+    earlier one.
+    """
+    # Access first: what a log has no room for are the lightest findings, and never this.
+    found = [*_access(report, options), *report.open_findings, *report.waived_findings]
+    kept = found[:MOST_RESULTS]
+    name = options.marker
+    rules = sorted({(_rule_id(one), one.name) for one in kept})
+    index = {rule: number for number, (rule, _) in enumerate(rules)}
+    driver = {
+        "name": "reconciler",
+        "semanticVersion": options.version,
+        "rules": [_rule(rule, name, kept) for rule, name in rules],
+    }
+    run: dict[str, Any] = {
+        "tool": {"driver": driver},
+        "automationDetails": {"id": f"reconciler/{quote(name or '-'.join(report.clusters) or 'manifests', safe='')}/"},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(one, index[_rule_id(one)], options.manifests) for one in kept],
+    }
+    if len(found) > len(kept):
+        text = f"{len(found) - len(kept):,} more findings than a log may hold were left out, the lightest"
+        run["invocations"] = [
+            {
+                "executionSuccessful": True,
+                "toolExecutionNotifications": [{"level": "warning", "message": {"text": text}}],
+            }
+        ]
+    return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
+
+
+def _access(report: Report, options: FormatOptions) -> Iterator[Finding]:
+    """One result for each plan that changes access: its callouts and the gravest rows."""
+    for plan in report.all_plans:
+        found = access_digest([plan], most=_MOST_ACCESS, room=_ROOM_OF_ACCESS)
+        if not found.lines:
+            continue
+        if found.cut:
+            options.on_cut(found.shown, found.rows)
+        level = Level.WARNING if plan.access.callouts else Level.NOTE
+        message = f"{found.cut}, the gravest first" if found.cut else counted(found.rows, "row") + " of access"
+        yield Finding(_ACCESS, _ACCESS, level, message, cluster=plan.terms.cluster, details=found.lines)
+
+
+def fingerprint(finding: Finding) -> str:
+    """The same for the same matter: rule, cluster, subject, and the message where nothing else tells them apart."""
+    # Who dismisses one plan's access must not dismiss that of the next.
+    details = finding.details if finding.rule == _ACCESS else ()
+    about = (finding.rule, finding.cluster, finding.subject, finding.message, *details)
+    return hashlib.sha256("\0".join(about).encode("utf-8", "replace")).hexdigest()
+
+
+def _rule(rule: str, name: str, findings: Iterable[Finding]) -> dict[str, Any]:
+    level = next(one.level for one in findings if _rule_id(one) == rule)
+    words = safe(name)[:_MOST_ID].replace("-", " ")
+    known = next((one for one in RULES if one.code == rule), None)
+    return {
+        "id": rule,
+        "name": safe(name)[:_MOST_ID],
+        "shortDescription": {"text": words},
+        "fullDescription": {"text": words if known is None else known.about},
+        **({} if known is None else {"help": {"text": known.cure, "markdown": f"{known.about}\n\n{known.cure}"}}),
+        "defaultConfiguration": {"level": str(level)},
+        "properties": {"tags": ["security", "kafka"], "security-severity": _SEVERITY[level]},
+    }
+
+
+def _result(finding: Finding, rule_index: int, manifests: str) -> dict[str, Any]:
+    _, line, column = location(finding, manifests)
+    side: dict[str, Any] = {
+        "ruleId": _rule_id(finding),
+        "ruleIndex": rule_index,
+        "level": str(finding.level),
+        "message": {"text": _message(finding)},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": location_uri(finding, manifests)},
+                    "region": {"startLine": line, "startColumn": column},
+                }
+            }
+        ],
+        "partialFingerprints": {"reconcilerSubject/v1": fingerprint(finding)},
+    }
+    if finding.waived:
+        side["suppressions"] = [{"kind": "external", "justification": _escaped(finding.waived)}]
+    return side
+
+
+def _message(finding: Finding) -> str:
+    cluster = f" (cluster {finding.cluster})" if finding.cluster else ""
+    subject = f"{finding.subject}: " if finding.subject else ""
+    lines = [f"{subject}{finding.message}{cluster}", *finding.details, finding.advice]
+    # The digest of access says itself what it leaves out, and must not lose its end unsaid. Its lines are as long as
+    # its room, and as many full stops.
+    most = _MOST_TEXT + (_ROOM_OF_ACCESS + 2 * _MOST_ACCESS if finding.rule == _ACCESS else 0)
+    return _escaped(". ".join(line for line in lines if line), most)
+
+
+def _escaped(text: str, most: int = _MOST_TEXT) -> str:
+    """Plain text: a bracket would begin a link, a brace a placeholder."""
+    shown = safe(text)
+    if len(shown) > most:
+        shown = shown[: most - 1] + "…"
+    shown = shown.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+    return shown.replace("{", "{{").replace("}", "}}")
+
+
+def _rule_id(finding: Finding) -> str:
+    return safe(finding.rule)[:_MOST_ID] or "unnamed"

@@ -1,0 +1,74 @@
+"""A report as text for a terminal or a job's log: the verdict, then each plan as ``plan`` prints it, then the rest."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from reconciler.model.characters import Style, plain, safe
+from reconciler.plan.guards import NO_GUARDRAILS
+from reconciler.results.findings import CheckStatus, Finding, Level, finding_groups
+from reconciler.show.document import FEW, lines_shown
+from reconciler.show.drift import drift_lines as cluster_drift_lines
+from reconciler.show.fleet import drift_lines
+from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.lint import group_lines
+from reconciler.show.plan import plan_lines
+from reconciler.show.reading import Report
+from reconciler.show.review import rows_cut
+from reconciler.show.verdicts import Tone, verdict
+
+_TONES = {Tone.STOP: "error", Tone.CAUTION: "warn", Tone.CALM: "add"}
+_LEVELS = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "dim"}
+
+
+def write(report: Report, options: FormatOptions) -> str:
+    """The lines of the report."""
+    for plan in report.all_plans:
+        if plan.steps and (cut := rows_cut(plan.access)):
+            options.on_cut(*cut)
+    return "".join(f"{line}\n" for line in report_lines(report, options.style))
+
+
+def report_lines(report: Report, style: Style = plain, *, expand: bool = False) -> Iterator[str]:
+    """The lines, without line ends."""
+    found = verdict(report)
+    yield style(_TONES[found.tone], found.words)
+    if report.guardrail_findings:
+        yield ""
+        yield style("title", "Guardrails changed")
+    for one in report.guardrail_findings:
+        yield from _finding_lines(one, style)
+    for plans, lines in ((report.plans, plan_lines), (report.drifts, cluster_drift_lines)):
+        for plan in plans:
+            yield ""
+            yield from lines(replace(plan, guardrails=NO_GUARDRAILS), style, expand=expand)
+    for fleet in report.fleets:
+        yield ""
+        yield from drift_lines(fleet, style)
+    broken = [check for check in report.broken_checks if not check.told_elsewhere]
+    if report.checks:
+        yield ""
+        counts = ", ".join(f"{report.standings[one]:,} {one}" for one in CheckStatus if report.standings[one])
+        yield style("title", f"Checks: {counts}")
+    shown = broken[: lines_shown(len(broken), expand=expand)]
+    for check in shown:
+        yield (
+            style("error" if check.standing.stops else "warn", f"  {check.standing}")
+            + f"  {safe(check.name)}"
+            + style("dim", f"  {safe(check.where)}")
+        )
+        yield from (f"    {safe(line)}" for line in (check.message, *check.lines))
+    if broken[len(shown) :]:
+        yield f"  and {len(broken) - len(shown):,} more, which the HTML page and JSON have"
+    told = report.other_findings
+    if told:
+        yield ""
+        yield style("title", f"Findings ({len(told):,})")
+    for group in finding_groups(told):
+        yield from (f"  {line}" for line in group_lines(group, style, None if expand else FEW))
+
+
+def _finding_lines(one: Finding, style: Style) -> Iterator[str]:
+    place = style("dim", f"  {safe(str(one.place))}") if one.place else ""
+    subject = f"{one.subject}: " if one.subject else ""
+    yield style(_LEVELS[one.level], f"  {one.level} {safe(one.rule)}") + f"  {safe(subject + one.message)}{place}"
+    yield from (f"    {safe(line)}" for line in (*one.details, one.advice) if line)

@@ -1,0 +1,1 @@
+"""A report as one HTML page that needs nothing else: no network, no script."""

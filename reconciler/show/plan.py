@@ -1,0 +1,382 @@
+"""A plan as a document: who gains and loses what, what is sent in which order, what stays and why, and how safe it is.
+
+The answer comes first: access, counts, what is left out. What only proves, names or dates the plan comes last.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, Final
+
+from reconciler.dataclass import dataclass
+from reconciler.model.characters import Style, as_name, counted, plain, safe
+from reconciler.model.desired import moment_text
+from reconciler.plan.difference import SkipReason
+from reconciler.plan.file.document import plan_id, plan_to_json
+from reconciler.plan.phase import TITLES, Phase
+from reconciler.plan.proposal import Plan
+from reconciler.plan.refusal import Refusal
+from reconciler.plan.review.access_change import EVERYBODY_ELSE
+from reconciler.plan.review.callouts import INTERRUPTED, LOGIN
+from reconciler.results.words import accepted_words
+from reconciler.show.access_lines import AccessLine
+from reconciler.show.document import (
+    ReportDocument,
+    Row,
+    Section,
+    SectionName,
+    document_lines,
+    first_rows,
+    lines_shown,
+    listed,
+    section_lines,
+)
+from reconciler.show.review import (
+    GAINING_TITLE,
+    access_lines_of,
+    access_section,
+    callouts_shown,
+    cut_words,
+    gaining_words,
+    guardrail_sections,
+    later_words,
+    movers,
+    opening_sections,
+    removal_sections,
+    settings_section,
+    stage_number,
+    unbridged_sections,
+    validation_sections,
+)
+from reconciler.show.steps import (
+    SkippedGroup,
+    StepLine,
+    irreversible_lines,
+    note_lines,
+    skipped_groups,
+    step_lines,
+    steps_shown,
+    summary,
+)
+from reconciler.show.words import coverage_words
+
+_ROLES: Final = {"+": "add", "-": "remove", "~": "change"}
+#: So many who gain, and so many who lose, are named in the answer; names that are longer are counted.
+_NAMED: Final = 2
+_LONGEST_NAME: Final = 40
+#: Digits of an id that a person at a terminal copies; ``--require-id`` takes the beginning of an id.
+_SHORT_ID: Final = len("plan-") + 8
+
+
+def plan_lines(
+    plan: Plan,
+    style: Style = plain,
+    *,
+    expand: bool = False,
+    agreed: Iterable[str] = (),
+    short_id: bool = False,
+) -> Iterator[str]:
+    """Yield the lines; with ``expand`` every ACL has its own, otherwise operations on one pattern share it.
+
+    ``agreed`` are lines about what holds beside the plan: they come before what closes it. ``short_id``: a person reads
+    it at a terminal.
+    """
+    yield from document_lines(plan_document(plan, expand=expand, short_id=short_id), style, agreed)
+
+
+def plan_document(plan: Plan, *, expand: bool = False, short_id: bool = False) -> ReportDocument:
+    """All that a plan says. Without ``expand``, of very many rows the gravest."""
+    steps, skipped = list(step_lines(plan, expand=expand)), list(skipped_groups(plan, expand=expand))
+    access = access_lines_of(plan.access, expand=expand) if plan.steps or plan.access.access_changes else []
+    cut = cut_row(plan, steps, skipped, access, expand=expand)
+    sections = [
+        *guardrail_sections(plan.guardrails),
+        *_access(plan, access, expand=expand),
+        *opening_sections(plan, expand=expand),
+        *_step_sections(plan, steps),
+        *unbridged_sections(plan, expand=expand),
+        *_irreversible(plan, expand=expand),
+        *_skipped(skipped),
+        *_gaining(plan, expand=expand),
+        *_coverage(plan, expand=expand),
+        *warning_sections(plan, expand=expand),
+        *validation_sections(plan.topics.validation),
+        *_accepted(plan, expand=expand),
+        *([settings_section(plan.terms)] if expand else []),
+        *refusal_sections(plan.refusals, expand=expand),
+    ]
+    return ReportDocument((*answer(plan), *cut), tuple(sections), tuple(_closing(plan, short_id=short_id)))
+
+
+def _access(plan: Plan, lines: Sequence[AccessLine], *, expand: bool) -> Iterator[Section]:
+    found = access_section(plan.access, lines, expand=expand)
+    if found.rows:  # the answer counts them, or says that there are none
+        yield replace(found, title="Access")
+
+
+def headline(plan: Plan, style: Style = plain) -> Iterator[str]:
+    """The answer of a plan, and what a safety check refuses now."""
+    yield from document_lines(ReportDocument(tuple(answer(plan)), tuple(refusal_sections(plan.refusals))), style)
+
+
+def answer(plan: Plan) -> Iterator[Row]:
+    """Who gains and who loses access; then what is done, what is skipped, and what cannot be undone."""
+    said = [_refused(plan)] if plan.refusals else []
+    said += ["The guardrails change"] if plan.guardrails.weakened else []
+    said += [_nothing(plan)] if not plan.steps else []
+    if plan.steps or plan.access.access_changes:
+        said.append(access_words(plan))
+    role = "error" if plan.refusals or plan.guardrails.weakened else "title"
+    yield Row(f"{as_name(plan.terms.cluster)}: {'. '.join(map(_sentence, said))}.", role=role)
+    if counts := ". ".join(_counts(plan)):
+        yield Row(f"  {counts}.", role="title")
+
+
+def _sentence(words: str) -> str:
+    """A capital where a sentence begins, but never of a name."""
+    return words[:1].upper() + words[1:] if words.startswith((EVERYBODY_ELSE, "nobody", "no ACL")) else words
+
+
+def access_words(plan: Plan) -> str:
+    """``User:a gains access, 3 principals lose access``."""
+    gaining, losing, later = movers(plan.access)
+    if gaining and gaining == losing and not later:
+        return f"{_who(gaining)} gain{'' if len(gaining) > 1 else 's'} and lose{'' if len(gaining) > 1 else 's'} access"
+    verbs = ((gaining, "gain", ""), (losing, "lose", ""), (later, "gain", later_words(plan.access)))
+    said = [f"{_who(found)} {verb}{'' if len(found) > 1 else 's'} access{more}" for found, verb, more in verbs if found]
+    if said:
+        return ", ".join(said)
+    logins = any(one.rule == LOGIN for one in plan.access.callouts)
+    return "no ACL gives or takes access, and logins change" if logins else "nobody gains or loses access"
+
+
+def _who(found: set[str | None]) -> str:
+    names = [EVERYBODY_ELSE] if None in found else []
+    named = [as_name(one) for one in sorted(one for one in found if one is not None)]
+    if len(named) <= _NAMED and all(len(one) <= _LONGEST_NAME for one in named):
+        names += named
+    else:
+        names.append(counted(len(named), "principal"))
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _refused(plan: Plan) -> str:
+    if plan.stops:
+        return "Refused"
+    return f"{counted(len(plan.refused) or len(plan.refusals), 'change')} refused"
+
+
+def _nothing(plan: Plan) -> str:
+    return "Nothing to do" if not plan.skipped else "Nothing that this plan is allowed to do"
+
+
+def _counts(plan: Plan) -> Iterator[str]:
+    if plan.steps:
+        yield summary(plan)
+    if plan.skipped:
+        reasons = {item.reason for item in plan.skipped}
+        why = " (deletions need --allow-deletes)" if reasons == {SkipReason.HELD_BACK} else ""
+        yield f"{len(plan.skipped):,} skipped{why}"
+    if lasting := sum(not step.reversible for step in plan.steps):
+        yield f"{lasting:,} cannot be undone"
+
+
+def _closing(plan: Plan, *, short_id: bool) -> Iterator[Row]:
+    if plan.refused:
+        are = "is" if len(plan.refused) == 1 else "are"
+        yield Row(f"{counted(len(plan.refused), 'change')} {are} refused and not in this plan.", role="error")
+    if plan.moves_access:
+        yield Row(f"Safe order: {_safe_order(plan)}.")
+    if plan.steps and not plan.stops:
+        yield Row(f"Approve with --require-id {plan_id(plan)[: _SHORT_ID if short_id else None]}", role="title")
+    yield from basis_rows(plan)
+
+
+def basis_rows(plan: Plan) -> Iterator[Row]:
+    """When and how much was read, and how long it takes: what nobody needs for the decision."""
+    counts = plan.counts
+    parts = [f"{counts.owned:,} in scope", f"{counts.outside:,} outside", f"{counts.ignored:,} ignored"]
+    parts += [f"{counts.opaque:,} unreadable"] if counts.opaque else []
+    takes = f"; applying takes about {plan.estimated_seconds:g} s" if plan.steps else ""
+    yield Row(f"as of {moment_text(plan.as_of)}, read from one broker{takes}", role="dim")
+    declared = f"{counted(counts.desired_bindings, 'ACL')}, {counted(counts.desired_topics, 'topic')}"
+    live = f"{counted(counts.live_bindings, 'ACL')} ({', '.join(parts)}), {counted(counts.live_topics, 'topic')}"
+    yield Row(f"declared {declared}; live {live}", role="dim")
+
+
+def _safe_order(plan: Plan) -> str:
+    """What the proof of the order says; what is interrupted, or may be under default-allow, is listed elsewhere."""
+    gains = "at every step, nobody has access that neither the old nor the new state gives"
+    interrupted = any(callout.rule == INTERRUPTED for callout in plan.access.callouts)
+    if plan.terms.established_default_allow is False and not interrupted:
+        return f"{gains}, and nobody lacks access that both give"
+    return gains
+
+
+def _step_sections(plan: Plan, steps: Sequence[StepLine]) -> Iterator[Section]:
+    phases = [step.phase for step in plan.steps]
+    removal = list(removal_sections(plan))
+    for phase, found in groupby(steps, lambda line: line.phase):
+        if phase > Phase.DELETE_LAST:
+            yield from removal
+            removal = []
+        lines = list(found)
+        shown, total = steps_shown(lines)
+        following = next((later for later in phases if later > phase), None)
+        awaited = following is not None and any(phase <= barrier < following for barrier in plan.barriers)
+        rows = [step_row(line) for line in lines]
+        rows += [
+            Row(f"note{'' if about == 1 else f' on these {about:,}'}: {note}", role="dim")
+            for about, note in note_lines(lines)
+        ]
+        yield Section(
+            SectionName.STEPS,
+            f"{stage_number(plan, phase)}. {TITLES[phase]}",
+            tuple(rows),
+            # A number only where the rows do not show it.
+            0 if shown == total else total,
+            closing=f"propagation check: {_propagation(plan)}" if awaited else "",
+        )
+    yield from removal
+
+
+def step_row(line: StepLine) -> Row:
+    """A step, or several on one line."""
+    place = "" if line.origin is None else str(line.origin)
+    below = tuple(Row(detail.text, role=detail.role) for detail in line.details)
+    notes = (line.until, place, line.why)
+    return Row(line.words, line.sign, _ROLES[line.sign], line.effect, notes, below, line.names, line.unnamed)
+
+
+def _propagation(plan: Plan) -> str:
+    terms = plan.terms
+    if terms.probe is None:
+        return f"wait {terms.barrier_wait:g} s for the ACLs to reach every broker"
+    named = f"brokers {', '.join(map(str, terms.brokers))} and any other" if terms.brokers else "every broker"
+    return f"{named}, and the active controller, prove to {terms.probe} that they enforce what was sent"
+
+
+def cut_row(
+    plan: Plan,
+    steps: Sequence[StepLine],
+    skipped: Sequence[SkippedGroup],
+    access: Sequence[AccessLine],
+    *,
+    expand: bool,
+    noun: str = "steps",
+) -> tuple[Row, ...]:
+    """``40 of 3,996 rows of access shown, 12 of 10,500 steps``: what a reader has to know before the rows, if any."""
+    shown, total = steps_shown(steps)
+    left = sum(group.total for group in skipped)
+    named = left - sum(group.unnamed for group in skipped)
+    callouts = len(plan.access.callouts)
+    parts = [cut_words(plan.access, expand=expand, lines=access) if access else ""]
+    guards = Counter(refusal.guard for refusal in plan.refusals)
+    refusals = sum(lines_shown(count, expand=expand) for count in guards.values())
+    for some, whole, what in (
+        (refusals, len(plan.refusals), "refusals"),
+        (callouts_shown(plan.access, expand=expand), callouts, "warnings about access"),
+        (shown, total, noun),
+        (named, left, "skipped items"),
+    ):
+        if some < whole:
+            parts.append(f"{some:,} of {whole:,} {what}{'' if any(parts) else ' shown'}")
+    cut = ", ".join(filter(None, parts))
+    return (Row(f"{cut}, the gravest first; --expand shows the others", role="warn"),) if cut else ()
+
+
+def _irreversible(plan: Plan, *, expand: bool) -> Iterator[Section]:
+    rows = [Row(text, names=names, unnamed=unnamed) for text, names, unnamed in irreversible_lines(plan, expand=expand)]
+    if rows:
+        yield Section(
+            SectionName.NOTES, "Cannot be undone", tuple(rows), sum(not step.reversible for step in plan.steps)
+        )
+
+
+def _skipped(groups: Sequence[SkippedGroup]) -> Iterator[Section]:
+    if groups:
+        total = sum(group.total for group in groups)
+        yield Section(SectionName.SKIPPED, "Skipped", tuple(map(_skipped_row, groups)), total)
+
+
+def _skipped_row(group: SkippedGroup) -> Row:
+    lines = [
+        Row(line.text, notes=() if line.origin is None else (str(line.origin),), names=line.names, unnamed=line.unnamed)
+        for line in group.lines
+    ]
+    return Row(group.heading, role="warn", below=tuple(lines))
+
+
+def _gaining(plan: Plan, *, expand: bool) -> Iterator[Section]:
+    if plan.gaining:
+        rows = first_rows(map(Row, gaining_words(plan, expand=expand)), expand=expand)
+        yield Section(SectionName.NOTES, GAINING_TITLE, rows, len(plan.gaining))
+
+
+def _coverage(plan: Plan, *, expand: bool) -> Iterator[Section]:
+    for title, patterns in coverage_words(plan):
+        yield listed(SectionName.NOTES, title, patterns, expand=expand, most=10)
+
+
+def warning_sections(plan: Plan, *, expand: bool) -> Iterator[Section]:
+    """What a reader should know besides; each warning once."""
+    warnings = tuple(dict.fromkeys((*plan.warnings, *plan.login_warnings)))
+    if warnings:
+        yield listed(SectionName.WARNINGS, "Warnings", warnings, expand=expand, role="warn")
+
+
+def _accepted(plan: Plan, *, expand: bool) -> Iterator[Section]:
+    if plan.acknowledgements:
+        yield listed(SectionName.ACCEPTED, "Accepted", map(accepted_words, plan.acknowledgements), expand=expand)
+
+
+def refusal_sections(refusals: Sequence[Refusal], *, expand: bool = False) -> Iterator[Section]:
+    """What safety checks refuse, and what a person can do about each; of very many objects of a check the first."""
+    by_guard: dict[str, list[Row]] = {}
+    for refusal in refusals:
+        row = Row(f"{refusal.guard}: {refusal.message}", role="error", below=(Row(refusal.remedy),))
+        by_guard.setdefault(refusal.guard, []).append(row)
+    # No check is hidden by the objects of another one.
+    rows = tuple(row for some in by_guard.values() for row in first_rows(some, expand=expand))
+    if rows:
+        yield Section(SectionName.REFUSED, "Refused", rows, len(refusals), "error")
+
+
+def refusal_lines(refusals: Sequence[Refusal], style: Style = plain, *, expand: bool = False) -> Iterator[str]:
+    """The same as lines."""
+    for section in refusal_sections(refusals, expand=expand):
+        yield ""
+        yield from section_lines(section, style)
+
+
+# A plan as JSON values: the plan file's own fields, and the command.
+
+
+def plan_report(plan: Plan, *, command: str = "plan", servers: Sequence[str] = ()) -> dict[str, Any]:
+    """What ``--output json`` prints; ``command`` says whether it proposes (``plan``) or only reports (``drift``).
+
+    ``servers`` are where the cluster was reached. They are no part of a plan file, which may be published.
+    """
+    reached = {"bootstrapServers": list(servers)} if servers else {}
+    return {**plan_to_json(plan), "command": command, **reached}
+
+
+# What a plan says besides its steps and its access: bridges, what is for good, what the broker said when asked.
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A title and what stands below it."""
+
+    title: str
+    items: tuple[str, ...] = ()
+
+
+def plan_notes(plan: Plan, *, expand: bool = False) -> Iterator[Note]:
+    """All notes, in the order in which the plan's text has them; with ``expand`` each has all its lines."""
+    exempt = [f"{as_name(one.principal)} on {one.region.describe()}" for one in plan.access.exceptions]
+    if exempt:
+        yield Note(f"What happens to {EVERYBODY_ELSE} does not happen to these", tuple(map(safe, exempt)))
+    for section in plan_document(plan, expand=expand).of(SectionName.NOTES, SectionName.ACCEPTED):
+        yield Note(safe(section.title or section.closing), tuple(safe(row.sentence) for row in section.rows))

@@ -1,0 +1,304 @@
+"""A result's JSON to a report: which command printed it follows from its fields; anything else is refused."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, Final, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from reconciler.codec.codec import ANY_TEXT, Codec, SchemaError, array
+from reconciler.dataclass import dataclass
+from reconciler.plan.file.document import PlanFileError, plan_from_json
+from reconciler.plan.proposal import Plan
+from reconciler.results.access import answer_checks, answer_findings
+from reconciler.results.documents import (
+    CHECKS,
+    FAILED,
+    LINT,
+    TEST,
+    VALIDATE,
+    ChecksEntry,
+    LintOutput,
+    TestOutput,
+    ValidateOutput,
+)
+from reconciler.results.findings import LEVELS, Check, CheckStatus, Finding, Level
+from reconciler.results.tightened import FLEET_TIGHTEN, TIGHTEN, fleet_tighten_findings, tighten_findings
+from reconciler.show.findings import (
+    agreed_checks,
+    agreed_findings,
+    failed_check,
+    failed_finding,
+    guard_checks,
+    guard_findings,
+    idle_waivers,
+    left_findings,
+    lint_finding,
+    problem_finding,
+    unseen_findings,
+    verification_findings,
+)
+from reconciler.show.fleet_report import FleetReport, fleet_checks, fleet_findings
+from reconciler.show.kinds import sign_of
+
+# Everything that one report speaks of.
+
+#: Of the addresses of a cluster, so many say which one it is.
+_SERVERS_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Plans, drift reports (plans that only report), findings, checks, and how fleets drifted.
+
+    ``looked`` are states with their basis, ``servers`` where clusters were reached, as far as results say.
+    """
+
+    plans: tuple[Plan, ...] = ()
+    drifts: tuple[Plan, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    checks: tuple[Check, ...] = ()
+    looked: tuple[tuple[str, str], ...] = ()
+    fleets: tuple[FleetReport, ...] = ()
+    servers: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def all_plans(self) -> tuple[Plan, ...]:
+        """Plans, then drift reports."""
+        return (*self.plans, *self.drifts)
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """Every cluster that is spoken of, each once, sorted."""
+        planned = (plan.terms.cluster for plan in self.all_plans)
+        return tuple(sorted({*planned, *(cluster for cluster, _ in self.looked)}))
+
+    def address_of(self, cluster: str) -> str:
+        """Where a cluster was reached: ``broker-1:9093, broker-2:9093``; empty where no result says so."""
+        found = dict.fromkeys(server for name, servers in self.servers if name == cluster for server in servers)
+        named = list(found)[:_SERVERS_NAMED]
+        return ", ".join(named) + (f" and {len(found) - len(named):,} more" if len(found) > len(named) else "")
+
+    @property
+    def open_findings(self) -> tuple[Finding, ...]:
+        """Findings that nobody has accepted, the heaviest first, then by place."""
+        found = (one for one in self.findings if not one.waived)
+        return tuple(sorted(found, key=_order))
+
+    @property
+    def guardrail_findings(self) -> tuple[Finding, ...]:
+        """What the proposal changes about the rules that judge it, and where they hold although it does."""
+        return tuple(one for one in self.open_findings if one.about_guardrails)
+
+    @property
+    def other_findings(self) -> tuple[Finding, ...]:
+        """Open findings that neither a check nor a plan tells, and that are not about guardrails."""
+        return tuple(
+            one
+            for one in self.open_findings
+            if not one.checked and not one.about_guardrails and not one.rule.startswith("left-")
+        )
+
+    @property
+    def waived_findings(self) -> tuple[Finding, ...]:
+        """Findings that somebody has accepted for a while."""
+        return tuple(sorted((one for one in self.findings if one.waived), key=_order))
+
+    @property
+    def checks_once(self) -> tuple[Check, ...]:
+        """The checks, one for all states of a cluster that came to the same: ``declared and after the plan``."""
+        found: dict[Check, list[Check]] = {}
+        for check in self.checks:
+            found.setdefault(replace(check, basis="", lines=()), []).append(check)
+        return tuple(
+            replace(
+                same[0],
+                basis=" and ".join(dict.fromkeys(check.basis for check in same if check.basis)),
+                lines=tuple(dict.fromkeys(line for check in same for line in check.lines)),
+            )
+            for same in found.values()
+        )
+
+    @property
+    def broken_checks(self) -> tuple[Check, ...]:
+        """Checks that did not pass, those that stop something first."""
+        order = tuple(CheckStatus)
+        found = (check for check in self.checks_once if check.standing is not CheckStatus.PASSED)
+        return tuple(sorted(found, key=lambda check: (order.index(check.standing), check.cluster, check.group)))
+
+    @property
+    def standings(self) -> Counter[CheckStatus]:
+        """How many checks ended how."""
+        return Counter(check.standing for check in self.checks_once)
+
+
+def join(reports: Iterable[Report]) -> Report:
+    """Several results as one report, in their order."""
+    reports = tuple(reports)
+    return Report(
+        tuple(chain.from_iterable(one.plans for one in reports)),
+        tuple(chain.from_iterable(one.drifts for one in reports)),
+        tuple(dict.fromkeys(chain.from_iterable(one.findings for one in reports))),
+        tuple(dict.fromkeys(chain.from_iterable(one.checks for one in reports))),
+        tuple(dict.fromkeys(chain.from_iterable(one.looked for one in reports))),
+        tuple(chain.from_iterable(one.fleets for one in reports)),
+        tuple(dict.fromkeys(chain.from_iterable(one.servers for one in reports))),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StepCounts:
+    """How many steps of a plan create, update and delete something."""
+
+    create: int
+    update: int
+    delete: int
+
+
+def step_counts(plan: Plan) -> StepCounts:
+    """Counts of a plan's steps."""
+    signs = Counter(sign_of(step.change) for step in plan.steps)
+    return StepCounts(signs["+"], signs["~"], signs["-"])
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    place = finding.place
+    where = ("\uffff", 0, 0) if place is None else (place.file, place.line, place.column)
+    return LEVELS.index(finding.level), where, finding.rule, finding.cluster, finding.subject, finding.message
+
+
+T = TypeVar("T")
+_SHOWN: Final = 5
+_SERVERS: Final = array(ANY_TEXT)
+
+
+class ResultError(Exception):
+    """The JSON is no result that can be reported; ``str()`` says why."""
+
+
+def read_result(document: object, *, drift: bool = False) -> Report:
+    """The report of one result; raises :class:`ResultError`. ``drift``: a plan is to be read as a drift report."""
+    match document:
+        case dict() if {"planId", "steps"} <= document.keys():
+            return _plan_report(document, drift=drift or document.get("command") == "drift")
+        case {"failed": _, "status": _}:
+            failed = _read(FAILED, document)
+            return Report(findings=(failed_finding(failed),), checks=(failed_check(failed),))
+        case {"tightened": tightened}:
+            found = _read(TIGHTEN, tightened)
+            return Report(findings=tuple(tighten_findings(found)), looked=((found.cluster, found.basis),))
+        case {"tightenedFleet": tightened}:
+            all_of_it = _read(FLEET_TIGHTEN, tightened)
+            looked = tuple((one.cluster, one.basis) for one in all_of_it.clusters)
+            return Report(findings=tuple(fleet_tighten_findings(all_of_it)), looked=looked)
+        case {"states": [*states]} if all(isinstance(state, dict) and "findings" in state for state in states):
+            return _lint_report(_read(LINT, document))
+        case {"passed": _, "clusters": [*_]}:
+            return _test_report(_read(TEST, document))
+        case {"valid": _, "problems": _}:
+            return _validate_report(_read(VALIDATE, document))
+        case {"run": _, "totals": _, "clusters": [*_]}:
+            return fleet_result(_shaped(FleetReport, document))
+    raise ResultError(
+        "it is not what plan, drift, fleet drift, lint, test, tighten or validate print with --output json, "
+        "nor a saved plan"
+    )
+
+
+def fleet_result(fleet: FleetReport) -> Report:
+    """The report of a fleet's drift."""
+    return Report(findings=tuple(fleet_findings(fleet)), checks=tuple(fleet_checks(fleet)), fleets=(fleet,))
+
+
+def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
+    try:
+        plan = plan_from_json(document)
+    except PlanFileError as error:
+        raise ResultError(str(error)) from error
+    servers = ((plan.terms.cluster, _read(_SERVERS, document.get("bootstrapServers", []))),)
+    if drift:
+        # A report refuses nothing: guards speak when somebody plans to change the cluster.
+        found = ChecksEntry(cluster_tests=_read(CHECKS, document).cluster_tests)
+        cluster = plan.terms.cluster
+        return Report(
+            drifts=(plan,),
+            findings=(*agreed_findings(found, cluster), *left_findings(plan)),
+            checks=tuple(agreed_checks(found, cluster, "live")),
+            servers=servers,
+        )
+    agreed, cluster = _read(CHECKS, document), plan.terms.cluster
+    return Report(
+        plans=(plan,),
+        findings=(
+            *verification_findings(plan, document),
+            *guard_findings(plan),
+            *answer_findings(plan),
+            *agreed_findings(agreed, cluster),
+            *left_findings(plan),
+        ),
+        checks=(*guard_checks(plan), *answer_checks(plan), *agreed_checks(agreed, cluster, "after the plan")),
+        servers=servers,
+    )
+
+
+def _lint_report(form: LintOutput) -> Report:
+    findings = []
+    for state in form.states:
+        findings += [lint_finding(one, state.cluster) for one in (*state.findings, *state.waived)]
+        findings += idle_waivers(state.idle_waivers, state.cluster)
+        findings += unseen_findings(state.unseen, state.cluster)
+    return Report(findings=tuple(findings), looked=tuple((state.cluster, state.basis) for state in form.states))
+
+
+def _test_report(form: TestOutput) -> Report:
+    report = _agreed_report(
+        [
+            (
+                state.cluster,
+                state.basis,
+                ChecksEntry(state.claims, guardrails=state.guardrails, cluster_tests=state.cluster_tests),
+            )
+            for state in form.clusters
+        ]
+    )
+    unseen = tuple(found for state in form.clusters for found in unseen_findings(state.unseen, state.cluster))
+    report = replace(report, findings=(*report.findings, *unseen))
+    return _as_said(report, well=form.passed)
+
+
+def _validate_report(form: ValidateOutput) -> Report:
+    report = _agreed_report([(cluster, "declared", one.checks) for cluster, one in form.clusters.items()])
+    report = replace(report, findings=(*map(problem_finding, form.problems), *report.findings))
+    return _as_said(report, well=form.valid)
+
+
+def _as_said(report: Report, *, well: bool) -> Report:
+    """A result that says that something is wrong, and not what, has lost it."""
+    if not well and not any(one.level is Level.ERROR for one in report.open_findings):
+        raise ResultError("it says that something is wrong, but holds nothing that is")
+    return report
+
+
+def _agreed_report(states: Sequence[tuple[str, str, ChecksEntry]]) -> Report:
+    return Report(
+        findings=tuple(found for cluster, _, agreed in states for found in agreed_findings(agreed, cluster)),
+        checks=tuple(check for cluster, basis, agreed in states for check in agreed_checks(agreed, cluster, basis)),
+        looked=tuple((cluster, basis) for cluster, basis, _ in states),
+    )
+
+
+def _read(codec: Codec[T], document: object) -> T:
+    try:
+        return codec.read(document)
+    except SchemaError as error:
+        raise ResultError(str(error)) from error
+
+
+def _shaped(kind: type[T], document: object) -> T:
+    try:
+        return TypeAdapter(kind).validate_python(document)
+    except ValidationError as error:
+        found = [f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}" for one in error.errors()[:_SHOWN]]
+        raise ResultError("; ".join(found)) from error

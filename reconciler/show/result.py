@@ -1,0 +1,271 @@
+"""The end of an apply, as text and as JSON values: outcomes counted, everything that is not good by name."""
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import yaml
+
+from reconciler.apply.environment import GOOD, LoginCheck, Outcome, Result, StepOutcome
+from reconciler.model.characters import Style, counted, is_visible, safe
+from reconciler.model.characters import plain as characters_plain
+from reconciler.plan.file.codec import SKIPPED
+from reconciler.plan.file.document import ids, step_to_json
+from reconciler.plan.kinds import describe
+from reconciler.show.fleet import table_lines
+from reconciler.show.formats.escaping import unformulaic
+
+#: How many steps that were not attempted are named: a run that stops early leaves thousands of them.
+_NAMED: Final = 10
+
+
+def result_lines(result: Result, style: Style = characters_plain) -> Iterator[str]:
+    """Yield the lines: what is not good first, the verdict last."""
+    unsent = 0
+    for item in result.outcomes:
+        unsent += item.outcome is Outcome.NOT_ATTEMPTED
+        if item.outcome not in GOOD and (item.outcome is not Outcome.NOT_ATTEMPTED or unsent <= _NAMED):
+            yield style("error", f"  {item.outcome}: {safe(describe(item.step.change))}") + _why(item)
+    if unsent > _NAMED:
+        yield style("error", f"  and {unsent - _NAMED:,} more not attempted")
+    for text in result.differences:
+        yield style("error", f"  {safe(text)}")
+    for text in result.notes:
+        yield style("warn", f"  {safe(text)}")
+    yield from _logins(result, style)
+    for one in result.plan.refused:
+        yield style("error", f"  refused: {safe(one.subject)}  {safe(one.detail)}")
+    if result.stopped:
+        yield style("error", f"stopped: {safe(result.stopped)}")
+    yield _counts(result)
+    yield _verdict(result, style)
+    if result.audit_head:
+        yield f"Audit log: head {result.audit_head}"
+
+
+def result_document(result: Result) -> dict[str, Any]:
+    """The result as JSON values."""
+    change, whole = ids(result.plan)
+    return {
+        "changeId": change,
+        "planId": whole,
+        "cluster": {"id": result.plan.cluster_id, "name": result.plan.terms.cluster},
+        "succeeded": result.succeeded,
+        "verified": result.verified,
+        "stopped": result.stopped,
+        "interrupted": result.interrupted,
+        "differences": list(result.differences),
+        "notes": list(result.notes),
+        **({"logins": [_login(one) for one in result.logins]} if result.logins else {}),
+        "auditHead": result.audit_head or None,
+        **({"enforcementDoubt": result.doubt} if result.doubt else {}),
+        "counts": {str(outcome): result.count(outcome) for outcome in Outcome},
+        "steps": [_step(item) for item in result.outcomes],
+        "refused": [SKIPPED.write(one) for one in result.plan.refused],
+    }
+
+
+def _step(item: StepOutcome) -> dict[str, Any]:
+    blocked_by = None if item.blocked_by is None else describe(item.blocked_by)
+    return {
+        **step_to_json(item.step),
+        "outcome": str(item.outcome),
+        "code": item.code,
+        "message": item.message,
+        "blockedBy": blocked_by,
+    }
+
+
+def _login(check: LoginCheck) -> dict[str, Any]:
+    outcome = "not-tried" if check.works is None else "works" if check.works else "refused"
+    return {
+        "principal": check.principal,
+        "mechanism": check.mechanism,
+        "outcome": outcome,
+        **({"detail": check.detail} if check.detail else {}),
+    }
+
+
+def _logins(result: Result, style: Style) -> Iterator[str]:
+    """New passwords: those that work are counted, every other one is named."""
+    for check in result.logins:
+        words = f"login as {check.principal} with {check.mechanism}"
+        if check.works is None:
+            yield style("warn", f"  {safe(words)} could not be tried: {safe(check.detail)}")
+        elif not check.works:
+            yield style("error", f"  {safe(words)} is refused: {safe(check.detail)}")
+    working = sum(check.works is True for check in result.logins)
+    if working:
+        yield f"  {counted(working, 'new password')} tried by a login, and accepted"
+
+
+def _why(item: StepOutcome) -> str:
+    words = ": ".join(part for part in (item.code, item.message) if part)
+    return f"  {safe(words)}" if words else ""
+
+
+def _counts(result: Result) -> str:
+    found = ((outcome, result.count(outcome)) for outcome in Outcome)
+    return ", ".join(f"{number:,} {outcome}" for outcome, number in found if number) or "no steps"
+
+
+def _verdict(result: Result, style: Style) -> str:
+    if result.succeeded:
+        steps = counted(len(result.outcomes), "step")
+        if refused := len(result.plan.refused):
+            steps += f"; {counted(refused, 'change')} refused, and not performed"
+        if result.doubt:
+            return style("warn", f"Applied: {steps}, and the cluster lists what it should. {safe(result.doubt)}.")
+        return style("add", f"Applied and verified: {steps}.")
+    if not result.verified:
+        return style("error", "The cluster could not be read at the end: nothing above is verified. Plan again.")
+    return style("error", "Not everything is as planned. Plan again to see what is left; applying again is safe.")
+
+
+# A command's JSON document in another form: as YAML, as a table, or as CSV.
+#
+# YAML is the same document. Table and CSV show the lists of a document as rows, with what their owners say about
+# themselves (the cluster, the condition); what has an empty list is a row of its own. Warnings are in neither.
+
+Row: TypeAlias = dict[str, Any]
+#: Which fields of a document are lists of rows, ``{"states": {"findings": "value"}}``, and the column of items that are
+#: single values.
+Lists: TypeAlias = "Mapping[str, Lists | str]"
+#: So many rows are written at once.
+_PIECE: Final = 1_000
+
+
+def lists_at(*paths: str) -> Lists:
+    """``states.holders`` and ``states.superUsers=principal`` as one tree."""
+    tree: dict[str, Any] = {}
+    for path in paths:
+        *parts, last = path.partition("=")[0].split(".")
+        below = tree
+        for part in parts:
+            below = below.setdefault(part, {})
+        below[last] = path.partition("=")[2] or "value"
+    return tree
+
+
+class Made:
+    """A list of a document whose items are made each time that somebody goes through it: there may be millions.
+
+    The items are plain: objects of texts, numbers and truth values.
+    """
+
+    def __init__(self, items: Callable[[], Iterator[Row]]) -> None:
+        """``items`` gives the same each time."""
+        self._items = items
+
+    def __iter__(self) -> Iterator[Row]:
+        """Makes them."""
+        return self._items()
+
+
+def plain(document: Any) -> Any:
+    """The document as JSON has it: no types of ours, no tuples. Its own lists that are :class:`Made` stay so."""
+    if not isinstance(document, dict):
+        return json.loads(json.dumps(document))
+    made = {name: value for name, value in document.items() if isinstance(value, Made)}
+    return json.loads(json.dumps({name: value for name, value in document.items() if name not in made})) | made
+
+
+def yaml_text(document: Any) -> str:
+    """The document as YAML; characters that nobody sees are escaped, and then all that are not ASCII."""
+    text: str = yaml.safe_dump(document, allow_unicode=True, sort_keys=True, width=120)
+    return text if all(map(is_visible, text.split("\n"))) else yaml.safe_dump(document, sort_keys=True, width=120)
+
+
+def csv_text(document: Any, lists: Lists) -> str:
+    """Rows with a heading; no cell is a formula for a spreadsheet."""
+    return "".join(csv_pieces(document, lists))
+
+
+def csv_pieces(document: Any, lists: Lists) -> Iterator[str]:
+    """The same in pieces, of which one is in memory at a time."""
+    columns, rows = _table(document, lists)
+    lines: list[str] = []
+    writer = csv.writer(_Lines(lines.append), lineterminator="\n")
+    writer.writerow([unformulaic(name) for name in columns])
+    for row in rows:
+        writer.writerow([unformulaic(text) for text in row])
+        if len(lines) >= _PIECE:
+            yield "".join(lines)
+            lines.clear()
+    yield "".join(lines)
+
+
+class _Lines(NamedTuple):
+    """What the writer of the standard library takes for a file."""
+
+    write: Callable[[str], object]
+
+
+def table_text(document: Any, lists: Lists) -> str:
+    """Rows in columns; a column that says the same in each of several rows is said once, above them."""
+    columns, found = _table(document, lists)
+    rows = list(found)
+    same = [len(rows) > 1 and len({row[number] for row in rows}) == 1 for number in range(len(columns))]
+    above = [(name, rows[0][number]) for number, name in enumerate(columns) if same[number]]
+    kept = [number for number in range(len(columns)) if not same[number]]
+    table = table_lines([columns[number] for number in kept], [[row[number] for number in kept] for row in rows])
+    said = [f"{safe(name)}: {safe(text)}" for name, text in above if text]
+    return "".join(f"{line}\n" for line in (*said, *table))
+
+
+def _table(document: Any, lists: Lists) -> tuple[list[str], Iterator[list[str]]]:
+    """The columns, and the rows one after the other."""
+    if "columns" in document:  # a table already
+        columns = document["columns"]
+        return columns, ([_text(value) for value in row] for row in document["rows"])
+    # Twice through the rows rather than all of them at once.
+    names: dict[str, None] = {}
+    for row in _rows(document, lists, {}):
+        if not row.keys() <= names.keys():
+            names.update(dict.fromkeys(row))
+    return list(names), ([_cell(name, row) for name in names] for row in _rows(document, lists, {}))
+
+
+def _rows(item: Any, lists: Lists, above: Row) -> Iterator[Row]:
+    """The rows of one item and of its lists; the document itself is above all rows and in none."""
+    found = False
+    for name, below in lists.items():
+        for child in item.get(name) or ():
+            found = True
+            listed = {"list": name} if len(lists) > 1 else {}
+            if not isinstance(child, dict):
+                yield {**above, **listed, str(below): child}
+            elif not isinstance(below, str):
+                own = {key: value for key, value in _flat(child).items() if not isinstance(value, list)}
+                yield from _rows(child, below, {**above, **listed, **own})
+            else:
+                yield {**above, **listed, **_flat(child)}
+    if not found and above:
+        yield above
+
+
+def _flat(item: Mapping[str, Any], before: str = "") -> Row:
+    """Mappings in mappings as ``after.principal``."""
+    row: Row = {}
+    for key, value in item.items():
+        row |= _flat(value, f"{before}{key}.") if isinstance(value, dict) else {f"{before}{key}": value}
+    return row
+
+
+def _cell(name: str, row: Row) -> str:
+    """One cell; where a document names no principal, whatever it says is true of everybody else."""
+    return "everybody else" if name == "principal" and row.get(name, "") is None else _text(row.get(name))
+
+
+def _text(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case list():
+            return "; ".join(_text(item) for item in value)
+        case dict():
+            return ", ".join(f"{key}={_text(item)}" for key, item in value.items())
+    return str(value)

@@ -1,0 +1,185 @@
+"""The first line of every report: may this go ahead, and what does it do to access."""
+
+from collections import Counter
+from enum import StrEnum
+from typing import Final
+
+from reconciler.dataclass import dataclass
+from reconciler.model.characters import counted, safe
+from reconciler.plan.file.document import plan_id
+from reconciler.plan.proposal import Plan
+from reconciler.plan.review.access_change import ending_words
+from reconciler.plan.review.access_review import AccessTrend
+from reconciler.results.findings import LEVELS, CheckStatus, Level
+from reconciler.show.drift import drift_counts
+from reconciler.show.fleet_report import FleetReport
+from reconciler.show.reading import Report
+from reconciler.show.steps import summary
+
+_ACCESS: Final = {
+    AccessTrend.NONE: "Nobody's access changes",
+    AccessTrend.NARROWING: "Access narrows",
+    AccessTrend.WIDENING: "Access widens",
+    AccessTrend.MIXED: "Access widens and narrows",
+}
+
+
+class Tone(StrEnum):
+    """How a verdict is to be taken, the gravest first."""
+
+    STOP = "stop"
+    CAUTION = "caution"
+    CALM = "calm"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A sentence, and how it is to be taken."""
+
+    tone: Tone
+    words: str
+
+
+def verdict(report: Report) -> Verdict:
+    """The verdict on everything together."""
+    found = [
+        *(plan_verdict(plan) for plan in report.plans),
+        *(plan_verdict(plan, drift=True) for plan in report.drifts),
+        *map(fleet_verdict, report.fleets),
+    ]
+    parts = []
+    tone = min((one.tone for one in found), key=tuple(Tone).index, default=Tone.CALM)
+    if _spoilt(report):
+        tone = Tone.STOP
+        parts.append(_spoilt(report))
+    if report.guardrail_findings:
+        # What a change does is judged by these rules: a calm verdict of theirs says nothing once they are loosened.
+        parts.append(_guardrails_changed(report))
+        if tone is Tone.CALM and any(one.level is not Level.NOTE for one in report.guardrail_findings):
+            tone = Tone.CAUTION
+    if len(found) == 1:
+        parts.append(found[0].words)
+    elif found:
+        parts.append(_many(report, found))
+    levels = [
+        one.level for one in report.open_findings if not one.rule.startswith("left-") and not one.about_guardrails
+    ]
+    if tone is Tone.CALM and any(level is not Level.NOTE for level in levels):
+        tone = Tone.CAUTION
+        counts = [counted(levels.count(level), level) for level in LEVELS if level in levels]
+        parts.append(", ".join(counts))
+    if not parts and report.checks:
+        parts.append("Every check holds" if set(report.standings) == {CheckStatus.PASSED} else "No check stops this")
+    return Verdict(tone, ". ".join(parts) or "Nothing was found")
+
+
+def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
+    """The verdict on one plan, or on one drift report."""
+    if drift:
+        count = len(plan.steps) + len(plan.skipped)
+        if not count and (plan.warnings or plan.login_warnings):
+            # Where nothing differs, warnings tell of what could not be seen: a doubt is never a pass.
+            return Verdict(Tone.CAUTION, "As far as it could be seen, the cluster is as declared: see the warnings")
+        if not count:
+            return Verdict(Tone.CALM, "The cluster is as declared")
+        return Verdict(Tone.CAUTION, f"The cluster differs from what is declared: {counted(count, 'difference')}")
+    if not plan.refusals:
+        return _of_steps(plan)
+    words = f"Refused: {counted(len(plan.refusals), 'object')} that a guard protects"
+    if not plan.stops:
+        # The rest may go ahead; a verdict on that alone would look calmer than the change is.
+        rest = _of_steps(plan).words
+        left = counted(len(plan.refused), "change")
+        words += f", and {left} left out. The rest: {rest[:1].lower()}{rest[1:]}"
+    return Verdict(Tone.STOP, words)
+
+
+def _of_steps(plan: Plan) -> Verdict:
+    """The verdict on what is left once guards have refused what they refuse."""
+    widening = _later(plan)
+    if not plan.steps and widening:
+        return Verdict(Tone.CAUTION, f"Nothing to do now, and access {widening}")
+    if not plan.steps:
+        if plan.skipped:
+            return Verdict(
+                Tone.CAUTION,
+                f"Nothing that this plan is allowed to do: {counted(len(plan.skipped), 'difference')} skipped",
+            )
+        if plan.terms.claims:
+            return Verdict(Tone.CAUTION, "Nothing to do, as far as facts hold that only the manifests state")
+        return Verdict(Tone.CALM, "Nothing to do")
+    change = plan.access.trend
+    narrow = change in (AccessTrend.NONE, AccessTrend.NARROWING) and not any(step.destructive for step in plan.steps)
+    words = _ACCESS[plan.access.at_once.trend]
+    if widening:
+        words = f"Access {widening}" if words == _ACCESS[AccessTrend.NONE] else f"{words}, and {widening}"
+    if any(row.reading for row in plan.access.access_changes):
+        words += ", in part depending on cluster settings that are not known"
+    return Verdict(Tone.CALM if narrow else Tone.CAUTION, words)
+
+
+def _later(plan: Plan) -> str:
+    """``widens on 2027-02-23, when a DENY ends``; nothing where no end gives access."""
+    first = min((row.since for row in plan.access.access_changes if row.since is not None), default=None)
+    return "" if first is None else f"widens {ending_words(first)}"
+
+
+def quiet_line(plan: Plan, *, drift: bool = False, stopped: bool = False) -> str:
+    """A plan or a drift report in one line: verdict, counts, and the id that approves it unless something stops it.
+
+    ``stopped``: a check of the manifests says no.
+    """
+    parts = ["Policy checks failed"] if stopped else []
+    if plan.guardrails.weakened:
+        parts.append("Guardrails changed")
+    parts.append(plan_verdict(plan, drift=drift).words)
+    if drift:
+        parts += [drift_counts(plan)] if plan.steps or plan.skipped else []
+    else:
+        parts += [summary(plan)] if plan.steps else []
+        parts += [f"{len(plan.skipped):,} skipped"] if plan.skipped else []
+    warnings = len({*plan.warnings, *plan.login_warnings})
+    found = ((0 if drift else len(plan.access.callouts), "warning about access", "warnings about access"),)
+    counts = [f"{number:,} {noun if number == 1 else nouns}" for number, noun, nouns in found if number]
+    counts += [counted(warnings, "warning")] if warnings else []
+    parts += [", ".join(counts)] if counts else []
+    approved = plan.steps and not (drift or plan.stops or stopped)
+    return f"{safe(plan.terms.cluster)}: {'. '.join(parts)}." + (f"  {plan_id(plan)}" if approved else "")
+
+
+def fleet_verdict(fleet: FleetReport) -> Verdict:
+    """The verdict on a fleet's drift; a cluster that nothing is known of is never a pass."""
+    if fleet.unknown:
+        return Verdict(Tone.STOP, fleet.words)
+    return Verdict(Tone.CAUTION if fleet.differing or fleet.doubtful else Tone.CALM, fleet.words)
+
+
+def plan_counts(plan: Plan, *, drift: bool = False) -> str:
+    """``3 ACLs to create, 1 topic to alter``; of drift ``3 ACLs missing, 1 topic different``."""
+    return drift_counts(plan) if drift else summary(plan) or "no step"
+
+
+def _spoilt(report: Report) -> str:
+    """What speaks against it besides the plans: broken checks and errors."""
+    broken = sum(check.standing.stops and not check.told_elsewhere for check in report.broken_checks)
+    parts = [f"{counted(broken, 'check')} failed"] if broken else []
+    errors = sum(one.level is LEVELS[0] and not one.checked for one in report.open_findings)
+    if errors:
+        parts.append(counted(errors, "error"))
+    return ", ".join(parts)
+
+
+def _guardrails_changed(report: Report) -> str:
+    """``Guardrails changed: 2 looser, 1 unclear``."""
+    meanings = Counter(one.rule.removeprefix("guardrail-") for one in report.guardrail_findings)
+    known = [meaning for meaning in ("looser", "unclear", "tighter") if meanings[meaning]]
+    parts = [f"{meanings.pop(meaning):,} {meaning}" for meaning in known]
+    return "Guardrails changed: " + ", ".join([*parts, *([f"{meanings.total():,} held"] if meanings else [])])
+
+
+def _many(report: Report, found: list[Verdict]) -> str:
+    stopped = sum(one.tone is Tone.STOP for one in found)
+    calm = sum(one.tone is Tone.CALM for one in found)
+    clusters = counted(len({plan.terms.cluster for plan in report.all_plans}), "cluster")
+    parts = [f"{stopped:,} refused"] * bool(stopped) + [f"{len(found) - stopped - calm:,} to look at"]
+    return f"{counted(len(found), 'plan')} for {clusters}: " + ", ".join([*parts, f"{calm:,} without concern"])

@@ -1,0 +1,409 @@
+"""A snapshot as canonical text and back: equal states give equal bytes.
+
+Each row, topic and opaque entry has a line of its own, so that a line-by-line comparison of two snapshots reads as a
+list of facts. A field that this version does not know is an error, because a misspelt one would otherwise read as
+"empty"; only a file of a newer minor version may have more.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
+from types import MappingProxyType
+from typing import Annotated, Any, Final, TextIO, TypeAlias
+
+from reconciler.codec.annotated import record_of
+from reconciler.codec.codec import (
+    COUNT,
+    TEXT,
+    Codec,
+    SchemaError,
+    array,
+    document_pieces,
+    integer,
+    mapping,
+    nullable,
+    text,
+)
+from reconciler.codec.document import UnevenError, known_minor, load, load_streamed, schema_text
+from reconciler.codec.listings import listings
+from reconciler.codec.objects import Record, field, flat, record
+from reconciler.codec.values import ASSIGNMENTS, KAFKA_VERSION, NAME, opaque_codec
+from reconciler.dataclass import dataclass
+from reconciler.model.acl import AclBinding, ResourcePattern
+from reconciler.model.characters import escape_invisible_json
+from reconciler.model.frozen import FrozenMap, without_collector
+from reconciler.model.says import Says
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.model.topic_configs import RAISED_MINIMA, RETIRED_CONFIGS, THROTTLE_CONFIGS, TOPIC_CONFIGS, ConfigType
+from reconciler.ports import NONE_KNOWN, Answer, AnswerStatus, ClusterError
+from reconciler.snapshot.bindings import bindings_codec, read_items
+
+# A snapshot that cannot be read.
+
+
+class SnapshotError(ClusterError):
+    """A snapshot that cannot be trusted. ``place`` is where: ``topics[3].partitions``, ``line 4, column 9``."""
+
+    def __init__(self, error: SchemaError) -> None:
+        """Keeps the place; the message names it."""
+        super().__init__("invalid_snapshot", str(error), "Take the snapshot again, or correct the file there.")
+        self.place = error.place or "the document"
+
+
+# What a snapshot says of its brokers, beside the state itself.
+
+#: ``QuorumController.MAX_RECORDS_PER_USER_OP``: no request changes more.
+MAX_RECORDS: Final = 10_000
+_OneOrMore: TypeAlias = Annotated[int, integer(1)]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerFacts:
+    """Broker defaults for new topics, and who could hold replicas.
+
+    ``broker_ids`` is ``None`` where the snapshot does not say: then no replication factor is too high.
+    ``topics_created`` counts the topics created on this snapshot, so that each gets an id of its own.
+    """
+
+    default_partitions: Annotated[_OneOrMore, Says("How many partitions a topic gets that names none.", 1)] = 1
+    default_replication_factor: Annotated[_OneOrMore, Says("How many replicas a topic gets that names none.", 3)] = 1
+    broker_ids: Annotated[tuple[int, ...] | None, Says("null: unknown, and no replication factor is too high.")] = None
+    topics_created: Annotated[
+        int, Says("How many topics were created on this snapshot; their ids follow from it.", 0)
+    ] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One cluster as a file holds it.
+
+    ``racks`` are those of brokers in memory: a file holds none, so that nothing is moved by what a file says.
+    """
+
+    state: ClusterState
+    broker: BrokerFacts = BrokerFacts()
+    racks: Mapping[int, str | None] | None = None
+
+
+def topic_id(cluster_id: str, number: int) -> str:
+    """The id of the ``number``-th topic created on a snapshot, in the form of Kafka's ``Uuid``: 22 characters.
+
+    It is drawn from no randomness, so that the same writes give the same file.
+    """
+    digest = hashlib.sha256(f"{cluster_id}/{number}".encode()).digest()[:16]
+    text = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+    # Like Uuid.randomUuid, none that a command line would take for an option.
+    return "A" + text[1:] if text.startswith("-") else text
+
+
+#: Major and minor: a reader refuses another major version and ignores fields of a newer minor version.
+FORMAT_VERSION: Final = "1.0"
+_DEFAULTS: Final = BrokerFacts()
+_ONE_OR_MORE: Final = integer(1)
+_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def snapshot_text(state: ClusterState, broker: BrokerFacts = _DEFAULTS) -> str:
+    """The snapshot of ``state``, ending in a newline; raises ``ValueError`` for text that is not Unicode."""
+    return "".join(snapshot_pieces(state, broker))
+
+
+def snapshot_pieces(state: ClusterState, broker: BrokerFacts = _DEFAULTS) -> Iterator[str]:
+    """The same bit by bit, a group of bindings at a time: of millions the text alone takes hundreds of MB."""
+    document = {"formatVersion": FORMAT_VERSION, **_codec(closed=True).write(Snapshot(state, broker))}
+    for piece in document_pieces(document, _encode, ": "):
+        if not piece.isascii():
+            piece.encode()
+        yield escape_invisible_json(piece)
+
+
+def parse_snapshot(source: str) -> ClusterState:
+    """The state that a snapshot's text holds; raises :class:`SnapshotError`."""
+    return parse_document(source).state
+
+
+def parse_document(source: str) -> Snapshot:
+    """The state and what the snapshot says of its brokers; raises :class:`SnapshotError`."""
+    try:
+        document = load(source)
+        closed = known_minor(document, FORMAT_VERSION)
+        del document["formatVersion"]
+        return _codec(closed=closed).read(document)
+    except SchemaError as error:
+        raise SnapshotError(error) from None
+
+
+def read_document(file: TextIO, known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> Snapshot:
+    """As :func:`parse_document`, of a file at its beginning: millions of bindings are read bit by bit.
+
+    A pattern that equals one of ``known`` is that object.
+
+    Raises ``OSError`` and ``UnicodeDecodeError`` as reading it does.
+    """
+    if not file.seekable():
+        return parse_document(file.read())
+    try:
+        with without_collector():
+            document = load_streamed(file, "acls", partial(_streamed_bindings, known))
+        closed = known_minor(document, FORMAT_VERSION)
+        del document["formatVersion"]
+        return _codec(closed=closed).read(document)
+    except (UnevenError, SchemaError):
+        # Once more as a whole: only that says what is wrong, and where.
+        file.seek(0)
+        return parse_document(file.read())
+
+
+def _streamed_bindings(
+    known: Mapping[ResourcePattern, ResourcePattern], before: dict[str, Any], items: Iterator[Any]
+) -> frozenset[AclBinding]:
+    return read_items(items, closed=known_minor(before, FORMAT_VERSION), known=known)
+
+
+def snapshot_schema_text() -> str:
+    """The schema as it is in ``schema/snapshot.json``."""
+    version = field("formatVersion", text(r"^1\.[0-9]{1,6}$"), "Major and minor version.", FORMAT_VERSION)
+    words = (
+        "The ACLs and topics of one Kafka cluster at one moment, format 1.x. A reader of 1.0 refuses another major "
+        "version and ignores fields that a later minor version adds."
+    )
+    return schema_text("Snapshot", record(_snapshot, version, *_codec(closed=False).fields, words=words))
+
+
+@cache
+def _codec(*, closed: bool) -> Record[Snapshot]:
+    return record(
+        _snapshot,
+        field("clusterId", TEXT, "As DescribeCluster returns it.", "4L6g3nShT-eMCtK--X86sw", attr="state.cluster_id"),
+        field(
+            "kafkaVersion",
+            nullable(KAFKA_VERSION),
+            "The release whose rules the brokers follow; absent where it is not known.",
+            "4.3",
+            attr="state.kafka_version",
+            default=None,
+            omit=True,
+        ),
+        field(
+            "kafkaVersionGap",
+            nullable(TEXT),
+            "Why what the cluster told of its version leaves it open; absent where it does not.",
+            "brokers run 4.4 and metadata.version is 4.3's: perhaps not all do",
+            attr="state.kafka_version_gap",
+            default=None,
+            omit=True,
+        ),
+        field(
+            "metadataVersion",
+            nullable(COUNT),
+            "The finalized level of the feature metadata.version; absent where it is not known.",
+            32,
+            attr="state.metadata_version",
+            default=None,
+            omit=True,
+        ),
+        field(
+            "aclGap",
+            nullable(TEXT),
+            "Why the ACLs may be incomplete; null where they are known to be complete.",
+            "read from one broker, which may be behind",
+            attr="state.acl_gap",
+            default=None,
+        ),
+        field(
+            "topicGap",
+            nullable(TEXT),
+            "Why the topics may be incomplete; null where they are known to be complete.",
+            "only declared topics were asked for",
+            attr="state.topic_gap",
+            default=None,
+        ),
+        field(
+            "broker",
+            record_of(BrokerFacts, closed=closed),
+            "What a write to the snapshot needs to know of brokers. Absent: one partition, one replica, any number "
+            "of brokers.",
+            default=_DEFAULTS,
+            omit=True,
+        ),
+        field(
+            "acls",
+            bindings_codec(closed=closed),
+            "Bindings by resource pattern, sorted by type, name and pattern type.",
+            attr="state.bindings",
+        ),
+        field("topics", _topics_codec(closed=closed), "Sorted by name.", attr="state.topics"),
+        field(
+            "opaque",
+            array(opaque_codec(closed=closed), lines=True),
+            "Live ACL entries of a kind that the reader could not name.",
+            attr="state.opaque",
+        ),
+        field(
+            "unreadableTopics",
+            mapping(TEXT),
+            "Topics whose state could not be read: name to reason.",
+            attr="state.unreadable_topics",
+            default=FrozenMap(),
+        ),
+        flat(listings(lines=True), "state.listings"),
+        closed=closed,
+    )
+
+
+def _snapshot(broker: BrokerFacts, acls: Any, unreadable_topics: Mapping[str, str], **facts: Any) -> Snapshot:
+    for name in unreadable_topics:
+        if name in facts["topics"]:
+            raise SchemaError("the topic is also among the topics that were read", f"unreadableTopics.{name}")
+    return Snapshot(ClusterState(bindings=acls, unreadable_topics=unreadable_topics, **facts), broker)
+
+
+def _topics_codec(*, closed: bool) -> Codec[Mapping[str, Topic]]:
+    topic: Record[Topic] = record(
+        Topic,
+        field("name", NAME, "The name.", "orders"),
+        field("partitions", nullable(_ONE_OR_MORE), "null where unknown.", 6, attr="num_partitions", default=None),
+        field("replicationFactor", nullable(_ONE_OR_MORE), "null where unknown.", 3, default=None),
+        field(
+            "topicId",
+            nullable(TEXT),
+            "Kafka's text form of the id; null where unknown.",
+            "AAAAAAAAAAAAAAAAAAAAAA",
+            default=None,
+        ),
+        field("configs", mapping(TEXT), "Only what is set on the topic itself.", default=FrozenMap()),
+        field(
+            "replicaAssignments", ASSIGNMENTS, "Broker ids by partition; absent where unknown.", default=None, omit=True
+        ),
+        closed=closed,
+    )
+    plain = array(topic, lines=True)
+
+    def read(value: Any) -> Mapping[str, Topic]:
+        found: dict[str, Topic] = {}
+        for index, one in enumerate(plain.read(value)):
+            if one.name in found:
+                raise SchemaError(f"the topic {one.name!r} occurs twice", f"[{index}].name")
+            found[one.name] = one
+        return found
+
+    def write(topics: Mapping[str, Topic]) -> Any:
+        return plain.write(tuple(topics.values()))
+
+    return Codec(read, write, plain.schema)
+
+
+# Topic settings as a Kafka 4.4 controller checks them (``LogConfig``, ``ConfigDef.parseType``).
+#
+# Modest on purpose: names, types, and the bounds that people meet. Rules among several settings, and what a broker's
+# own configuration forbids, are left to brokers.
+
+_INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
+_DOUBLE = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+_LONG_MAX: Final = 2**63 - 1
+_INT_MAX: Final = 2**31 - 1
+
+#: Least and greatest value, where they are not 0 and the greatest long.
+_BOUNDS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
+    {
+        "compression.gzip.level": (-1, 9),
+        "compression.lz4.level": (1, 17),
+        "compression.zstd.level": (-131_072, 22),
+        "flush.messages": (1, _LONG_MAX),
+        "index.interval.bytes": (0, _INT_MAX),
+        "local.retention.bytes": (-2, _LONG_MAX),
+        "local.retention.ms": (-2, _LONG_MAX),
+        "max.compaction.lag.ms": (1, _LONG_MAX),
+        "max.decompressed.message.bytes": (1, 2_147_483_639),
+        "max.message.bytes": (0, _INT_MAX),
+        "min.insync.replicas": (1, _INT_MAX),
+        "remote.copy.lag.bytes": (-1, _LONG_MAX),
+        "remote.copy.lag.ms": (-1, _LONG_MAX),
+        "retention.bytes": (-_LONG_MAX - 1, _LONG_MAX),
+        "retention.ms": (-1, _LONG_MAX),
+        "segment.bytes": (RAISED_MINIMA["segment.bytes"][0], _INT_MAX),
+        "segment.index.bytes": (4, _INT_MAX),
+        "segment.ms": (1, _LONG_MAX),
+    }
+)
+#: ``ThrottledReplicaListValidator``.
+_THROTTLED = re.compile(r"([0-9]+:[0-9]+)?")
+_CHOICES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "cleanup.policy": frozenset({"compact", "delete"}),
+        "compression.type": frozenset({"uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"}),
+        "message.timestamp.type": frozenset({"CreateTime", "LogAppendTime"}),
+    }
+)
+
+
+class ConfigError(ValueError):
+    """A name or value that Kafka refuses with INVALID_CONFIG."""
+
+
+def normal_value(name: str, value: str) -> str:
+    """``value`` as a broker shows it afterwards; raises :class:`ConfigError`."""
+    config_type = TOPIC_CONFIGS.get(name)
+    if config_type is None or name in RETIRED_CONFIGS:
+        raise ConfigError(f"Unknown topic config name: {name}")
+    try:
+        return _parsed(name, config_type, value.strip())
+    except ValueError as error:
+        raise ConfigError(f"Invalid value {value} for configuration {name}: {error}") from None
+
+
+def _parsed(name: str, config_type: ConfigType, text: str) -> str:
+    match config_type:
+        case ConfigType.BOOLEAN:
+            return _choice(text.lower(), frozenset({"true", "false"}))
+        case ConfigType.INTEGER | ConfigType.MILLIS | ConfigType.BYTES:
+            number = _integer(text, *_BOUNDS.get(name, (0, _LONG_MAX)))
+            if name == "compression.gzip.level" and number == 0:
+                raise ValueError("Value must be between 1 and 9 or equal to -1")
+            return str(number)
+        case ConfigType.DOUBLE:
+            return str(_ratio(text))
+        case ConfigType.LIST:
+            items = [item.strip() for item in text.split(",")] if text else []
+            if name in THROTTLE_CONFIGS and items != ["*"] and not all(map(_THROTTLED.fullmatch, items)):
+                raise ValueError(f"{name} must be the literal '*' or a list of replicas [partitionId]:[brokerId]")
+            chosen = [_choice(item, _CHOICES.get(name)) for item in items]
+            return ",".join(chosen if name in THROTTLE_CONFIGS else dict.fromkeys(chosen))
+        case ConfigType.STRING:
+            return _choice(text, _CHOICES.get(name))
+
+
+def _integer(text: str, least: int, greatest: int) -> int:
+    if not _INTEGER.fullmatch(text):
+        raise ValueError("Not a number")
+    if not least <= int(text) <= greatest:
+        raise ValueError(f"Value must be between {least} and {greatest}")
+    return int(text)
+
+
+def _ratio(text: str) -> float:
+    if not _DOUBLE.fullmatch(text):
+        raise ValueError("Not a number of type DOUBLE")
+    if not 0 <= float(text) <= 1:
+        raise ValueError("Value must be between 0 and 1")
+    return float(text)
+
+
+def _choice(text: str, allowed: frozenset[str] | None) -> str:
+    if allowed is not None and text not in allowed:
+        raise ValueError(f"String must be one of: {', '.join(sorted(allowed))}")
+    return text
+
+
+# The two answers that a snapshot gives: a file is changed or it is not.
+
+DONE: Final = Answer(AnswerStatus.DONE)
+
+
+def failed(code: str, message: str) -> Answer:
+    """A refusal under Kafka's name for the error; nothing was applied."""
+    return Answer(AnswerStatus.FAILED, code, message)

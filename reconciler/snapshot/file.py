@@ -1,0 +1,125 @@
+"""A snapshot file as a cluster: each write replaces the file whole, or not at all."""
+
+import datetime
+import fcntl
+import os
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from reconciler.model.acl import ResourcePattern
+from reconciler.model.listing import Change
+from reconciler.model.state import BrokerSettings, ClusterState
+from reconciler.model.topic import Layout, TopicUse
+from reconciler.ports import NONE_KNOWN, Answer, AnswerStatus, ClusterError, ReadRequest
+from reconciler.snapshot.cluster import MemoryCluster, requested
+from reconciler.snapshot.document import Snapshot, failed, read_document, snapshot_pieces
+
+
+class SnapshotCluster:
+    """The cluster in the file at ``path``, which must exist; other processes may write to it between two calls."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is read yet. A symbolic link is followed, so that a write does not replace it."""
+        self.path = Path(path).resolve()
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        """What ``request`` asks for; raises :class:`ClusterError` where the file cannot be read or believed."""
+        return requested(_load(self.path, request.known), request)
+
+    def brokers(self) -> frozenset[int]:
+        """The ids of the brokers; empty where the snapshot does not say. Raises :class:`ClusterError`."""
+        return frozenset(_load(self.path).broker.broker_ids or ())
+
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        """See :class:`reconciler.ports.ClusterWriter`; a file that cannot be read or replaced refuses every item."""
+        try:
+            with _locked(self.path.parent) as directory:
+                before = _load(self.path)
+                cluster = MemoryCluster(before.state, before.broker)
+                answers = cluster.send(changes)
+                if cluster.snapshot != before:
+                    _replace(self.path, cluster.snapshot)
+                    return _flushed(directory, answers)
+                return answers
+        except ClusterError as error:
+            return [failed(error.code, error.message)] * len(changes)
+        except (OSError, ValueError) as error:
+            return [failed("snapshot_unwritable", str(error))] * len(changes)
+
+    def validate(self, changes: Sequence[Change]) -> list[Answer]:
+        """See :class:`reconciler.ports.ChangeValidator`; a file that cannot be read answers nothing, of no item."""
+        try:
+            now = _load(self.path)
+        except ClusterError as error:
+            return [Answer(AnswerStatus.UNKNOWN, error.code, error.message)] * len(changes)
+        return MemoryCluster(now.state, now.broker).validate(changes)
+
+    def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
+        """See :class:`reconciler.ports.TopicInspector`; a snapshot holds no records."""
+        return MemoryCluster(ClusterState("")).topic_uses(names)
+
+    def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
+        """See :class:`reconciler.ports.BrokerInspector`; a snapshot holds neither."""
+        return MemoryCluster(ClusterState("")).broker_settings(configs, features=features)
+
+    def controller_time(self) -> datetime.datetime | None:
+        """See :class:`reconciler.ports.Cluster`; a snapshot has no clock."""
+        return None
+
+    def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
+        """See :class:`reconciler.ports.ReplicationRates`; nobody copies anything here."""
+        return MemoryCluster(ClusterState("")).set_replication_rates(brokers, rate)
+
+    def reassignments(self) -> Layout:
+        """See :class:`reconciler.ports.Reassignments`; raises :class:`ClusterError`: no file tells what moves."""
+        raise ClusterError("layout_unread", "a snapshot does not say which replicas are moving")
+
+    def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
+        """See :class:`reconciler.ports.Reassignments`; there are none."""
+        return MemoryCluster(ClusterState("")).cancel_reassignments(partitions)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[int]:
+    """Keeps other writers of this directory's snapshots out; the file itself cannot be locked, it is replaced."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _load(path: Path, known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> Snapshot:
+    try:
+        with path.open(encoding="utf-8") as file:
+            return read_document(file, known)
+    except OSError as error:
+        raise ClusterError("snapshot_unreadable", f"{path.name}: {error.strerror}", "Check the path.") from error
+    except UnicodeDecodeError as error:
+        raise ClusterError("invalid_snapshot", f"{path.name}: byte {error.start}: not UTF-8") from error
+
+
+def _replace(path: Path, snapshot: Snapshot) -> None:
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
+            file.writelines(snapshot_pieces(snapshot.state, snapshot.broker))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _flushed(directory: int, answers: list[Answer]) -> list[Answer]:
+    """Once the file has its name, only a crash can undo the write: a directory that cannot be flushed is unknown."""
+    try:
+        os.fsync(directory)
+    except OSError as error:
+        return [Answer(AnswerStatus.UNKNOWN, "snapshot_unflushed", str(error))] * len(answers)
+    return answers

@@ -1,0 +1,234 @@
+"""What a Kafka 4.x controller answers to the five topic requests (``ReplicationControlManager``, ``ControllerApis``).
+
+Two rules are stricter than Kafka's: internal topics are not deleted, and topics whose state could not be read are
+not touched (a broker that hides a topic refuses to change it too). Replicas are placed by nobody.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from reconciler.model.listing import Change, Create, Delete, Update, resource_of
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import (
+    INTERNAL_TOPICS,
+    METADATA_TOPIC,
+    Topic,
+    TopicConfigs,
+    TopicPartitions,
+    TopicReplicas,
+    collision_key,
+    topic_name_problem,
+)
+from reconciler.ports import Answer, AnswerStatus, ReadRequest
+from reconciler.snapshot.document import DONE, MAX_RECORDS, ConfigError, Snapshot, failed, normal_value, topic_id
+from reconciler.snapshot.layout import layout, moved, placed
+
+TYPES: Final = (Topic, TopicPartitions, TopicConfigs, TopicReplicas)
+
+
+def view(snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
+    """All topics or those that are named, which have no gap."""
+    if request.broker_defaults:
+        defaults = {
+            "auto.create.topics.enable": "false",
+            "default.replication.factor": str(snapshot.broker.default_replication_factor),
+            "num.partitions": str(snapshot.broker.default_partitions),
+        }
+        state = replace(state, broker_defaults=defaults)
+    if request.layout:
+        state = replace(state, layout=layout(snapshot, request.layout))
+    if request.all_topics:
+        return state
+    names = frozenset(request.topic_names)
+    listed = frozenset({*state.topics, *state.unreadable_topics}) if request.topic_listing else frozenset()
+    return replace(
+        state,
+        topics={name: topic for name, topic in state.topics.items() if name in names},
+        unreadable_topics={name: why for name, why in state.unreadable_topics.items() if name in names},
+        topic_gap=None,
+        topic_names=listed,
+    )
+
+
+def can_validate(change: Change) -> bool:
+    """All but deletions and moves (KIP-108)."""
+    return not isinstance(change, Delete) and not isinstance(change.after, TopicReplicas)
+
+
+def send(before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
+    """The snapshot afterwards, and an answer for each change."""
+    sides = [resource_of(change) for change in changes]
+    match changes[0]:
+        case Create():
+            return _create(before, sides)
+        case Delete():
+            state, answers = _delete(before.state, [topic.name for topic in sides])
+        case Update(_, TopicPartitions()):
+            state, answers = _add_partitions(before, sides)
+        case Update(_, TopicReplicas()):
+            state, answers = moved(before, changes)
+        case _:
+            state, answers = _alter_configs(before.state, sides)
+    return replace(before, state=state), answers
+
+
+def _create(before: Snapshot, wanted: Sequence[Topic]) -> tuple[Snapshot, list[Answer]]:
+    """The snapshot afterwards, and an answer for each topic, in Kafka's order of checks.
+
+    Collisions of ``.`` and ``_`` are looked for among existing topics only, as Kafka does.
+    """
+    # Kafka refuses every occurrence of a repeated name, not only the second one.
+    twice = _repeated(topic.name for topic in wanted)
+    existing = {collision_key(name): name for name in before.state.topics}
+    results = [_duplicate() if topic.name in twice else _new_topic(before, existing, topic) for topic in wanted]
+    created = [result for result in results if isinstance(result, Topic)]
+    if sum(1 + (topic.num_partitions or 0) + len(topic.configs) for topic in created) > MAX_RECORDS:
+        refusal = failed("POLICY_VIOLATION", "Unable to perform excessively large batch operation.")
+        return before, [refusal] * len(wanted)
+    return _with_new(before, created), [DONE if isinstance(result, Topic) else result for result in results]
+
+
+def _new_topic(before: Snapshot, existing: dict[str, str], topic: Topic) -> Topic | Answer:
+    refusal = _name_refusal(before.state, existing, topic.name)
+    if refusal is not None:
+        return refusal
+    try:
+        configs = {name: normal_value(name, value) for name, value in topic.configs.items()}
+    except ConfigError as problem:
+        return failed("INVALID_CONFIG", str(problem))
+    return placed(before.broker, replace(topic, configs=configs))
+
+
+def _name_refusal(state: ClusterState, existing: dict[str, str], name: str) -> Answer | None:
+    if name == METADATA_TOPIC:
+        return failed("INVALID_REQUEST", f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
+    problem = topic_name_problem(name)
+    if problem is not None:
+        return failed("INVALID_TOPIC_EXCEPTION", problem)
+    if name in state.topics:
+        return failed("TOPIC_ALREADY_EXISTS", f"Topic '{name}' already exists.")
+    if name in state.unreadable_topics:
+        return _hidden(name)
+    other = existing.get(collision_key(name))
+    if other is not None:
+        return failed("INVALID_TOPIC_EXCEPTION", f"Topic '{name}' collides with existing topic: {other}")
+    return None
+
+
+def _with_new(before: Snapshot, created: Sequence[Topic]) -> Snapshot:
+    count = before.broker.topics_created
+    named = {
+        topic.name: replace(topic, topic_id=topic_id(before.state.cluster_id, number))
+        for number, topic in enumerate(created, start=count + 1)
+    }
+    state = replace(before.state, topics={**before.state.topics, **named})
+    return replace(before, state=state, broker=replace(before.broker, topics_created=count + len(created)))
+
+
+def _delete(state: ClusterState, names: Sequence[str]) -> tuple[ClusterState, list[Answer]]:
+    """The state afterwards, and an answer for each name."""
+    twice = _repeated(names)
+    answers = [_duplicate() if name in twice else _deletion(state, name) for name in names]
+    gone = {name for name, answer in zip(names, answers, strict=True) if answer.status is AnswerStatus.DONE}
+    kept = {name: topic for name, topic in state.topics.items() if name not in gone}
+    return replace(state, topics=kept), answers
+
+
+def _deletion(state: ClusterState, name: str) -> Answer:
+    if name in INTERNAL_TOPICS:
+        return failed("INVALID_REQUEST", f"{name} is an internal topic.")
+    return _missing(state, name) or DONE
+
+
+def _add_partitions(before: Snapshot, wanted: Sequence[TopicPartitions]) -> tuple[ClusterState, list[Answer]]:
+    """The state afterwards, and an answer for each change; the same count is no success (``INVALID_PARTITIONS``)."""
+    state = before.state
+    twice = _repeated(side.name for side in wanted)
+    answers = [_duplicate() if side.name in twice else _increase(before, side) for side in wanted]
+    raised = {
+        side.name: _raised(state.topics[side.name], side)
+        for side, answer in zip(wanted, answers, strict=True)
+        if answer.status is AnswerStatus.DONE
+    }
+    return replace(state, topics={**state.topics, **raised}), answers
+
+
+def _raised(topic: Topic, wanted: TopicPartitions) -> Topic:
+    """Where the new replicas are is known only if they were assigned and those before them are known."""
+    known = topic.replica_assignments is not None and wanted.assignments is not None
+    assignments = (*(topic.replica_assignments or ()), *(wanted.assignments or ())) if known else None
+    return replace(topic, num_partitions=wanted.count, replica_assignments=assignments)
+
+
+def _increase(before: Snapshot, wanted: TopicPartitions) -> Answer:
+    state = before.state
+    refusal = _missing(state, wanted.name)
+    if refusal is not None:
+        return refusal
+    current = state.topics[wanted.name].num_partitions
+    if current is None:
+        return failed("INVALID_PARTITIONS", "The snapshot does not say how many partitions the topic has.")
+    if wanted.count == current:
+        return failed("INVALID_PARTITIONS", f"Topic already has {current} partition(s).")
+    if wanted.count < current:
+        message = (
+            f"The topic {wanted.name} currently has {current} partition(s); {wanted.count} would not be an increase."
+        )
+        return failed("INVALID_PARTITIONS", message)
+    if wanted.assignments is None:
+        return DONE
+    added = Topic(wanted.name, wanted.count - current, state.topics[wanted.name].replication_factor)
+    result = placed(before.broker, replace(added, replica_assignments=wanted.assignments))
+    return DONE if isinstance(result, Topic) else failed("INVALID_REPLICA_ASSIGNMENT", result.message)
+
+
+def _alter_configs(state: ClusterState, wanted: Sequence[TopicConfigs]) -> tuple[ClusterState, list[Answer]]:
+    """The state afterwards, and an answer for each topic: all of its settings or none (IncrementalAlterConfigs)."""
+    twice = _repeated(side.name for side in wanted)
+    topics, answers = dict(state.topics), []
+    for side in wanted:
+        result = _duplicate() if side.name in twice else _altered(state, side)
+        answers.append(DONE if isinstance(result, Topic) else result)
+        if isinstance(result, Topic):
+            topics[side.name] = result
+    return replace(state, topics=topics), answers
+
+
+def _altered(state: ClusterState, wanted: TopicConfigs) -> Topic | Answer:
+    if wanted.name in state.unreadable_topics:
+        return _hidden(wanted.name)
+    try:
+        values = {name: normal_value(name, value) for name, value in wanted.configs.items() if value is not None}
+    except ConfigError as problem:  # Kafka looks at the settings first, then for the topic
+        return failed("INVALID_CONFIG", str(problem))
+    topic = state.topics.get(wanted.name)
+    if topic is None:
+        return _unknown()
+    configs = {name: value for name, value in topic.configs.items() if name not in wanted.configs}
+    return replace(topic, configs={**configs, **values})
+
+
+def _missing(state: ClusterState, name: str) -> Answer | None:
+    if name in state.unreadable_topics:
+        return _hidden(name)
+    if name not in state.topics:
+        return _unknown()
+    return None
+
+
+def _unknown() -> Answer:
+    return failed("UNKNOWN_TOPIC_OR_PARTITION", "This server does not host this topic-partition.")
+
+
+def _hidden(name: str) -> Answer:
+    return failed("TOPIC_AUTHORIZATION_FAILED", f"The snapshot could not read {name}, so it cannot be changed.")
+
+
+def _repeated(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name for name, count in Counter(names).items() if count > 1)
+
+
+def _duplicate() -> Answer:
+    return failed("INVALID_REQUEST", "Duplicate topic name.")
