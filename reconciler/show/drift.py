@@ -137,9 +137,7 @@ def _differences(lines: Sequence[StepLine]) -> Iterator[Section]:
 def _row(line: StepLine, which: Deviation) -> Row:
     """A difference; what a step would do about it is not said."""
     row = step_row(line)
-    label = ""
-    if which is Deviation.UNDECLARED and line.origin is not None:
-        label = "expired" if line.until else "declared absent"
+    label = "no longer declared" if which is Deviation.UNDECLARED and line.origin is not None else ""
     below = row.below if which is Deviation.DIFFERENT else tuple(replace(one, role="dim") for one in row.below)
     return replace(row, sign=_SIGNS[which], role=_ROLES[which], label=label, below=below)
 

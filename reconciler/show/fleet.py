@@ -9,6 +9,8 @@ from reconciler.show.document import first_names, lines_shown
 from reconciler.show.fleet_report import FleetCluster, FleetReport, counts_words
 
 _STYLES: Final = {"+": "add", "-": "remove", "~": "change", "!": "warn"}
+#: From the cluster's side: what a plan would delete is there and undeclared.
+_SEEN: Final = {"+": "-", "-": "+"}
 #: Lines for the differences of all clusters together, and how many each one has at least.
 _ROOM: Final = 60
 _FEWEST: Final = 2
@@ -123,7 +125,8 @@ def _gravity(one: FleetCluster) -> tuple[bool, int, int, int, int]:
 def _differences(item: FleetCluster, style: Style, room: int | None) -> Iterator[str]:
     for line in item.differences[:room]:
         place = style("dim", f"  {safe(line.place)}") if line.place else ""
-        yield style(_STYLES[line.sign], f"      {line.sign} {safe(line.text)}") + place
+        sign = _SEEN.get(line.sign, line.sign)
+        yield style(_STYLES[sign], f"      {sign} {safe(line.text)}") + place
     counts = item.counts
     hidden = 0 if counts is None else counts.changes + counts.left - len(item.differences[:room])
     if item.differences and hidden > 0:

@@ -1,9 +1,13 @@
 """Packages of npm for tests, by the client that PyPI carries, so that Python is all a machine needs."""
 
 import base64
+import fcntl
 import hashlib
 import importlib.resources
+import os
 import subprocess
+import tarfile
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,3 +45,26 @@ def packed(package: Package, directory: Path) -> Path:
     if found != package.integrity:
         raise NoPackageError(f"{wanted} is not what was pinned: sha512-{found}")
     return archive
+
+
+def script(package: Package, member: str) -> str:
+    """The text of a file in a package, fetched once and kept in ``$XDG_CACHE_HOME/reconciler``."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reconciler"
+    file = cache / f"{package.name}-{package.version}.js"
+    cache.mkdir(parents=True, exist_ok=True)
+    with open(cache / f"{package.name}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not file.exists():
+            _unpack(package, member, cache, file)
+    return file.read_text(encoding="utf-8")
+
+
+def _unpack(package: Package, member: str, cache: Path, target: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        with tarfile.open(packed(package, Path(scratch))) as archive:
+            found = archive.extractfile(f"package/{member}")
+            if found is None:
+                raise NoPackageError(f"{package.name} has no {member}")
+            whole = Path(scratch) / "whole.js"
+            whole.write_bytes(found.read())
+        whole.rename(target)

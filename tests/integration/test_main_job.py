@@ -92,7 +92,7 @@ def test_what_nobody_declares_is_drift_and_goes_only_when_asked(main: Job) -> No
     drift = main.run("drift")
     assert " has drifted: " in drift.out.splitlines()[0]
     assert drift.status == 2
-    assert "- User:svc ALLOW DESCRIBE on TOPIC" in drift.out
+    assert "+ User:svc ALLOW DESCRIBE on TOPIC" in drift.out
     held = main.run("apply", "--yes")
     assert held.status == 0
     assert main.run("drift").status == 2
@@ -218,12 +218,12 @@ def test_without_an_authorizer_drift_compares_all_but_acls(
     open_cluster.write("team.yaml", BESIDE_ACLS.replace('"true"', '{allowed: ["true", "false"]}'))
     differs = open_cluster.run("drift")
     assert differs.status == 2, differs.err
-    for text in ("+ topic open.events", "+ quota of user open.user", "1 passed", "everybody may do everything"):
+    for text in ("- topic open.events", "- quota of user open.user", "1 passed", "everybody may do everything"):
         assert text in differs.out
     open_cluster.write("acls.yaml", TEAM)
     partly = open_cluster.run("drift")
     assert partly.status == 1
-    assert "+ topic open.events" in partly.out
+    assert "- topic open.events" in partly.out
     assert "declared ACLs are not compared" in partly.err
     assert json.loads(open_cluster.run("drift", "--output", "json").out)["warnings"]
 

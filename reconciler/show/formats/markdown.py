@@ -17,12 +17,17 @@ from reconciler.plan.phase import TITLES
 from reconciler.plan.proposal import Plan
 from reconciler.results.findings import Check, CheckStatus, Finding, FindingGroup, Level, finding_groups
 from reconciler.show.access_lines import NAMES_SHOWN, AccessLine, access_lines, ordered_lines, rows_shown
+from reconciler.show.document import Row, SectionName
+from reconciler.show.drift import drift_document
+from reconciler.show.first_screen import FirstScreen, first_screen
 from reconciler.show.fleet_report import FleetCluster
 from reconciler.show.formats.document import FittedSection, Measure, fitted
 from reconciler.show.formats.escaping import markdown_cell as cell
 from reconciler.show.formats.escaping import markdown_code as code
 from reconciler.show.formats.escaping import markdown_element as element
 from reconciler.show.formats.escaping import markdown_text as prose
+from reconciler.show.formats.mermaid import chart_fence
+from reconciler.show.page.view import changes_of
 from reconciler.show.plan import plan_notes
 from reconciler.show.reading import Report
 from reconciler.show.review import stage_number
@@ -72,13 +77,15 @@ def more(noun: str, plural: str = "") -> Callable[[int], str]:
 
 #: Rows of access that fit however much else there is.
 _SURE_TO_FIT: Final = 10_000
+#: Cells of changed access that are read at a glance.
+_MOST_CELLS: Final = 12
 
 
 def callout_sections(report: Report) -> Iterator[FittedSection]:
     """What stands out, whichever plan it is of."""
     rows = [
         f"- **{prose(callout.rule)}**: {prose(callout.text)}\n"
-        for plan in report.all_plans
+        for plan in report.plans
         for callout in plan.access.callouts
     ]
     if rows:
@@ -90,22 +97,47 @@ def access_sections(report: Report) -> Iterator[FittedSection]:
     drifts = set(map(id, report.drifts))
     for plan in report.all_plans[:MOST_PLANS]:
         if plan.access.access_changes:
-            title = "Access, if it is brought back to what is declared" if id(plan) in drifts else "Access"
+            title = "Access, against what is declared" if id(plan) in drifts else "Access"
             of = f" on {code(cut(plan.terms.cluster))}" if len(report.all_plans) > 1 else ""
-            yield _access_of(plan, f"\n#### {title}{of}\n\n")
+            yield _access_of(plan, f"\n#### {title}{of}\n\n", drift=id(plan) in drifts)
     others = [plan for plan in report.all_plans[MOST_PLANS:] if plan.access.access_changes]
     lines = [line for plan in others for line in access_lines(plan.access.access_changes)]
     yield FittedSection("", (), more("row of access", "rows"), total=sum(line.rows for line in lines))
 
 
-def _access_of(plan: Plan, heading: str) -> FittedSection:
+def picture_sections(report: Report) -> Iterator[FittedSection]:
+    """Who gains and loses what at a glance: drawn, or where that is too much for a picture, the cells that change."""
+    if len(report.plans) != 1:
+        return
+    changes = report.plans[0].access.access_changes
+    chart = chart_fence(changes)
+    if chart:
+        yield FittedSection(chart, (), more("picture"))
+    elif found := changes_of(changes):
+        cells = [(who, cell_of) for who, some in found.rows for cell_of in some]
+        rows = [
+            f"| {cell(_moved(one.gained, one.lost))} | {cell(who)} | {cell(found.columns[one.column].label)} |\n"
+            for who, one in cells[:_MOST_CELLS]
+        ]
+        opening = "| change | who | names |\n|---|---|---|\n"
+        said = ", ".join(f"{letter} {operation}" for letter, operation in found.letters)
+        left = len(cells) - len(rows)
+        closing = f"\n{prose(said)}{f'. {left:,} more cells: see Access' if left else ''}\n"
+        yield FittedSection("\n#### Changed cells\n\n", rows, more("cell"), opening, closing)
+
+
+def _moved(gained: str, lost: str) -> str:
+    return " ".join(filter(None, (f"gains {gained}" if gained else "", f"loses {lost}" if lost else "")))
+
+
+def _access_of(plan: Plan, heading: str, *, drift: bool) -> FittedSection:
     changes = plan.access.access_changes
     lines = ordered_lines(changes, most_names=NAMES_SHOWN)
-    rows = [_access_row(line) for line in lines]
+    rows = [_access_row(line, drift=drift) for line in lines]
     if sum(map(len, rows)) > _SURE_TO_FIT:  # names in which every sign has to be escaped
         lines = list(access_lines(changes, most_names=NAMES_SHOWN, gravest_first=True))
-        rows = [_access_row(line) for line in lines]
-    opening = "| who | gains or loses | on |\n|---|---|---|\n"
+        rows = [_access_row(line, drift=drift) for line in lines]
+    opening = f"| who | {'more or less than declared' if drift else 'gains or loses'} | on |\n|---|---|---|\n"
     closing = ""
     if plan.access.more_principals:
         closing = f"\n{counted(plan.access.more_principals, 'more principal')} through `User:*`, not listed.\n"
@@ -116,11 +148,12 @@ def _access_of(plan: Plan, heading: str) -> FittedSection:
     return FittedSection(heading, rows, words, opening, closing, weight=4, amounts=shown, total=total)
 
 
-def _access_row(line: AccessLine) -> str:
+def _access_row(line: AccessLine, *, drift: bool) -> str:
+    """A row of the table. What would be lost if drift were reverted is there, and more than is declared."""
     doubt = "" if line.certain else " *perhaps*"
     hosts = f" from {cell(cut(line.hosts))}" if line.hosts else ""
     below = "".join(f"<br>{prose(text)}" for text in (line.topics, line.note) if text)
-    moved = f"{'➕' if line.sign == '+' else '➖'} {line.operations}{doubt}"
+    moved = f"{'➕' if (line.sign == '+') is not drift else '➖'} {line.operations}{doubt}"
     return f"| {cell(with_points(line.who))} | {moved} | {prose(line.names)}{hosts}{below} |\n"
 
 
@@ -134,7 +167,7 @@ def warning_sections(report: Report) -> Iterator[FittedSection]:
 
 def note_sections(report: Report) -> Iterator[FittedSection]:
     """Bridges, what is for good, what the broker said, what is accepted."""
-    for plan in report.all_plans[:MOST_PLANS]:
+    for plan in report.plans[:MOST_PLANS]:
         for note in plan_notes(plan):
             heading = f"\n**{prose(cut(note.title))}**\n" + ("\n" if note.items else "")
             yield FittedSection(heading, [f"- {prose(item)}\n" for item in note.items], more("line"))
@@ -152,6 +185,32 @@ def step_sections(plan: Plan, *, many: bool) -> Iterator[FittedSection]:
     if plan.skipped:
         opening = f"<details><summary>Skipped ({len(plan.skipped):,}){of}</summary>\n"
         yield FittedSection("\n", list(_skipped_rows(plan)), more("line", "lines"), opening, "\n</details>\n", weight=2)
+
+
+def drift_sections(report: Report) -> Iterator[FittedSection]:
+    """How each cluster differs, what bringing it back would do, and how to keep or remove the differences."""
+    for plan in report.drifts[:MOST_PLANS]:
+        of = f" on {code(cut(plan.terms.cluster))}" if len(report.all_plans) > 1 else ""
+        for section in drift_document(plan).of(SectionName.DIFFERENCES, SectionName.SKIPPED, SectionName.NOTES):
+            rows = [text for row in section.rows for text in _document_row(row)]
+            yield FittedSection(
+                f"\n#### {prose(section.title)} ({section.count:,}){of}\n\n", rows, more("line"), weight=2
+            )
+
+
+def _document_row(row: Row, indent: str = "") -> Iterator[str]:
+    """A row and what is below it, as items of a list."""
+    if not row.text:
+        yield f"{indent}- {row.unnamed:,} more\n"
+        return
+    said = code(f"{row.sign} {row.text}") if row.sign in ("+", "-", "~") else prose(row.text)
+    label = f" *{prose(row.label)}*" if row.label else ""
+    notes = "".join(f" <sub>{code(note)}</sub>" for note in row.notes if note)
+    yield f"{indent}- {said}{label}{notes}\n"
+    for below in row.below:
+        yield from _document_row(below, f"{indent}  ")
+    if row.names:
+        yield f"{indent}{_named(row.names, row.unnamed)}"
 
 
 def _step_rows(plan: Plan) -> Iterator[str]:
@@ -192,6 +251,9 @@ _SIGNS: Final = {Tone.STOP: "🛑", Tone.CAUTION: "⚠️", Tone.CALM: "✅"}
 _LEVELS: Final = {Level.ERROR: "🛑 error", Level.WARNING: "⚠️ warning", Level.NOTE: "note"}
 _STANDINGS: Final = {CheckStatus.FAILED: "🛑 failed", CheckStatus.UNDECIDED: "🛑 undecided"}
 _DIFFERENCES: Final = {"+": "missing", "-": "undeclared", "~": "different", "!": "skipped"}
+_CHANGES: Final = {"+": "➕", "-": "➖"}
+#: Characters of a row of the first screen.
+_LONGEST_ROW: Final = 250
 _MARKER: Final = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*", re.ASCII)
 _LONGEST_MARKER: Final = 200
 
@@ -216,7 +278,7 @@ def document(
 
     ``on_cut`` is called as :class:`FormatOptions` says.
     """
-    sections = list(_sections(report))
+    sections = [_first_section(report), *_sections(report)]
     text, shown, rows = fitted(_head(report, marker), sections, _tail(report), limit, measure, _cut_words)
     if shown < rows and on_cut is not None:
         on_cut(shown, rows)
@@ -228,8 +290,20 @@ def _cut_words(shown: int, rows: int) -> str:
 
 
 def _head(report: Report, marker: str) -> str:
-    found = verdict(report)
-    lines = [f"<!-- reconciler:{marker} -->", f"### {_SIGNS[found.tone]} {prose(found.words)}", ""]
+    found, screen = verdict(report), first_screen(report)
+    lines = [
+        f"<!-- reconciler:{marker} -->",
+        f"### {_SIGNS[found.tone]} {screen.word}: {prose(_short(screen.about))}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _first_section(report: Report) -> FittedSection:
+    """What always stands: the first screen, then a line for each plan, the checks and the findings."""
+    rows = list(_first_rows(first_screen(report)))
+    lines = ["", *rows] if rows else []
+    lines.append("")
     said = [_plan_line(plan, report) for plan in report.plans[:MOST_PLANS]]
     said += [_plan_line(plan, report, drift=True) for plan in report.drifts[:MOST_PLANS]]
     lines += [f"- {line}" for line in said[:MOST_PLANS]]
@@ -244,7 +318,24 @@ def _head(report: Report, marker: str) -> str:
         counts = ", ".join(counted(levels.count(level), level) for level in Level if level in levels)
         waived = f"{len(report.waived_findings):,} accepted" if report.waived_findings else ""
         lines.append(f"- findings: {', '.join(filter(None, (counts, waived)))}")
-    return "\n".join(lines) + "\n"
+    return FittedSection("\n".join(lines) + "\n", (), more("line"))
+
+
+def _first_rows(screen: FirstScreen) -> Iterator[str]:
+    """What a reviewer reads before any fold."""
+    for row in screen.access:
+        yield f"- {_CHANGES[row.sign]} {prose(_short(row.text))}" if row.text else f"- and {row.unnamed:,} more"
+    for what, rows in (("Owner", screen.owners), ("Cannot be undone", screen.lasting)):
+        for row in rows:
+            sign = "🛑 " if row.sign == "!" else ""
+            yield f"- **{what}**: {sign}{prose(_short(row.sentence))}"
+    if screen.approval is not None:
+        sign = "🛑 " if screen.approval.sign == "!" else ""
+        yield f"- **Approval**: {sign}{prose(screen.approval.text)}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_ROW else f"{text[: _LONGEST_ROW - 1]}…"
 
 
 def _plan_line(plan: Plan, report: Report, *, drift: bool = False) -> str:
@@ -275,13 +366,15 @@ def _sections(report: Report) -> Iterator[FittedSection]:
         rows = [f"- {code(one.rule.removeprefix('guard-'))}: {prose(one.message)}{_remedy(one)}\n" for one in refusals]
         yield FittedSection("\n#### Refused\n\n", rows, more("refusal"), weight=4)
     yield from _fleets(report)
+    yield from picture_sections(report)
     yield from callout_sections(report)
+    yield from drift_sections(report)
     yield from access_sections(report)
     yield from _checks(report.broken_checks)
     yield from _findings(report.other_findings)
     yield from warning_sections(report)
     yield from note_sections(report)
-    for plan in report.all_plans[:MOST_PLANS]:
+    for plan in report.plans[:MOST_PLANS]:
         yield from step_sections(plan, many=len(report.all_plans) > 1)
 
 

@@ -8,6 +8,7 @@ from reconciler.plan.guards import NO_GUARDRAILS
 from reconciler.results.findings import CheckStatus, Finding, Level, finding_groups
 from reconciler.show.document import FEW, lines_shown
 from reconciler.show.drift import drift_lines as cluster_drift_lines
+from reconciler.show.first_screen import review_word
 from reconciler.show.fleet import drift_lines
 from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.lint import group_lines
@@ -31,7 +32,7 @@ def write(report: Report, options: FormatOptions) -> str:
 def report_lines(report: Report, style: Style = plain, *, expand: bool = False) -> Iterator[str]:
     """The lines, without line ends."""
     found = verdict(report)
-    yield style(_TONES[found.tone], found.words)
+    yield style(_TONES[found.tone], f"{review_word(report)}: {safe(found.words)}")
     if report.guardrail_findings:
         yield ""
         yield style("title", "Guardrails changed")

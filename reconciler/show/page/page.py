@@ -102,7 +102,7 @@ def _coded(text: str) -> Markup:
 #: So many rounds are on the page.
 _SHOWN = 50
 #: As in the table of a fleet: ACLs, everything else, and what no plan changes.
-_SORTS = ("missing", "undeclared", "topics and others", "not changed")
+_SORTS = ("missing", "undeclared", "topics and others", "skipped")
 
 
 def rounds_page(history: RoundHistory, version: str, made: datetime.datetime, late: tuple[str, ...]) -> str:

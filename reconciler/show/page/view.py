@@ -17,6 +17,7 @@ from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, operations_words
 from reconciler.results.findings import Check, CheckStatus, Finding, FindingGroup, finding_groups
 from reconciler.show.access_lines import MOST_HARMLESS, AccessLine, gravity, ordered_lines
+from reconciler.show.first_screen import FirstScreen, first_screen
 from reconciler.show.fleet_report import FleetCluster, FleetReport
 from reconciler.show.matrix import ALL, LETTERS
 from reconciler.show.plan import Note, plan_notes
@@ -385,6 +386,7 @@ class PageView:
 
     title: str
     verdict: Verdict
+    screen: FirstScreen
     plans: tuple[PlanView, ...]
     guardrails: tuple[Finding, ...]
     refusals: tuple[Finding, ...]
@@ -405,6 +407,7 @@ def page_view(report: Report) -> PageView:
     return PageView(
         _title(report),
         verdict(report),
+        first_screen(report),
         tuple(
             _plan_view(number, plan, report.address_of(plan.terms.cluster), drift=drift)
             for number, (plan, drift) in enumerate(plans, 1)

@@ -15,7 +15,7 @@ from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.report.results import printed
 
 _BEGINNINGS = {
-    "text": "Access widens and narrows\n",
+    "text": "Widens: Access widens and narrows\n",
     "markdown": "<!-- reconciler:demo -->\n",
     "summary": "<!-- reconciler:demo -->\n",
     "github": "::warning title=reconciler::Access",

@@ -30,7 +30,7 @@ def large() -> Report:
 def test_a_comment_says_something_of_everything(large: Report) -> None:
     text = FORMATS["comment.md"](large)
     assert COMMENT_LIMIT * 0.9 < len(text) <= COMMENT_LIMIT
-    assert text.startswith("<!-- reconciler:big -->\n### 🛑 2,000 checks failed")
+    assert text.startswith("<!-- reconciler:big -->\n### 🛑 Refused: 2,000 checks failed")
     assert "5,940 ACLs to create, 60 ACLs to delete" in text
     for heading in ("What stands out", "Access", "Checks that did not pass", "<summary>Findings", "in order</summary>"):
         assert heading in text

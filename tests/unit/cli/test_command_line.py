@@ -408,6 +408,10 @@ def test_quiet_prints_a_plan_and_a_drift_in_one_line(place: Path, capsys: pytest
     assert run(["drift", "-q", *where]) == Exit.DIFFERENT
     [line] = capsys.readouterr().out.splitlines()
     assert line.startswith("c: The cluster differs from what is declared: 1 difference. 1 ACL missing")
+    assert run(["drift", "-o", "table", *where]) == Exit.DIFFERENT
+    head, row, _ = capsys.readouterr().out.splitlines()
+    assert head.split("  ")[0] == "CHANGE"
+    assert row.split() == ["missing", "User:a", "ALLOW", "READ", "TOPIC", "t", "a.yaml:6:34"]
     assert run(["plan", *where, "-q", "-o", "json"]) == Exit.OK
     assert json.loads(capsys.readouterr().out)["planId"] == approved
 

@@ -116,7 +116,7 @@ def test_a_fleet_that_drifts_everywhere_fits_a_few_screens() -> None:
     assert f"6,050 differences among {len(clusters) * 9} bindings in scope" in text
     expanded = "\n".join(drift_lines(report, expand=True))
     assert all(f"  {one.cluster}: {one.words}" in expanded for one in clusters)
-    assert all(f"+ {number} {n}  a.yaml:1:1" in expanded for number in range(1, 101) for n in range(10))
+    assert all(f"- {number} {n}  a.yaml:1:1" in expanded for number in range(1, 101) for n in range(10))
 
 
 def test_clusters_that_are_not_known_do_not_push_out_those_that_differ() -> None:
@@ -137,11 +137,11 @@ def test_clusters_that_differ_alike_share_a_line_unless_expanded() -> None:
     other = _cluster(99, counts, "one", "three")
     report = FleetReport("run", "2026-11-20", (*clusters, other))
     text = "\n".join(drift_lines(report))
-    assert text.count("+ one") == 2
+    assert text.count("- one") == 2
     assert re.search(r"site-000, .* and \d+ more, each: 3 bindings missing\n", text)
     assert "  site-099: 3 bindings missing\n" in text
     assert text.count("… and 1 more") == 2
-    assert "\n".join(drift_lines(report, expand=True)).count("+ one") == 41
+    assert "\n".join(drift_lines(report, expand=True)).count("- one") == 41
     assert drift_summary(report) == (
         "41 clusters: 0 as declared, 41 differ, 0 not known; 123 differences among 369 bindings in scope"
     )

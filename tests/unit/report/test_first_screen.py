@@ -1,0 +1,84 @@
+"""The first screen of a review is small whatever the change is, and never calmer than it."""
+
+from dataclasses import replace
+
+import pytest
+
+from reconciler.plan.review.callouts import Callout
+from reconciler.results.findings import Check, CheckStatus, Finding, Level
+from reconciler.show.first_screen import ReviewWord, first_screen, review_word
+from reconciler.show.reading import Report
+from tests.integration.report.formats import FORMATS
+from tests.integration.report.large import large_report
+from tests.unit.access.bindings import bindings
+from tests.unit.report.test_lines import plan
+
+_READ = "TOPIC:L:t User:a@* ALLOW READ"
+
+
+def _report(
+    before: list[str], after: list[str], findings: tuple[Finding, ...] = (), checks: tuple[Check, ...] = ()
+) -> Report:
+    return Report((plan(bindings(*before), bindings(*after)),), findings=findings, checks=checks)
+
+
+def _looser() -> Finding:
+    return Finding("guardrail-looser", "guardrail-looser", Level.WARNING, "Cluster c, spec.limits: removed")
+
+
+def _failed(group: str) -> Check:
+    return Check(group, "x", "c", CheckStatus.FAILED, "ledger owns topic `t`")
+
+
+@pytest.mark.parametrize(
+    ("report", "word"),
+    [
+        (_report([], []), ReviewWord.HARMLESS),
+        (_report([], [_READ]), ReviewWord.WIDENS),
+        (_report([_READ], [_READ, "TOPIC:L:t User:a@* DENY READ"]), ReviewWord.NARROWS),
+        (_report([_READ], ["TOPIC:L:t User:b@* ALLOW READ"]), ReviewWord.WIDENS),
+        (_report([], [_READ], findings=(_looser(),)), ReviewWord.WEAKENS),
+        (_report([], [], findings=(_looser(),)), ReviewWord.WEAKENS),
+        (_report([], [], checks=(_failed("Access tests"),)), ReviewWord.REFUSED),
+        (_report([], [], findings=(Finding("KA001", "x", Level.WARNING, "m"),)), ReviewWord.UNCLEAR),
+    ],
+)
+def test_one_word(report: Report, word: ReviewWord) -> None:
+    assert review_word(report) is word
+    assert first_screen(report).word is word
+    assert f" {word}: " in FORMATS["comment.md"](report).splitlines()[1]
+
+
+def test_drift_is_never_harmless() -> None:
+    moved = plan([], bindings(_READ))
+    assert review_word(Report(drifts=(moved,))) is ReviewWord.DRIFTED
+    assert review_word(Report((plan([], []),), (moved,))) is ReviewWord.DRIFTED
+
+
+def test_what_stands_out_is_never_harmless() -> None:
+    moved = plan(bindings(_READ), bindings(_READ))
+    said = replace(moved.access, callouts=(Callout("cluster", "User:a", "User:a gains a password"),))
+    assert review_word(Report((replace(moved, access=said),))) is ReviewWord.WIDENS
+
+
+def test_whose_data_it_is() -> None:
+    """An owner who was not asked, one who objects, and one who consents."""
+    (unknown,) = first_screen(_report([], [_READ])).owners
+    assert "no owner was asked" in unknown.text
+    (against,) = first_screen(_report([], [_READ], checks=(_failed("Ownership"),))).owners
+    assert (against.sign, against.text) == ("!", "ledger owns topic `t`")
+    consent = Check(
+        "Ownership", "consent at o.yaml:1:1", "c", CheckStatus.PASSED, "ledger lets files of pay declare READ"
+    )
+    found = first_screen(_report([], [_READ], checks=(consent,)))
+    assert [row.text for row in found.owners] == [consent.message]
+    assert found.approval is not None
+    assert found.approval.text.startswith("no check speaks against it")
+
+
+def test_it_is_small_whatever_the_size() -> None:
+    for name in ("comment.md", "summary.md"):
+        text = FORMATS[name](large_report())
+        screen = text.partition("\n#### ")[0]
+        assert screen.count("\n") <= 25
+        assert len(screen) < 3_000
