@@ -82,7 +82,8 @@ def test_every_report_shows_the_end(place: Path, output: str, capsys: pytest.Cap
     assert reconciler(["report", "plan.json", "--format", output]) == 0
     said = capsys.readouterr().out.replace("`", "")
     assert "Nobody's access changes" not in said
-    assert f"Access widens {_WHEN}" in said
+    # A page begins with who gains it.
+    assert f"{'User:mallory gains access' if output == 'html' else 'Access widens'} {_WHEN}" in said
     assert ("2027-02-23" if output == "json" else _WHEN) in said
 
 
