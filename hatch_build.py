@@ -18,7 +18,7 @@ _HELP = re.compile(
 _STATUSES = re.compile(r"^## Exit statuses\n.*?\|---\|---\|\n(?P<rows>(?:\|.*\n)+)", re.M | re.S)
 #: The line of a page that stands for the options with which every command connects.
 _FOLDED = re.compile(r"^  Connection options: .*\n", re.M)
-_HEADING = re.compile(r"^(Options|Commands):$")
+_HEADING = re.compile(r"^([A-Z][A-Za-z ]*):$")
 
 
 class ManPages(BuildHookInterface):  # type: ignore[type-arg]

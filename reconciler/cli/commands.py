@@ -132,9 +132,7 @@ class CommandTable(click.Group):
     aliases: ClassVar[Mapping[str, str]] = {}
     #: Words that other tools have for what a command here does, or one of its recipes.
     elsewhere: ClassVar[Mapping[str, str]] = {}
-    #: The modules of commands that are elsewhere.
-    homes: ClassVar[Mapping[str, str]] = {}
-    #: The modules of all other commands are called so, before the command's own name.
+    #: The modules of commands are called so, before the command's own name.
     modules: ClassVar[str] = "reconciler.cli."
     #: The words before the command's own name.
     words: ClassVar[tuple[str, ...]] = ()
@@ -146,20 +144,28 @@ class CommandTable(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names, in the order of the table."""
-        return list(self.table)
+        return [name for table in self.listed().values() for name in table]
+
+    def listed(self) -> Mapping[str, Mapping[str, str]]:
+        """By heading what each command does; nothing is imported for it."""
+        return {"Commands": self.table}
+
+    def home(self, name: str) -> str | None:
+        """The module of a command; ``None`` if there is no such command."""
+        return f"{self.modules}{name.replace('-', '_')}" if name in self.table else None
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the module that holds the command, or ``None`` if there is no such command."""
         name = self.aliases.get(cmd_name, cmd_name)
-        if name not in self.table:
-            return None
         if name not in self._loaded:
-            self._loaded[name] = prepared(self.load(name), (*self.words, name))
+            home = self.home(name)
+            if home is None:
+                return None
+            self._loaded[name] = prepared(self.load(home), (*self.words, name))
         return self._loaded[name]
 
-    def load(self, name: str) -> click.Command:
+    def load(self, home: str) -> click.Command:
         """The command in the module of this name."""
-        home = self.homes.get(name, f"{self.modules}{name.replace('-', '_')}")
         command: click.Command = importlib.import_module(home).command
         return command
 
@@ -174,15 +180,24 @@ class CommandTable(click.Group):
             if meant is not None:
                 message = f"No such command {error.command_name!r}. See: reconciler {meant} --help"
                 raise click.NoSuchCommand(error.command_name, message, ctx=ctx) from None
-            raise click.NoSuchCommand(error.command_name, possibilities=(*self.table, *self.aliases), ctx=ctx) from None
+            raise click.NoSuchCommand(
+                error.command_name, possibilities=(*self.list_commands(ctx), *self.aliases), ctx=ctx
+            ) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List commands from the table, without importing one of them."""
         words: dict[str, list[str]] = {}
         for alias, name in self.aliases.items():
             words.setdefault(name, []).append(alias)
-        with formatter.section("Commands"):
-            formatter.write_dl([(", ".join([name, *words.get(name, [])]), text) for name, text in self.table.items()])
+        tables = {
+            heading: [(", ".join([name, *words.get(name, [])]), text) for name, text in table.items()]
+            for heading, table in self.listed().items()
+        }
+        # One column for all headings.
+        width = max(len(name) for rows in tables.values() for name, _ in rows)
+        for heading, rows in tables.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), text) for name, text in rows])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """From the table, so that nothing is imported to complete a name; the group's options as ever."""
@@ -190,7 +205,12 @@ class CommandTable(click.Group):
             return super().shell_complete(ctx, incomplete)
         from click.shell_completion import CompletionItem
 
-        return [CompletionItem(name, help=text) for name, text in self.table.items() if name.startswith(incomplete)]
+        return [
+            CompletionItem(name, help=text)
+            for table in self.listed().values()
+            for name, text in table.items()
+            if name.startswith(incomplete)
+        ]
 
 
 def prepared(command: click.Command, words: tuple[str, ...]) -> click.Command:

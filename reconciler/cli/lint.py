@@ -8,17 +8,19 @@ from typing import Final
 import click
 
 from reconciler.app.options import ConnectionOptions, StateRequest
-from reconciler.cli.console import CommandError, Exit, out, out_json, progress, style_for
+from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.options import (
+    Keeping,
     also_fail_on,
     as_of_option,
     cluster_option,
     connection_options,
+    edit_options,
     expand_option,
     listing_option,
     optional_path_argument,
 )
-from reconciler.parts.edit.cli.options import Keeping, edit_options, keep
+from reconciler.cli.parts import part_module
 
 _WARNING: Final = "warning"
 
@@ -97,7 +99,9 @@ def command(
     if editing and given:
         raise CommandError("the manifests are edited, for all their clusters", "leave out --cluster", Exit.USAGE)
     if editing:
-        return _fixed(request, connection, also, keeping, fix=fix, output=output)
+        fixes = part_module("edit", "lint --fix")
+        terms = (request, connection, keeping, output)
+        return int(fixes.fix(*terms, also) if fix else fixes.minimise(*terms))
     if smaller:
         found = minimise(request, connection, tell=info_note)
         if output == "json":
@@ -122,28 +126,6 @@ def _check_fix(*, fix: bool, smaller: bool, also: tuple[str, ...], keeping: Keep
         raise CommandError("--also is for --fix", status=Exit.USAGE)
     if keeping != Keeping() and not (fix or smaller):
         raise CommandError("--write and --branch are for --fix and --minimise", status=Exit.USAGE)
-
-
-def _fixed(
-    request: StateRequest,
-    connection: ConnectionOptions,
-    also: tuple[str, ...],
-    keeping: Keeping,
-    *,
-    fix: bool,
-    output: str,
-) -> int:
-    from reconciler.cli.notes import info_note
-    from reconciler.parts.edit.app.simplify import fix_lint, fix_minimise
-
-    if not fix:
-        smaller = fix_minimise(request, connection, tell=info_note)
-        return keep(smaller, keeping, message="Remove ACLs that change nothing", output=output)
-    found = fix_lint(request, connection, also=also, tell=info_note)
-    count = f"{len(found.fixed):,} findings fixed" if len(found.fixed) != 1 else "1 finding fixed"
-    progress(f"{count}, {len(found.kept):,} left to you: what stays depends on them" if found.kept else count)
-    message = "Remove ACLs that lint finds superfluous"
-    return keep(found.edit, keeping, message=message, output=output, nothing="There is nothing to fix.")
 
 
 def _explain(name: str) -> int:

@@ -3,7 +3,7 @@
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -24,49 +24,54 @@ from reconciler.cli.console import (
     steady,
     watched,
 )
+from reconciler.model.characters import safe
 from reconciler.system.process import forbid_core_dumps
 
 #: New objects before the cyclic collector looks at them, instead of 700: some 20 MB, the most garbage that can wait.
 _NEW_OBJECTS: Final = 200_000
-#: Every command and what it does, in the order in which people meet them.
-COMMANDS: Final = {
-    "init": "Write a directory to start from",
-    "validate": "Check manifests offline",
-    "plan": "Compare manifests with a cluster; print and save the plan",
-    "show": "Print a saved plan, and verify it",
-    "approve": "Sign a saved plan as its approver",
-    "apply": "Apply a saved plan, or plan and apply in one step",
-    "audit": "Check an audit log",
-    "undo": "Plan the reversal of an applied plan",
-    "cleanup": "Remove what an interrupted apply left on the cluster",
-    "reassignments": "List and cancel moves of replicas that are unfinished",
-    "drift": "Detect drift between manifests and a cluster",
-    "serve": "Watch clusters; revoke access that has expired; show metrics",
-    "report": "Write results as a comment, HTML, SARIF, JUnit, metrics …",
-    "test": "Run access tests against manifests or a live cluster",
-    "policy": "Propose a topic policy from a cluster",
-    "lint": "Find redundant, ineffective and risky ACLs",
-    "can-i": "Check whether a principal may do something",
-    "who-can": "List who may do something",
-    "explain": "Explain why a request is allowed or denied",
-    "adopt": "Turn drift into an edit of the manifests",
-    "grant": "Grant access by an edit of the manifests",
-    "revoke": "Revoke access by an edit of the manifests",
-    "rename": "Rename a principal in two edits, without an outage",
-    "users": "Make passwords of SCRAM users, disable users",
-    "quota": "Explain which quotas limit a client",
-    "access": "List everything that principals may do",
-    "usage": "Find unused ACLs in the brokers' logs",
-    "tighten": "Narrow access to what the brokers' logs show in use",
-    "fleet": "Snapshot, compare, plan and apply many clusters on Spark",
-    "export": "Export a cluster as manifests or as a snapshot",
-    "convert": "Convert another tool's files to manifests",
-    "doctor": "Check connection, rights, authorizer and brokers",
-    "sandbox": "Run a local Kafka cluster with access control",
-    "demo": "Tour on a sandbox: validate, plan, apply, drift",
-    "schema": "Print JSON Schemas for editors",
-    "completion": "Print a shell completion script",
-    "version": "Print the version",
+#: Every command of the core and what it does, by heading, in the order in which people meet them. Parts add theirs.
+COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "Start": {
+        "init": "Write a directory to start from",
+        "doctor": "Check connection, rights, authorizer and brokers",
+    },
+    "Plan and apply": {
+        "validate": "Check manifests offline",
+        "plan": "Compare manifests with a cluster; print and save the plan",
+        "show": "Print a saved plan, and verify it",
+        "approve": "Sign a saved plan as its approver",
+        "apply": "Apply a saved plan, or plan and apply in one step",
+        "drift": "Detect drift between manifests and a cluster",
+        "report": "Write results as a comment, HTML, SARIF, JUnit, metrics …",
+        "audit": "Check an audit log",
+        "undo": "Plan the reversal of an applied plan",
+        "cleanup": "Remove what an interrupted apply left on the cluster",
+        "reassignments": "List and cancel moves of replicas that are unfinished",
+    },
+    "Ask": {
+        "can-i": "Check whether a principal may do something",
+        "who-can": "List who may do something",
+        "explain": "Explain why a request is allowed or denied",
+        "access": "List everything that principals may do",
+        "quota": "Explain which quotas limit a client",
+    },
+    "Check": {
+        "test": "Run access tests against manifests or a live cluster",
+        "lint": "Find redundant, ineffective and risky ACLs",
+        "policy": "Propose a topic policy from a cluster",
+    },
+    "Edit manifests": {},
+    "Evidence": {},
+    "Many clusters": {},
+    "Moving in": {
+        "export": "Export a cluster as manifests or as a snapshot",
+    },
+    "On this machine": {},
+    "This program": {
+        "schema": "Print JSON Schemas for editors",
+        "completion": "Print a shell completion script",
+        "version": "Print the version",
+    },
 }
 
 #: What people type who come from terraform, kubectl, git and Kafka's own scripts.
@@ -87,25 +92,47 @@ ELSEWHERE: Final = {
 _READ: Final = frozenset({"validate", "plan", "show", "drift", "test", "lint", "can-i", "who-can", "explain", "access"})
 
 
-#: The modules of commands that a part beside the core has.
-_OF_PARTS: Final = {
-    **{name: f"reconciler.parts.edit.cli.{name}" for name in ("adopt", "grant", "revoke", "rename", "users")},
-    **{name: f"reconciler.parts.evidence.cli.{name}" for name in ("usage", "tighten")},
-    "convert": "reconciler.parts.convert.cli",
-    "demo": "reconciler.parts.local.demo",
-    "fleet": "reconciler.parts.fleet.cli.fleet",
-    "sandbox": "reconciler.parts.local.cli",
-    "serve": "reconciler.parts.serve.cli",
-}
-
-
 class Commands(CommandTable):
-    """All commands."""
+    """All commands: those of the core, then of our parts, then of other packages. An earlier one keeps its name."""
 
-    table = COMMANDS
-    homes = _OF_PARTS
+    table = {name: words for group in COMMANDS.values() for name, words in group.items()}  # noqa: RUF012
     aliases = {"diff": "plan", "status": "drift"}  # noqa: RUF012 - a ClassVar of the base
     elsewhere = ELSEWHERE
+
+    def home(self, name: str) -> str | None:
+        """The module of a command; metadata of other packages is read for a name that neither core nor parts have."""
+        if name in self.table:
+            return super().home(name)
+        from reconciler.cli import parts
+
+        row = parts.own_commands().get(name) or parts.other_commands()[0].get(name)
+        return None if row is None else row.module
+
+    def listed(self) -> dict[str, dict[str, str]]:
+        """The core's headings with what parts and other packages add to them, then other headings."""
+        from reconciler.cli.parts import other_commands, own_commands
+
+        found = {heading: dict(table) for heading, table in COMMANDS.items()}
+        taken = {*self.table, *self.aliases}
+        for rows in (own_commands(), other_commands()[0]):
+            for name, row in rows.items():
+                if name not in taken:
+                    found.setdefault(row.heading, {})[name] = row.help
+            taken |= rows.keys()
+        return {heading: table for heading, table in found.items() if table}
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Also the parts that are not installed, with the line that installs each."""
+        from reconciler.cli.parts import missing, other_commands
+
+        super().format_commands(ctx, formatter)
+        rows = [(name, f"{part.adds[0].upper()}{part.adds[1:]}: {part.pip}") for name, part in missing()]
+        if rows:
+            with formatter.section("Not installed"):
+                formatter.write_dl(rows)
+        if wrong := other_commands()[1]:
+            with formatter.section("Cannot be used"):
+                formatter.write_dl([("", safe(words)) for words in wrong])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -115,10 +142,22 @@ class Commands(CommandTable):
         Up to here the program has read nothing, so that its own help needs no protection and starts faster.
         """
         forbid_core_dumps()
-        name, command, rest = super().resolve_command(ctx, args)
+        try:
+            name, command, rest = super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            words, similar = _with_parts(error.message), error.possibilities
+            raise click.NoSuchCommand(error.command_name, words, possibilities=similar, ctx=ctx) from None
         if self.aliases.get(name or "", name) in _READ and watched(sys.stdout):
             settings.held = []
         return name, command, rest
+
+
+def _with_parts(message: str) -> str:
+    """What to say of a command that does not exist, where it may be one of a part that is not installed."""
+    from reconciler.cli.parts import missing
+
+    absent = "; ".join(f"{name}: {part.pip}" for name, part in missing())
+    return f"{message} Parts that are not installed: {absent}." if absent else message
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -13,6 +13,7 @@ import click
 from reconciler.app.connections import reader_ahead
 from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
 from reconciler.cli.console import Bytes, CommandError, Exit, debug, settings
+from reconciler.dataclass import dataclass
 
 if TYPE_CHECKING:
     from reconciler.app.manifests import FoundProject
@@ -447,6 +448,30 @@ move_options = with_options(
             metavar="SIZE",
             type=Bytes(1),
             help="Bytes that they copy together, such as 10GiB; a larger partition moves alone.  [default: 50GiB]",
+        ),
+    )
+)
+
+
+# Options of commands that edit manifests.
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What becomes of an edit; by default it is only printed."""
+
+    write: bool = False
+    branch: str | None = None
+
+
+#: ``--write`` and ``--branch``, handed over as ``keeping``.
+edit_options = with_options(
+    gathered(
+        "keeping",
+        Keeping,
+        click.option("--write", is_flag=True, help="Write the files.  [default: print a patch]"),
+        click.option(
+            "--branch", metavar="NAME", help="Commit the change on a new branch from HEAD; your files stay as they are."
         ),
     )
 )

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.main import COMMANDS, run
+from reconciler.cli.main import Commands, program, run
 
 _BIN = Path(sys.executable).parent
+assert isinstance(program, Commands)
+_NAMES = [name for table in program.listed().values() for name in table]
 _BASH = """\
 source "$1"
 COMP_WORDS=("${@:2}")
@@ -37,7 +39,7 @@ def _ran(*command: str, **variables: str) -> str:
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["reconciler", ""], list(COMMANDS)),
+        (["reconciler", ""], _NAMES),
         (["reconciler", "va"], ["validate"]),
         (["reconciler", "sandbox", "d"], ["down"]),
         (["reconciler", "plan", "--allow-d"], ["--allow-deletes"]),

@@ -7,10 +7,10 @@ import click
 
 from reconciler.cli.console import CommandError, Exit, info, out, out_json, progress
 from reconciler.cli.export import write_files
-from reconciler.cli.options import output_option
+from reconciler.cli.options import Keeping, edit_options, output_option
 from reconciler.model.characters import is_visible
 from reconciler.parts.convert.formats import AUTO, FORMATS, OF_CLUSTERS
-from reconciler.parts.edit.cli.options import Keeping, edit_options, keep
+from reconciler.parts.edit.cli.options import keep
 
 if TYPE_CHECKING:
     from reconciler.manifest.write.manifests import Layout

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.console import PRECEDENCE, Exit, worst
-from reconciler.cli.main import COMMANDS, program, run
+from reconciler.cli.main import Commands, program, run
 from reconciler.model.state import ClusterState
 from reconciler.snapshot.document import snapshot_text
 
@@ -85,7 +85,8 @@ def test_a_plan_that_is_none_exits_4(place: Path) -> None:
 
 
 def test_what_the_help_lists_exists_and_says_the_same() -> None:
-    for name, words in COMMANDS.items():
+    assert isinstance(program, Commands)
+    for name, words in {name: words for table in program.listed().values() for name, words in table.items()}.items():
         command = program.get_command(None, name)  # type: ignore[arg-type]
         assert command is not None, name
         assert command.get_short_help_str(200) == words

@@ -9,8 +9,16 @@ import click
 
 from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, info, progress
-from reconciler.cli.options import as_of_option, cluster_option, connection_options, output_option, path_argument
-from reconciler.parts.edit.cli.options import Keeping, edit_options, keep
+from reconciler.cli.options import (
+    Keeping,
+    as_of_option,
+    cluster_option,
+    connection_options,
+    edit_options,
+    output_option,
+    path_argument,
+)
+from reconciler.parts.edit.cli.options import keep
 
 if TYPE_CHECKING:
     from reconciler.parts.edit.adoption import Difference

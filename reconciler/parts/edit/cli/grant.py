@@ -9,7 +9,16 @@ import click
 
 from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, info
-from reconciler.cli.options import Moment, as_of_option, connection_options, from_project, output_option, path_option
+from reconciler.cli.options import (
+    Keeping,
+    Moment,
+    as_of_option,
+    connection_options,
+    edit_options,
+    from_project,
+    output_option,
+    path_option,
+)
 from reconciler.cli.questions import (
     TYPES,
     asked_host,
@@ -22,7 +31,7 @@ from reconciler.cli.questions import (
     principal_argument,
 )
 from reconciler.parts.edit.cli.now import AtOnce, give_now, now_options
-from reconciler.parts.edit.cli.options import Keeping, edit_options, keep
+from reconciler.parts.edit.cli.options import keep
 
 if TYPE_CHECKING:
     from reconciler.model.desired import Expiry

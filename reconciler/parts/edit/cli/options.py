@@ -4,38 +4,14 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-import click
-
 from reconciler.cli.console import CommandError, Exit, info_lines, out_json, out_text, progress, style_for
-from reconciler.cli.options import gathered, with_options
-from reconciler.dataclass import dataclass
+from reconciler.cli.options import Keeping
 
 if TYPE_CHECKING:
     from reconciler.parts.edit.app.editing import ManifestEdit
 
 #: Of so many clusters the change of access is shown.
 _CLUSTERS: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """What becomes of an edit; by default it is only printed."""
-
-    write: bool = False
-    branch: str | None = None
-
-
-#: ``--write`` and ``--branch``, handed over as ``keeping``.
-edit_options = with_options(
-    gathered(
-        "keeping",
-        Keeping,
-        click.option("--write", is_flag=True, help="Write the files.  [default: print a patch]"),
-        click.option(
-            "--branch", metavar="NAME", help="Commit the change on a new branch from HEAD; your files stay as they are."
-        ),
-    )
-)
 
 
 def keep(

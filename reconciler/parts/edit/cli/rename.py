@@ -5,10 +5,10 @@ import datetime
 import click
 
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.options import as_of_option, connection_options, output_option, path_option
+from reconciler.cli.options import Keeping, as_of_option, connection_options, edit_options, output_option, path_option
 from reconciler.cli.questions import asked_principal
 from reconciler.parts.edit.cli.grant import said
-from reconciler.parts.edit.cli.options import Keeping, edit_options, keep
+from reconciler.parts.edit.cli.options import keep
 
 
 @click.command("rename", short_help="Rename a principal in two edits, without an outage")

@@ -6,7 +6,7 @@ import click
 
 from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import out_json, progress
-from reconciler.cli.options import as_of_option, connection_options, output_option, path_option
+from reconciler.cli.options import Keeping, as_of_option, connection_options, edit_options, output_option, path_option
 from reconciler.cli.questions import (
     asked_host,
     asked_operation,
@@ -18,7 +18,7 @@ from reconciler.cli.questions import (
 )
 from reconciler.parts.edit.cli.grant import cluster_of_edit, optional_resource_argument, said
 from reconciler.parts.edit.cli.now import AtOnce, end_now, end_now_options
-from reconciler.parts.edit.cli.options import Keeping, edit_options, keep
+from reconciler.parts.edit.cli.options import keep
 
 
 @click.command("revoke", short_help="Revoke access by an edit of the manifests")

@@ -4,11 +4,11 @@ import click
 
 from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, write
-from reconciler.cli.options import connection_options, output_option, path_option
+from reconciler.cli.options import Keeping, connection_options, edit_options, output_option, path_option
 from reconciler.cli.questions import asked_principal, principal_argument
 from reconciler.model.characters import shell_quoted
 from reconciler.parts.edit.cli.grant import cluster_of_edit, said
-from reconciler.parts.edit.cli.options import Keeping, edit_options, keep
+from reconciler.parts.edit.cli.options import keep
 
 _reason = click.option("--reason", metavar="TEXT", help="Why; written next to the user.")
 _ticket = click.option("--ticket", metavar="ID", help="Where it was agreed; written next to the user.")

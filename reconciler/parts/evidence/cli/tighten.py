@@ -12,15 +12,17 @@ from reconciler.cli.console import CommandError, Exit, error, info_lines, progre
 from reconciler.cli.options import (
     CONNECTION,
     Date,
+    Keeping,
     as_of_option,
     cluster_option,
+    edit_options,
     gathered,
     guardrails_option,
     output_option,
     path_option,
     with_options,
 )
-from reconciler.parts.edit.cli.options import Keeping, edit_options, keep
+from reconciler.parts.edit.cli.options import keep
 from reconciler.parts.evidence.cli.usage import check_period, period_options
 
 if TYPE_CHECKING:

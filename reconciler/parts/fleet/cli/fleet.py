@@ -12,8 +12,10 @@ import click
 from reconciler.cli.commands import CommandTable
 from reconciler.cli.console import CommandError, info, progress
 from reconciler.cli.options import gathered, user_connections, with_options
+from reconciler.cli.parts import PARTS
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import safe
+from reconciler.parts.fleet import NEEDS
 
 if TYPE_CHECKING:
     from reconciler.app.options import ConnectionOptions
@@ -30,7 +32,6 @@ SUBCOMMANDS: Final = {
     "usage": "Evaluate authorizer logs: used bindings, refusals, replay",
     "tighten": "Narrow access of all clusters to what their logs show in use",
 }
-_NEEDS: Final = ("pyspark", "pyarrow", "polars")
 
 
 class Subcommands(CommandTable):
@@ -41,13 +42,12 @@ class Subcommands(CommandTable):
     modules = "reconciler.parts.fleet.cli."
     words = ("fleet",)
 
-    def load(self, name: str) -> click.Command:
+    def load(self, home: str) -> click.Command:
         """The command; a package that is not installed ends it with the extra to install."""
-        missing = next((package for package in _NEEDS if find_spec(package) is None), None)
+        missing = next((package for package in NEEDS if find_spec(package) is None), None)
         if missing is not None:
-            advice = "pip install './reconciler[fleet]' beside your clone"
-            raise CommandError(f"fleet commands need the package {missing}", advice)
-        return super().load(name)
+            raise CommandError(f"fleet commands need the package {missing}", PARTS["fleet"].pip)
+        return super().load(home)
 
 
 @click.command("fleet", cls=Subcommands, short_help="Snapshot, compare, plan and apply many clusters on Spark")

@@ -9,9 +9,9 @@ import click
 
 from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import Exit, error, info, info_lines, style_for, worst
-from reconciler.cli.options import as_of_option, output_option, path_argument
+from reconciler.cli.options import Keeping, as_of_option, edit_options, output_option, path_argument
 from reconciler.model.characters import safe
-from reconciler.parts.edit.cli.options import Keeping, edit_options, keep
+from reconciler.parts.edit.cli.options import keep
 from reconciler.parts.evidence.app.tighten import TightenOptions, fleet_tighten_output
 from reconciler.parts.evidence.cli.tighten import any_age_option, given_thresholds, threshold_options
 from reconciler.parts.evidence.cli.usage import check_period, fleet_logs_option, period_options

@@ -1,0 +1,107 @@
+"""Commands beside the core's: those of our own parts and those of other packages, by tables of one shape.
+
+A module that adds commands has a table ``COMMANDS``: for each name the short help, the module with its ``command``, and
+the heading of ``reconciler --help`` under which it is listed. Our own parts are imported by their names, because
+reading the metadata of what is installed would cost more than all of them. Metadata is read for help, for completion,
+and for a name that neither the core nor a part has.
+"""
+
+import importlib
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, Final, NamedTuple
+
+from reconciler.cli.console import CommandError, Exit
+from reconciler.system import plugins
+
+GROUP: Final = "reconciler.commands"
+
+
+class Row(NamedTuple):
+    """A command of a table."""
+
+    help: str
+    module: str
+    heading: str
+
+
+class Part(NamedTuple):
+    """A part: what it adds in a few words, and the extra with what it needs, empty if it needs nothing more."""
+
+    adds: str
+    extra: str = ""
+
+    @property
+    def pip(self) -> str:
+        """The line that installs it."""
+        line = f"'./reconciler[{self.extra}]'" if self.extra else "./reconciler"
+        return f"pip install {line} beside your clone"
+
+
+#: The parts, in the order of their headings. The entry points of ``pyproject.toml`` name the same ones.
+PARTS: Final = {
+    "serve": Part("a server that watches clusters"),
+    "edit": Part("edits of manifests: grant, revoke, adopt, lint --fix"),
+    "evidence": Part("unused ACLs, least privilege"),
+    "fleet": Part("many clusters on Spark", "fleet"),
+    "convert": Part("other tools' files as manifests"),
+    "local": Part("a local Kafka: sandbox, demo", "sandbox"),
+}
+
+
+@cache
+def _module(part: str) -> Any:
+    """The part's package, which is cheap to import; ``None`` where it is not installed."""
+    name = f"reconciler.parts.{part}"
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # it is there, and fails
+        return None
+
+
+@cache
+def own_commands() -> dict[str, Row]:
+    """The commands of the parts that are installed."""
+    tables = (_module(part).COMMANDS for part in PARTS if _module(part) is not None)
+    return {name: Row(*row) for table in tables for name, row in table.items()}
+
+
+@cache
+def other_commands() -> tuple[dict[str, Row], tuple[str, ...]]:
+    """The commands of other packages, and what is wrong with tables that cannot be used."""
+    found: dict[str, Row] = {}
+    wrong: list[str] = []
+    for plugin in plugins.names(GROUP):
+        try:
+            for name, row in plugins.load(GROUP, plugin).COMMANDS.items():
+                if name in found:
+                    wrong.append(f"{GROUP}: {plugin!r} has the command {name!r}, as another package")
+                else:
+                    found[name] = Row(*row)
+        except plugins.PluginError as error:
+            wrong.append(str(error))
+        except (AttributeError, TypeError) as error:
+            wrong.append(f"{GROUP}: {plugin!r} has no table of commands: {error}")
+    return found, tuple(wrong)
+
+
+def missing() -> Iterator[tuple[str, Part]]:
+    """The parts that are not installed, or that lack a package of their extra."""
+    for name, part in PARTS.items():
+        module = _module(name)
+        if module is None or any(find_spec(package) is None for package in getattr(module, "NEEDS", ())):
+            yield name, part
+
+
+def part_module(part: str, option: str) -> Any:
+    """The module with what a part does for an option of a core command, such as ``lint --fix``.
+
+    Raises a :class:`CommandError` where the part is not installed.
+    """
+    package = _module(part)
+    if package is None:
+        raise CommandError(f"{option} needs the part {part}, which is not installed", PARTS[part].pip, Exit.USAGE)
+    return importlib.import_module(package.OPTIONS[option])
