@@ -56,7 +56,7 @@ def _label(text: str) -> str:
 
 
 def _sign(sign: str, *, joined: bool) -> str:
-    plain = joined or sign == " " or (sign.isascii() and sign.isalnum())
+    plain = joined or (sign.isascii() and sign.isalnum())
     return sign if plain else f"#{ord(sign)};"
 
 
