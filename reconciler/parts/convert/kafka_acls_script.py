@@ -80,6 +80,7 @@ _RUNNERS: Final = frozenset(
 _NO_RUNNERS: Final = frozenset(("echo", "printf", "cat", "which", "type", "man", "grep", "ls", "test", "rm", "chmod"))
 _REMOVES: Final = "it takes ACLs away: convert what `kafka-acls --list` prints after the script"
 _TAKEN: Final = "a later command may take it away: convert what `kafka-acls --list` prints after the script"
+_CHANGED: Final = "a later command may delete or change it: use reconciler export after the script"
 _CONFIGS: Final = "it changes configs of topics: convert what `kafka-topics --describe` says, or use reconciler export"
 _RBAC: Final = "it gives a role of Confluent's RBAC, which grants access besides ACLs: no manifest can declare it"
 _HIDDEN: Final = "it seems to call kafka-acls in a way that only the shell can follow"
@@ -139,6 +140,23 @@ class _Grant(NamedTuple):
     host: str
 
 
+class _Created(NamedTuple):
+    """A topic that one call creates."""
+
+    name: str
+    options: _Options
+    where: str
+
+
+class _Login(NamedTuple):
+    """A SCRAM mechanism that one call gives to a user."""
+
+    user: str
+    mechanism: str
+    iterations: str
+    where: str
+
+
 class _Calls:
     """The calls of one script, in order: those of kafka-configs for one entity add up, and a removal takes away."""
 
@@ -146,6 +164,8 @@ class _Calls:
         self._name = name
         self._conversion = conversion
         self._grants: list[_Grant] = []
+        self._topics: list[_Created] = []
+        self._logins: list[_Login] = []
         self._quotas: dict[QuotaEntity, tuple[dict[str, str], str]] = {}
         self._groups: dict[str, tuple[dict[str, str], str]] = {}
 
@@ -177,6 +197,10 @@ class _Calls:
             self._conversion.add_binding(
                 one.principal, one.resource, one.operations, one.where, permission=one.effect, host=one.host
             )
+        for topic in self._topics:
+            _topic(topic, self._conversion)
+        for login in self._logins:
+            self._conversion.add_user(*login)
         for entity, (limits, where) in self._quotas.items():
             self._conversion.add_quota(entity, limits, where)
         for group, (configs, where) in self._groups.items():
@@ -215,17 +239,53 @@ class _Calls:
         if tool == "kafka-acls" and any(word.text == "--remove" for word in words):
             self._take(words)
             raise _UnreadableError(_REMOVES)
+        if tool == "kafka-topics" and any(word.text in ("--delete", "--alter") for word in words):
+            self._change_topics(words)
+            raise _UnreadableError("it changes or deletes a topic: use reconciler export")
         options = _options(words, _VALUES)
         if ("add" if tool == "kafka-acls" else "create") not in options:
-            if not options.keys() & {"alter", "delete"}:
-                return
-            raise _UnreadableError("it changes or deletes a topic: use reconciler export")
+            return
         if doubt is not None:
             raise _UnreadableError(doubt)
         if tool == "kafka-acls":
             self._grants += _acls(options, where)
         else:
-            _topic(options, where, self._conversion)
+            names = options.get("topic", ())
+            if len(names) != 1:
+                raise _UnreadableError("it names no topic, or several")
+            self._topics.append(_Created(names[0], options, where))
+
+    def _change_topics(self, words: Sequence[Word]) -> None:
+        """Name the topics so far that an alteration or a deletion may reach: ``--topic`` is a regular expression."""
+        try:
+            names = _options(words, _VALUES).get("topic", ())
+        except _UnreadableError:
+            names = ()
+        literal = bool(names) and all(re.fullmatch(r"[\w.-]+", name) for name in names)
+        changed = [one for one in self._topics if not literal or any(_may_match(name, one.name) for name in names)]
+        for one in changed:
+            self._conversion.skip(one.where, f"topic {one.name}", _CHANGED)
+        self._topics = [one for one in self._topics if one not in changed]
+
+    def _delete_configs(self, words: Sequence[Word]) -> None:
+        """Name the quotas, users and group configs so far from which a command may delete something."""
+        try:
+            options = _options(_spelled_out(words), _OF_CONFIGS)
+            types, names = options.get("entity-type", ()), options.get("entity-name", ())
+        except _UnreadableError:
+            types = names = ()
+        entity = dict(zip(types, names, strict=False)) if len(types) == len(names) else {}
+        if entity and not entity.keys() - ({"topics"} | _NOT_MANAGED):
+            return
+        quota = {_QUOTA_PARTS[kind]: name for kind, name in entity.items() if kind in _QUOTA_PARTS}
+        for known in [one for one in self._quotas if not entity or (quota and one == QuotaEntity.of(**quota))]:
+            self._conversion.skip(self._quotas.pop(known)[1], f"quota of {known}", _CHANGED)
+        for group in [one for one in self._groups if not entity or entity.get("groups") == one]:
+            self._conversion.skip(self._groups.pop(group)[1], f"configs of group {group}", _CHANGED)
+        gone = [one for one in self._logins if not entity or entity.get("users") == one.user]
+        for one in gone:
+            self._conversion.skip(one.where, f"SCRAM user {one.user}", _CHANGED)
+        self._logins = [one for one in self._logins if one not in gone]
 
     def _take(self, words: Sequence[Word]) -> None:
         """Name the grants so far that a removal may reach; where it cannot be read, it may reach each."""
@@ -250,6 +310,8 @@ class _Calls:
 
     def _configs(self, words: Sequence[Word], doubt: str | None, where: str) -> None:
         """Quotas and users that ``--add-config`` sets."""
+        if any(word.text.partition("=")[0] in ("--delete-config", "--add-config-file") for word in words):
+            self._delete_configs(words)
         options = _options(_spelled_out(words), _OF_CONFIGS)
         if "alter" not in options:
             return
@@ -278,7 +340,7 @@ class _Calls:
             if entity.keys() != {"user"} or not entity["user"]:
                 raise _UnreadableError(f"{key} is of one user")
             details = dict(part.partition("=")[::2] for part in value.strip("[]").split(","))
-            self._conversion.add_user(entity["user"], key, details.get("iterations", _ITERATIONS), where)
+            self._logins.append(_Login(entity["user"], key, details.get("iterations", _ITERATIONS), where))
         elif key in QUOTA_KEYS:
             limits, _ = self._quotas.setdefault(QuotaEntity.of(**entity), ({}, where))
             limits[key] = value
@@ -393,10 +455,14 @@ def _grants(options: _Options, named: Sequence[Resource]) -> Iterator[tuple[Reso
             yield _CLUSTER, operations
 
 
-def _topic(options: _Options, where: str, conversion: Conversion) -> None:
-    names = options.get("topic", ())
-    if len(names) != 1:
-        raise _UnreadableError("it names no topic, or several")
-    pairs = [text.partition("=") for text in options.get("config", ())]
-    partitions, replicas = (next(iter(options.get(name, ())), None) for name in ("partitions", "replication-factor"))
-    conversion.add_topic(names[0], partitions, replicas, {key: value for key, _, value in pairs}, where)
+def _may_match(pattern: str, name: str) -> bool:
+    """Whether ``--topic`` may name the topic: as its text, or with dots that stand for any character."""
+    return re.fullmatch(pattern, name) is not None
+
+
+def _topic(topic: _Created, conversion: Conversion) -> None:
+    pairs = [text.partition("=") for text in topic.options.get("config", ())]
+    partitions, replicas = (
+        next(iter(topic.options.get(name, ())), None) for name in ("partitions", "replication-factor")
+    )
+    conversion.add_topic(topic.name, partitions, replicas, {key: value for key, _, value in pairs}, topic.where)

@@ -241,3 +241,47 @@ def test_what_a_later_command_may_take_away_is_named_and_not_granted(removal: st
     assert users(script) == kept | {"c"}
     named = " ".join(one.subject for one in converted(script).skipped)
     assert all(f"User:{user} allow" in named for user in {"a", "b"} - kept)
+
+
+CREATE = "kafka-topics --bootstrap-server b:9092 --create --partitions 3 --replication-factor 1 --topic"
+DELETE = "kafka-topics --bootstrap-server b:9092 --delete --topic"
+CONFIGS = "kafka-configs --bootstrap-server b:9092 --alter"
+BEFORE = f"""{CREATE} a.b
+{CREATE} c
+{CONFIGS} --entity-type users --entity-name u --add-config 'producer_byte_rate=1024'
+{CONFIGS} --entity-type clients --entity-name app --add-config 'producer_byte_rate=2048'
+{CONFIGS} --entity-type users --entity-name u --add-config 'SCRAM-SHA-256=[password=x]'
+{CONFIGS} --entity-type users --entity-name v --add-config 'SCRAM-SHA-256=[password=x]'
+{CONFIGS} --entity-type groups --entity-name g --add-config 'consumer.session.timeout.ms=45000'
+"""
+ALL = {"a.b", "c", "quota u", "quota app", "user u", "user v", "group g"}
+
+
+@pytest.mark.parametrize(
+    ("later", "gone"),
+    [
+        (f"{DELETE} c", {"c"}),
+        (f"{DELETE} a.b", {"a.b"}),
+        (f"{DELETE} 'a.*'", {"a.b", "c"}),
+        (f"{DELETE} $TOPIC", {"a.b", "c"}),
+        (f"false && {DELETE} c", {"c"}),
+        ("kafka-topics --bootstrap-server b:9092 --alter --topic c --partitions 6", {"c"}),
+        (f"{CONFIGS} --entity-type users --entity-name u --delete-config producer_byte_rate", {"quota u", "user u"}),
+        (f"{CONFIGS} --user v --delete-config SCRAM-SHA-256", {"user v"}),
+        (f"{CONFIGS} --entity-type clients --entity-name app --delete-config producer_byte_rate", {"quota app"}),
+        (f"{CONFIGS} --entity-type groups --entity-name g --delete-config x", {"group g"}),
+        (f"{CONFIGS} --entity-type topics --entity-name c --delete-config retention.ms", set()),
+        (f"{CONFIGS} --entity-type users --entity-name $WHO --delete-config producer_byte_rate", ALL - {"a.b", "c"}),
+        (f"bash -c '{CONFIGS} --user u --add-config-file f'", {"quota u", "user u"}),
+    ],
+)
+def test_what_a_later_command_may_delete_is_named_and_not_converted(later: str, gone: set[str]) -> None:
+    found = converted(f"{BEFORE}{later}\n")
+    kept = (
+        {*found.topics}
+        | {f"quota {part}" for quota in found.listed[ClientQuota.KIND] for _, part in quota.entity.parts}  # type: ignore[attr-defined]
+        | {f"user {user.name}" for user in found.listed[ScramUser.KIND]}  # type: ignore[attr-defined]
+        | {f"group {group.group}" for group in found.listed[GroupConfig.KIND]}  # type: ignore[attr-defined]
+    )
+    assert kept == ALL - gone
+    assert {name.split()[-1] for name in gone} <= {one.subject.split()[-1] for one in found.skipped}
