@@ -4,9 +4,9 @@ import datetime
 import functools
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
@@ -15,10 +15,47 @@ from reconciler.cli.console import CommandError, Exit, progress
 from reconciler.cli.options import SECRETS, Function
 from reconciler.dataclass import dataclass
 from reconciler.show.formats.slack import Link
+from reconciler.system import plugins
 
 if TYPE_CHECKING:
     from reconciler.show.reading import Report
     from reconciler.system.webhook import Webhook
+
+
+#: What makes the body of a message, JSON, of the report and the links to the run.
+Notifier: TypeAlias = "Callable[[Report, Sequence[Link]], str]"
+
+
+def _slack(report: "Report", links: "Sequence[Link]") -> str:
+    from reconciler.show.formats.slack import slack_message
+
+    return slack_message(report, links)
+
+
+def _webhook_body(report: "Report", links: "Sequence[Link]") -> str:
+    """The report as ``--format json`` writes it, for programs."""
+    from reconciler.show.formats.document import report_text
+
+    return report_text(report)
+
+
+#: By the word before ``+`` in an address; the first is that of an address without a word. Other packages add theirs.
+NOTIFIERS: Final[Mapping[str, Notifier]] = {"slack": _slack, "webhook": _webhook_body}
+GROUP: Final = "reconciler.notifiers"
+_TARGET: Final = re.compile(r"([a-z][a-z0-9-]*)\+(?=https://|\$\{)")
+
+
+def _notifier(name: str) -> Notifier:
+    if name in NOTIFIERS:
+        return NOTIFIERS[name]
+    try:
+        found: Notifier = plugins.load(GROUP, name)
+    except KeyError:
+        known = ", ".join(dict.fromkeys((*NOTIFIERS, *plugins.names(GROUP))))
+        raise CommandError(f"there is no notifier {name!r}", f"choose one of {known}", Exit.USAGE) from None
+    except plugins.PluginError as error:
+        raise CommandError(str(error)) from error
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +66,15 @@ class Notification:
     secret: str | None
     authorities: str | None
     always: bool
+    notifier: Notifier = _slack
 
 
 _OPTIONS = (
     click.option(
         "--notify-webhook",
         metavar="URL",
-        help="Also send a Slack-compatible message to this https URL. ${env:NAME} keeps it secret.",
+        help="Also send a Slack-compatible message to this https URL; webhook+URL: the report as JSON. "
+        "${env:NAME} keeps the URL secret.",
     ),
     click.option(
         "--notify-when",
@@ -77,7 +116,10 @@ def notify_options(function: Function) -> Function:
             raise CommandError("there is nobody to notify", "add --notify-webhook URL", Exit.USAGE)
         notification = None
         if notify_webhook is not None:
-            notification = Notification(notify_webhook, notify_secret, notify_ca, notify_when == "always")
+            target = _TARGET.match(notify_webhook)
+            address = notify_webhook[target.end() :] if target else notify_webhook
+            notifier = _notifier(target[1]) if target else _slack
+            notification = Notification(address, notify_secret, notify_ca, notify_when == "always", notifier)
         return function(
             notification=notification, connection=ConnectionOptions(None, allow_env, secrets_dirs), **others
         )
@@ -91,7 +133,6 @@ def notify(
     notification: Notification, report: "Report", connection: ConnectionOptions, moment: datetime.datetime
 ) -> None:
     """Send the message, unless there is nothing to look at; what goes wrong ends the command."""
-    from reconciler.show.formats.slack import slack_message
     from reconciler.show.verdicts import Tone, verdict
     from reconciler.system.webhook import WebhookError, deliver
 
@@ -99,7 +140,7 @@ def notify(
         return
     to = _webhook(notification, connection)
     try:
-        deliver(to, slack_message(report, ci_links(os.environ)).encode(), int(moment.timestamp()))
+        deliver(to, notification.notifier(report, ci_links(os.environ)).encode(), int(moment.timestamp()))
     except WebhookError as error:
         raise CommandError(f"nobody was notified: {error}") from error
     progress(f"notified {to.host}")

@@ -10,10 +10,15 @@ import importlib
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
 
 from reconciler.cli.console import CommandError, Exit
 from reconciler.system import plugins
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 GROUP: Final = "reconciler.commands"
 
@@ -105,3 +110,25 @@ def part_module(part: str, option: str) -> Any:
     if package is None:
         raise CommandError(f"{option} needs the part {part}, which is not installed", PARTS[part].pip, Exit.USAGE)
     return importlib.import_module(package.OPTIONS[option])
+
+
+class Named(click.Choice[str]):
+    """One of our names, or one that another package has in a group of entry points; help lists ours."""
+
+    def __init__(self, ours: tuple[str, ...], group: str) -> None:
+        """Metadata is read only for a name that is not ours."""
+        super().__init__(ours)
+        self.group = group
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, or a failure that lists ours."""
+        if value not in self.choices and value in plugins.names(self.group):
+            return str(value)
+        return super().convert(value, param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+        """Ours, then those of other packages."""
+        from click.shell_completion import CompletionItem
+
+        names = (*self.choices, *(name for name in plugins.names(self.group) if name not in self.choices))
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]

@@ -14,7 +14,9 @@ from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, error, out, out_text, progress, style_for
 from reconciler.cli.notifying import Notification, notify, notify_options
 from reconciler.cli.options import also_fail_on
-from reconciler.show.formats import FORMATS, format_named
+from reconciler.cli.parts import Named
+from reconciler.show.formats import FORMATS, GROUP, format_named, format_names
+from reconciler.system.plugins import PluginError
 
 if TYPE_CHECKING:
     from reconciler.show.formats.interface import FormatOptions
@@ -44,7 +46,7 @@ class Instant(click.ParamType[datetime.datetime]):
 @click.command("report", short_help="Write results as a comment, HTML, SARIF, JUnit, metrics …")
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...", type=click.Path(allow_dash=True))
 @click.option(
-    "--format", "form", type=click.Choice(tuple(FORMATS)), default="text", show_default=True, help="Report format."
+    "--format", "form", type=Named(tuple(FORMATS), GROUP), default="text", show_default=True, help="Report format."
 )
 @click.option(
     "--out", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Write to this file instead of stdout."
@@ -123,7 +125,10 @@ def _formatted(name: str, report: "Report", options: "FormatOptions", cut: dict[
     def on_cut(shown: int, rows: int) -> None:
         cut[name] = rows_shown(shown, rows)
 
-    return format_named(name).write(report, replace(options, on_cut=on_cut))
+    try:
+        return format_named(name).write(report, replace(options, on_cut=on_cut))
+    except PluginError as error:
+        raise CommandError(str(error)) from error
 
 
 def _truncated(report: "Report", cut: dict[str, str]) -> Exit:
@@ -139,8 +144,9 @@ def _truncated(report: "Report", cut: dict[str, str]) -> Exit:
 def _other(text: str) -> tuple[str, str]:
     """``FORMAT=FILE`` as its two parts."""
     name, _, file = text.partition("=")
-    if name not in FORMATS or not file:
-        raise CommandError(f"--also {text}: FORMAT=FILE is expected", f"formats are: {', '.join(FORMATS)}", Exit.USAGE)
+    if not file or (name not in FORMATS and name not in format_names()):
+        advice = f"formats are: {', '.join(format_names())}"
+        raise CommandError(f"--also {text}: FORMAT=FILE is expected", advice, Exit.USAGE)
     return name, file
 
 

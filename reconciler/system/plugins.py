@@ -25,7 +25,7 @@ class PluginError(Exception):
 
 def names(group: str) -> tuple[str, ...]:
     """The names that other packages give in a group, sorted."""
-    return tuple(sorted(_found(group)))
+    return tuple(sorted(_found(group, tuple(sys.path))))
 
 
 def load(group: str, name: str) -> Any:
@@ -33,7 +33,7 @@ def load(group: str, name: str) -> Any:
 
     Raises ``KeyError`` where there is none, and :class:`PluginError` where two packages have it or it fails to import.
     """
-    points = _found(group)[name]
+    points = _found(group, tuple(sys.path))[name]
     if len(points) > 1:
         packages = " and ".join(package for package, _ in points)
         raise PluginError(f"{group}: {name!r} is in two packages, {packages}: uninstall one")
@@ -47,9 +47,9 @@ def load(group: str, name: str) -> Any:
 
 
 @cache
-def _found(group: str) -> "dict[str, list[tuple[str, EntryPoint]]]":
+def _found(group: str, path: tuple[str, ...]) -> "dict[str, list[tuple[str, EntryPoint]]]":
     found: dict[str, list[tuple[str, EntryPoint]]] = {}
-    for place in _declaring(tuple(sys.path)):
+    for place in _declaring(path):
         # Slow to import, and most installations have no package that declares anything.
         from importlib.metadata import Distribution  # noqa: PLC0415
 

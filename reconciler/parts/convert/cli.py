@@ -8,9 +8,11 @@ import click
 from reconciler.cli.console import CommandError, Exit, info, out, out_json, progress
 from reconciler.cli.export import write_files
 from reconciler.cli.options import Keeping, edit_options, output_option
+from reconciler.cli.parts import Named
 from reconciler.model.characters import is_visible
-from reconciler.parts.convert.formats import AUTO, FORMATS, OF_CLUSTERS
+from reconciler.parts.convert.formats import AUTO, FORMATS, GROUP, OF_CLUSTERS, reader
 from reconciler.parts.edit.cli.options import keep
+from reconciler.system.plugins import PluginError
 
 if TYPE_CHECKING:
     from reconciler.manifest.write.manifests import Layout
@@ -29,7 +31,7 @@ _CLUSTERS: Final = ", ".join(form.clusters for form in FORMATS.values() if form.
     "source_format",
     default=AUTO,
     show_default=True,
-    type=click.Choice((AUTO, *FORMATS)),
+    type=Named((AUTO, *FORMATS), GROUP),
     help="Source format. With auto, whatever the files are recognised as.",
 )
 @click.option(
@@ -161,6 +163,11 @@ def _into(
 
 
 def _refuse(source_format: str, source_cluster: str | None, config: str | None) -> None:
+    if source_format not in (AUTO, *FORMATS):
+        try:
+            reader(source_format)
+        except PluginError as error:
+            raise CommandError(str(error)) from error
     if config is not None and source_format not in ("julie", AUTO):
         raise CommandError(f"--config is for julie, not for {source_format}", status=Exit.USAGE)
     if source_cluster is not None and source_format not in (*OF_CLUSTERS, AUTO):

@@ -5,12 +5,16 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from reconciler.system import plugins
+
 if TYPE_CHECKING:
     from reconciler.parts.convert.conversion import Conversion
     from reconciler.parts.convert.files import SourceFiles
 
     Reader = Callable[[SourceFiles, Conversion], None]
 
+#: Entry points of other packages' readers: functions as ``Reader``.
+GROUP: Final = "reconciler.converters"
 #: Instead of a format: the files say which.
 AUTO: Final = "auto"
 
@@ -48,9 +52,13 @@ OF_CLUSTERS: Final = tuple(name for name, form in FORMATS.items() if form.cluste
 
 
 def reader(source_format: str) -> "Reader":
-    """The function that reads a format; raises ``KeyError`` for a name that is none."""
+    """The function that reads a format: ours, else that of another package, which ``--from`` has to name.
+
+    Raises ``KeyError`` for a name that is none, and ``PluginError`` where that of another package cannot be used.
+    """
     if source_format not in FORMATS:
-        raise KeyError(source_format)
+        other: Reader = plugins.load(GROUP, source_format)
+        return other
     stem = source_format.replace("-", "_")
     found: Reader = getattr(import_module(f"reconciler.parts.convert.{stem}"), f"read_{stem}")
     return found

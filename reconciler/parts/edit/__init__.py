@@ -1,4 +1,14 @@
-"""Commands that change manifests: grant, revoke, rename, adopt, users, break-glass."""
+"""Commands that change manifests: grant, revoke, rename, adopt, users, break-glass.
+
+Commands that change manifests. Each proves what the edit does to access, then prints a patch, writes it, or commits
+it on a branch.
+
+- Adds: ``grant``, ``revoke``, ``rename``, ``adopt``, ``users``; ``lint --fix``, and ``lint --minimise`` with
+  ``--write`` or ``--branch``.
+- Begin with: ``editing.py``, ``app/editing.py``.
+- The core does not know: which edit a person asked for. How manifests are written is in ``manifest/write``, which
+  ``export`` and ``init`` use too.
+"""
 
 COMMANDS = {
     "grant": ("Grant access by an edit of the manifests", "reconciler.parts.edit.cli.grant", "Edit manifests"),

@@ -1,4 +1,12 @@
-"""What brokers' logs show in use, and least privilege from it."""
+"""What brokers' logs show in use, and least privilege from it.
+
+Which access is used. It reads the authorizer's logs of brokers, and proposes manifests that allow only what was used.
+
+- Adds: ``usage`` and ``tighten``.
+- Uses: ``edit``, to write the proposal.
+- Begin with: ``usage/``, then ``tighten/suggestion.py``.
+- The core does not know: logs and their layouts, how long an access must be unseen, stages of a tightening.
+"""
 
 COMMANDS = {
     "usage": ("Find unused ACLs in the brokers' logs", "reconciler.parts.evidence.cli.usage", "Evidence"),

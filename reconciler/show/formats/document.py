@@ -22,6 +22,11 @@ from reconciler.show.verdicts import plan_verdict, verdict
 
 def write(report: Report, _: FormatOptions) -> str:
     """The document's text."""
+    return report_text(report)
+
+
+def report_text(report: Report) -> str:
+    """The document's text; it depends on nothing but the report."""
     found = verdict(report)
     document = {
         "verdict": found.words,

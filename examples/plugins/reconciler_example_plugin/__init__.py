@@ -1,0 +1,1 @@
+"""A report format and a notifier for Reconciler."""
