@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 GROUP: Final = "reconciler.commands"
 
 
-class Row(NamedTuple):
+class CommandRow(NamedTuple):
     """A command of a table."""
 
     help: str
@@ -31,7 +31,7 @@ class Row(NamedTuple):
     heading: str
 
 
-class Part(NamedTuple):
+class InstallablePart(NamedTuple):
     """A part: what it adds in a few words, and the extra with what it needs, empty if it needs nothing more."""
 
     adds: str
@@ -46,12 +46,12 @@ class Part(NamedTuple):
 
 #: The parts, in the order of their headings. The entry points of ``pyproject.toml`` name the same ones.
 PARTS: Final = {
-    "serve": Part("a server that watches clusters"),
-    "edit": Part("edits of manifests: grant, revoke, adopt, lint --fix"),
-    "evidence": Part("unused ACLs, least privilege"),
-    "fleet": Part("many clusters on Spark", "fleet"),
-    "convert": Part("other tools' files as manifests"),
-    "local": Part("a local Kafka: sandbox, demo", "sandbox"),
+    "serve": InstallablePart("a server that watches clusters"),
+    "edit": InstallablePart("edits of manifests: grant, revoke, adopt, lint --fix"),
+    "evidence": InstallablePart("unused ACLs, least privilege"),
+    "fleet": InstallablePart("many clusters on Spark", "fleet"),
+    "convert": InstallablePart("other tools' files as manifests"),
+    "local": InstallablePart("a local Kafka: sandbox, demo", "sandbox"),
 }
 
 
@@ -68,16 +68,16 @@ def _module(part: str) -> Any:
 
 
 @cache
-def own_commands() -> dict[str, Row]:
+def own_commands() -> dict[str, CommandRow]:
     """The commands of the parts that are installed."""
     tables = (_module(part).COMMANDS for part in PARTS if _module(part) is not None)
-    return {name: Row(*row) for table in tables for name, row in table.items()}
+    return {name: CommandRow(*row) for table in tables for name, row in table.items()}
 
 
 @cache
-def other_commands() -> tuple[dict[str, Row], tuple[str, ...]]:
+def other_commands() -> tuple[dict[str, CommandRow], tuple[str, ...]]:
     """The commands of other packages, and what is wrong with tables that cannot be used."""
-    found: dict[str, Row] = {}
+    found: dict[str, CommandRow] = {}
     wrong: list[str] = []
     for plugin in plugins.names(GROUP):
         try:
@@ -85,7 +85,7 @@ def other_commands() -> tuple[dict[str, Row], tuple[str, ...]]:
                 if name in found:
                     wrong.append(f"{GROUP}: {plugin!r} has the command {name!r}, as another package")
                 else:
-                    found[name] = Row(*row)
+                    found[name] = CommandRow(*row)
         except plugins.PluginError as error:
             wrong.append(str(error))
         except (AttributeError, TypeError) as error:
@@ -93,7 +93,7 @@ def other_commands() -> tuple[dict[str, Row], tuple[str, ...]]:
     return found, tuple(wrong)
 
 
-def missing() -> Iterator[tuple[str, Part]]:
+def missing() -> Iterator[tuple[str, InstallablePart]]:
     """The parts that are not installed, or that lack a package of their extra."""
     for name, part in PARTS.items():
         module = _module(name)

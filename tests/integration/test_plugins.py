@@ -185,4 +185,4 @@ def test_the_parts_are_those_of_the_metadata() -> None:
     assert {part.extra for part in parts.PARTS.values()} - {""} <= project["optional-dependencies"].keys()
     for name in parts.PARTS:
         for row in import_module(f"reconciler.parts.{name}").COMMANDS.values():
-            assert parts.Row(*row).module.startswith(f"reconciler.parts.{name}.")
+            assert parts.CommandRow(*row).module.startswith(f"reconciler.parts.{name}.")
