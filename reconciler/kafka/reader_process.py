@@ -20,7 +20,7 @@ _PROGRAM: Final = (
     "import gc, runpy, sys; gc.disable(); root, module = sys.argv[1:]; root in sys.path or sys.path.insert(0, root); "
     "runpy.run_module(module, run_name='__main__')"
 )
-_ROOT: Final = str(Path(__file__).parents[3])
+_ROOT: Final = str(Path(__file__).parents[2])
 #: Started early and not asked for yet, by module.
 _early: Final[dict[str, "subprocess.Popen[bytes]"]] = {}
 

@@ -23,8 +23,8 @@ def test_a_real_cluster_is_planned_for(
     names: dict[str, Any] = {}
     run_section("Clusters", names)
     run_section("Validate", names)
-    run_section("Plan", {**names, "workflow": names["workflow"]})
-    exec("from reconciler.plan import describe\nfrom reconciler.app import PlanOptions", names)  # noqa: S102
+    run_section("Plan", {**names, "api": names["api"]})
+    exec("from reconciler.plan.kinds import describe\nfrom reconciler.api import PlanOptions", names)  # noqa: S102
     run_section("A real cluster", names)
     shown = capsys.readouterr().out
     assert "create topic python-page.orders" in shown

@@ -169,7 +169,8 @@ def _start_elsewhere(root: Path, how: str = "up(SandboxSpec(), root=root)") -> "
     """Another process that starts a sandbox, as soon as Kafka's process is on its way."""
     # Tests in the background of a shell ignore Ctrl-C, and so would a child of theirs.
     hearing = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    names = f"from reconciler.parts.local.sandbox import *; from pathlib import *; root = {root!r}"
+    home = "from reconciler.parts.local.sandbox"
+    names = f"{home}.layout import SandboxSpec; {home}.lifecycle import *; from pathlib import *; root = {root!r}"
     code = f"{hearing}; {names}\n{how}"
     starting = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

@@ -363,7 +363,7 @@ def test_what_any_child_gets(monkeypatch: pytest.MonkeyPatch) -> None:
 _SPARK = """\
 import json, os
 from pathlib import Path
-from reconciler.parts.fleet.app import spark, task_secrets
+from reconciler.parts.fleet.api import spark, task_secrets
 from reconciler.app.options import ConnectionOptions
 
 asked = task_secrets(connection=ConnectionOptions(allow_env=("KAFKA_PASSWORD",)))

@@ -96,7 +96,7 @@ def _manifests(sandbox: "Sandbox") -> str:
     """``examples/acls`` of the clone, or a copy of what the wheel carries, so that it can be edited."""
     from reconciler.parts.local.tour import PLACE
 
-    clone = Path(__file__).parents[2] / "examples" / "acls"
+    clone = Path(__file__).parents[3] / "examples" / "acls"
     if clone.is_dir():
         return os.path.relpath(clone)
     with importlib.resources.as_file(importlib.resources.files("reconciler.cli") / "examples") as packaged:

@@ -40,7 +40,9 @@ def _with_probe(team: Job, broker: Sandbox) -> Job:
 
 def test_every_broker_proves_what_it_enforces(probed: Job) -> None:
     planned = probed.run("plan", "--allow-deletes")
-    assert "barrier: brokers 1 and any other, and the active controller, prove to User:acl-probe" in planned.out
+    assert (
+        "propagation check: brokers 1 and any other, and the active controller, prove to User:acl-probe" in planned.out
+    )
     applied = probed.run("apply", "--yes", "--allow-deletes")
     assert applied.status == 0, applied.err
     assert "enforced by brokers 1 and the active controller" in applied.err

@@ -46,8 +46,8 @@ from reconciler.parts.fleet.spark.tables import store_at
 from reconciler.parts.fleet.spark.session import run_tasks
 from reconciler.parts.fleet.app.members import read_file
 from reconciler.cli.main import run
-from reconciler.parts.fleet import FleetRun
-from reconciler.model import Scope
+from reconciler.results.fleet_drift import FleetRun
+from reconciler.model.scope import Scope
 
 live, marks, *where = sys.argv[1:]
 store = where[where.index("--store") + 1]

@@ -55,7 +55,7 @@ def test_a_signed_message_arrives(
     wanted = hmac.new(b"s3cret", b"v1:" + stamp.encode() + b":" + body, hashlib.sha256).hexdigest()
     assert headers["x-reconciler-signature"] == f"v1={wanted}"
     captured = capsys.readouterr()
-    assert captured.out.startswith("The cluster differs")
+    assert captured.out.startswith("Drifted: The cluster differs")
     assert "notified localhost" in captured.err
     assert "secret-part" not in captured.err + captured.out
     assert "s3cret" not in captured.err + captured.out
@@ -93,7 +93,7 @@ def test_an_answer_that_is_no_success_ends_with_status_1(
     captured = capsys.readouterr()
     assert words in captured.err
     assert "secret-part" not in captured.err
-    assert captured.out.startswith("The cluster differs")
+    assert captured.out.startswith("Drifted: The cluster differs")
     assert len(there.arrived) == 1
 
 

@@ -334,7 +334,7 @@ _PROGRAM: Final = (
     "    from reconciler.parts.local.sandbox.state import remove_after\n"
     "    remove_after(directory, int(pid), started)\n"
 )
-_ROOT: Final = str(Path(__file__).parents[3])
+_ROOT: Final = str(Path(__file__).parents[4])
 
 
 @contextmanager
