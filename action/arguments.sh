@@ -81,7 +81,7 @@ field() {
 
 # A command that ended without a result: reports that leave it out would look as if it had found nothing.
 failed() {
-  python3 -I -c 'import json, sys; print(json.dumps({"failed": sys.argv[1], "status": int(sys.argv[2]), "cluster": sys.argv[3]}))' \
+  python3 -I -c 'import json, sys; print(json.dumps({"kind": "Failed", "failed": sys.argv[1], "status": int(sys.argv[2]), "cluster": sys.argv[3]}))' \
     "$1" "$2" "${CLUSTER:-}" >"$OUT/failed.json"
 }
 

@@ -7,6 +7,7 @@ import click
 from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.questions import TYPES, asked_principal, state_options
+from reconciler.results.output import OutputKind
 
 
 @click.command("access", short_help="List everything that principals may do")
@@ -49,13 +50,13 @@ def command(
     if matrix:
         tables = [with_condition(view, lambda one: matrix_of(one, kind or ResourceType.TOPIC, who)) for view in found]
         if output == "json":
-            out_json(matrix_document(tables))
+            out_json(OutputKind.ACCESS_MATRIX, matrix_document(tables))
         else:
             out(matrix_lines(tables, style), whole=True)
         return Exit.OK
     held = [with_condition(view, lambda one: holdings(one, who, kind)) for view in found]
     if output == "json":
-        out_json(access_documents(held))
+        out_json(OutputKind.ACCESS, access_documents(held))
     else:
         out(access_lines(held, style))
     return Exit.OK

@@ -24,6 +24,7 @@ from reconciler.cli.options import (
     yes_option,
 )
 from reconciler.model.characters import shell_quoted
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.app.reasons import InvalidManifestsError
@@ -144,7 +145,7 @@ def _outcome(result: "Result", output: str) -> Exit:
     from reconciler.show.result import result_document, result_lines
 
     if output == "json":
-        out_json(result_document(result))
+        out_json(OutputKind.APPLY, result_document(result))
     elif result.outcomes or result.plan.refused:
         out(result_lines(result, style_for(sys.stdout)))
     if result.interrupted:

@@ -4,6 +4,7 @@ import click
 
 from reconciler.cli.console import Exit, out, out_json, progress
 from reconciler.cli.options import output_option
+from reconciler.results.output import OutputKind
 
 
 @click.command("approve", short_help="Sign a saved plan as its approver")
@@ -36,7 +37,7 @@ def command(*, plan_file: str, key: str, file: str | None, output: str) -> int:
     signed = approve(plan_file, key, file)
     name = plan_id(signed.plan)
     if output == "json":
-        out_json({"planId": name, "file": signed.file, "key": signed.key, "namespace": NAMESPACE})
+        out_json(OutputKind.APPROVE, {"planId": name, "file": signed.file, "key": signed.key, "namespace": NAMESPACE})
         return Exit.OK
     what = summary(signed.plan) or "nothing to do"
     out([f"Approved for cluster {safe(signed.plan.terms.cluster)}: {what}", name])

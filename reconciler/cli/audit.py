@@ -8,6 +8,7 @@ import click
 from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import Exit, info, out, out_json, style_for
 from reconciler.cli.options import cluster_option, connection_options, output_option, path_option
+from reconciler.results.output import OutputKind
 
 
 class Digest(click.ParamType[str]):
@@ -64,7 +65,7 @@ def verify(
 
     found = verify_audit(file, heads, cluster=cluster, topic=topic, path=path, connection=connection)
     if output == "json":
-        out_json(AUDIT_CHECK.write(found))
+        out_json(OutputKind.AUDIT_VERIFY, AUDIT_CHECK.write(found))
     else:
         style = style_for(sys.stdout)
         lines = [style("error", f"  {safe(text)}") for text in found.problems]

@@ -20,6 +20,7 @@ from reconciler.cli.questions import (
     state_options,
     type_argument,
 )
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.show.questions import Answered
@@ -62,7 +63,7 @@ def command(
         ask(view, who, wanted, pattern, address) for view in access_views(request, connection, tell=info_note)
     ]
     if output == "json":
-        out_json(can_i_document(answers))
+        out_json(OutputKind.CAN_I, can_i_document(answers))
     else:
         out(can_i_lines(answers, style_for(sys.stdout)))
     return Exit.OK if answers[-1].allowed else Exit.FAILED_CHECK

@@ -18,6 +18,7 @@ from reconciler.cli.options import (
     yes_option,
 )
 from reconciler.model.characters import counted, safe
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,13 +68,14 @@ def command(
         removed = found.remove(records)
     if output == "json":
         out_json(
+            OutputKind.CLEANUP,
             {
                 "runs": [_document(leftover) for leftover in going],
                 "left": [str(binding) for binding in removed.left],
                 "held": [{"run": claim.run, "holder": claim.holder} for claim in found.held],
                 "kept": [{"binding": str(one.binding), "reason": one.reason} for one in found.kept],
                 "auditHead": removed.audit_head or None,
-            }
+            },
         )
     elif found.leftovers:
         out(_verdict(removed))

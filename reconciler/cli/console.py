@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
@@ -23,6 +23,7 @@ from reconciler.dataclass import dataclass
 
 if TYPE_CHECKING:
     from reconciler.model.characters import Style
+    from reconciler.results.output import OutputKind
 
 # The standard streams, so that a command can rely on them whatever it was started with.
 #
@@ -274,9 +275,12 @@ def write(text: str) -> None:
         raise CommandError(f"the result cannot be printed: {error.strerror}") from error
 
 
-def out_json(document: Any) -> None:
-    """Data for a program, on stdout: one JSON document, keys in order; or what else ``--output`` asks for."""
-    for piece in settings.document(document) if settings.document is not None else (_json(document),):
+def out_json(kind: "OutputKind", document: "Mapping[str, Any]") -> None:
+    """Data for a program, on stdout: one JSON document and its kind, keys in order; or another ``--output``."""
+    from reconciler.results.output import output
+
+    printed = output(kind, document)
+    for piece in settings.document(printed) if settings.document is not None else (_json(printed),):
         write(piece)
 
 

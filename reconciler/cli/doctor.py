@@ -12,6 +12,7 @@ from reconciler.cli.console import Exit, out, out_json, style_for
 from reconciler.cli.options import cluster_option, connection_options, optional_path_argument, output_option
 from reconciler.kafka.errors import WITHOUT_MESSAGES
 from reconciler.model.characters import counted
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.app.doctor import Diagnosis, NeedCheck
@@ -61,7 +62,7 @@ def command(
 
     found = diagnose(path, cluster, connection, canary=canary, upgrade=upgrade)
     if output == "json":
-        out_json(_document(found))
+        out_json(OutputKind.DOCTOR, _document(found))
     else:
         out(_lines(found, style_for(sys.stdout)))
     return Exit.OK if found.can_plan else Exit.ERROR

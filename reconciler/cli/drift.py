@@ -17,6 +17,7 @@ from reconciler.cli.options import (
     start_reader,
 )
 from reconciler.cli.plan import print_plan
+from reconciler.results.output import OutputKind
 
 
 @click.command("drift", short_help="Detect drift between manifests and a cluster")
@@ -56,7 +57,7 @@ def command(
         checks if drift.cluster_tests else None,
         expand=expand,
         output=output,
-        command="drift",
+        kind=OutputKind.DRIFT,
         servers=drift.servers,
         where=_where(path, cluster),
     )

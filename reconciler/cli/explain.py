@@ -18,6 +18,7 @@ from reconciler.cli.questions import (
     state_options,
     type_argument,
 )
+from reconciler.results.output import OutputKind
 
 
 @click.command("explain", short_help="Explain why a request is allowed or denied")
@@ -66,7 +67,7 @@ def command(
         states = quota_views(request, connection)  # what there is to note was noted with the first reading
         found = [replace(one, limits=ClientLimits(view, client)) for one, view in zip(found, states, strict=True)]
     if output == "json":
-        out_json(explain_document(found))
+        out_json(OutputKind.EXPLAIN, explain_document(found))
     else:
         out(explain_lines(found, style_for(sys.stdout)))
     return Exit.OK

@@ -10,6 +10,7 @@ from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, info, out, out_json, progress, settings
 from reconciler.cli.options import cluster_option, connection_options, listing_option, optional_path_argument
 from reconciler.codec.kinds import LISTED
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.app.export import Exported
@@ -69,20 +70,23 @@ def command(
     state = exported.state
     info_gaps(state)
     if settings.rows:
-        out_json(exported.listing())
+        out_json(OutputKind.EXPORT, exported.listing())
         output = "printed"
         if snapshot is None and directory is None:
             return Exit.OK
     if snapshot is not None:
         _write_snapshot(exported, snapshot)
         if output == "json":
-            out_json({"snapshot": snapshot, "bindings": len(state.bindings), "topics": len(state.topics)})
+            out_json(
+                OutputKind.EXPORT_SNAPSHOT,
+                {"snapshot": snapshot, "bindings": len(state.bindings), "topics": len(state.topics)},
+            )
         return Exit.OK
     export = exported.manifests(roles=not no_roles, layout=layout)
     if directory is not None:
         write_files(export.files, directory)
     if output == "json":
-        out_json({"files": dict(export.files), "left": _left(export)})
+        out_json(OutputKind.EXPORT, {"files": dict(export.files), "left": _left(export)})
     elif directory is None and output == "text":
         texts = (text for name, text in export.files.items() for text in (f"---\n# {name}", text.rstrip("\n")))
         out(texts, whole=True)

@@ -21,6 +21,7 @@ from reconciler.cli.options import (
     optional_path_argument,
 )
 from reconciler.cli.parts import part_module
+from reconciler.results.output import OutputKind
 
 _WARNING: Final = "warning"
 
@@ -105,13 +106,13 @@ def command(
     if smaller:
         found = minimise(request, connection, tell=info_note)
         if output == "json":
-            out_json(minimised_document(found))
+            out_json(OutputKind.LINT_MINIMISE, minimised_document(found))
         for view, minimised in found if output == "text" else ():
             out(minimised_lines(view, minimised, style_for(sys.stdout)))
         return Exit.OK
     linted = lint(request, connection, principals=_principals(known_principals), tell=info_note)
     if output == "json":
-        out_json(lint_document(linted))
+        out_json(OutputKind.LINT, lint_document(linted))
     else:
         out(lint_lines(linted, style_for(sys.stdout), expand=expand))
     strict = _WARNING in also_fail_on((fail_on,), (_WARNING,), guardrails)

@@ -30,6 +30,7 @@ from reconciler.cli.options import (
     planning_options,
     start_reader,
 )
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.plan.proposal import Plan
@@ -99,7 +100,7 @@ def command(
     planning = replace(planning, base=base)
     planned = run_plan(path, cluster, planning, connection, ask_broker=validate_with_broker, tell=info_note)
     checks = checks_of(planned)
-    print_plan(planned.plan, checks, expand=expand, output=output, servers=planned.servers)
+    print_plan(planned.plan, checks, kind=OutputKind.PLAN, expand=expand, output=output, servers=planned.servers)
     saved = save_as is not None
     status = worst(verdict(planned.plan, checks, saved=saved), _answers(planned.plan, saved=saved))
     if status is Exit.OK and save_as is not None:
@@ -115,11 +116,11 @@ def print_plan(
     *,
     expand: bool,
     output: str,
-    command: str = "plan",
+    kind: OutputKind,
     servers: Sequence[str] = (),
     where: str = "PATH",
 ) -> None:
-    """Print a plan to stdout, as text or as JSON, which names the command; with what was checked of its end.
+    """Print a plan to stdout, as text or as JSON of a kind; with what was checked of its end.
 
     ``servers`` are where the cluster was reached, for reports of the JSON; ``where`` are the arguments that a command
     needs to find manifests and cluster again.
@@ -128,24 +129,24 @@ def print_plan(
         from reconciler.show.claims import checks_document
         from reconciler.show.plan import plan_report
 
-        if command == "drift" and settings.table:
+        if kind is OutputKind.DRIFT and settings.table:
             from reconciler.show.drift import drift_table
 
-            out_json(drift_table(plan))
+            out_json(kind, drift_table(plan))
             return
         more = {} if checks is None else checks_document(checks)
-        out_json({**plan_report(plan, command=command, servers=servers), **more})
+        out_json(kind, {**plan_report(plan, servers=servers), **more})
         return
     if settings.quiet:
         from reconciler.show.verdicts import quiet_line
 
-        out([quiet_line(plan, drift=command == "drift", stopped=checks is not None and checks.stops)])
+        out([quiet_line(plan, drift=kind is OutputKind.DRIFT, stopped=checks is not None and checks.stops)])
         return
     from reconciler.show.claims import agreed_lines, checks_lines
 
     style = style_for(sys.stdout)
     agreed = () if checks is None else agreed_lines(checks, style, expand=expand)
-    if command == "drift":
+    if kind is OutputKind.DRIFT:
         from reconciler.show.drift import drift_lines
 
         out(drift_lines(plan, style, expand=expand, agreed=agreed, where=where))

@@ -16,6 +16,7 @@ from reconciler.cli.options import (
     optional_path_argument,
     output_option,
 )
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +81,7 @@ def init(
 
 def _write(text: str, waived: "Mapping[str, Sequence[str]]", file: str | None, output: str) -> None:
     if output == "json":
-        out_json({"policy": text, "waived": waived})
+        out_json(OutputKind.POLICY_INIT, {"policy": text, "waived": waived})
     elif file is None:
         out([text.rstrip("\n")], whole=True)
     if file is not None:

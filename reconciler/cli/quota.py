@@ -7,6 +7,7 @@ import click
 from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.questions import asked_principal, state_options
+from reconciler.results.output import OutputKind
 
 
 @click.command("quota", short_help="Explain which quotas limit a client")
@@ -37,7 +38,7 @@ def command(
     client = Client(None if principal is None else asked_principal(principal), client_id, ip)
     views = quota_views(request, connection, tell=info_note)
     if output == "json":
-        out_json(quota_document(views, client))
+        out_json(OutputKind.QUOTA, quota_document(views, client))
     else:
         out(quota_lines(views, client, style_for(sys.stdout)))
     return Exit.OK

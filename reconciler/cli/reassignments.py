@@ -19,6 +19,7 @@ from reconciler.cli.options import (
     yes_option,
 )
 from reconciler.model.characters import counted, safe
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.app.reassignments import Unfinished
@@ -45,7 +46,10 @@ def list_(*, path: str | None, cluster: str | None, expand: bool, connection: Co
     with reassignments(path, cluster, connection, tell=info_note) as found:
         moves = sorted((*found.chosen, *found.others), key=lambda move: move.topic)
         if output == "json":
-            out_json({"cluster": found.target.name, "reassignments": moves_document(moves, found.outside)})
+            out_json(
+                OutputKind.REASSIGNMENTS_LIST,
+                {"cluster": found.target.name, "reassignments": moves_document(moves, found.outside)},
+            )
         elif moves:
             out(move_lines(moves, style_for(sys.stdout), expand=expand))
         else:
@@ -105,7 +109,10 @@ def cancel(
         if output == "json":
             chosen = moves_document(found.chosen, found.outside)
             document = {"cluster": found.target.name, "reassignments": chosen, "partitions": ends_document(ended.ends)}
-            out_json({**document, "throttles": list(ended.throttles), "auditHead": ended.audit_head or None})
+            out_json(
+                OutputKind.REASSIGNMENTS_CANCEL,
+                {**document, "throttles": list(ended.throttles), "auditHead": ended.audit_head or None},
+            )
         elif found.is_nothing:
             out(["Nothing is moving."])
         else:

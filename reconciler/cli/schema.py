@@ -55,7 +55,8 @@ def _text(kind: str) -> str:
     from reconciler.codec.document import schema_text
     from reconciler.manifest.schema import schema_text as manifest_schema_text
     from reconciler.plan.file.document import plan_schema_text
-    from reconciler.results.documents import LINT, TEST, VALIDATE
+    from reconciler.results.documents import LintOutput, TestOutput, ValidateOutput, printed
+    from reconciler.results.output import OutputKind
     from reconciler.snapshot.document import snapshot_schema_text
 
     match kind:
@@ -68,6 +69,10 @@ def _text(kind: str) -> str:
         case "journal":
             return schema_text("A line of a journal", JOURNAL)
         case "lint" | "test" | "validate":
-            outputs: dict[str, Codec[Any]] = {"lint": LINT, "test": TEST, "validate": VALIDATE}
+            outputs: dict[str, Codec[Any]] = {
+                "lint": printed(OutputKind.LINT, LintOutput),
+                "test": printed(OutputKind.TEST, TestOutput),
+                "validate": printed(OutputKind.VALIDATE, ValidateOutput),
+            }
             return schema_text(f"reconciler {kind} --output json", outputs[kind])
     return manifest_schema_text(kind)

@@ -14,6 +14,7 @@ from reconciler.cli.options import (
     optional_path_argument,
     output_option,
 )
+from reconciler.results.output import OutputKind
 
 
 @click.command("show", short_help="Print a saved plan, and verify it")
@@ -63,7 +64,7 @@ def command(
         raise CommandError("PATH, --guardrails and --base count with --cluster only", "add --cluster NAME", Exit.USAGE)
     if output == "json":
         verification = verification_document(found.cluster, found.differences)
-        out_json({**plan_report(plan), "fileDigest": digest, "verification": verification})
+        out_json(OutputKind.SHOW, {**plan_report(plan), "fileDigest": digest, "verification": verification})
     else:
         style = style_for(sys.stdout)
         out(verification_lines(found.cluster, found.differences, style))

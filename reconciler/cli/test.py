@@ -17,6 +17,7 @@ from reconciler.cli.options import (
     output_option,
     path_argument,
 )
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.app.access_tests import TestedAccess
@@ -64,7 +65,7 @@ def command(
     if output == "json":
         from reconciler.show.claims import test_document
 
-        out_json(test_document(decided))
+        out_json(OutputKind.TEST, test_document(decided))
     else:
         _print(decided, all_of_them=all_of_them)
     stopping = any(result.stops for one in decided for result in one.claims) or any(

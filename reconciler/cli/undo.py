@@ -14,6 +14,7 @@ from reconciler.cli.options import (
     output_option,
     path_argument,
 )
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     import datetime
@@ -62,7 +63,7 @@ def command(
     options = PlanOptions(as_of, allow_deletes=allow_deletes, accept=accept)
     planned, reverted = undo(plan_file, path, options, connection, journal=journal, run=only_run, tell=info_note)
     checks = checks_of(planned)
-    print_plan(planned.plan, checks, expand=expand, output=output, command="undo", servers=planned.servers)
+    print_plan(planned.plan, checks, expand=expand, output=output, kind=OutputKind.UNDO, servers=planned.servers)
     info(safe(_git_advice(reverted)))
     status = verdict(planned.plan, checks, saved=save_as is not None)
     if status is Exit.OK and save_as is not None:

@@ -17,6 +17,7 @@ from reconciler.cli.options import (
     path_argument,
 )
 from reconciler.cli.plan import check_comparable, weakened
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -75,11 +76,11 @@ def command(
     except InvalidManifestsError as failure:
         if output != "json":
             raise
-        out_json(_document((), failure.problems, valid=False))
+        out_json(OutputKind.VALIDATE, _document((), failure.problems, valid=False))
         return Exit.ERROR
     if output == "json":
         problems = (*found.warnings, *found.problems)
-        out_json(_document(found.clusters, problems, valid=found.valid, expand=expand))
+        out_json(OutputKind.VALIDATE, _document(found.clusters, problems, valid=found.valid, expand=expand))
     else:
         _print(found, expand=expand)
     loosened = bool(failing) and weakened(*(one.checks for one in found.clusters))

@@ -15,6 +15,7 @@ from reconciler.cli.questions import (
     state_options,
     type_argument,
 )
+from reconciler.results.output import OutputKind
 
 
 @click.command("who-can", short_help="List who may do something")
@@ -53,7 +54,7 @@ def command(
         for view in access_views(request, connection, tell=info_note)
     ]
     if output == "json":
-        out_json(holders_document(wanted, pattern, found))
+        out_json(OutputKind.WHO_CAN, holders_document(wanted, pattern, found))
     else:
         out(holders_lines(wanted, pattern, found, style_for(sys.stdout)))
     return Exit.OK

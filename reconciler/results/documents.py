@@ -5,16 +5,20 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias, TypeVar
 
 from reconciler.codec.annotated import record_of
-from reconciler.codec.objects import Record
+from reconciler.codec.codec import constant
+from reconciler.codec.objects import Record, derived
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Origin
 from reconciler.model.says import AnyInteger, AnyText, Flat, Says
 from reconciler.plan.guards import GUARDRAILS, NO_GUARDRAILS, GuardrailReview
 from reconciler.results.findings import Level
+from reconciler.results.output import KIND, OutputKind
+
+T = TypeVar("T")
 
 _Rule: TypeAlias = Annotated[str, Says("The rule, as a stable code.", "KA001")]
 _Name: TypeAlias = Annotated[str, Says("The rule's name.", "dead-host")]
@@ -334,6 +338,12 @@ TEST: Final[Record[TestOutput]] = record_of(TestOutput)
 CHECKS: Final[Record[ChecksEntry]] = record_of(ChecksEntry)
 VALIDATE: Final[Record[ValidateOutput]] = record_of(ValidateOutput)
 FAILED: Final[Record[FailedOutput]] = record_of(FailedOutput)
+
+
+def printed(kind: OutputKind, cls: type[T]) -> Record[T]:
+    """The codec of the whole document that a command prints: a result and its kind."""
+    word = derived(KIND, constant(kind.value), "The kind of the result.", kind.value, get=lambda _: kind.value)
+    return record_of(cls, first=(word,))
 
 
 # What brokers say against a cluster test, in words.

@@ -350,16 +350,16 @@ def refusal_lines(refusals: Sequence[Refusal], style: Style = plain, *, expand: 
         yield from section_lines(section, style)
 
 
-# A plan as JSON values: the plan file's own fields, and the command.
+# A plan as JSON values: the plan file's own fields, and where the cluster was reached.
 
 
-def plan_report(plan: Plan, *, command: str = "plan", servers: Sequence[str] = ()) -> dict[str, Any]:
-    """What ``--output json`` prints; ``command`` says whether it proposes (``plan``) or only reports (``drift``).
+def plan_report(plan: Plan, *, servers: Sequence[str] = ()) -> dict[str, Any]:
+    """What ``--output json`` prints of a plan, whether it proposes or only reports.
 
     ``servers`` are where the cluster was reached. They are no part of a plan file, which may be published.
     """
     reached = {"bootstrapServers": list(servers)} if servers else {}
-    return {**plan_to_json(plan), "command": command, **reached}
+    return {**plan_to_json(plan), **reached}
 
 
 # What a plan says besides its steps and its access: bridges, what is for good, what the broker said when asked.

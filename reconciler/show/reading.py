@@ -1,7 +1,7 @@
-"""A result's JSON to a report: which command printed it follows from its fields; anything else is refused."""
+"""A result's JSON to a report: its ``kind`` says which command printed it; anything else is refused."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, TypeVar
@@ -25,6 +25,7 @@ from reconciler.results.documents import (
     ValidateOutput,
 )
 from reconciler.results.findings import LEVELS, Check, CheckStatus, Finding, Level
+from reconciler.results.output import KIND, OutputKind
 from reconciler.results.tightened import FLEET_TIGHTEN, TIGHTEN, fleet_tighten_findings, tighten_findings
 from reconciler.show.findings import (
     agreed_checks,
@@ -172,39 +173,32 @@ def _order(finding: Finding) -> tuple[object, ...]:
 T = TypeVar("T")
 _SHOWN: Final = 5
 _SERVERS: Final = array(ANY_TEXT)
+#: The field that a saved plan has and no output of a command.
+_SEAL: Final = "digest"
+_EXPECTED: Final = (
+    "pass what plan, undo, show, drift, fleet drift, lint, test, tighten, fleet tighten or validate printed with "
+    "--output json, or a saved plan"
+)
 
 
 class ResultError(Exception):
     """The JSON is no result that can be reported; ``str()`` says why."""
 
 
-def read_result(document: object, *, drift: bool = False) -> Report:
-    """The report of one result; raises :class:`ResultError`. ``drift``: a plan is to be read as a drift report."""
-    match document:
-        case dict() if {"planId", "steps"} <= document.keys():
-            return _plan_report(document, drift=drift or document.get("command") == "drift")
-        case {"failed": _, "status": _}:
-            failed = _read(FAILED, document)
-            return Report(findings=(failed_finding(failed),), checks=(failed_check(failed),))
-        case {"tightened": tightened}:
-            found = _read(TIGHTEN, tightened)
-            return Report(findings=tuple(tighten_findings(found)), looked=((found.cluster, found.basis),))
-        case {"tightenedFleet": tightened}:
-            all_of_it = _read(FLEET_TIGHTEN, tightened)
-            looked = tuple((one.cluster, one.basis) for one in all_of_it.clusters)
-            return Report(findings=tuple(fleet_tighten_findings(all_of_it)), looked=looked)
-        case {"states": [*states]} if all(isinstance(state, dict) and "findings" in state for state in states):
-            return _lint_report(_read(LINT, document))
-        case {"passed": _, "clusters": [*_]}:
-            return _test_report(_read(TEST, document))
-        case {"valid": _, "problems": _}:
-            return _validate_report(_read(VALIDATE, document))
-        case {"run": _, "totals": _, "clusters": [*_]}:
-            return fleet_result(_shaped(FleetReport, document))
-    raise ResultError(
-        "it is not what plan, drift, fleet drift, lint, test, tighten or validate print with --output json, "
-        "nor a saved plan"
-    )
+def read_result(document: object) -> Report:
+    """The report of one result, by its ``kind``; a saved plan has none. Raises :class:`ResultError`."""
+    if not isinstance(document, dict):
+        raise ResultError(f"it is no JSON object: {_EXPECTED}")
+    if KIND not in document:
+        if _SEAL not in document:
+            raise ResultError(f"it has no field {KIND!r}, and is no saved plan either: {_EXPECTED}")
+        return _plan_report(document)
+    kind = document[KIND]
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        known = isinstance(kind, str) and kind in set(OutputKind)
+        raise ResultError(f"its kind {kind!a} {'has no report' if known else 'is not known'}: {_EXPECTED}")
+    return reader(document)
 
 
 def fleet_result(fleet: FleetReport) -> Report:
@@ -212,22 +206,8 @@ def fleet_result(fleet: FleetReport) -> Report:
     return Report(findings=tuple(fleet_findings(fleet)), checks=tuple(fleet_checks(fleet)), fleets=(fleet,))
 
 
-def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
-    try:
-        plan = plan_from_json(document)
-    except PlanFileError as error:
-        raise ResultError(str(error)) from error
-    servers = ((plan.terms.cluster, _read(_SERVERS, document.get("bootstrapServers", []))),)
-    if drift:
-        # A report refuses nothing: guards speak when somebody plans to change the cluster.
-        found = ChecksEntry(cluster_tests=_read(CHECKS, document).cluster_tests)
-        cluster = plan.terms.cluster
-        return Report(
-            drifts=(plan,),
-            findings=(*agreed_findings(found, cluster), *left_findings(plan)),
-            checks=tuple(agreed_checks(found, cluster, "live")),
-            servers=servers,
-        )
+def _plan_report(document: dict[str, Any]) -> Report:
+    plan, servers = _plan_of(document)
     agreed, cluster = _read(CHECKS, document), plan.terms.cluster
     return Report(
         plans=(plan,),
@@ -241,6 +221,28 @@ def _plan_report(document: dict[str, Any], *, drift: bool) -> Report:
         checks=(*guard_checks(plan), *answer_checks(plan), *agreed_checks(agreed, cluster, "after the plan")),
         servers=servers,
     )
+
+
+def _drift_report(document: dict[str, Any]) -> Report:
+    """A report refuses nothing: guards speak when somebody plans to change the cluster."""
+    plan, servers = _plan_of(document)
+    found = ChecksEntry(cluster_tests=_read(CHECKS, document).cluster_tests)
+    cluster = plan.terms.cluster
+    return Report(
+        drifts=(plan,),
+        findings=(*agreed_findings(found, cluster), *left_findings(plan)),
+        checks=tuple(agreed_checks(found, cluster, "live")),
+        servers=servers,
+    )
+
+
+def _plan_of(document: dict[str, Any]) -> tuple[Plan, tuple[tuple[str, tuple[str, ...]], ...]]:
+    """The plan, and where its cluster was reached."""
+    try:
+        plan = plan_from_json(document)
+    except PlanFileError as error:
+        raise ResultError(str(error)) from error
+    return plan, ((plan.terms.cluster, _read(_SERVERS, document.get("bootstrapServers", []))),)
 
 
 def _lint_report(form: LintOutput) -> Report:
@@ -302,3 +304,34 @@ def _shaped(kind: type[T], document: object) -> T:
     except ValidationError as error:
         found = [f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}" for one in error.errors()[:_SHOWN]]
         raise ResultError("; ".join(found)) from error
+
+
+def _tighten_report(document: dict[str, Any]) -> Report:
+    found = _read(TIGHTEN, document.get("tightened"))
+    return Report(findings=tuple(tighten_findings(found)), looked=((found.cluster, found.basis),))
+
+
+def _fleet_tighten_report(document: dict[str, Any]) -> Report:
+    found = _read(FLEET_TIGHTEN, document.get("tightenedFleet"))
+    looked = tuple((one.cluster, one.basis) for one in found.clusters)
+    return Report(findings=tuple(fleet_tighten_findings(found)), looked=looked)
+
+
+def _failed_report(document: dict[str, Any]) -> Report:
+    failed = _read(FAILED, document)
+    return Report(findings=(failed_finding(failed),), checks=(failed_check(failed),))
+
+
+_READERS: Final[Mapping[str, Callable[[dict[str, Any]], Report]]] = {
+    OutputKind.PLAN: _plan_report,
+    OutputKind.SHOW: _plan_report,
+    OutputKind.UNDO: _plan_report,
+    OutputKind.DRIFT: _drift_report,
+    OutputKind.LINT: lambda document: _lint_report(_read(LINT, document)),
+    OutputKind.TEST: lambda document: _test_report(_read(TEST, document)),
+    OutputKind.VALIDATE: lambda document: _validate_report(_read(VALIDATE, document)),
+    OutputKind.TIGHTEN: _tighten_report,
+    OutputKind.FLEET_TIGHTEN: _fleet_tighten_report,
+    OutputKind.FLEET_DRIFT: lambda document: fleet_result(_shaped(FleetReport, document)),
+    OutputKind.FAILED: _failed_report,
+}

@@ -25,6 +25,7 @@ def test_every_step_shows_what_it_claims_and_the_sandbox_can_be_kept(capsys: pyt
     try:
         assert run(["demo", "--keep", "--output", "json"]) == 0
         document = json.loads(capsys.readouterr().out)
+        assert document["kind"] == "Demo"
         assert document["succeeded"]
         assert [step["claim"] for step in document["steps"] if not step["holds"]] == []
         commands = [step["done"].split()[1] for step in document["steps"] if step["exitStatus"] is not None]

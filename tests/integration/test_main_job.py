@@ -309,6 +309,7 @@ def test_a_rejected_item_fails_alone(main: Job) -> None:
 def test_doctor_sees_rights(main: Job, tmp_path: Path, broker: Sandbox) -> None:
     healthy = main.run("doctor", "--output", "json")
     assert healthy.status == 0
+    assert json.loads(healthy.out)["kind"] == "Doctor"
     assert json.loads(healthy.out)["canAlterAcls"] is True
     checks = {check["check"]: check for check in json.loads(healthy.out)["checks"]}
     assert checks["authorizer-class"]["ok"], healthy.out

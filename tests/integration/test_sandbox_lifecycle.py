@@ -149,14 +149,18 @@ def test_the_command_line_starts_shows_and_ends(
         return capsys.readouterr().out
 
     started = json.loads(sandbox_command("up", "--name", "cli", "--default-allow", "--output", "json"))
+    assert started.pop("kind") == "SandboxUp"
     sandbox = find("cli")
     assert (started["name"], started["version"], started["condition"]) == ("cli", "4.4.0", "up")
     assert (started["bootstrap"], started["connections"]) == (sandbox.bootstrap, str(sandbox.connections))
     assert [node["pid"] for node in started["nodes"]] == [node.pid for node in sandbox.nodes]
     assert "allow.everyone.if.no.acl.found=true" in sandbox.files(sandbox.nodes[0]).properties.read_text("utf-8")
-    assert json.loads(sandbox_command("status", "--output", "json")) == {"sandboxes": [started]}
+    assert json.loads(sandbox_command("status", "--output", "json")) == {
+        "kind": "SandboxStatus",
+        "sandboxes": [started],
+    }
     assert f"Sandbox cli is up: Kafka 4.4.0 at {sandbox.bootstrap}" in sandbox_command("status", "--name", "cli")
-    assert json.loads(sandbox_command("down", "--all", "--output", "json")) == {"ended": ["cli"]}
+    assert json.loads(sandbox_command("down", "--all", "--output", "json")) == {"kind": "SandboxDown", "ended": ["cli"]}
     assert sandbox_command("status") == "No sandbox is up.\n"
     assert run(["sandbox", "down", "--name", "cli"]) == Exit.ERROR
     refused = capsys.readouterr()

@@ -12,6 +12,7 @@ from reconciler.cli.parts import Named
 from reconciler.model.characters import is_visible
 from reconciler.parts.convert.formats import AUTO, FORMATS, GROUP, OF_CLUSTERS, reader
 from reconciler.parts.edit.cli.options import keep
+from reconciler.results.output import OutputKind
 from reconciler.system.plugins import PluginError
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _hand_over(converted: "Converted", directory: str | None, output: str) -> No
     if directory is not None:
         write_files(converted.files, directory)
     if output == "json":
-        out_json(_document(converted))
+        out_json(OutputKind.CONVERT, _document(converted))
     elif directory is None:
         texts = (text for file, text in converted.files.items() for text in (f"---\n# {file}", text.rstrip("\n")))
         out(texts, whole=True)
@@ -157,7 +158,11 @@ def _into(
     for what in found.kept:
         info(f"declared otherwise, and left so: {what if is_visible(what) else ascii(what)[1:-1]}")
     status = keep(
-        found.edit, keeping, message=f"Add what {_source(found.converted, source.format)} creates", output=output
+        OutputKind.CONVERT_INTO,
+        found.edit,
+        keeping,
+        message=f"Add what {_source(found.converted, source.format)} creates",
+        output=output,
     )
     return found.converted, Exit(status)
 

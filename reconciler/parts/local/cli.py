@@ -8,6 +8,7 @@ import click
 
 from reconciler.cli.console import CommandError, Exit, out, out_json, progress
 from reconciler.cli.options import output_option
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.parts.local.sandbox.state import Sandbox
@@ -58,7 +59,7 @@ def up_command(
         )
         sandbox = up(spec, progress=progress)
     if output == "json":
-        out_json(_as_json(sandbox))
+        out_json(OutputKind.SANDBOX_UP, _as_json(sandbox))
     else:
         out(_as_text(sandbox))
 
@@ -81,7 +82,7 @@ def down_command(name: str | None, every: bool, output: str) -> None:
         if output == "text":
             out([f"Sandbox {ended} is down; nothing of it is left."])
     if output == "json":
-        out_json({"ended": names})
+        out_json(OutputKind.SANDBOX_DOWN, {"ended": names})
     elif not names:
         out(["No sandbox is up."])
 
@@ -96,7 +97,7 @@ def status_command(name: str | None, output: str) -> None:
     with _failures():
         sandboxes = status() if name is None else [find(name)]
     if output == "json":
-        out_json({"sandboxes": [_as_json(sandbox) for sandbox in sandboxes]})
+        out_json(OutputKind.SANDBOX_STATUS, {"sandboxes": [_as_json(sandbox) for sandbox in sandboxes]})
     else:
         out([line for sandbox in sandboxes for line in _as_text(sandbox)] or ["No sandbox is up."])
 

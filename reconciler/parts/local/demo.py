@@ -28,6 +28,7 @@ from reconciler.model.acl import (
 from reconciler.model.listing import Create
 from reconciler.model.topic import Topic
 from reconciler.ports import Clock, Cluster, ClusterError, ReadRequest
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.parts.local.sandbox.state import Sandbox
@@ -64,7 +65,7 @@ def command(*, keep: bool, fleet: bool, output: str) -> int:
         if fleet:
             steps += _over_a_fleet(sandbox, manifests, show)
         if output == "json":
-            out_json(_document(steps, sandbox if keep else None))
+            out_json(OutputKind.DEMO, _document(steps, sandbox if keep else None))
         else:
             out(_go_on(sandbox, manifests, keep=keep, seconds=time.monotonic() - began), whole=True)
     failed = [step for step in steps if not step.holds]

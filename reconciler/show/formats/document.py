@@ -13,6 +13,7 @@ from reconciler.plan.file.document import ids
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, operations_words
 from reconciler.results.findings import Check, Finding
+from reconciler.results.output import OutputKind, output
 from reconciler.show.fleet_report import fleet_document
 from reconciler.show.formats.escaping import json_text
 from reconciler.show.formats.interface import FormatOptions
@@ -38,7 +39,7 @@ def report_text(report: Report) -> str:
         "findings": [finding_summary(one) for one in (*report.open_findings, *report.waived_findings)],
         "checks": [check_summary(check) for check in report.checks],
     }
-    return json_text(document) + "\n"
+    return json_text(output(OutputKind.REPORT, document)) + "\n"
 
 
 def _plan(plan: Plan, *, drift: bool) -> dict[str, Any]:

@@ -158,7 +158,9 @@ def test_a_fleet_from_snapshot_to_apply(world: World, tmp_path: Path, capsys: py
 
     out = str(tmp_path / "plans")
     assert world.fleet("plan", "--out", out) == 1
-    waves = document()["waves"]
+    planned = document()
+    assert planned["kind"] == "FleetPlan"
+    waves = planned["waves"]
     members = [member for wave in waves for member in wave["members"]]
     assert [member["cluster"] for member in members] == ["canary", "second"]
     # Both stand in the same state and get the same change: one approval covers them.
@@ -246,7 +248,9 @@ def test_a_wave_that_failed_keeps_the_next_from_beginning(
     capsys.readouterr()
     assert world.fleet("apply", out, "--yes") == 1
     shown = capsys.readouterr()
-    first, rest = json.loads(shown.out)["waves"]
+    document = json.loads(shown.out)
+    assert document["kind"] == "FleetApply"
+    first, rest = document["waves"]
     assert [item["status"] for item in first["clusters"]] == [1]
     assert [item["status"] for item in rest["clusters"]] == [None]
     assert "the gate after wave canary stays closed" in shown.err

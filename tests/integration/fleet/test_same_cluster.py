@@ -53,6 +53,7 @@ def test_it_is_a_problem_of_snapshot_drift_and_plan(
     read = ["fleet", "snapshot", "manifests", "--store", "store", "--snapshots", "live", "--output", "json"]
     assert run(read) == 1
     taken = json.loads(capsys.readouterr().out)
+    assert taken["kind"] == "FleetSnapshot"
     assert [item["cluster"] for item in taken["clusters"]] == ["asia"]
     assert [(item["cluster"], item["code"]) for item in taken["failures"]] == [
         ("eu", "same_cluster"),

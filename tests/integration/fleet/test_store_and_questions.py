@@ -85,7 +85,9 @@ class Fleet:
         status = run(["fleet", command, *where, *facts, *arguments])
         shown = self.capsys.readouterr()
         self.said = shown.err
-        return status, json.loads(shown.out or "null")
+        document = json.loads(shown.out or "null")
+        assert document is None or document["kind"] == f"Fleet{command.capitalize()}"
+        return status, document
 
     def snapshot(self, *arguments: str) -> tuple[int, Any]:
         return self.run("snapshot", "--snapshots", str(self.directory / "live"), "--attempts", "1", *arguments)

@@ -115,6 +115,7 @@ class Logs:
     def ask(self, *arguments: str) -> tuple[int, dict[str, Any]]:
         status, text = self.text(*arguments, "--output", "json")
         document = json.loads(text)
+        assert document["kind"] == "FleetUsage"
         return status, {item["cluster"]: item for item in document["clusters"]} | {"all": document}
 
 

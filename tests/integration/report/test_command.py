@@ -97,18 +97,21 @@ def test_a_saved_plan_is_a_result_as_long_as_nobody_touched_it(
     [
         ("", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
-        ("[]", "it is not what plan, drift, fleet drift, lint, test, tighten or validate print"),
+        ("[]", "it is no JSON object: pass what plan,"),
+        ('{"states": [{"kept": []}]}', "it has no field 'kind', and is no saved plan either: pass what plan,"),
+        ('{"planId": 1, "steps": []}', "it has no field 'kind', and is no saved plan either: pass what plan,"),
+        ('{"kind": "Access", "states": []}', "its kind 'Access' has no report: pass what plan,"),
+        ('{"kind": "plan", "states": []}', "its kind 'plan' is not known: pass what plan,"),
+        ('{"kind": ["Plan"]}', "its kind ['Plan'] is not known: pass what plan,"),
+        ('{"kind": null}', "its kind None is not known: pass what plan,"),
+        ('{"kind": "Tighten", "patch": ""}', "expected an object, found null"),
+        ('{"kind": "Plan", "planId": 1, "steps": []}', "formatVersion: expected a string, found null"),
+        ('{"kind": "Lint", "states": [{"findings": 1, "cluster": "x"}]}', "states[0].basis: is missing"),
         (
-            '{"states": [{"kept": []}]}',
-            "it is not what plan, drift, fleet drift, lint, test, tighten or validate print",
-        ),
-        ('{"planId": 1, "steps": []}', "formatVersion: expected a string, found null"),
-        ('{"states": [{"findings": 1, "cluster": "x"}]}', "states[0].basis: is missing"),
-        (
-            '{"passed": true, "clusters": [{"cluster": "x", "basis": "live", "claims": [{}]}]}',
+            '{"kind": "Test", "passed": true, "clusters": [{"cluster": "x", "basis": "live", "claims": [{}]}]}',
             "clusters[0].claims[0].test: is missing",
         ),
-        ('{"valid": true, "problems": [{}]}', "problems[0].code: is missing"),
+        ('{"kind": "Validate", "valid": true, "problems": [{}]}', "problems[0].code: is missing"),
     ],
 )
 def test_what_is_no_result_is_refused(

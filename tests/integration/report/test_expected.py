@@ -13,6 +13,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
+from reconciler.results.output import OutputKind, output
 from reconciler.show.plan import plan_report
 from reconciler.show.reading import Report
 from tests.cases.test_cases import binding
@@ -47,7 +48,7 @@ _NUMBERS = {"metrics.prom": 'reconciler_left{cluster="c",reason="refused"} 2.0',
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_is_refused_is_named_before_anything_calm_is_said(name: str) -> None:
     """The step, what waits for it, guard and remedy; the verdict says so though the rest is one grant."""
-    text = FORMATS[name](report_of([plan_report(_partly_refused())]))
+    text = FORMATS[name](report_of([output(OutputKind.PLAN, plan_report(_partly_refused()))]))
     if name in _NUMBERS:
         assert _NUMBERS[name] in text
         return

@@ -31,7 +31,7 @@ def drift(documents: dict[str, Any], tmp_path: Path) -> str:
 @pytest.fixture
 def calm(tmp_path: Path) -> str:
     file = tmp_path / "calm.json"
-    file.write_text('{"valid": true, "clusters": {}, "problems": []}', encoding="utf-8")
+    file.write_text('{"kind": "Validate", "valid": true, "clusters": {}, "problems": []}', encoding="utf-8")
     return str(file)
 
 

@@ -54,11 +54,11 @@ def applied(tmp_path: Path) -> Path:
     manifests = str(tmp_path / "m.yaml")
     assert run(["plan", manifests, "--cluster", cluster, *accept, "--out", str(saved)]) == 0
     assert run(["apply", str(saved), manifests, "--cluster", cluster, "--yes"]) == 0
-    _redirect(saved, cluster)
+    redirect(saved, cluster)
     return tmp_path
 
 
-def _redirect(saved: Path, cluster: str) -> None:
+def redirect(saved: Path, cluster: str) -> None:
     """Undo goes where the plan says: to that name, here to the snapshot. The plan has another id then."""
     plan = parse_plan(saved.read_text(encoding="utf-8"))
     other = replace(plan, terms=replace(plan.terms, cluster=cluster))
@@ -166,7 +166,7 @@ def test_what_a_broken_run_performed_is_undone(
         assert run(["apply", str(saved), str(manifests), "--cluster", cluster, "--yes"]) == 1
     told = capsys.readouterr().out
     assert "TypeError: broken" in told
-    _redirect(saved, cluster)
+    redirect(saved, cluster)
     assert run(["undo", str(saved), str(manifests), "--allow-deletes"]) == 0
     told = capsys.readouterr().out
     assert str(first) in told

@@ -38,7 +38,12 @@ def test_json_says_what_was_written(command: list[str], capsys: pytest.CaptureFi
 
 def test_json_of_a_snapshot_that_was_written(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["export", "--cluster", "snapshot:live.json", "--snapshot", "copy.json", "--output", "json"]) == Exit.OK
-    assert json.loads(capsys.readouterr().out) == {"snapshot": "copy.json", "bindings": 0, "topics": 1}
+    assert json.loads(capsys.readouterr().out) == {
+        "kind": "ExportSnapshot",
+        "snapshot": "copy.json",
+        "bindings": 0,
+        "topics": 1,
+    }
     assert Path("copy.json").read_text() == Path("live.json").read_text()
 
 

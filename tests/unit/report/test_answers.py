@@ -10,6 +10,7 @@ from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.review.topics import BrokerAnswer, BrokerValidation, Ruling, TopicReview
 from reconciler.results.findings import CheckStatus, Level
+from reconciler.results.output import OutputKind, output
 from reconciler.show.reading import read_result
 
 _PLACE = Origin("t.yaml", 3, 5)
@@ -26,7 +27,7 @@ def plan(*rulings: Ruling) -> Plan:
 
 def test_a_refusal_fails_and_no_answer_is_undecided_each_at_its_line() -> None:
     asked = plan(Ruling.ACCEPTED, Ruling.REFUSED, Ruling.UNKNOWN, Ruling.AFTER_GRANT)
-    report = read_result(plan_to_json(asked))
+    report = read_result(output(OutputKind.PLAN, plan_to_json(asked)))
     checks = [check for check in report.checks if check.group == "Broker"]
     assert [(check.name, check.standing, check.place) for check in checks] == [
         ("topic 1", CheckStatus.FAILED, _PLACE),
@@ -42,8 +43,10 @@ def test_a_refusal_fails_and_no_answer_is_undecided_each_at_its_line() -> None:
 
 
 def test_consent_is_a_check_that_passed_and_silence_is_none() -> None:
-    (check,) = (one for one in read_result(plan_to_json(plan(Ruling.ACCEPTED))).checks if one.group == "Broker")
+    accepted = read_result(output(OutputKind.PLAN, plan_to_json(plan(Ruling.ACCEPTED))))
+    (check,) = (one for one in accepted.checks if one.group == "Broker")
     assert check.standing is CheckStatus.PASSED
     assert "2026-01-01T00:00:00Z" in check.message
     unasked = replace(plan(), topics=TopicReview())
-    assert not [one for one in read_result(plan_to_json(unasked)).checks if one.group == "Broker"]
+    silent = read_result(output(OutputKind.PLAN, plan_to_json(unasked)))
+    assert not [one for one in silent.checks if one.group == "Broker"]

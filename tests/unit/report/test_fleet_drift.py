@@ -13,6 +13,7 @@ from reconciler.model.desired import Declaration, Origin
 from reconciler.model.listing import Create
 from reconciler.plan.difference import DeclaredChange, Skipped, SkipReason
 from reconciler.results.fleet_drift import ClusterDrift, DriftCounts, Failure, FleetDrift
+from reconciler.results.output import OutputKind, output
 from reconciler.show.fleet_report import FleetReport, fleet_document, fleet_report
 from reconciler.show.formats import FORMATS, format_named
 from reconciler.show.formats.interface import FormatOptions
@@ -43,7 +44,9 @@ def fleet(*clusters: ClusterDrift, teams: Mapping[str, Mapping[str, int]] | None
 
 def report(*clusters: ClusterDrift, teams: Mapping[str, Mapping[str, int]] | None = None) -> Report:
     """Written for programs, and read again."""
-    return read_result(json.loads(json.dumps(fleet_document(fleet(*clusters, teams=teams)))))
+    return read_result(
+        json.loads(json.dumps(output(OutputKind.FLEET_DRIFT, fleet_document(fleet(*clusters, teams=teams)))))
+    )
 
 
 PROD = ClusterDrift("prod", counts=DriftCounts(9, 9, creates=2, left=1))
@@ -129,7 +132,7 @@ def test_a_result_of_another_shape_is_refused() -> None:
     document = fleet_document(fleet(PROD))
     document["clusters"][0]["counts"]["creates"] = "many"
     with pytest.raises(ResultError, match=r"clusters\.0\.counts\.creates"):
-        read_result(document)
+        read_result(output(OutputKind.FLEET_DRIFT, document))
 
 
 def test_a_row_of_a_table_is_a_difference_and_a_cluster_that_is_not_known_has_one_with_the_reason() -> None:

@@ -10,6 +10,7 @@ from reconciler.model.desired import Origin
 from reconciler.plan.guards import NO_GUARDRAILS
 from reconciler.results.access import AccessView, Basis
 from reconciler.results.findings import Level
+from reconciler.results.output import OutputKind, output
 from reconciler.show.claims import test_document as document_of_tests
 from reconciler.show.lint import Linted, lint_document, lint_lines
 from reconciler.show.reading import read_result
@@ -78,9 +79,10 @@ def test_what_no_listing_shows_is_in_json_and_every_format_made_from_it() -> Non
     fact = "role bindings (RBAC) grant access too, and no ACL listing shows them"
     document = lint_document([Linted(replace(_VIEW, unseen=(fact,)), ()), Linted(_VIEW, ())])
     assert [state.get("unseen") for state in document["states"]] == [[fact], None]
-    (found,) = read_result(document).findings
+    (found,) = read_result(output(OutputKind.LINT, document)).findings
     assert (found.message, found.cluster, found.level) == (fact, "prod", Level.NOTE)
-    tested = read_result(document_of_tests([(replace(_VIEW, unseen=(fact,)), (), NO_GUARDRAILS, (), 0)]))
+    tests = document_of_tests([(replace(_VIEW, unseen=(fact,)), (), NO_GUARDRAILS, (), 0)])
+    tested = read_result(output(OutputKind.TEST, tests))
     assert tested.findings == (found,)
     texts = list(lint_lines([Linted(replace(_VIEW, unseen=(fact,)), ()), Linted(_VIEW, ())]))
     assert sum(fact in text for text in texts) == 1

@@ -11,6 +11,7 @@ import pytest
 from reconciler.model.desired import Origin
 from reconciler.plan.file.document import plan_to_json
 from reconciler.results.findings import CheckStatus, Finding, Level
+from reconciler.results.output import OutputKind, output
 from reconciler.show.formats import FORMATS, format_named, junit, sarif
 from reconciler.show.formats.document import FittedSection, fitted
 from reconciler.show.formats.interface import FormatOptions
@@ -55,7 +56,9 @@ def _validated(**agreed: Any) -> Report:
     cluster = {"bindings": 1, "topics": 1, "expired": 0, "claims": [], "breaches": [], **agreed}
     policies = agreed.get("policies") or {"findings": []}
     stops = any(one["stops"] for one in (*cluster["claims"], *policies["findings"]))
-    return read_result({"valid": not (stops or cluster["breaches"]), "clusters": {"prod": cluster}, "problems": []})
+    return read_result(
+        {"kind": "Validate", "valid": not (stops or cluster["breaches"]), "clusters": {"prod": cluster}, "problems": []}
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,7 +125,7 @@ def test_a_problem_in_a_manifest_stops() -> None:
         "advice": "",
         "related": ["b.yaml:1:1"],
     }
-    report = read_result({"valid": False, "clusters": {}, "problems": [problem]})
+    report = read_result({"kind": "Validate", "valid": False, "clusters": {}, "problems": [problem]})
     assert verdict(report).words == "1 error"
     assert verdict(report).tone is Tone.STOP
     (finding,) = report.findings
@@ -148,8 +151,8 @@ def test_a_place_outside_of_the_manifests_is_no_file(file: str) -> None:
 @pytest.mark.parametrize(
     "document",
     [
-        {"valid": False, "clusters": {}, "problems": []},
-        {"passed": False, "clusters": [{"cluster": "prod", "basis": "live", "claims": []}]},
+        {"kind": "Validate", "valid": False, "clusters": {}, "problems": []},
+        {"kind": "Test", "passed": False, "clusters": [{"cluster": "prod", "basis": "live", "claims": []}]},
     ],
 )
 def test_a_result_that_lost_what_is_wrong_is_refused(document: object) -> None:
@@ -159,13 +162,13 @@ def test_a_result_that_lost_what_is_wrong_is_refused(document: object) -> None:
 
 def test_an_error_that_no_check_says_fails_the_tests() -> None:
     problem = {"code": "KR001", "severity": "error", "file": "a.yaml", "line": 1, "column": 1, "message": "not YAML"}
-    report = read_result({"valid": False, "clusters": {}, "problems": [{**problem, "advice": ""}]})
+    report = read_result({"kind": "Validate", "valid": False, "clusters": {}, "problems": [{**problem, "advice": ""}]})
     assert 'tests="1" failures="1"' in junit.write(report, OPTIONS)
     assert 'name="KR001 a.yaml:1:1"' in junit.write(report, OPTIONS)
 
 
 def test_a_command_without_a_result_stops_and_says_nothing_of_the_cluster() -> None:
-    failed = read_result({"failed": "plan", "status": 1, "cluster": "prod"})
+    failed = read_result({"kind": "Failed", "failed": "plan", "status": 1, "cluster": "prod"})
     report = join([failed, _validated()])
     assert verdict(report).tone is Tone.STOP
     (finding,) = report.findings
@@ -235,7 +238,7 @@ def test_every_format_writes_an_empty_report(name: str) -> None:
 def test_pages_and_comments_say_where_a_cluster_was_reached_and_no_plan_file_does() -> None:
     made = plan([], [binding("TOPIC:L:orders User:a@* ALLOW READ")])
     hostile = ["broker-1.example:9093", "<b>`\u202eevil:9092", "c:1", "d:1"]
-    document = json.loads(json.dumps(plan_report(made, servers=hostile)))
+    document = json.loads(json.dumps(output(OutputKind.PLAN, plan_report(made, servers=hostile))))
     assert "broker-1" not in json.dumps(plan_to_json(made))
     page, comment = (format_named(name).write(read_result(document), OPTIONS) for name in ("html", "markdown"))
     assert "at <code>broker-1.example:9093, " in page
@@ -246,7 +249,7 @@ def test_pages_and_comments_say_where_a_cluster_was_reached_and_no_plan_file_doe
         assert "c:1 and 1 more" in text
         assert "\u202e" not in text
     assert "<b>`" not in page
-    bare = json.loads(json.dumps(plan_report(made)))
+    bare = json.loads(json.dumps(output(OutputKind.PLAN, plan_report(made))))
     assert "bootstrapServers" not in bare
     assert ", at " not in format_named("markdown").write(read_result(bare), OPTIONS).splitlines()[3]
     document["bootstrapServers"] = "broker"
@@ -257,7 +260,7 @@ def test_pages_and_comments_say_where_a_cluster_was_reached_and_no_plan_file_doe
 def test_a_test_that_fails_as_declared_and_after_the_plan_is_told_once() -> None:
     waived = {**_CLAIM, "test": "audited", "standing": "waived", "stops": False, "waiver": _WAIVER}
     claims = [_CLAIM, waived, {**_CLAIM, "test": "kept", "standing": "passed", "stops": False}]
-    planned = read_result({**plan_report(plan([], [])), "claims": claims, "breaches": []})
+    planned = read_result({**output(OutputKind.PLAN, plan_report(plan([], []))), "claims": claims, "breaches": []})
     report = join([_validated(claims=claims), planned])
     cluster = planned.clusters[0]
     both = replace(report, checks=tuple(replace(check, cluster=cluster) for check in report.checks))

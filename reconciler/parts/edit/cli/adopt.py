@@ -19,6 +19,7 @@ from reconciler.cli.options import (
     path_argument,
 )
 from reconciler.parts.edit.cli.options import keep
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.parts.edit.adoption import Difference
@@ -82,7 +83,7 @@ def command(
     if found.found:
         progress(f"{counted(found.found, 'difference')}, {found.kept:,} kept; a plan then finds {found.left or 'none'}")
     words = f"Adopt {counted(found.kept, 'difference')} of {cluster or 'the cluster'}"
-    status = keep(found.edit, keeping, message=words, output=output, nothing="Nothing to adopt.")
+    status = keep(OutputKind.ADOPT, found.edit, keeping, message=words, output=output, nothing="Nothing to adopt.")
     return Exit.DIFFERENT if found.refused and status == Exit.OK else status
 
 

@@ -32,6 +32,7 @@ from reconciler.cli.questions import (
 )
 from reconciler.parts.edit.cli.now import AtOnce, give_now, now_options
 from reconciler.parts.edit.cli.options import keep
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.model.desired import Expiry
@@ -173,4 +174,6 @@ def command(
     if unwritten is not None:
         raise unwritten
     words = f"Grant {principal} {operation.upper()} on {pattern}"
-    return keep(found.edit, keeping, message=words, output=output, nothing="Nothing to change.", extra=extra)
+    return keep(
+        OutputKind.GRANT, found.edit, keeping, message=words, output=output, nothing="Nothing to change.", extra=extra
+    )

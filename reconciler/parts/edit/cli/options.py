@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.console import CommandError, Exit, info_lines, out_json, out_text, progress, style_for
 from reconciler.cli.options import Keeping
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.parts.edit.app.editing import ManifestEdit
@@ -15,6 +16,7 @@ _CLUSTERS: Final = 5
 
 
 def keep(
+    kind: OutputKind | None,
     edit: "ManifestEdit",
     keeping: Keeping,
     *,
@@ -23,19 +25,22 @@ def keep(
     nothing: str = "",
     extra: dict[str, Any] | None = None,
 ) -> int:
-    """Show what an edit does to access, then print, write or commit it; ``extra`` is what JSON has besides."""
+    """Show what an edit does to access, then print, write or commit it.
+
+    ``kind`` is that of its JSON, which has ``extra`` besides; a command without JSON has none.
+    """
     from reconciler.model.characters import safe
 
     if keeping.write and keeping.branch:
         raise CommandError("--write and --branch exclude each other", "give one of the two", Exit.USAGE)
     if not edit.files:
         progress(nothing or "Nothing to change.")
-        if output == "json":
-            out_json({**(extra or {}), **_document(edit)})
+        if kind is not None and output == "json":
+            out_json(kind, {**(extra or {}), **_document(edit)})
         return Exit.OK
     _show(edit)
-    if output == "json":
-        out_json({**(extra or {}), **_document(edit)})
+    if kind is not None and output == "json":
+        out_json(kind, {**(extra or {}), **_document(edit)})
     elif not keeping.write and not keeping.branch:
         out_text(edit.patch())
     if keeping.write:

@@ -9,6 +9,7 @@ from reconciler.cli.options import Keeping, as_of_option, connection_options, ed
 from reconciler.cli.questions import asked_principal
 from reconciler.parts.edit.cli.grant import said
 from reconciler.parts.edit.cli.options import keep
+from reconciler.results.output import OutputKind
 
 
 @click.command("rename", short_help="Rename a principal in two edits, without an outage")
@@ -51,4 +52,4 @@ def command(
     if not finish:
         said([f"apply this, move the clients to {new}, then take the old name away: the same command with --finish"])
     words = f"Take everything from {old}, now {new}" if finish else f"Grant {new} what {old} has"
-    return keep(found.edit, keeping, message=words, output=output)
+    return keep(OutputKind.RENAME, found.edit, keeping, message=words, output=output)

@@ -19,6 +19,7 @@ from reconciler.cli.questions import (
 from reconciler.parts.edit.cli.grant import cluster_of_edit, optional_resource_argument, said
 from reconciler.parts.edit.cli.now import AtOnce, end_now, end_now_options
 from reconciler.parts.edit.cli.options import keep
+from reconciler.results.output import OutputKind
 
 
 @click.command("revoke", short_help="Revoke access by an edit of the manifests")
@@ -83,8 +84,8 @@ def command(
             raise
         progress("No manifest declares it: nothing else to revoke.")
         if output == "json":
-            out_json({**(extra or {}), "patch": "", "files": {}})
+            out_json(OutputKind.REVOKE, {**(extra or {}), "patch": "", "files": {}})
         return Exit.OK
     said(found.notes)
     words = f"Revoke {operation.upper()} on {pattern}" if operation else "Revoke everything"
-    return keep(found.edit, keeping, message=f"{words} of {principal}", output=output, extra=extra)
+    return keep(OutputKind.REVOKE, found.edit, keeping, message=f"{words} of {principal}", output=output, extra=extra)

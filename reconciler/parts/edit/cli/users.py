@@ -9,6 +9,7 @@ from reconciler.cli.questions import asked_principal, principal_argument
 from reconciler.model.characters import shell_quoted
 from reconciler.parts.edit.cli.grant import cluster_of_edit, said
 from reconciler.parts.edit.cli.options import keep
+from reconciler.results.output import OutputKind
 
 _reason = click.option("--reason", metavar="TEXT", help="Why; written next to the user.")
 _ticket = click.option("--ticket", metavar="ID", help="Where it was agreed; written next to the user.")
@@ -51,7 +52,14 @@ def disable(
     terms = GrantTerms(None, reason, ticket)
     found = disabled(path or project_path(), cluster, asked_principal(principal), terms, connection)
     said((*found.notes, _to_send(principal, path, cluster)) if found.edit.files else ())
-    return keep(found.edit, keeping, message=f"Disable {principal}", output=output, nothing="It is disabled already.")
+    return keep(
+        OutputKind.USERS_DISABLE,
+        found.edit,
+        keeping,
+        message=f"Disable {principal}",
+        output=output,
+        nothing="It is disabled already.",
+    )
 
 
 @command.command("generate", short_help="Make a password, and refer to it in the manifests")
@@ -118,10 +126,10 @@ def generate(
     said((*found.notes, _to_send(principal, path, cluster)))
     message = f"New password of {principal}"
     if not keeping.write and not keeping.branch:
-        return keep(found.edit, keeping, message=message)
+        return keep(None, found.edit, keeping, message=message)
     password = users.new_password(length)
     with users.kept_password(password, place, overwrite=overwrite) as publish:
-        status = keep(found.edit, keeping, message=message)
+        status = keep(None, found.edit, keeping, message=message)
         publish()
     if to_stdout:
         write(password)

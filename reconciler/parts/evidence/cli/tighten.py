@@ -24,6 +24,7 @@ from reconciler.cli.options import (
 )
 from reconciler.parts.edit.cli.options import keep
 from reconciler.parts.evidence.cli.usage import check_period, period_options
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.parts.evidence.app.tighten import Staged, Tightening
@@ -214,10 +215,18 @@ def _finish(
     document = {"tightened": TIGHTEN.write(told)}
     if keeping is None:
         if output == "json":
-            out_json(document)
+            out_json(OutputKind.TIGHTEN, document)
     else:
         words = f"Narrow access on {found.cluster} to what was used"
-        keep(found.edit, keeping, message=words, output=output, nothing="Nothing to tighten.", extra=document)
+        keep(
+            OutputKind.TIGHTEN,
+            found.edit,
+            keeping,
+            message=words,
+            output=output,
+            nothing="Nothing to tighten.",
+            extra=document,
+        )
     if found.summary.broken:
         error(f"a log file could not be read to the end: {'; '.join(found.summary.broken)}")
         return Exit.ERROR

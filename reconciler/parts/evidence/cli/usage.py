@@ -9,6 +9,7 @@ from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.cli.console import CommandError, Exit, error, out, out_json, style_for
 from reconciler.cli.options import Date, with_options
 from reconciler.cli.questions import state_options
+from reconciler.results.output import OutputKind
 
 # Options of ``usage`` and ``fleet usage``: which days of the logs count, and what is shown of them.
 
@@ -97,7 +98,7 @@ def command(
     question = UsageQuestion(Window(since, until), repeats)
     view, found = usage(request, places, question, connection, replay=replay, tell=info_note)
     if output == "json":
-        out_json({**view.document(), "usage": usage_document(found)})
+        out_json(OutputKind.USAGE, {**view.document(), "usage": usage_document(found)})
     else:
         out(usage_lines(view.words, [found], Summary(), style_for(sys.stdout), shown=show))
     if found.summary.broken:

@@ -38,6 +38,7 @@ from reconciler.parts.fleet.cli.fleet import SparkOptions, session_for, spark_op
 from reconciler.parts.fleet.cli.plan import left_out
 from reconciler.parts.fleet.proposal import ApplyRecord, FleetPlan, fleet_plan_id, not_covered
 from reconciler.parts.fleet.show import fleet_plan_lines, fleet_result_lines
+from reconciler.results.output import OutputKind
 
 
 @click.command("apply", short_help="Apply a fleet's plans, wave by wave")
@@ -102,7 +103,7 @@ def command(
             statuses.append(Exit.INTERRUPTED if interrupted() else Exit.OK)
         statuses += [status_of(record.reason) for record in fleet.records.values()]
     if output == "json":
-        out_json(_document(plan, fleet.records))
+        out_json(OutputKind.FLEET_APPLY, _document(plan, fleet.records))
     else:
         out(fleet_result_lines(plan, fleet.records, style_for(sys.stdout)))
     return worst(left_out(plan), *statuses)

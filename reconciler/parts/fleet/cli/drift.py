@@ -23,6 +23,7 @@ from reconciler.parts.fleet.cli.fleet import (
     spark_options,
     store_option,
 )
+from reconciler.results.output import OutputKind
 from reconciler.system.files import write_atomically
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def command(
     shown = Shown(_SHOWN if show is None and not settings.rows else show, teams=output == "json" or html is not None)
     fleet = report_of(drift, place, given.manifests, run, shown)
     if output == "json":
-        out_json(fleet_document(fleet))
+        out_json(OutputKind.FLEET_DRIFT, fleet_document(fleet))
     else:
         style = style_for(sys.stdout)
         out([drift_summary(fleet)] if settings.quiet else drift_lines(fleet, style, expand=expand))

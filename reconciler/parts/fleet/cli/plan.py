@@ -29,6 +29,7 @@ from reconciler.parts.fleet.cli.fleet import (
 )
 from reconciler.parts.fleet.proposal import FleetPlan, fleet_plan_document
 from reconciler.parts.fleet.show import fleet_plan_lines, quiet_fleet_plan
+from reconciler.results.output import OutputKind
 
 #: What a cluster without a plan means for the command; anything else is an error.
 _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
@@ -100,7 +101,10 @@ def command(
     for name, text in planned.notes.items():
         info(f"note: {safe(name)}: {safe(text)}")
     if output == "json":
-        out_json({**fleet_plan_document(plan), **({"notes": dict(planned.notes)} if planned.notes else {})})
+        out_json(
+            OutputKind.FLEET_PLAN,
+            {**fleet_plan_document(plan), **({"notes": dict(planned.notes)} if planned.notes else {})},
+        )
     else:
         style = style_for(sys.stdout)
         refused = bool(planned.refusals)

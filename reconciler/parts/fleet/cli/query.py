@@ -19,6 +19,7 @@ from reconciler.parts.fleet.cli.fleet import (
     spark_options,
     store_option,
 )
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.parts.fleet.app.access import WhoCan
@@ -96,7 +97,7 @@ def command(
         elif basis.drift is not None:
             answer = furthest(basis.drift, question.limit)
     if output == "json":
-        out_json(_document(basis, answer))
+        out_json(OutputKind.FLEET_QUERY, _document(basis, answer))
     else:
         out(table_lines(answer.columns, answer.rows), whole=True)
     _tell_gaps(basis, answer)

@@ -16,6 +16,7 @@ from reconciler.parts.fleet.cli.fleet import (
     spark_options,
     store_option,
 )
+from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.app.options import ConnectionOptions
@@ -108,7 +109,7 @@ def command(
         run = take(session(), place, readers, patience, carry=bool(only or files))
     forgotten = _forgotten(place, keep)
     if output == "json":
-        out_json(run_document(run))
+        out_json(OutputKind.FLEET_SNAPSHOT, run_document(run))
     else:
         out(run_lines(run))
     if forgotten:

@@ -32,6 +32,7 @@ from reconciler.parts.fleet.cli.fleet import (
     store_option,
 )
 from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.results.output import OutputKind
 from reconciler.results.tightened import FLEET_TIGHTEN
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def command(
     told = fleet_tighten_output(found)
     info_lines(fleet_tighten_lines(told, style_for(sys.stderr), shown=show))
     keep(
+        OutputKind.FLEET_TIGHTEN,
         found.edit,
         keeping,
         message=f"Narrow access of fleet {given.fleet.name} to what was used",

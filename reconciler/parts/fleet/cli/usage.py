@@ -28,6 +28,7 @@ from reconciler.parts.fleet.cli.fleet import (
 )
 from reconciler.parts.fleet.spark.logs import LogFindings
 from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.results.output import OutputKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def command(*, show: int, spark: SparkOptions, output: str, **options: Any) -> i
     _check(asked)
     run_id, told = _told(asked, spark)
     if output == "json":
-        out_json(_document(run_id, asked, told))
+        out_json(OutputKind.FLEET_USAGE, _document(run_id, asked, told))
     else:
         title = "Use by the logs, of what is declared" if run_id is None else f"Use by the logs, of snapshot {run_id}"
         out(usage_lines(title, told.clusters, told.unassigned, style_for(sys.stdout), shown=show))

@@ -1,0 +1,71 @@
+"""The kind of each JSON document that a command prints: the word by which a program knows which fields it has."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+#: The field that holds the word.
+KIND: Final = "kind"
+
+
+class OutputKind(StrEnum):
+    """The command's name in one word; where a command prints documents with other fields, a word more for those."""
+
+    ACCESS = "Access"
+    ACCESS_MATRIX = "AccessMatrix"
+    ADOPT = "Adopt"
+    APPLY = "Apply"
+    APPROVE = "Approve"
+    AUDIT_VERIFY = "AuditVerify"
+    CAN_I = "CanI"
+    CLEANUP = "Cleanup"
+    CONVERT = "Convert"
+    #: ``convert --into``: an edit of manifests that are there.
+    CONVERT_INTO = "ConvertInto"
+    DEMO = "Demo"
+    DOCTOR = "Doctor"
+    DRIFT = "Drift"
+    EXPLAIN = "Explain"
+    EXPORT = "Export"
+    #: ``export --snapshot``: the file, and how much is in it.
+    EXPORT_SNAPSHOT = "ExportSnapshot"
+    #: No command prints it: a pipeline writes it of a command that ended without a result.
+    FAILED = "Failed"
+    FLEET_APPLY = "FleetApply"
+    FLEET_DRIFT = "FleetDrift"
+    FLEET_PLAN = "FleetPlan"
+    FLEET_QUERY = "FleetQuery"
+    FLEET_SNAPSHOT = "FleetSnapshot"
+    FLEET_TIGHTEN = "FleetTighten"
+    FLEET_USAGE = "FleetUsage"
+    GRANT = "Grant"
+    LINT = "Lint"
+    #: ``lint --fix``, and ``lint --minimise`` with ``--write`` or ``--branch``: an edit of the manifests.
+    LINT_EDIT = "LintEdit"
+    LINT_MINIMISE = "LintMinimise"
+    PLAN = "Plan"
+    POLICY_INIT = "PolicyInit"
+    QUOTA = "Quota"
+    REASSIGNMENTS_CANCEL = "ReassignmentsCancel"
+    REASSIGNMENTS_LIST = "ReassignmentsList"
+    RENAME = "Rename"
+    #: ``report --format json``.
+    REPORT = "Report"
+    REVOKE = "Revoke"
+    SANDBOX_DOWN = "SandboxDown"
+    SANDBOX_STATUS = "SandboxStatus"
+    SANDBOX_UP = "SandboxUp"
+    SHOW = "Show"
+    TEST = "Test"
+    TIGHTEN = "Tighten"
+    UNDO = "Undo"
+    USAGE = "Usage"
+    USERS_DISABLE = "UsersDisable"
+    VALIDATE = "Validate"
+    VERSION = "Version"
+    WHO_CAN = "WhoCan"
+
+
+def output(kind: OutputKind, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with its kind: what ``--output json`` prints."""
+    return {**document, KIND: kind.value}
