@@ -82,7 +82,7 @@ LISTED: Final = (
                 "show/questions.py",
                 "show/quota.py",
                 "api.py",
-                "app/plan.py",
+                "app/planning.py",
                 "app/quota.py",
             }
         ),
@@ -102,7 +102,7 @@ LISTED: Final = (
                 "cli/recipes.py",
                 "parts/edit/cli/users.py",
                 "results/access.py",
-                "app/plan.py",
+                "app/planning.py",
                 "parts/edit/app/users.py",
             }
         ),

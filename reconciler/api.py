@@ -13,7 +13,8 @@ from reconciler.app.export import Exported, export
 from reconciler.app.lint import lint, minimise
 from reconciler.app.manifests import guardrails_changed, load
 from reconciler.app.options import ConnectionOptions, PlanOptions, StateRequest
-from reconciler.app.plan import Planned, drift, plan, plan_on
+from reconciler.app.plan import drift, plan
+from reconciler.app.planning import Planned, plan_on
 from reconciler.app.quota import quota_views
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.records import RecordOptions, save_plan, saved_plan

@@ -11,7 +11,7 @@ from reconciler.app.access_checks import NOTHING_DECLARED, breaches_of, decide_t
 from reconciler.app.cluster_tests import declared_tests
 from reconciler.app.manifests import guardrails_changed
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
-from reconciler.app.plan import Planned
+from reconciler.app.planning import Planned
 from reconciler.app.reasons import RequestError
 from reconciler.app.states import access_states, as_established, authorizer, with_desired
 from reconciler.app.topic_policy import Seen, decide_policies

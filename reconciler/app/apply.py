@@ -23,7 +23,7 @@ from reconciler.app.options import (
     moment,
     now,
 )
-from reconciler.app.plan import Planned, declared_for, plan_on
+from reconciler.app.planning import Planned, declared_for, plan_on
 from reconciler.app.probe import barrier_of
 from reconciler.app.reasons import (
     DeclinedError,

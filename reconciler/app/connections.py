@@ -1,14 +1,14 @@
 """How a cluster is reached: by the operator's connections file, else as its Cluster document says."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from reconciler.app.manifests import checked, read_sources, sound
-from reconciler.app.options import SNAPSHOT, ConnectionOptions
+from reconciler.app.options import ConnectionOptions
 from reconciler.app.reasons import (
     InvalidManifestsError,
     NoConnectionError,
@@ -17,7 +17,6 @@ from reconciler.app.reasons import (
     WorkflowError,
 )
 from reconciler.dataclass import dataclass
-from reconciler.kafka.reader_process import started_early
 from reconciler.manifest.connections import Connection, as_proposed, connections, with_operator
 from reconciler.manifest.documents.cluster import referring_settings
 from reconciler.manifest.manifests import Manifests
@@ -219,20 +218,6 @@ def settings_of(name: str, address: ClusterAddress, options: ConnectionOptions) 
 
 
 # What a use case will need in any case, begun before its modules are loaded. Light: a command line starts with it.
-
-
-@contextmanager
-def reader_ahead(cluster: str | None) -> Iterator[None]:
-    """Start the process that will list the ACLs of ``cluster``, unless that is a snapshot file.
-
-    It loads its libraries on another processor, while this process loads its own. Nothing is sent, and it knows no
-    secret yet; if the use case fails before it reads a cluster, the process ends with it.
-    """
-    if cluster is not None and SNAPSHOT in cluster:
-        yield
-        return
-    with started_early():
-        yield
 
 
 # What a cluster shows itself to be, against what is stated: refused where ACLs would be misread.

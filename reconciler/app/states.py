@@ -13,7 +13,7 @@ from reconciler.app.cluster_tests import decide_cluster_tests
 from reconciler.app.connections import declared_version, manifests_below, read_connections
 from reconciler.app.manifests import desired, held, teams_of
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
-from reconciler.app.plan import LISTINGS, beside_after, beside_declared, beside_live
+from reconciler.app.planning import LISTINGS, beside_after, beside_declared, beside_live
 from reconciler.app.reasons import AmbiguousClusterError, NoAuthorizerError, NoClusterError, StaleError, WorkflowError
 from reconciler.app.records import saved_plan
 from reconciler.app.session import Target, declared, open_any, refuse_another_time, time_said

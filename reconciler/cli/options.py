@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from reconciler.app.connections import reader_ahead
+from reconciler.app.ahead import reader_ahead
 from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
 from reconciler.cli.console import Bytes, CommandError, Exit, debug, settings
 from reconciler.dataclass import dataclass

@@ -9,7 +9,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from reconciler.app.options import PlanOptions
-from reconciler.app.plan import Planned
+from reconciler.app.planning import Planned
 from reconciler.app.session import Target
 from reconciler.app.terms import terms
 from reconciler.manifest.manifests import load

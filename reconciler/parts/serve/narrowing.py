@@ -20,7 +20,7 @@ from reconciler.app.access_checks import ownerships_of
 from reconciler.app.apply import ApplyOptions, Attendant, apply_plan
 from reconciler.app.approvals import check_approvals
 from reconciler.app.options import ApprovalRule, ConnectionOptions, PlanOptions, now
-from reconciler.app.plan import Planned, request_on
+from reconciler.app.planning import Planned, request_on
 from reconciler.app.reasons import HeldError, NotApprovedError, WorkflowError
 from reconciler.app.records import earlier_runs, saved_plan
 from reconciler.app.session import Target, split_cluster

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
 from reconciler.app.cleanup import remove_written_down
 from reconciler.app.options import ConnectionOptions, PlanOptions, now
-from reconciler.app.plan import Planned, plan_on
+from reconciler.app.planning import Planned, plan_on
 from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.app.records import clock_doubt_of, command_ledger, new_run, source_commit
 from reconciler.app.session import Target, open_declared, split_cluster

@@ -76,7 +76,7 @@ def test_validate_and_lint_say_so_at_the_instant(place: Path) -> None:
 def test_one_run_reads_the_clock_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The grant ends while the plan is made: declared and as-of are of one time, whichever side it is."""
     readings = iter([BEFORE, *[END] * 20])
-    monkeypatch.setattr("reconciler.app.plan.moment", lambda: next(readings))
+    monkeypatch.setattr("reconciler.app.planning.moment", lambda: next(readings))
     made = plan(str(place), cluster(place))
     assert made.plan.as_of == BEFORE
     assert [step.expires for step in made.plan.steps] == [Expiry(END)]

@@ -1,6 +1,6 @@
 """Throttles that a move left behind are told, those that somebody declares or needs are not."""
 
-from reconciler.app.plan import left_throttles
+from reconciler.app.planning import left_throttles
 from reconciler.model.desired import DesiredState, DesiredTopic, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic

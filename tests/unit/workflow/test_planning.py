@@ -8,7 +8,8 @@ from typing import Any, TextIO
 import pytest
 
 from reconciler.app.options import ConnectionOptions, PlanOptions
-from reconciler.app.plan import plan, plan_on
+from reconciler.app.plan import plan
+from reconciler.app.planning import plan_on
 from reconciler.app.session import open_declared
 from reconciler.model.acl import (
     AccessControlEntry,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from reconciler.app.manifests import desired, sound
 from reconciler.app.options import ConnectionOptions, Tell, ignore, moment
-from reconciler.app.plan import declared_for
+from reconciler.app.planning import declared_for
 from reconciler.app.reasons import RequestError
 from reconciler.app.session import open_declared, refuse_another_time
 from reconciler.app.terms import read_request, terms

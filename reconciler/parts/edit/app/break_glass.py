@@ -14,7 +14,7 @@ from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_no
 from reconciler.app.break_glass import check_end, check_free, end_marks, known_ends
 from reconciler.app.manifests import desired
 from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
-from reconciler.app.plan import Planned, declared_for, request_on
+from reconciler.app.planning import Planned, declared_for, request_on
 from reconciler.app.reasons import ManifestAccessError, PlanRefusedError, RequestError, UnsavedPlanError
 from reconciler.app.records import check_clock
 from reconciler.app.session import Target, open_declared

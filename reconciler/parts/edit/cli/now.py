@@ -16,7 +16,7 @@ from reconciler.model.characters import safe
 
 if TYPE_CHECKING:
     from reconciler.app.apply import ApplyOptions
-    from reconciler.app.plan import Planned
+    from reconciler.app.planning import Planned
     from reconciler.apply.environment import Result
     from reconciler.cli.terminal import Terminal
     from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms

@@ -14,7 +14,7 @@ from reconciler.app.access_tests import checks_of
 from reconciler.app.connections import as_operator_says
 from reconciler.app.manifests import held_by
 from reconciler.app.options import ClientNote, Note, PlanOptions, Tell, moment
-from reconciler.app.plan import plan_on
+from reconciler.app.planning import plan_on
 from reconciler.app.reasons import PlanRefusedError, WorkflowError
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests

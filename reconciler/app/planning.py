@@ -1,0 +1,375 @@
+"""A plan: a directory of manifests compared with a cluster, everything a reviewer needs with it."""
+
+import datetime
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from reconciler import __version__
+from reconciler.access.interpretation import TooMuchToDecideError
+from reconciler.app.cluster_tests import decide_cluster_tests
+from reconciler.app.connections import refuse_unstated
+from reconciler.app.manifests import desired, guardrails_changed
+from reconciler.app.options import PlanOptions, moment, now
+from reconciler.app.reasons import NoAuthorizerError, PlanRefusedError, RequestError, TooMuchAccessError, WorkflowError
+from reconciler.app.records import source_commit
+from reconciler.app.session import Target
+from reconciler.app.terms import access_doubts, read_request, terms
+from reconciler.app.topic_policy import Seen, look
+from reconciler.dataclass import dataclass
+from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.read.problem import Code, Problem
+from reconciler.manifest.safeguards import cluster_warnings, standing_acknowledgements
+from reconciler.model.characters import as_name
+from reconciler.model.desired import DesiredState
+from reconciler.model.frozen import FrozenMap, without_collector
+from reconciler.model.kinds.quota import ClientQuota
+from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.listing import NOT_READ, Change, Listing
+from reconciler.model.state import ClusterState
+from reconciler.model.topic_configs import THROTTLE_CONFIGS
+from reconciler.plan.guards import NO_GUARDRAILS, GuardAcknowledgement, guardrail_review
+from reconciler.plan.kinds.listed import items_after
+from reconciler.plan.kinds.topic import deleted_topics
+from reconciler.plan.proposal import Options, Plan, Selection
+from reconciler.plan.propose import Request, UnsafeSelectionError, propose
+from reconciler.plan.refusal import Guard
+from reconciler.plan.replicas import topics_to_place
+from reconciler.plan.review.access_change import gaining
+from reconciler.ports import ClusterError, ReadRequest
+from reconciler.results.access import BesideAcls
+from reconciler.results.checks import ClusterTestResult
+from reconciler.snapshot.document import SnapshotError, read_document
+from reconciler.snapshot.file import SnapshotCluster
+from reconciler.system.process import SystemClock
+
+# What a plan's reviewer is told of topics: what those hold that go, and what the cluster says when it is asked.
+
+
+def with_layout(live: ClusterState, wanted: DesiredState, target: Target) -> ClusterState:
+    """The state with the replicas of topics that should have others; why they stay, where they cannot be read."""
+    names = topics_to_place(wanted, live)
+    if not names:
+        return live
+    try:
+        found = target.cluster.read(ReadRequest(acls=False, all_topics=False, layout=names))
+    except ClusterError as error:
+        why = "; ".join(filter(None, (error.message, error.advice)))
+        return replace(live, layout_gap=f"where replicas belong is not known: {why}")
+    return replace(live, layout=found.layout)
+
+
+def with_uses(plan: Plan, target: Target) -> Plan:
+    """The plan with what is known of the topics that it deletes, and of those that a guard keeps it from deleting."""
+    refused = (item.change for item in plan.refused if item.change is not None)
+    deleted = [topic.name for topic in deleted_topics(chain((step.change for step in plan.steps), refused))]
+    if not deleted:
+        return plan
+    return replace(plan, topics=replace(plan.topics, uses=FrozenMap(target.cluster.topic_uses(deleted))))
+
+
+def with_answers(plan: Plan, live: ClusterState, target: Target) -> Plan:
+    """The plan with what the cluster says to each step on a topic, nothing done."""
+    # Only who asks a cluster to validate needs what applies.
+    from reconciler.apply.sending import validate
+
+    return replace(plan, topics=replace(plan.topics, validation=validate(plan, live, target.cluster, SystemClock())))
+
+
+# The client quotas of those who gain access in a plan: read for the reviewer, also where manifests declare none.
+
+#: Waits for the quotas.
+Quotas: TypeAlias = Callable[[], Listing[ClientQuota]]
+
+
+def read_live(
+    target: Target, asking: ReadRequest, wanted: DesiredState
+) -> tuple[ClusterState, Listing[ClientQuota] | None]:
+    """The state, and the quotas of a snapshot where they were not asked for.
+
+    A pattern that is declared and there is one object, not two of which millions take 100 MB.
+    """
+    asking = replace(asking, known={pattern: pattern for pattern, _ in wanted.bindings})
+    if isinstance(target.cluster, SnapshotCluster) and ClientQuota.KIND not in asking.listings:
+        whole = target.read(asking.also(ClientQuota.KIND))
+        return whole.with_listing(ClientQuota, NOT_READ), whole.listing(ClientQuota)
+    return target.read(asking), None
+
+
+@contextmanager
+def limits_beside(
+    target: Target, wanted: DesiredState, live: ClusterState, read: Listing[ClientQuota] | None
+) -> Iterator[Quotas]:
+    """Reads the quotas while a plan is made, if ``wanted`` has a binding that ``live`` lacks; as read, if they were.
+
+    ``read`` is what a snapshot has, which would be read as a whole once more for them alone; ``None`` of a cluster.
+
+    The read is another process, and takes about as long as planning a thousand grants. It has ended when this ends:
+    nobody closes a connection below it.
+    """
+    known = live.listing(ClientQuota)
+    if known != NOT_READ and (known.items is not None or known.gap is not None):
+        yield lambda: known
+    elif wanted.bindings.keys() <= live.bindings:
+        yield lambda: NOT_READ
+    elif read is not None:
+        yield lambda: read
+    else:
+        with ThreadPoolExecutor(1) as pool:
+            yield pool.submit(_read, target).result
+
+
+def _read(target: Target) -> Listing[ClientQuota]:
+    try:
+        state = target.cluster.read(ReadRequest(acls=False, all_topics=False, listings=[ClientQuota.KIND]))
+    except ClusterError as error:
+        return Listing(gap=error.message)
+    return state.listing(ClientQuota)
+
+
+def with_gaining(plan: Plan, quotas: Quotas) -> Plan:
+    """The plan with who gains and what limits them; without it where nobody gains or the quotas are not known."""
+    if not any(row.gained for row in plan.access.access_changes) or (items := quotas().items) is None:
+        return plan
+    return replace(plan, gaining=gaining(plan.access.access_changes, items, (step.change for step in plan.steps)))
+
+
+# Throttles of moves that are over: no manifest declares them, and they slow down the next broker that falls behind.
+
+_SHOWN: Final = 5
+
+
+def left_throttles(wanted: DesiredState, live: ClusterState) -> tuple[str, ...]:
+    """A sentence about topics with throttled replicas, all in sync, of which no manifest says a word.
+
+    A topic with replicas out of sync is left out: it may be moving, whoever began that.
+    """
+    found = [
+        name
+        for name, topic in sorted(live.topics.items())
+        if any(topic.configs.get(key) for key in THROTTLE_CONFIGS - _declared(wanted, name))
+        and name not in live.under_replicated
+    ]
+    if not found:
+        return ()
+    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    names = ", ".join(map(as_name, found[:_SHOWN]))
+    return (
+        f"replicas of topic {names}{more} are throttled, and nothing is copied: a move may have left that, and rates "
+        "on brokers, behind; apply the plan that set it again, or remove it with reconciler reassignments cancel",
+    )
+
+
+def _declared(wanted: DesiredState, name: str) -> frozenset[str]:
+    topic = wanted.topics.get(name)
+    return frozenset() if topic is None else frozenset(topic.topic.configs)
+
+
+# SCRAM users and client quotas of a state, for answers about a principal's access.
+
+#: What is read for them.
+LISTINGS: Final = (ScramUser.KIND, ClientQuota.KIND)
+#: What is read for :func:`login_gaps`.
+WHO_LOGS_IN: Final = ScramUser.KIND
+#: So many principals are named.
+_NAMED: Final = 5
+
+
+def beside_live(state: ClusterState, *, only_scram: bool = False) -> BesideAcls:
+    """As a cluster or a snapshot has it; ``only_scram``: the operator states that nobody logs in otherwise."""
+    users, quotas = state.listing(ScramUser), state.listing(ClientQuota)
+    by_name = None if users.items is None else dict(users.by_key)
+    gaps = {ScramUser.WORDS: users.gap, ClientQuota.WORDS: quotas.gap}
+    known = {words: gap for words, gap in gaps.items() if gap is not None}
+    return BesideAcls(by_name, quotas.items, known, only_scram=only_scram)
+
+
+def beside_declared(wanted: DesiredState, *, only_scram: bool = False) -> BesideAcls:
+    """As manifests declare it."""
+    users, quotas = wanted.of(ScramUser), wanted.of(ClientQuota)
+    there = {name: one.item for name, one in users.items() if not one.goes}
+    limited = frozenset(one.item for one in quotas.values() if not one.goes)
+    absent = frozenset(users.keys() - there.keys())
+    return BesideAcls(there, limited, whole=False, absent=absent, only_scram=only_scram)
+
+
+def login_gaps(plan: Plan, live: ClusterState) -> Iterator[str]:
+    """Who gains access and cannot log in after it, where the operator states that SCRAM is the only way."""
+    after = beside_after(beside_live(live, only_scram=True), (step.change for step in plan.steps))
+    gaining = {row.principal for row in plan.access.access_changes if row.gained and row.principal is not None}
+    found = sorted(one for one in gaining if after.can_log_in(one) is False)
+    if found:
+        more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+        yield (
+            f"cannot log in: {', '.join(map(as_name, found[:_NAMED]))}{more}; the operator states that SCRAM is the "
+            "only way, and no SCRAM user of that name has a mechanism that works"
+        )
+
+
+def beside_after(before: BesideAcls, changes: Iterable[Change]) -> BesideAcls:
+    """With the steps of a plan done."""
+    made = list(changes)
+    users, quotas = before.users, before.quotas
+    if users is not None:
+        users = {one.name: one for one in items_after(ScramUser, users.values(), made)}
+    if quotas is not None:
+        quotas = items_after(ClientQuota, quotas, made)
+    return replace(before, users=users, quotas=quotas)
+
+
+#: Of what validating warns, what a plan may do harm without: what nobody reads is deleted, what no broker knows is
+#: refused half way. What only some releases refuse is decided by the cluster's own.
+_TOLD_AGAIN: Final = frozenset({Code.FILE_NOT_READ, Code.UNKNOWN_SETTING})
+_OPEN: Final = "this cluster has no authorizer, so it has no ACLs, and everybody may do everything"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, the state that it was made from, and what the manifests declare; ``seen`` is for topic policies.
+
+    ``servers`` are where the cluster was reached, ``host:port`` each, empty for a snapshot. No plan file holds them.
+    ``cluster_tests`` is what came of claims about brokers and features, which only a drift report decides. ``unjudged``
+    is what it could not compare: declared ACLs, where the cluster has no authorizer.
+    """
+
+    plan: Plan
+    live: ClusterState
+    declaration: ClusterDeclaration
+    desired: DesiredState
+    manifests: Manifests
+    seen: Seen | None = None
+    servers: tuple[str, ...] = ()
+    cluster_tests: tuple[ClusterTestResult, ...] = ()
+    unjudged: str = ""
+
+
+def drift_on(target: Target, manifests: Manifests, path: str, as_of: datetime.date) -> Planned:
+    """How a cluster that is open already differs from the manifests; see ``comparing.drift``."""
+    options = PlanOptions(as_of=as_of, allow_deletes=True)
+    try:
+        planned = plan_on(target, manifests, path, options, guarded=False)
+    except NoAuthorizerError:
+        planned = _without_acls(target, manifests, path, options)
+    tested = decide_cluster_tests(target, manifests, as_of)
+    made = replace(planned.plan, guardrails=NO_GUARDRAILS)
+    return replace(planned, plan=made, cluster_tests=tested)
+
+
+def _without_acls(target: Target, manifests: Manifests, path: str, options: PlanOptions) -> Planned:
+    """The comparison of all but ACLs: there are none, and nobody could create one."""
+    planned = plan_on(target, manifests, path, options, acls=False, guarded=False)
+    declared = desired(manifests, declared_for(target).name, options.as_of or moment()).bindings
+    number = f"{len(declared):,} declared ACL{'s are' if len(declared) > 1 else ' is'} not compared: "
+    unjudged = f"{number}{_OPEN}" if declared else ""
+    counts = replace(planned.plan.counts, desired_bindings=len(declared))
+    made = replace(planned.plan, counts=counts, warnings=(unjudged or _OPEN, *planned.plan.warnings))
+    return replace(planned, plan=made, unjudged=unjudged)
+
+
+def plan_on(
+    target: Target,
+    manifests: Manifests,
+    path: str,
+    options: PlanOptions,
+    *,
+    acls: bool = True,
+    guarded: bool = True,
+) -> Planned:
+    """Plan for a cluster that is open already; ``path`` is asked for the commit of the manifests.
+
+    Without ``acls``, on a cluster that cannot have any, of which a :class:`NoAuthorizerError` tells: for a report.
+    Not ``guarded`` for a report as well: no guard leaves out a difference.
+    """
+    try:
+        selection = Selection(options.only, options.exclude)  # before anything is asked of the cluster
+    except ValueError as error:
+        raise RequestError(str(error)) from error
+    declaration = declared_for(target)
+    as_of = options.as_of or moment()
+    options = replace(options, as_of=as_of)
+    wanted = desired(manifests, declaration.name, as_of)
+    for problem in (*told_again(manifests), *cluster_warnings(manifests, declaration.name, as_of)):
+        target.tell(problem)
+    asking = read_request(declaration, wanted)
+    if declaration.only_scram_logins:
+        asking = asking.also(WHO_LOGS_IN)
+    if not acls:
+        asking, wanted = replace(asking, acls=False), replace(wanted, bindings={}, expired={})
+    live, limiting = read_live(target, asking, wanted)
+    # Whatever ACLs may hide, nothing is hidden where there are none.
+    live = with_layout(live if acls else replace(live, topic_gap=None), wanted, target)
+    expected = None if options.baseline is None else _baseline(options.baseline, declaration)
+    asked = request_on(target, path, options, live)
+    request = replace(
+        asked,
+        warnings=(*asked.warnings, *left_throttles(wanted, live)),
+        options=Options(options.allow_deletes, selection),
+        expected_live=expected,
+        guarded=guarded,
+    )
+    try:
+        with limits_beside(target, wanted, live, limiting) as limits, without_collector():
+            made = with_gaining(propose(wanted, live, terms(declaration), request), limits)
+        made = with_uses(made, target)
+    except UnsafeSelectionError as error:
+        raise PlanRefusedError(str(error)) from error
+    except TooMuchToDecideError as error:
+        raise TooMuchAccessError(error.limit) from error
+    refuse_unstated(declaration, live, made)
+    if declaration.only_scram_logins:
+        made = replace(made, warnings=(*made.warnings, *login_gaps(made, live)))
+    changes = () if options.base is None else guardrails_changed(options.base, path)
+    made = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
+    seen = look(target, manifests, wanted, live)
+    return Planned(made, live, declaration, wanted, manifests, seen, target.bootstrap_servers)
+
+
+def told_again(manifests: Manifests) -> tuple[Problem, ...]:
+    """The warnings of manifests that a plan repeats."""
+    return tuple(problem for problem in manifests.warnings if problem.code in _TOLD_AGAIN)
+
+
+def request_on(target: Target, path: str, options: PlanOptions, live: ClusterState) -> Request:
+    """What is asked of planning on a declared cluster that was read as ``live``, but for what selects steps.
+
+    ``path`` is asked for the commit of the manifests; where it is empty, there is none.
+    """
+    declaration = declared_for(target)
+    as_of = options.as_of or moment()
+    standing = standing_acknowledgements(declaration, as_of)
+    declared = (GuardAcknowledgement(Guard(given.guard), given.object, given.reason or "") for given in standing)
+    return Request(
+        warnings=access_doubts(live, declaration),
+        as_of=as_of,
+        options=Options(options.allow_deletes),
+        acknowledgements=(*declared, *options.accept),
+        unsupported=target.unsupported,
+        login=target.login,
+        permit=declaration.secret_permit,
+        tool_version=__version__,
+        source_commit=source_commit(path) if path else None,
+        going_on=frozenset(binding for leftover in target.going_on(live) for binding in leftover.bindings),
+        created_at=f"{now():%Y-%m-%dT%H:%M:%SZ}",
+    )
+
+
+def declared_for(target: Target) -> ClusterDeclaration:
+    """The declaration of a cluster that cannot do without."""
+    if target.declaration is None:
+        raise WorkflowError(f"cluster {target.name!r} is not declared in the manifests")
+    return target.declaration
+
+
+def _baseline(file: str, declaration: ClusterDeclaration) -> int:
+    """How many bindings in scope an earlier snapshot has."""
+    try:
+        with Path(file).open(encoding="utf-8") as opened:
+            before = read_document(opened).state
+    except (SnapshotError, OSError, UnicodeDecodeError) as error:
+        raise WorkflowError(f"the baseline {file} cannot be read: {error}") from error
+    return sum(declaration.scope.owns(binding) for binding in before.bindings)
