@@ -62,7 +62,7 @@ def test_it_is_a_problem_of_snapshot_drift_and_plan(
     assert run(["fleet", "drift", "manifests", "--store", "store"]) == 1, "of two nothing is known"
     drift = capsys.readouterr().out
     assert "as us: both connect to one cluster\n      correct the address of the one" in drift
-    assert "+ User:svc-orders ALLOW READ on TOPIC orders  all.yaml:19:67\n" in drift
+    assert "- User:svc-orders ALLOW READ on TOPIC orders  all.yaml:19:67\n" in drift
     (fleet / "manifests" / "more.yaml.bak").write_text("")
     assert run(["fleet", "plan", "manifests", "--out", "plans", "--snapshots", "live"]) == 1
     told = capsys.readouterr()
