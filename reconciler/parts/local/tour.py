@@ -166,7 +166,7 @@ class Tour:
         yield self._run(
             "cluster and manifests agree",
             ("drift", self.manifests, *_REACH),
-            Expected(Exit.OK, ("Nothing to do.",), last=1),
+            Expected(Exit.OK, (" is as declared",), first=1, last=1),
         )
 
     def _after(self) -> Iterator[TourStep]:
