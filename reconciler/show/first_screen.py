@@ -19,7 +19,7 @@ from reconciler.show.plan import access_words
 from reconciler.show.reading import Report
 from reconciler.show.review import line_words
 from reconciler.show.steps import irreversible_lines
-from reconciler.show.verdicts import Tone, verdict
+from reconciler.show.verdicts import Tone, plan_verdict, verdict
 
 #: So many rows of access, of owners' words and of what is for good.
 _FEW: Final = 3
@@ -86,7 +86,7 @@ def _words(plan: Plan) -> Iterator[ReviewWord]:
         yield ReviewWord.WIDENS
     if trend in (AccessTrend.NARROWING, AccessTrend.MIXED):
         yield ReviewWord.NARROWS
-    if any(step.destructive for step in plan.steps):
+    if plan.steps and plan_verdict(plan).tone is not Tone.CALM:
         yield ReviewWord.CHANGES
 
 

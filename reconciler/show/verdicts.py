@@ -7,12 +7,16 @@ from typing import Final
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import counted, safe
 from reconciler.plan.file.document import plan_id
+from reconciler.plan.kinds import kind_of
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import ending_words
 from reconciler.plan.review.access_review import AccessTrend
+from reconciler.plan.step import Step
+from reconciler.policy.laws import Lockout
 from reconciler.results.findings import LEVELS, CheckStatus, Level
 from reconciler.show.drift import drift_counts
 from reconciler.show.fleet_report import FleetReport
+from reconciler.show.kinds import sign_of
 from reconciler.show.reading import Report
 from reconciler.show.steps import summary
 
@@ -108,14 +112,26 @@ def _of_steps(plan: Plan) -> Verdict:
         if plan.terms.claims:
             return Verdict(Tone.CAUTION, "Nothing to do, as far as facts hold that only the manifests state")
         return Verdict(Tone.CALM, "Nothing to do")
-    change = plan.access.trend
-    narrow = change in (AccessTrend.NONE, AccessTrend.NARROWING) and not any(step.destructive for step in plan.steps)
     words = _ACCESS[plan.access.at_once.trend]
     if widening:
         words = f"Access {widening}" if words == _ACCESS[AccessTrend.NONE] else f"{words}, and {widening}"
     if any(row.reading for row in plan.access.access_changes):
         words += ", in part depending on cluster settings that are not known"
-    return Verdict(Tone.CALM if narrow else Tone.CAUTION, words)
+    return Verdict(Tone.CALM if _harmless(plan) else Tone.CAUTION, words)
+
+
+def _harmless(plan: Plan) -> bool:
+    """Whether nobody gains access, nothing is taken away, limited or altered, and no warning asks to be weighed.
+
+    What is new may harm as well: a first quota throttles its user, a login lets somebody in.
+    """
+    if plan.gives_access or plan.warnings or plan.login_warnings:
+        return False
+    return not any(step.destructive or sign_of(step.change) == "~" or _limits(step) for step in plan.steps)
+
+
+def _limits(step: Step) -> bool:
+    return kind_of(step.change).law(step.change).lockout in (Lockout.GUARD, Lockout.IMPOSSIBLE)
 
 
 def _later(plan: Plan) -> str:

@@ -1,9 +1,11 @@
 """The first screen of a review is small whatever the change is, and never calmer than it."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from reconciler.cli.main import run
 from reconciler.plan.review.callouts import Callout
 from reconciler.results.findings import Check, CheckStatus, Finding, Level
 from reconciler.show.first_screen import ReviewWord, first_screen, review_word
@@ -82,3 +84,45 @@ def test_it_is_small_whatever_the_size() -> None:
         screen = text.partition("\n#### ")[0]
         assert screen.count("\n") <= 25
         assert len(screen) < 3_000
+
+
+_HEAD = "apiVersion: reconciler/v1\nkind: {}\nmetadata: {{name: x}}\nspec: {}\n---\n"
+_LIVE = """{"formatVersion": "1.0", "clusterId": "c", "aclGap": null, "topicGap": null, "opaque": [],
+"broker": {"defaultPartitions": 1, "defaultReplicationFactor": 1, "brokerIds": [1, 2, 3], "topicsCreated": 0},
+"acls": [], "topics": [
+{"name": "t", "partitions": 1, "replicationFactor": 2, "topicId": null, "configs": {}}
+], "unreadableTopics": {}, "quotas": []}"""
+_TOPIC = "{{topics: [{{name: {}, partitions: {}, replicationFactor: 2, configs: {{{}}}}}]}}"
+
+
+@pytest.mark.parametrize(
+    ("document", "word"),
+    [
+        (("Topics", _TOPIC.format("new", 1, "")), ReviewWord.HARMLESS),
+        (("Topics", _TOPIC.format("new", 1, "min.insync.replicas: 3")), ReviewWord.CHANGES),
+        (("Topics", _TOPIC.format("t", 1, "max.message.bytes: 1024")), ReviewWord.CHANGES),
+        (("Topics", _TOPIC.format("t", 2, "")), ReviewWord.DESTROYS),
+        (("Quotas", "{quotas: [{user: a, limits: {producer_byte_rate: 1}}]}"), ReviewWord.CHANGES),
+    ],
+    ids=["new-topic", "stops-producers", "smaller-records", "more-partitions", "throttled"],
+)
+def test_what_may_stop_somebody_is_not_harmless(
+    document: tuple[str, str],
+    word: ReviewWord,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A limit, an alteration or a warning about what is created, whatever it does to access."""
+    monkeypatch.chdir(tmp_path)
+    facts = "{superUsers: [User:admin], allowEveryoneIfNoAclFound: false, bootstrapServers: [b:9092]}"
+    Path("facts.yaml").write_text(_HEAD.format("Cluster", facts).replace("name: x", "name: c"), encoding="utf-8")
+    Path("m").mkdir()
+    text = _HEAD.format("Cluster", "{}").replace("name: x", "name: c") + _HEAD.format(*document)
+    Path("m/m.yaml").write_text(text, encoding="utf-8")
+    Path("live.json").write_text(_LIVE, encoding="utf-8")
+    assert run(["plan", "m", "-c", "snapshot:live.json", "--connections", "facts.yaml", "-o", "json"]) == 0
+    Path("plan.json").write_text(capsys.readouterr().out, encoding="utf-8")
+    assert run(["report", "plan.json", "--format", "markdown"]) == 0
+    head = capsys.readouterr().out.splitlines()[1]
+    assert head.startswith(f"### {'✅' if word is ReviewWord.HARMLESS else '⚠️'} {word}: "), head
