@@ -212,7 +212,7 @@ def listing_option(*lists: str) -> Decorator:
             "csv": lambda document: forms.csv_pieces(document, tree),
         }
         form = forms_of[value]
-        settings.document = lambda document: form(forms.plain(document))
+        settings.document = lambda document: form(forms.plain_document(document))
         settings.rows, settings.table = value in ("table", "csv"), value == "table"
         return "json"
 

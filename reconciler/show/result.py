@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import yaml
 
 from reconciler.apply.environment import GOOD, LoginCheck, Outcome, Result, StepOutcome
-from reconciler.model.characters import Style, counted, is_visible, safe
-from reconciler.model.characters import plain as characters_plain
+from reconciler.model.characters import Style, counted, is_visible, plain, safe
 from reconciler.plan.file.codec import SKIPPED
 from reconciler.plan.file.document import ids, step_to_json
 from reconciler.plan.kinds import describe
@@ -20,7 +19,7 @@ from reconciler.show.formats.escaping import unformulaic
 _NAMED: Final = 10
 
 
-def result_lines(result: Result, style: Style = characters_plain) -> Iterator[str]:
+def result_lines(result: Result, style: Style = plain) -> Iterator[str]:
     """Yield the lines: what is not good first, the verdict last."""
     unsent = 0
     for item in result.outcomes:
@@ -163,7 +162,7 @@ class Made:
         return self._items()
 
 
-def plain(document: Any) -> Any:
+def plain_document(document: Any) -> Any:
     """The document as JSON has it: no types of ours, no tuples. Its own lists that are :class:`Made` stay so."""
     if not isinstance(document, dict):
         return json.loads(json.dumps(document))

@@ -3,10 +3,10 @@
 The rows are exact over all names, principals and hosts there could be (``reconciler.access``).
 """
 
+import dataclasses
 import datetime
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import field as dataclasses_field
 from functools import cache, cached_property
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
@@ -288,7 +288,7 @@ class Transition:
     deleted: tuple[AclBinding, ...]
     stated: Authorizer
     #: Shared by all that is asked about the transition: the proof compares it moment by moment.
-    work: Work = dataclasses_field(default_factory=Work)
+    work: Work = dataclasses.field(default_factory=Work)
 
     @cached_property
     def difference(self) -> AccessDifference:

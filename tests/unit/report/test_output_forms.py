@@ -6,7 +6,7 @@ import json
 
 import yaml
 
-from reconciler.show.result import Made, csv_pieces, csv_text, lists_at, plain, table_text, yaml_text
+from reconciler.show.result import Made, csv_pieces, csv_text, lists_at, plain_document, table_text, yaml_text
 
 _LISTS = lists_at("states.holders", "states.superUsers=principal")
 _DOCUMENT = {
@@ -72,15 +72,15 @@ def test_a_document_that_is_a_table_stays_one() -> None:
 def test_rows_that_are_made_one_at_a_time_read_like_a_list() -> None:
     rows = [{"name": f"={number}"} | ({"more": "x"} if number == 2_500 else {}) for number in range(3_000)]
     made, lists = {"rows": Made(lambda: iter(rows)), "n": 1}, lists_at("rows")
-    pieces = list(csv_pieces(plain(made), lists))
+    pieces = list(csv_pieces(plain_document(made), lists))
     assert "".join(pieces) == csv_text({"rows": rows}, lists)
     assert max(map(len, pieces)) < len("".join(pieces)) / 2
-    assert table_text(plain(made), lists) == table_text({"rows": rows}, lists)
+    assert table_text(plain_document(made), lists) == table_text({"rows": rows}, lists)
 
 
 def test_yaml_is_the_same_document_and_hides_nothing() -> None:
     for document in (_DOCUMENT, {"no": ["null", "1", "", "größe", "a\nb", "\x1b[31m"], "n": None, "t": True}):
-        text = yaml_text(plain(document))
+        text = yaml_text(plain_document(document))
         assert yaml.safe_load(text) == json.loads(json.dumps(document))
         assert "\u202e" not in text
         assert "\x1b" not in text
