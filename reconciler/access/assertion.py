@@ -1,4 +1,7 @@
-"""What an AccessTest asserts, and the result of checking it."""
+"""Assertions: what an AccessTest claims, of which principals, and its result.
+
+What an AccessTest asserts, and the result of checking it.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterable

@@ -1,4 +1,7 @@
-"""Decide assertions exactly, over every possible principal, host and name; a failure comes with a counterexample."""
+"""Deciding assertions, and the search for a counterexample.
+
+Decide assertions exactly, over every possible principal, host and name; a failure comes with a counterexample.
+"""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,7 @@
-"""Kafka's ``StandardAuthorizer`` for one set of bindings: the same answers, without a broker."""
+"""The authorizer: a decision, the bindings behind it, and access by resource type.
+
+Kafka's ``StandardAuthorizer`` for one set of bindings: the same answers, without a broker.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum

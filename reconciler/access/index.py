@@ -1,4 +1,6 @@
-"""Bindings by resource type and principal, compiled on first use; immutable for callers.
+"""Indexes of bindings: by resource type, principal, name and host.
+
+Bindings by resource type and principal, compiled on first use; immutable for callers.
 
 ``with_changes`` makes only the groups that changed and reuses the compiled tables of the others.
 """

@@ -1,4 +1,6 @@
-"""Interpretations of what is unknown about a cluster's access rules: the least and the most permissive one.
+"""Interpretations of what is unknown: unreadable ACLs, unset facts, the principal that no ACL names, bounded work.
+
+Interpretations of what is unknown about a cluster's access rules: the least and the most permissive one.
 
 Default-allow, opaque entries and whether a host is a range may be unknown. Every possible truth lies between the two
 interpretations, so what both say of one *state* is certain.

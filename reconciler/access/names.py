@@ -1,4 +1,6 @@
-"""Which names a resource can have, and the shortest name in a set: an emptiness test and an example in one.
+"""Names: sets, regions, the shortest name of a set, effects on regions.
+
+Which names a resource can have, and the shortest name in a set: an emptiness test and an example in one.
 
 Topics: the names that Kafka accepts. CLUSTER: its one name. All other types: any non-empty text.
 """

@@ -1,4 +1,7 @@
-"""A small change that makes a failed assertion pass, verified by checking the assertion again."""
+"""Smaller changes with a proof: what repairs a failed assertion, and fewer ACLs with the same access.
+
+A small change that makes a failed assertion pass, verified by checking the assertion again.
+"""
 
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple

@@ -1,4 +1,7 @@
-"""Access tests run: on what is declared, on a cluster as it is, or as the manifests make it."""
+"""Access tests run, and all checks of a state together.
+
+Access tests run: on what is declared, on a cluster as it is, or as the manifests make it.
+"""
 
 import datetime
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""Performing a plan: planned just now, or reviewed before; checked again, agreed to, written down, verified."""
+"""Applying a plan: admission, agreement, secrets, performance, logins, verification.
+
+Performing a plan: planned just now, or reviewed before; checked again, agreed to, written down, verified.
+"""
 
 import datetime
 import signal

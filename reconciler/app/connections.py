@@ -1,4 +1,7 @@
-"""How a cluster is reached: by the operator's connections file, else as its Cluster document says."""
+"""Connections: the operator's file or the manifest's, and what a cluster shows of its vendor and release.
+
+How a cluster is reached: by the operator's connections file, else as its Cluster document says.
+"""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,7 @@
-"""The manifests below a directory, read and checked; every problem at once is an :class:`InvalidManifestsError`."""
+"""Manifests below a directory, guardrails and the project file.
+
+The manifests below a directory, read and checked; every problem at once is an :class:`InvalidManifestsError`.
+"""
 
 import datetime
 import os

@@ -1,4 +1,7 @@
-"""A plan: a directory of manifests compared with a cluster, everything a reviewer needs with it."""
+"""Planning: desired against live state, with all that a reviewer needs.
+
+A plan: a directory of manifests compared with a cluster, everything a reviewer needs with it.
+"""
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,7 @@
-"""What an apply writes down and where: its journal, its audit records, who is at work."""
+"""Records of commands: journal, audit log, saved plans, commit, the clock's doubt.
+
+What an apply writes down and where: its journal, its audit records, who is at work.
+"""
 
 import contextlib
 import datetime

@@ -1,4 +1,7 @@
-"""A cluster's declaration as planning takes it: its terms, and what has to be read."""
+"""Terms of planning for one cluster, and doubts whether ACLs decide.
+
+A cluster's declaration as planning takes it: its terms, and what has to be read.
+"""
 
 from collections.abc import Iterator
 from typing import Final

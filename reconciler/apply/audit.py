@@ -1,4 +1,6 @@
-"""The audit log as a chain: each line carries the digest of the line before, so that a change shows at the next line.
+"""The audit log: records of runs and commands, chained by digests.
+
+The audit log as a chain: each line carries the digest of the line before, so that a change shows at the next line.
 
 The chain finds what is changed, dropped, added or moved before some line that is known to be right. Nothing in a file
 can vouch for its own last line: a run prints its digest, the *head*, and a topic of the cluster holds a copy. Nor can a

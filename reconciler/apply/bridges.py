@@ -1,4 +1,6 @@
-"""The bridges of one run: created before its first step, watched while they exist, removed after its last ACL.
+"""Temporary allow-all ACLs of one run, from creation to removal.
+
+The bridges of one run: created before its first step, watched while they exist, removed after its last ACL.
 
 A bridge is created in one request with its marker, marker first, and removed before it: at no moment is there a bridge
 that another host cannot recognise. Bridges that an earlier run left are taken over if this plan touches their names.

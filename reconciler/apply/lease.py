@@ -1,4 +1,6 @@
-"""An opt-in lease: a marker binding on the cluster keeps two runs of the reconciler apart.
+"""The lease of a run: taken, renewed, given back, left by a dead run.
+
+An opt-in lease: a marker binding on the cluster keeps two runs of the reconciler apart.
 
 Kafka writes bindings into one log and lists them as of one offset in it, so a run that sees its own marker sees every
 marker that was written before. A run holds the lease once a listing shows its own marker and no other: of two runs the

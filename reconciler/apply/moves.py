@@ -1,4 +1,6 @@
-"""Changes that brokers accept at once and perform over hours: begun only where nothing moves, awaited, told truly.
+"""Moves of replicas: begun, throttled, awaited, cancelled.
+
+Changes that brokers accept at once and perform over hours: begun only where nothing moves, awaited, told truly.
 
 What was accepted goes on in the brokers, whatever becomes of this run: the next one of the same plan waits for it.
 """

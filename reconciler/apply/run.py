@@ -1,4 +1,7 @@
-"""One run of a plan: what has become of each step so far, and what is written down of it."""
+"""One run of a plan: its state, its answers, its own bindings, its clock.
+
+One run of a plan: what has become of each step so far, and what is written down of it.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field

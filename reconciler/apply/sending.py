@@ -1,4 +1,6 @@
-"""Requests of steps to the cluster: written down, sent, repeated where that is safe, their outcomes written down.
+"""Requests of steps: batched, validated, sent, repeated where that is safe.
+
+Requests of steps to the cluster: written down, sent, repeated where that is safe, their outcomes written down.
 
 Only answers that say "not applied, try again" are repeated. An unknown outcome is never repeated blindly: the state is
 read first.

@@ -1,4 +1,6 @@
-"""Undo a run: the desired state is the cluster as it is, less what the run created, with what it deleted.
+"""Undo of a run, and topics that were made anew since.
+
+Undo a run: the desired state is the cluster as it is, less what the run created, with what it deleted.
 
 It is planned like any other desired state, with the same order, guards and limits.
 """

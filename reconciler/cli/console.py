@@ -1,4 +1,6 @@
-"""Where output goes: data to stdout, everything else to stderr; colour only where somebody looks.
+"""Output: streams, colour, pager, exit statuses, permissions of files.
+
+Where output goes: data to stdout, everything else to stderr; colour only where somebody looks.
 
 Every command imports this module, so what only some of the functions need is imported in them.
 """

@@ -1,4 +1,7 @@
-"""JSON documents as text: strict reading, versions, canonical writing, schemas as files."""
+"""JSON documents: strict text, versions, large files read bit by bit, differences in words.
+
+JSON documents as text: strict reading, versions, canonical writing, schemas as files.
+"""
 
 import json
 import re

@@ -1,4 +1,7 @@
-"""The configs that brokers use now, each asked itself, and the features of the cluster."""
+"""Configs of brokers, and what they show of the vendor.
+
+The configs that brokers use now, each asked itself, and the features of the cluster.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future

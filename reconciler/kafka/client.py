@@ -1,4 +1,6 @@
-"""A typed wrapper of confluent-kafka's ``AdminClient``: create it, wait for its futures, translate its errors.
+"""The admin client of confluent-kafka, its log, and a log of requests.
+
+A typed wrapper of confluent-kafka's ``AdminClient``: create it, wait for its futures, translate its errors.
 
 The client's objects stay inside this package; its log is only used in the text of errors.
 """

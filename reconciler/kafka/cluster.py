@@ -1,4 +1,7 @@
-"""A Kafka cluster as ``ports.Cluster``: one ``AdminClient``, and ACL listings by child processes."""
+"""A Kafka cluster as ``ports.Cluster``, with its controller's time, groups and features.
+
+A Kafka cluster as ``ports.Cluster``: one ``AdminClient``, and ACL listings by child processes.
+"""
 
 import datetime
 from collections.abc import Callable, Collection, Mapping, Sequence

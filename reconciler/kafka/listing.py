@@ -1,4 +1,6 @@
-"""List all ACLs in child processes, so that a crash of a client library is an error here and does not end us.
+"""ACL listings by child processes, and the checks that a listing is complete.
+
+List all ACLs in child processes, so that a crash of a client library is an error here and does not end us.
 
 It tries up to three ways, in this order: raw messages (``message_client``), the client in one call, the client in
 shards. ``docs/decisions/acl-listing.md`` explains the order.

@@ -1,4 +1,7 @@
-"""Replicas of topics: where they are, and their reassignment, asked of the message client's process."""
+"""Replicas, reassignments and rates of replication.
+
+Replicas of topics: where they are, and their reassignment, asked of the message client's process.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final

@@ -1,4 +1,7 @@
-"""The SASL part of the settings: PLAIN, SCRAM and OAUTHBEARER in its four forms (fixed, unsecured, OIDC, MSK IAM)."""
+"""SASL: mechanisms, bearer tokens, JAAS.
+
+The SASL part of the settings: PLAIN, SCRAM and OAUTHBEARER in its four forms (fixed, unsecured, OIDC, MSK IAM).
+"""
 
 import base64
 import binascii

@@ -1,4 +1,7 @@
-"""Client settings: from allowed settings in Java's or librdkafka's spelling to librdkafka's, with secrets resolved."""
+"""Client settings: which are allowed, unused or translated, and their resolution.
+
+Client settings: from allowed settings in Java's or librdkafka's spelling to librdkafka's, with secrets resolved.
+"""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping

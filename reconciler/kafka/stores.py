@@ -1,4 +1,6 @@
-"""Java's key stores and trust stores, JKS and PKCS12, as PEM texts.
+"""Key stores and trust stores of Java, and their certificates as PEM.
+
+Java's key stores and trust stores, JKS and PKCS12, as PEM texts.
 
 Sources: ``sun.security.provider.JavaKeyStore`` (the format JKS) and ``KeyProtector`` (how it encrypts a private key);
 PKCS12 is read by cryptography. JKS needs code of its own: no library for it is kept up (docs/decisions/libraries.md).

@@ -1,4 +1,6 @@
-"""The operator's file: Cluster documents with a cluster's connection, and with the facts that no API exposes.
+"""The operator's files: connections, and facts that win over manifests.
+
+The operator's file: Cluster documents with a cluster's connection, and with the facts that no API exposes.
 
 It is the operator's word. Whoever proposes a change writes manifests, but not this file.
 """

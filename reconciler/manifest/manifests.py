@@ -1,4 +1,7 @@
-"""Everything that a set of manifests declares, for all clusters."""
+"""A set of manifests: loaded, checked across documents, and what it wants of one cluster on one day.
+
+Everything that a set of manifests declares, for all clusters.
+"""
 
 import datetime
 from array import array

@@ -1,4 +1,6 @@
-"""ACL values: patterns, entries, bindings, and the filters of KIP-140 and KIP-290.
+"""Kafka's ACL vocabulary with its wire codes, principals, patterns, bindings and filters.
+
+ACL values: patterns, entries, bindings, and the filters of KIP-140 and KIP-290.
 
 Named tuples, because fleets hold millions of them: creation, hash, equality and order all run in C.
 """

@@ -1,4 +1,6 @@
-"""Which characters a person can see and tell apart, by the tables of one stated version of Unicode.
+"""Characters and names that people read: what is visible, what looks alike, what is escaped, names in sentences.
+
+Which characters a person can see and tell apart, by the tables of one stated version of Unicode.
 
 Not by ``unicodedata``: each Python has another version of it, and a manifest that is valid on a reviewer's machine has
 to be valid, and mean the same, on the one that applies it. ``unicodedata2`` has the number of its Unicode version.

@@ -1,4 +1,7 @@
-"""What the manifests want of one cluster, each wish with the place that declares it."""
+"""What is wanted: where it is declared, when it ends, and everything wanted of one cluster.
+
+What the manifests want of one cluster, each wish with the place that declares it.
+"""
 
 import datetime
 import re

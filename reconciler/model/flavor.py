@@ -1,4 +1,6 @@
-"""The makes of Kafka that people run, as facts: in what a cluster differs from Apache Kafka, and whose word it is.
+"""Vendors and releases of Kafka: their facts, the signs by which a cluster shows them, their authorizers.
+
+The makes of Kafka that people run, as facts: in what a cluster differs from Apache Kafka, and whose word it is.
 
 Besides the readers of vendors' own formats and ``authorizers``, this file is the only one that names vendors. Other
 code asks a :class:`Flavor` for a fact, never which one it is. Each fact is what the vendor documents, in one of

@@ -1,4 +1,7 @@
-"""An immutable mapping: sorted by key, hashable, picklable, equal to any mapping with the same items."""
+"""Immutable mappings, and building many values without the cyclic collector.
+
+An immutable mapping: sorted by key, hashable, picklable, equal to any mapping with the same items.
+"""
 
 import gc
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,6 @@
-"""Listed kinds: resources that Kafka lists whole, in one answer, and that a manifest declares one by one.
+"""Changes of resources, and the resources that Kafka lists whole.
+
+Listed kinds: resources that Kafka lists whole, in one answer, and that a manifest declares one by one.
 
 Every kind but ACLs and topics is one. ACLs have a law of their own, and topics are read one by one, so both have fields
 of their own wherever states are kept; all listed kinds share theirs. A listed kind is named by ``KIND``, the plural of

@@ -1,4 +1,6 @@
-"""Bridges: bindings that keep a resource open for the time of a run, and the markers by which anybody knows them.
+"""Markers on the cluster: of temporary allow-all ACLs, and of break-glass access.
+
+Bridges: bindings that keep a resource open for the time of a run, and the markers by which anybody knows them.
 
 A bridge is ``ALLOW User:* ALL``, which a person can mean too. So each has a marker, a binding on a reserved
 name of a principal that nobody can log in as; what has no marker is no bridge. Whoever may alter ACLs can write a

@@ -1,4 +1,6 @@
-"""Which bindings and topics a manifest directory answers for.
+"""What a directory of manifests answers for: globs, selectors, a scope inside another one.
+
+Which bindings and topics a manifest directory answers for.
 
 Ownership is settled before anything is compared, so that what belongs to somebody else can never look deletable.
 A binding is selected only if its own pattern lies wholly inside the selector: PREFIXED ``pay`` is not inside

@@ -1,4 +1,6 @@
-"""Which client settings hold secrets, and the references that stand for their values.
+"""Secrets in client settings: which settings hold them, which references are permitted, the form of JAAS.
+
+Which client settings hold secrets, and the references that stand for their values.
 
 The syntax of a reference is that of Kafka's config providers (``EnvVarConfigProvider``, ``FileConfigProvider``,
 ``DirectoryConfigProvider``): ``${env:NAME}``, ``${file:PATH:KEY}`` (a properties file) and ``${dir:DIR:FILE}``.

@@ -1,4 +1,7 @@
-"""What a cluster has, with everything about it that could not be read."""
+"""The state of a cluster: facts, brokers' configs, and all resources that were read.
+
+What a cluster has, with everything about it that could not be read.
+"""
 
 from collections.abc import Mapping
 from dataclasses import field, replace

@@ -1,4 +1,7 @@
-"""Topics, and Kafka's rules for their names (``org.apache.kafka.common.internals.Topic``)."""
+"""Topics: names, layout of replicas, and what a topic is used for.
+
+Topics, and Kafka's rules for their names (``org.apache.kafka.common.internals.Topic``).
+"""
 
 import re
 from collections.abc import Collection, Iterator, Mapping

@@ -1,4 +1,6 @@
-"""Kafka's topic settings: their types, the form in which two values are compared, and which changes lose data.
+"""Topic configs: types, normal forms, lossy changes, and what releases refuse.
+
+Kafka's topic settings: their types, the form in which two values are compared, and which changes lose data.
 
 Source: ``org.apache.kafka.storage.internals.log.LogConfig`` and ``TopicConfig`` (3.9 to 4.4). Brokers may know more
 settings; an unknown one is compared as text.

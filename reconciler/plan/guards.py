@@ -1,4 +1,6 @@
-"""What a plan must not do unless a person named it: one refusal for each thing, each with its own guard.
+"""Safety checks of a plan, and guardrails that a proposal changes.
+
+What a plan must not do unless a person named it: one refusal for each thing, each with its own guard.
 
 An acknowledgement names the guard and the object, is given when the plan is made, and is part of the plan's id.
 """

@@ -1,4 +1,7 @@
-"""Replicas of a live topic against the declared ones: where they should be, and why they stay where they are."""
+"""Placement of replicas: the even target, and a live topic against it.
+
+Replicas of a live topic against the declared ones: where they should be, and why they stay where they are.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence

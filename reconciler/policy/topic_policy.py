@@ -1,4 +1,6 @@
-"""Which declared topics break which rules of a ``TopicPolicy``; needs no cluster.
+"""Topic policies: who breaks them, and a policy proposed from what a cluster has.
+
+Which declared topics break which rules of a ``TopicPolicy``; needs no cluster.
 
 Use ``TopicPolicy(rules).decide(desired, as_of, around)``. With ``around.live``, an existing topic's own values count
 for what its declaration leaves to the broker.

@@ -1,4 +1,7 @@
-"""The state that an answer is of, and how that is said: an answer never claims more than was looked at."""
+"""Answers about access: the state they are of, rulings of the broker, logins and quotas beside ACLs.
+
+The state that an answer is of, and how that is said: an answer never claims more than was looked at.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""How the clusters of a fleet differ from their desired state: one result for each cluster, merged from parts."""
+"""Drift of a fleet: the header of a reading, and one result for each cluster.
+
+How the clusters of a fleet differ from their desired state: one result for each cluster, merged from parts.
+"""
 
 import dataclasses
 import json

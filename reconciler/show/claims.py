@@ -1,4 +1,7 @@
-"""Results of access tests as text: what is broken, by whom and on which name, by which line, and what would mend it."""
+"""Results of tests and ownership as text, and all checks together.
+
+Results of access tests as text: what is broken, by whom and on which name, by which line, and what would mend it.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

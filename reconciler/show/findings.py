@@ -1,4 +1,7 @@
-"""Findings and checks of what was agreed about a cluster: claims about access, ownership, topic policies."""
+"""Findings and checks for reports: of lint, of a plan, of what was agreed about a cluster.
+
+Findings and checks of what was agreed about a cluster: claims about access, ownership, topic policies.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

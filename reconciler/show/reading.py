@@ -1,4 +1,7 @@
-"""A result's JSON to a report: its ``kind`` says which command printed it; anything else is refused."""
+"""Results read back into one report.
+
+A result's JSON to a report: its ``kind`` says which command printed it; anything else is refused.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

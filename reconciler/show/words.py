@@ -1,4 +1,6 @@
-"""On which facts that only the manifests state an answer about access rests: said in one sentence, in every answer.
+"""Words for what an answer rests on, and for what an ACL covers.
+
+On which facts that only the manifests state an answer about access rests: said in one sentence, in every answer.
 
 An answer takes such facts as they are declared, for it is about what the manifests say. Read alone, though, it would be
 calm on the word of whoever proposes the change; so it is computed without them too, and says where that differs.

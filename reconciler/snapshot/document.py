@@ -1,4 +1,6 @@
-"""A snapshot as canonical text and back: equal states give equal bytes.
+"""A snapshot as text: bindings, topics, configs, the brokers' answers.
+
+A snapshot as canonical text and back: equal states give equal bytes.
 
 Each row, topic and opaque entry has a line of its own, so that a line-by-line comparison of two snapshots reads as a
 list of facts. A field that this version does not know is an error, because a misspelt one would otherwise read as

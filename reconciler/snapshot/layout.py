@@ -1,4 +1,7 @@
-"""Partitions and replicas of a new topic (``ReplicationControlManager.createTopic``)."""
+"""Replicas and moves of a snapshot's topics.
+
+Partitions and replicas of a new topic (``ReplicationControlManager.createTopic``).
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace

@@ -1,4 +1,6 @@
-"""Read manifests from a directory or a file. A file that cannot be read is a problem, never skipped.
+"""Files: manifests read; texts, plans and secrets written atomically; Java properties.
+
+Read manifests from a directory or a file. A file that cannot be read is a problem, never skipped.
 
 Hidden files and directories are skipped; a link that leads out of the directory is refused.
 """

@@ -1,4 +1,6 @@
-"""The file of allowed signers (``ssh-keygen``'s ALLOWED SIGNERS): which key is whose, for which purpose, and when.
+"""OpenSSH's formats: wire, keys, signatures, allowed signers.
+
+The file of allowed signers (``ssh-keygen``'s ALLOWED SIGNERS): which key is whose, for which purpose, and when.
 
 Stricter than ``ssh-keygen``, which asks about one person at a time: here people are counted, so whatever leaves open
 who somebody is makes the file unusable. Patterns in the place of principals, certificate authorities, unknown options,

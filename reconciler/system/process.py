@@ -1,4 +1,6 @@
-"""The environment of a child process: what it needs to run, and nothing that could be a secret.
+"""Our process and its children: environment, locks, memory, clock.
+
+The environment of a child process: what it needs to run, and nothing that could be a secret.
 
 An environment can be read by every process of the same user, and is inherited by whatever the child starts in turn.
 Secrets reach a child by a pipe instead.

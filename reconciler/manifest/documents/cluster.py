@@ -1,4 +1,7 @@
-"""A ``Cluster`` document as what the planner and the adapters need to know."""
+"""The kind ``Cluster``: facts, limits, secrets in settings, the defaults of its vendor.
+
+A ``Cluster`` document as what the planner and the adapters need to know.
+"""
 
 import re
 from collections.abc import Collection, Iterator

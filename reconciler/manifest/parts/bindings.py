@@ -1,4 +1,7 @@
-"""Collects the bindings of one cluster, and what speaks against them."""
+"""Bindings of one cluster with the declarations behind them, and those outside of its scope.
+
+Collects the bindings of one cluster, and what speaks against them.
+"""
 
 import datetime
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping

@@ -1,4 +1,7 @@
-"""One document: its envelope, checked before its kind's model sees it."""
+"""The envelope of a document: kind, names, labels, clusters, and pydantic's findings in our words.
+
+One document: its envelope, checked before its kind's model sees it.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping

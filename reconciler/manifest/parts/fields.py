@@ -1,4 +1,6 @@
-"""The types of single fields. A manifest's scalars are texts, so each type reads a text and says what it expects.
+"""Types of single fields: texts, numbers with units, ends, rates.
+
+The types of single fields. A manifest's scalars are texts, so each type reads a text and says what it expects.
 
 Unions are told apart by shape, so that a mistake gives one problem and not one for each alternative. JSON Schemas
 are for editors, which type scalars by YAML's own rules: there a number is a number.

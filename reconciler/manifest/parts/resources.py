@@ -1,4 +1,7 @@
-"""The forms in which resources are named, in rules, selectors, tests and owners."""
+"""Resources, names, operations, principals and hosts as manifests write them, every value checked.
+
+The forms in which resources are named, in rules, selectors, tests and owners.
+"""
 
 import re
 from collections import defaultdict

@@ -1,4 +1,7 @@
-"""Rules on resources, as ``Acls`` and the grants of ``Topics`` write them, every value checked."""
+"""Rules and roles: from what a document says to principals, operations and names.
+
+Rules on resources, as ``Acls`` and the grants of ``Topics`` write them, every value checked.
+"""
 
 import re
 from collections import Counter

@@ -1,4 +1,7 @@
-"""The items of scope, ignore, protect, waivers and owners as selectors."""
+"""Selectors of scope, ignore, protect and owners; waivers.
+
+The items of scope, ignore, protect, waivers and owners as selectors.
+"""
 
 import datetime
 import re

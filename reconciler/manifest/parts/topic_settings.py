@@ -1,4 +1,7 @@
-"""Topic settings in Kafka's normal form: units for times and sizes, types checked where the setting is known."""
+"""Topic settings in normal form, and the layers of defaults.
+
+Topic settings in Kafka's normal form: units for times and sizes, types checked where the setting is known.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,6 @@
-"""YAML text to nodes with places, on libyaml's event stream. Takes a small, unambiguous part of YAML.
+"""YAML text to nodes, and what is wrong with text that is not YAML.
+
+YAML text to nodes with places, on libyaml's event stream. Takes a small, unambiguous part of YAML.
 
 Anchors, aliases, tags, merge keys, duplicate keys, keys that are no texts and missing values are problems. After a
 syntax error the rest of the file is unknown; the documents before it are kept.

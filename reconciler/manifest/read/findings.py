@@ -1,4 +1,7 @@
-"""Collects the problems of one file, each with the text of its line."""
+"""One manifest file: its text, its nodes, forbidden characters, the problems found in it.
+
+Collects the problems of one file, each with the text of its line.
+"""
 
 import re
 import zlib

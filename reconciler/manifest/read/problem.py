@@ -1,4 +1,7 @@
-"""A problem in a manifest, with its place, and how it is shown."""
+"""Problems of manifests: codes, places, "did you mean".
+
+A problem in a manifest, with its place, and how it is shown.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum

@@ -1,4 +1,7 @@
-"""A state as a directory of manifests, with everything that it could not say."""
+"""A cluster's state as a directory of manifests: files, Cluster document, topic policy, proof.
+
+A state as a directory of manifests, with everything that it could not say.
+"""
 
 import datetime
 import re

@@ -1,4 +1,7 @@
-"""Manifests as an editor sees them: every document with its text, its spans, and what it declares for each cluster."""
+"""Manifests for an editor: documents, where something new belongs, which rights a rule gives.
+
+Manifests as an editor sees them: every document with its text, its spans, and what it declares for each cluster.
+"""
 
 import datetime
 from collections import Counter

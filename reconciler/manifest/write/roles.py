@@ -1,4 +1,6 @@
-"""Folds rules into the built-in roles that bring the same bindings.
+"""Rules folded into roles, and applications into roles with an id.
+
+Folds rules into the built-in roles that bring the same bindings.
 
 A role may bring what another one brings too, so a rule can serve several uses. A rule that no role matches to the
 letter stays as it is, unless what the role adds is implied: READ and WRITE grant DESCRIBE without a binding for it.

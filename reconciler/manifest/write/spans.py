@@ -1,4 +1,6 @@
-"""A YAML text as a tree of spans: where each value begins and ends, so that it can be changed and nothing else is.
+"""YAML texts changed in place: spans, splices, new items.
+
+A YAML text as a tree of spans: where each value begins and ends, so that it can be changed and nothing else is.
 
 The nodes of ``manifest.reader`` say where values begin; an edit also needs their ends, the dashes and the way in which
 a collection is written. Only texts that the reader takes come here, so there are no anchors, tags or odd keys.

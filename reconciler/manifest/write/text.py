@@ -1,4 +1,7 @@
-"""YAML as people write it: plain texts where YAML allows, quotes where it does not, lists on one line if they fit."""
+"""YAML text as people write it, what can be expressed, names of files.
+
+YAML as people write it: plain texts where YAML allows, quotes where it does not, lists on one line if they fit.
+"""
 
 import hashlib
 import re

@@ -1,4 +1,6 @@
-"""Which format the files have, by what only that format writes: an API group, a heading, a field.
+"""Formats recognised by their signs, and a directory converted.
+
+Which format the files have, by what only that format writes: an API group, a heading, a field.
 
 A document without a sign of any format is never given to a reader: it may be anything. What follows from that is for
 :mod:`~reconciler.parts.convert.recognition` to say.

@@ -1,4 +1,7 @@
-"""Drift as manifests: what the cluster has and the manifests do not say, or say otherwise, becomes what they say."""
+"""Adoption of drift, and a principal's second name.
+
+Drift as manifests: what the cluster has and the manifests do not say, or say otherwise, becomes what they say.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

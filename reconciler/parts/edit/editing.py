@@ -1,4 +1,6 @@
-"""The editor: manifests as they are, what they are to declare, and the texts that declare exactly that.
+"""The editor of manifests, and what an edit has to prove.
+
+The editor: manifests as they are, what they are to declare, and the texts that declare exactly that.
 
 It works by proposal and proof. Each kind removes what declares too much and writes what is missing; then the result is
 read like any manifests and compared with what is wanted by the comparison that plans use. Whatever does not come out

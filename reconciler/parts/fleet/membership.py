@@ -1,4 +1,7 @@
-"""Which declared clusters belong to a fleet: each to the first wave that selects it; others are only listed."""
+"""Members of a fleet, waves, and clusters that are one.
+
+Which declared clusters belong to a fleet: each to the first wave that selects it; others are only listed.
+"""
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence

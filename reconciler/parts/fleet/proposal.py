@@ -1,4 +1,6 @@
-"""A fleet plan: which saved plan each cluster gets, in which wave, under one id; and what refuses it.
+"""A fleet's plan, and the gates between waves.
+
+A fleet plan: which saved plan each cluster gets, in which wave, under one id; and what refuses it.
 
 Each cluster has its own plan. The fleet plan contains their ids, so approving the fleet plan's id approves each of
 them, and the waves, gates and limits.

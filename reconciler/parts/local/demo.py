@@ -1,4 +1,7 @@
-"""``reconciler demo``: a tour on a real broker, from a cluster kept by hand to one kept in git."""
+"""``reconciler demo``: the tour's clients and the cluster that it begins with.
+
+``reconciler demo``: a tour on a real broker, from a cluster kept by hand to one kept in git.
+"""
 
 import importlib.resources
 import os

@@ -1,4 +1,6 @@
-"""A small HTTP server for what a long-running process shows of itself: metrics, health, pages. Answers GET and POST.
+"""The server's HTTP: bounds for strangers, metrics, health, pages.
+
+A small HTTP server for what a long-running process shows of itself: metrics, health, pages. Answers GET and POST.
 
 It has no TLS and no login: it listens on loopback, unless an operator puts something in front of it.
 

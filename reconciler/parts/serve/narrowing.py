@@ -1,4 +1,6 @@
-"""What may be taken away without anybody being asked: access whose time is over. Everything else is a plan for people.
+"""What a server does by itself: expired access, signed plans, and the evidence for both.
+
+What may be taken away without anybody being asked: access whose time is over. Everything else is a plan for people.
 
 The plan of it is an ordinary one, with the same guards, order and proof. It wants of the cluster what is there, less
 what has expired, so that a mistake in the manifests or in this comparison cannot delete anything else.

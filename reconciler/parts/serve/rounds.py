@@ -1,4 +1,7 @@
-"""One round: read manifests and a cluster, compare, and do what a server may do by itself."""
+"""Rounds of a server: one after another, from a directory or git.
+
+One round: read manifests and a cluster, compare, and do what a server may do by itself.
+"""
 
 import datetime
 import tempfile

@@ -1,4 +1,7 @@
-"""What the reviewer of topic steps wants to know beside them; no part of a plan's ids."""
+"""Topics in a review: what they hold, what is for good, room on disks.
+
+What the reviewer of topic steps wants to know beside them; no part of a plan's ids.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field

@@ -1,4 +1,7 @@
-"""What a plan's steps on topics and on their ACLs mean for each other, where no guard refuses it."""
+"""Warnings about a plan's topics and ACLs.
+
+What a plan's steps on topics and on their ACLs mean for each other, where no guard refuses it.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

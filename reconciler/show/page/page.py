@@ -1,4 +1,7 @@
-"""The page's text: a template, its style and its script in one file, under a policy that permits these two only."""
+"""The HTML page, and the page of a server's rounds.
+
+The page's text: a template, its style and its script in one file, under a policy that permits these two only.
+"""
 
 import base64
 import datetime

@@ -1,4 +1,6 @@
-"""An edit of manifests as a use case: what it changes, what that does to access, and the ways to keep it.
+"""An edit as a use case, and what it promises of access.
+
+An edit of manifests as a use case: what it changes, what that does to access, and the ways to keep it.
 
 An edit is a proposal like any other: nothing here decides whether it may be merged. But it keeps its :class:`Promise`:
 that is decided on the very texts that would be written, on their day and whenever something declared ends after it.

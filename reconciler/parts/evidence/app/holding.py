@@ -1,4 +1,7 @@
-"""What says that a right stays, whatever was seen of it: its rule, its cluster, its age, access tests."""
+"""The state that is tightened, what stays in it, and narrowings as an edit.
+
+What says that a right stays, whatever was seen of it: its rule, its cluster, its age, access tests.
+"""
 
 import datetime
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence

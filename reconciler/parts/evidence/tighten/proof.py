@@ -1,4 +1,7 @@
-"""What has to hold before a suggestion is shown: nobody gains anything, and what was seen is decided as before."""
+"""Proof of a suggestion, and its trial before it counts.
+
+What has to hold before a suggestion is shown: nobody gains anything, and what was seen is decided as before.
+"""
 
 import datetime
 from collections.abc import Callable, Iterable, Sequence

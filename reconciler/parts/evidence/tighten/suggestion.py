@@ -1,4 +1,7 @@
-"""Which rights to narrow, by what was seen: a suggestion that still has to be proven."""
+"""Suggestions of narrower rights: thresholds, rights that clusters share.
+
+Which rights to narrow, by what was seen: a suggestion that still has to be proven.
+"""
 
 import datetime
 import re

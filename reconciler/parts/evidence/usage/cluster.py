@@ -1,4 +1,7 @@
-"""Everything that logs show about one cluster: used bindings, denials, and accesses under a change."""
+"""What logs show of one cluster: used bindings, denials, decisions replayed.
+
+Everything that logs show about one cluster: used bindings, denials, and accesses under a change.
+"""
 
 from collections.abc import Mapping
 from dataclasses import field

@@ -1,4 +1,7 @@
-"""Counts with the first and the last day; they can be added in any order, over files and workers."""
+"""Counts of decisions by day, days that logs cover, look-up of bindings.
+
+Counts with the first and the last day; they can be added in any order, over files and workers.
+"""
 
 import datetime
 from collections.abc import Iterable, Iterator, Set

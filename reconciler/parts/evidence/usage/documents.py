@@ -1,4 +1,6 @@
-"""The decisions in a document: JSON of any shape that a layout or a collector writes, and ``key=value`` lines.
+"""Decisions in a line of a log: JSON of any shape, audit events of vendors.
+
+The decisions in a document: JSON of any shape that a layout or a collector writes, and ``key=value`` lines.
 
 Every string of a document is searched, because collectors name their fields as they like. Objects inside of each other
 describe one log event; elements of a list are log events of their own.

@@ -1,4 +1,6 @@
-"""The message of one decision in Kafka's three formats: ``StandardAuthorizerData``, ``AclAuthorizer``, and before 2.4.
+"""One decision in an authorizer's log: message, layout, time, vocabulary.
+
+The message of one decision in Kafka's three formats: ``StandardAuthorizerData``, ``AclAuthorizer``, and before 2.4.
 
 Names are untrusted: a principal or a group may contain the words that separate the fields. A message that can be read
 in two ways is refused. Where a message may begin and end is said here; lines that a name

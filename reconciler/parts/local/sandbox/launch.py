@@ -1,4 +1,7 @@
-"""The Java command lines of a node: format its storage, run it."""
+"""Processes of nodes: Java, readiness, a watch that ends them.
+
+The Java command lines of a node: format its storage, run it.
+"""
 
 import base64
 import os

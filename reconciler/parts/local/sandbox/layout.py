@@ -1,4 +1,7 @@
-"""Which nodes a sandbox has, what each listens on, and where its files are."""
+"""A sandbox: what is asked for, nodes, listeners, places of files.
+
+Which nodes a sandbox has, what each listens on, and where its files are.
+"""
 
 import re
 import secrets

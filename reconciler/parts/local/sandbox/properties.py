@@ -1,4 +1,6 @@
-"""A node's server.properties.
+"""Files of a node: server.properties, certificates, connections.
+
+A node's server.properties.
 
 The listeners between nodes need a password too, so that no local process is a super user without one.
 """

@@ -1,4 +1,7 @@
-"""A running sandbox, and ``sandbox.json``, its record for later commands."""
+"""A running sandbox: ports, processes, its directory and record.
+
+A running sandbox, and ``sandbox.json``, its record for later commands.
+"""
 
 import contextlib
 import fcntl
