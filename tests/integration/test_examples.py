@@ -20,9 +20,9 @@ from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 _ROOT = Path(__file__).parents[2] / "examples"
-# How pipelines, alerts and servers run is no directory of manifests: tests/integration/ci,
-# tests/integration/test_how_to.py, tests/integration/test_serve_examples.py.
-_NO_MANIFESTS = ("ci", "monitoring", "serve")
+# How pipelines, alerts, packages and servers run is no directory of manifests: tests/integration/ci,
+# tests/integration/test_how_to.py, tests/integration/test_plugins.py, tests/integration/test_serve_examples.py.
+_NO_MANIFESTS = ("ci", "monitoring", "plugins", "serve")
 _EXAMPLES = sorted(path for path in _ROOT.iterdir() if path.is_dir() and path.name not in _NO_MANIFESTS)
 
 

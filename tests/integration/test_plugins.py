@@ -19,7 +19,7 @@ from tests.integration.report.receiver import AUTHORITY, receiver
 
 _ROOT = Path(__file__).parents[2]
 _EXAMPLE = _ROOT / "examples" / "plugins"
-_FAILED = '{"failed": "plan", "status": 1, "cluster": "prod"}'
+_FAILED = '{"kind": "Failed", "failed": "plan", "status": 1, "cluster": "prod"}'
 _LINE = "manifests: 1 check failed\n"
 _PLUGIN = """\
 import click

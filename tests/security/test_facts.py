@@ -264,7 +264,7 @@ def test_with_the_operators_word_a_calm_verdict_is_calm(attack: _Attack) -> None
     """What narrows narrows, and nothing to do is nothing to do, once the facts are the operator's."""
     operator = attack.operator(_HONEST)
     attack.propose(_NOTHING, _PAYROLL)
-    assert "### ✅ Nothing to do" in attack.comment(*operator)
+    assert "### ✅ Harmless: Nothing to do" in attack.comment(*operator)
     attack.live(*_PAYROLL_LIVE, "TOPIC:L:payroll.salaries User:bob@* ALLOW READ")
     document = attack.document("plan", "--allow-deletes", *operator)
     assert (document["accessChange"], document["warnings"]) == ("narrowing", [])

@@ -114,7 +114,7 @@ def test_users_log_in_with_what_was_applied_and_no_secret_is_seen(team: Job, bro
     team.write("users.yaml", items(team, A % 1, B))
     saved = str(tmp_path / "plan.json")
     planned = ran("plan", "--out", saved)
-    order = [planned.index(text) for text in ("create DENY", "barrier", "create SCRAM users", "create ALLOW")]
+    order = [planned.index(text) for text in ("create DENY", "propagation check", "create SCRAM users", "create ALLOW")]
     assert order == sorted(order)
     assert "2 SCRAM users to create" in planned
     ran("apply", saved, str(team.directory), "--yes", "--verbose", cluster=False)
