@@ -28,8 +28,8 @@ from reconciler.model.acl import (
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.parts.evidence.usage.cluster import UsageQuestion
+from reconciler.parts.fleet.readings import Place, write_live
 from reconciler.parts.fleet.spark.logs import LogFindings, LoggedCluster, LogPart, find_parts, read_logs
-from reconciler.parts.fleet.spark.readings import Place, write_live
 from reconciler.parts.fleet.spark.session import spark_session
 from reconciler.parts.fleet.spark.tables import store_at
 from reconciler.parts.fleet.store import FleetStore

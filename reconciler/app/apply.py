@@ -44,7 +44,9 @@ from reconciler.app.records import (
     audit_head,
     audit_topic,
     check_clock,
+    commit_author,
     earlier_runs,
+    keep_signatures,
     ledgers,
     new_run,
     saved_plan,
@@ -375,6 +377,7 @@ class _Performance:
     wanted: DesiredState | None = None
     digest: str | None = None
     approvals: ApprovalEvidence | None = None
+    proposer: str | None = None
 
 
 def apply(
@@ -406,7 +409,18 @@ def apply(
         named = check_ids(plan, options.require_id)
         checks = checks_of(planned)
         result = _perform(
-            _Performance(plan, planned.live, target, checks, connection, options, attendant, named, made_now=True)
+            _Performance(
+                plan,
+                planned.live,
+                target,
+                checks,
+                connection,
+                options,
+                attendant,
+                named,
+                made_now=True,
+                proposer=commit_author(path, plan.source_commit),
+            )
         )
         return settled(result, plan, planned.live, target.cluster, planned.desired)
 
@@ -452,7 +466,8 @@ def apply_plan(
             judged = wanted if plan.options.break_glass is None else DesiredState()
             checks = checks_of(Planned(plan, live, target.declaration, judged, manifests, seen), as_of)
         given = _Performance(plan, live, target, checks, connection, options, attendant, named, wanted=wanted)
-        result = _perform(replace(given, digest=digest, approvals=approvals))
+        proposer = commit_author(path, plan.source_commit)
+        result = _perform(replace(given, digest=digest, approvals=approvals, proposer=proposer))
         return settled(result, plan, live, target.cluster, wanted)
 
 
@@ -505,6 +520,7 @@ def _perform(given: _Performance) -> Result:
         return Result(plan, (), verified=True)
     _agree(given)
     follow_references(plan, preflight, target)
+    keep_signatures(records, given.approvals)
     # How long to wait and whom to ask is the declaration's word of now; records name the plan that was approved.
     performed = replace(plan, terms=replace(present, scope=plan.terms.scope))
     with (
@@ -519,7 +535,9 @@ def _perform(given: _Performance) -> Result:
             SystemClock(),
             progress,
             interrupted,
-            identity=Identity(new_run(), records.who(), given.digest, given.ids, given.approvals),
+            identity=Identity(
+                new_run(), records.who(), given.digest, given.ids, given.approvals, given.proposer, records.url
+            ),
             journal=journal,
             audit=audit,
             barrier=barrier,

@@ -39,11 +39,17 @@ _MOST_BYTES: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A valid signature: in which file, by which of a person's names and which key."""
+    """A valid signature: in which file, by which of a person's names and which key, and its text."""
 
     file: str
     person: frozenset[str]
     key: str
+    text: bytes
+
+    @property
+    def digest(self) -> str:
+        """The digest of the signature's text."""
+        return f"sha256:{hashlib.sha256(self.text).hexdigest()}"
 
     def __str__(self) -> str:
         """``alice@example.com (SHA256:…)``."""
@@ -103,8 +109,9 @@ def check_approvals(plan_file: str, digest: str, rule: ApprovalRule, at: datetim
     if len(found) < rule.required:
         raise NotApprovedError(rule.required, tuple(map(str, found.values())), tuple(without))
     verified = at.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    approvers = tuple(Approver(min(one.person), one.key, verified) for one in found.values())
-    return ApprovalEvidence(rule.required, signers_digest, approvers, tuple(sorted(authors)), tuple(without))
+    approvers = tuple(Approver(min(one.person), one.key, verified, one.digest) for one in found.values())
+    texts = {one.digest: one.text for one in found.values()}
+    return ApprovalEvidence(rule.required, signers_digest, approvers, tuple(sorted(authors)), tuple(without), texts)
 
 
 def _approval(file: str, message: bytes, signers: AllowedSigners, at: datetime.datetime) -> Approval:
@@ -117,7 +124,7 @@ def _approval(file: str, message: bytes, signers: AllowedSigners, at: datetime.d
     if person is None:
         why = "may not sign plans now" if signers.knows(blob) else "is not among the allowed signers"
         raise SignatureError(f"its key {fingerprint(blob)} {why}")
-    return Approval(file, person, fingerprint(blob))
+    return Approval(file, person, fingerprint(blob), text)
 
 
 def _authors(rule: ApprovalRule, signers: AllowedSigners) -> frozenset[str]:

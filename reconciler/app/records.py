@@ -28,14 +28,14 @@ from reconciler.app.reasons import (
 )
 from reconciler.app.session import Target
 from reconciler.apply.audit import LogIdentity
-from reconciler.apply.environment import NoLedger
+from reconciler.apply.environment import ApprovalEvidence, NoLedger
 from reconciler.apply.records import JournalError, PastRun, past_runs
 from reconciler.dataclass import dataclass
 from reconciler.plan.file.document import PlanFileError
 from reconciler.plan.proposal import Plan
 from reconciler.ports import Ledger, RecordError
 from reconciler.system.commit_files import OWN_REPOSITORY
-from reconciler.system.files import read_plan, write_plan
+from reconciler.system.files import read_plan, write_atomically, write_plan
 from reconciler.system.journal import AuditLog, InUseError, LineSender, RecordFile, read_records
 from reconciler.system.process import child_environment
 
@@ -47,13 +47,15 @@ if TYPE_CHECKING:
 class RecordOptions:
     """Where records are kept: ``journal`` and ``audit`` are files, ``audit_topic`` is a topic of the cluster itself.
 
-    ``None`` where none is to be kept; without an ``operator`` it is ``USER@HOST``.
+    ``None`` where none is to be kept; without an ``operator`` it is ``USER@HOST``. ``url`` is where a pipeline shows
+    the run.
     """
 
     journal: str | None = None
     audit: str | None = None
     audit_topic: str | None = None
     operator: str | None = None
+    url: str | None = None
 
     def next_to(self, plan_file: str) -> "RecordOptions":
         """The same, with the journal next to the plan unless another place was given."""
@@ -118,6 +120,34 @@ def ledgers(records: RecordOptions, topic: LineSender | None) -> Iterator[tuple[
         yield journal, audit
 
 
+def keep_signatures(records: RecordOptions, approvals: ApprovalEvidence | None) -> None:
+    """Keep the signatures that count beside the audit log, each in a file named by its digest.
+
+    A pipeline throws the plan away, and its signatures with it. Raises :class:`RecordsError`.
+    """
+    if records.audit is None or approvals is None:
+        return
+    try:
+        directory = signatures_of(records.audit)
+        directory.mkdir(mode=0o700, exist_ok=True)
+        for digest, content in approvals.texts.items():
+            file = signature_file(records.audit, digest)
+            if not file.exists():
+                write_atomically(content.decode("ascii"), str(file))
+    except OSError as error:
+        raise RecordsError(f"nothing was sent, because a signature could not be kept: {error}", "audit") from error
+
+
+def signatures_of(audit: str) -> Path:
+    """The directory beside an audit log that keeps the signatures of its runs."""
+    return Path(f"{audit}.signatures")
+
+
+def signature_file(audit: str, digest: str) -> Path:
+    """The file that keeps the signature with this digest beside an audit log."""
+    return signatures_of(audit) / f"{digest.removeprefix('sha256:')}.sig"
+
+
 def _log_identity(path: str | None) -> LogIdentity:
     """A new log's identity, at its place on this machine."""
     place = audit_place(path) if path is not None else None
@@ -167,12 +197,26 @@ def saved_plan(file: str) -> tuple[Plan, str]:
 # Which commit the manifests are at, by the user's own git.
 
 
+#: After a commit from which files differ.
+_DIRTY: Final = "-dirty"
+
+
 def source_commit(path: str) -> str | None:
     """The commit of the manifests' repository, marked where files differ from it; ``None`` outside of git."""
     commit = _git(path, "rev-parse", "HEAD")
     if commit is None:
         return None
-    return f"{commit}-dirty" if _git(path, "status", "--porcelain", "--", ".") else commit
+    return f"{commit}{_DIRTY}" if _git(path, "status", "--porcelain", "--", ".") else commit
+
+
+def commit_author(path: str, commit: str | None) -> str | None:
+    """Whom git names as the author of a commit of the manifests' repository, which nobody verified.
+
+    ``None`` where that is not known: outside of git, and of files that are not committed.
+    """
+    if commit is None or commit.endswith(_DIRTY):
+        return None
+    return _git(path, "show", "--no-patch", "--format=%ae", "--end-of-options", commit) or None
 
 
 def _git(path: str, *arguments: str) -> str | None:

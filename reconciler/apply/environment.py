@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Change
-from reconciler.model.says import AnyText, Says
+from reconciler.model.says import AnyText, Apart, Says
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import MoveLimits
 from reconciler.plan.phase import Phase
@@ -173,6 +173,9 @@ class Approver:
         str, Says("The fingerprint of the key that signed.", "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU")
     ]
     verified: Annotated[str, Says("When the signature was verified, in UTC.", "2026-11-21T05:17:00Z")]
+    signature: Annotated[
+        str, Says("The digest of the signature, which is kept beside the audit log by it.", f"sha256:{'0' * 64}")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +191,8 @@ class ApprovalEvidence:
     approvers: Annotated[tuple[Approver, ...], Says("The people whose signatures counted.")]
     authors: Annotated[tuple[str, ...], Says("People whose signatures do not count, because the change is theirs.")]
     left_out: Annotated[tuple[AnyText, ...], Says("Signatures that did not count, each with the reason.")]
+    #: The signatures that counted, by their digests: kept beside the audit log.
+    texts: Annotated[Mapping[str, bytes], Apart()] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +201,8 @@ class Identity:
 
     ``approvals`` are the signatures of its plan, where any were asked for. ``plan_ids`` are the change id and the plan
     id that were approved, where they are known: a plan is performed under the terms that its cluster's declaration has
-    by now, which are not those that its ids bind.
+    by now, which are not those that its ids bind. ``proposer`` is the author of its commit, as git names them, which
+    nobody verified. ``url`` is where its pipeline shows the run.
     """
 
     run: str = "unnamed"
@@ -204,6 +210,8 @@ class Identity:
     file_digest: str | None = None
     plan_ids: tuple[str, str] | None = None
     approvals: ApprovalEvidence | None = None
+    proposer: str | None = None
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,14 @@ class RunRecord:
     about: Annotated[About, Flat]
     file_digest: Annotated[str | None, Says("The digest of the saved plan.", f"file-{'0' * 64}")]
     approvals: Annotated[ApprovalEvidence | None, Says("Who approved the plan; null: no signatures were asked for.")]
+    proposer: Annotated[
+        AnyText | None,
+        Says("The author of the commit, as git names them, which nobody verified; null: not known.", "bob@example.com"),
+    ]
+    url: Annotated[
+        AnyText | None,
+        Says("Where the pipeline shows the run; null: in none.", "https://ci.example.com/runs/17"),
+    ]
     tool_version: Annotated[str, Says("The version that made the plan.", "0.1.0")]
     steps: Annotated[int, Says("How many steps it has.", 12)]
     time: Time
@@ -153,7 +161,8 @@ JOURNAL: Final[Codec[JournalRecord]] = tagged(
 def opened(plan: Plan, about: About, identity: Identity, time: str) -> dict[str, Any]:
     """A run begins; :func:`about_run` says which."""
     digest, approvals, steps = identity.file_digest, identity.approvals, len(plan.steps)
-    return _written(RunRecord(JOURNAL_FORMAT, about, digest, approvals, plan.tool_version, steps, time))
+    whose = (approvals, identity.proposer, identity.url)
+    return _written(RunRecord(JOURNAL_FORMAT, about, digest, *whose, plan.tool_version, steps, time))
 
 
 def intent(run: str, batch: int, phase: Phase, steps: Sequence[Step], time: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """``reconciler apply``: perform a saved plan, or plan and perform in one go."""
 
 import datetime
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
-from reconciler.cli.approval_options import PlanId, approval_options, approval_rule
+from reconciler.cli.approval_options import PlanId, approval_options, approval_rule, pipeline_url
 from reconciler.cli.console import CommandError, Exit, error, info, out, out_json, style_for, worst
 from reconciler.cli.options import (
     cluster_option,
@@ -50,6 +51,12 @@ if TYPE_CHECKING:
 @click.option("--audit", metavar="FILE", help="Append a JSON audit record for each step: who, when, plan, outcome.")
 @click.option("--audit-topic", metavar="TOPIC", help="Send the audit records to a topic of this cluster.")
 @click.option("--operator", metavar="NAME", help="Operator name in journal and audit records.  [default: USER@HOST]")
+@click.option(
+    "--run-url",
+    metavar="URL",
+    default=lambda: pipeline_url(os.environ),
+    help="Where the pipeline shows this run, for the audit log.  [default: the run of GitHub or the job of GitLab]",
+)
 @click.option("--lease", is_flag=True, help="Hold the cluster's lease: other applies exit with status 6 meanwhile.")
 @click.option(
     "--break-lease",
@@ -79,6 +86,7 @@ def command(
     audit: str | None,
     audit_topic: str | None,
     operator: str | None,
+    run_url: str | None,
     lease: bool,
     break_lease: tuple[str, ...],
     moves: MoveOptions,
@@ -104,7 +112,7 @@ def command(
     from reconciler.apply.environment import LeaseRequest
     from reconciler.cli.terminal import Terminal
 
-    records = RecordOptions(journal, audit, audit_topic, operator)
+    records = RecordOptions(journal, audit, audit_topic, operator, run_url)
     request = None if not break_lease and not lease else LeaseRequest(records.who(), break_lease)
     approvals = approval_rule(require_approvals, allowed_signers, not_author, signature)
     options = ApplyOptions(require_id, records, request, planning.guardrails, max_age, approvals, moves)

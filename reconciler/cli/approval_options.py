@@ -3,7 +3,7 @@
 import datetime
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import click
@@ -91,6 +91,14 @@ _OPTIONS: Final = (
         help="A signature of the plan; repeatable.  [default: PLAN.sig and PLAN.*.sig]",
     ),
 )
+
+
+def pipeline_url(environment: Mapping[str, str]) -> str | None:
+    """Where the pipeline that this runs in shows it: GitHub's run or GitLab's job, ``None`` elsewhere."""
+    if job := environment.get("CI_JOB_URL"):
+        return job
+    server, repository, run = (environment.get(f"GITHUB_{name}") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID"))
+    return f"{server}/{repository}/actions/runs/{run}" if server and repository and run else None
 
 
 def approval_rule(

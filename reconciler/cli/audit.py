@@ -1,13 +1,14 @@
-"""``reconciler audit``: whether an audit log is as it was written."""
+"""``reconciler audit``: whether an audit log is as it was written, and what it says."""
 
+import datetime
 import re
 import sys
 
 import click
 
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.console import Exit, info, out, out_json, style_for
-from reconciler.cli.options import cluster_option, connection_options, output_option, path_option
+from reconciler.cli.console import Exit, error, info, out, out_json, style_for
+from reconciler.cli.options import Since, cluster_option, connection_options, output_option, path_option
 from reconciler.results.output import OutputKind
 
 
@@ -23,9 +24,9 @@ class Digest(click.ParamType[str]):
         return value
 
 
-@click.group("audit", short_help="Check an audit log")
+@click.group("audit", short_help="Check an audit log, and ask it")
 def command() -> None:
-    """Check the audit log that apply --audit keeps."""
+    """Check the audit log that apply --audit keeps, and ask it what was done."""
 
 
 @command.command("verify", short_help="Find lines that were changed, dropped or moved")
@@ -75,3 +76,39 @@ def verify(
     for note in found.notes:
         info(f"note: {note}")
     return Exit.OK if found.intact else Exit.STALE
+
+
+@command.command("list", short_help="List what was done, by whom, approved by whom")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@click.option("--topic", metavar="NAME", help="Only changes of this topic, and of ACLs whose pattern covers it.")
+@click.option("--principal", metavar="PRINCIPAL", help="Only changes that are about this principal.")
+@click.option("--by", metavar="WHO", help="Only what WHO ran, proposed or approved: name or key; NAME* is a prefix.")
+@click.option("--since", metavar="TIME", type=Since(), help="Only from this day, instant, or time ago (90d) on.")
+@output_option
+def list_(
+    *,
+    files: tuple[str, ...],
+    topic: str | None,
+    principal: str | None,
+    by: str | None,
+    since: datetime.datetime | None,
+    output: str,
+) -> int:
+    """List what audit logs say was done: when, what, its outcome, who ran, proposed and approved it.
+
+    Several logs are read together. The operator and the proposer name themselves; the approvers signed. Exit status 4
+    if a line does not follow the one before it: what is listed may then be altered.
+    """
+    from reconciler.app.audit import list_audit
+    from reconciler.results.audit import AUDIT_ENTRY, AuditQuestion
+    from reconciler.show.audit import entry_lines
+
+    found, wrong = list_audit(files, AuditQuestion(topic, principal, by, since))
+    if output == "json":
+        document = {"entries": [AUDIT_ENTRY.write(one) for one in found], "problems": list(wrong)}
+        out_json(OutputKind.AUDIT_LIST, document)
+    else:
+        out(entry_lines(found))
+    for text in wrong:
+        error(text, "reconciler audit verify says more")
+    return Exit.STALE if wrong else Exit.OK

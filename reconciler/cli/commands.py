@@ -103,7 +103,7 @@ _SETTABLE: Final = """
 _TYPED: Final = """
     accept act all allow-cleartext-login allow-deletes allowed-signers also any any-age as-is as-of at at-once
     attempts audit audit-topic base baseline batch-bytes batch-partitions blast-radius bootstrap-servers branch
-    break-lease by-label canary client-id config declared default-allow defaults detailed-exitcode exclude explain
+    break-lease by by-label canary client-id config declared default-allow defaults detailed-exitcode exclude explain
     fail-on finish fix fleet for format from furthest git-ref git-remote guardrails head host html implied interval into
     ip journal kafka-version keep key known-principals layout lease length limit listen log-permitted logs manifests
     marker matrix max-age max-hosts max-names max-silent-days max-stale-days max-unread mechanism metrics min-days
@@ -112,7 +112,7 @@ _TYPED: Final = """
     plans port prefix principal rare reason reference repeats replay require-approvals require-id run
     security-protocol show signature since snapshot snapshots source-cluster spark-ui sql stage stdout team
     team-principal throttle ticket timeout tls to topic trust-manifest-connection type undeclared until
-    validate-with-broker wait who-can write yes
+    validate-with-broker wait who-can write yes run-url
 """
 #: A command with an option that is in neither set cannot be loaded.
 FROM_VARIABLES: Final = frozenset(_SETTABLE.split())

@@ -3,6 +3,7 @@
 import datetime
 import functools
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -56,6 +57,26 @@ class Moment(click.ParamType[datetime.date]):
             return read_moment(value)
         except ValueError:
             self.fail(f"{value!r} is not a date: write YYYY-MM-DD, or an instant as 2027-01-31T18:00:00Z", param, ctx)
+
+
+class Since(click.ParamType[datetime.datetime]):
+    """A day, an instant, or a time ago as a number of days or hours: ``90d``."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime.datetime:
+        """The instant in UTC, or fail with what was expected."""
+        if isinstance(value, datetime.datetime):
+            return value
+        from reconciler.app.options import moment
+        from reconciler.model.desired import instant_of, read_moment
+
+        if match := re.fullmatch(r"([0-9]{1,5})([hd])", value):
+            return moment() - datetime.timedelta(**{{"h": "hours", "d": "days"}[match[2]]: int(match[1])})
+        try:
+            return instant_of(read_moment(value))
+        except ValueError:
+            self.fail(f"{value!r}: write YYYY-MM-DD, an instant as 2027-01-31T18:00:00Z, or 90d", param, ctx)
 
 
 class Accepted(click.ParamType["GuardAcknowledgement"]):

@@ -16,6 +16,7 @@ class OutputKind(StrEnum):
     ADOPT = "Adopt"
     APPLY = "Apply"
     APPROVE = "Approve"
+    AUDIT_LIST = "AuditList"
     AUDIT_VERIFY = "AuditVerify"
     CAN_I = "CanI"
     CLEANUP = "Cleanup"

@@ -133,6 +133,7 @@ _LINES: Final[dict[OutputKind, tuple[str, ...]]] = {
     OutputKind.VERSION: ("version",),
     OutputKind.APPLY: ("apply", "plan.json", *_LIVE, "--yes", "--audit", "audit.jsonl"),
     OutputKind.AUDIT_VERIFY: ("audit", "verify", "audit.jsonl"),
+    OutputKind.AUDIT_LIST: ("audit", "list", "audit.jsonl"),
     OutputKind.REASSIGNMENTS_LIST: ("reassignments", "list", *_AT),
     OutputKind.REASSIGNMENTS_CANCEL: ("reassignments", "cancel", "--all", *_AT, "--yes"),
     OutputKind.REPORT: ("report", "plan.json", "--format", "json"),
@@ -166,7 +167,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("kind", _LINES)
 def test_what_a_command_prints_has_its_kind(kind: OutputKind, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    if kind in (OutputKind.AUDIT_VERIFY, OutputKind.UNDO):
+    if kind in (OutputKind.AUDIT_LIST, OutputKind.AUDIT_VERIFY, OutputKind.UNDO):
         assert run(list(_LINES[OutputKind.APPLY])) == 0
     if kind is OutputKind.UNDO:
         redirect(place / "plan.json", "c=snapshot:live.json")

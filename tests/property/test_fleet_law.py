@@ -24,9 +24,9 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.fleet.membership import pairs
+from reconciler.parts.fleet.readings import Place, read_live, write_desired, write_live
 from reconciler.parts.fleet.rows import row_of
 from reconciler.parts.fleet.spark.comparing import Rules, compare_fleet
-from reconciler.parts.fleet.spark.readings import Place, read_live, write_desired, write_live
 from reconciler.parts.fleet.spark.tables import LIVE_SCHEMA, parquet, rows_table, store_at
 from reconciler.parts.fleet.spark.views import changes_of
 from reconciler.parts.fleet.store import FleetStore

@@ -337,6 +337,48 @@ def test_records_say_who_approved_and_whose_signature_was_left_out(
     )
 
 
+def test_signatures_outlive_the_plan_beside_the_log(
+    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pipeline throws the plan and its signatures away: the log keeps them by digest, and finds one that changed."""
+    monkeypatch.chdir(place.plan.parent)
+    monkeypatch.delenv("CI", raising=False)
+    Path("m").mkdir()
+    Path("m/all.yaml").write_text(MANIFESTS, encoding="utf-8")
+    Path("live.json").write_text(snapshot_text(EMPTY), encoding="utf-8")
+    where = ["--cluster", "snapshot:live.json"]
+    assert run(["plan", "m", *where, "--out", "plan.json"]) == 0
+    place.approve(*map(place.person, ("alice", "bob", "eve")))
+    place.count(1)
+    rule = ["--require-approvals", "2", "--allowed-signers", str(place.signers), "--not-author", "Eve@example.com"]
+    assert run(["apply", "plan.json", "m", *where, "--audit", "audit.jsonl", *rule]) == 0
+    approvers = json.loads(Path("audit.jsonl").read_text(encoding="utf-8").splitlines()[0])["approvals"]["approvers"]
+    capsys.readouterr()
+    for file in Path().glob("plan.json*"):
+        file.unlink()
+    kept = {Path("audit.jsonl.signatures") / f"{one['signature'].removeprefix('sha256:')}.sig" for one in approvers}
+    assert set(Path("audit.jsonl.signatures").iterdir()) == kept
+    assert len(kept) == 2
+    assert run(["audit", "verify", "audit.jsonl"]) == 0
+    assert "signature" not in capsys.readouterr().err
+    changed, gone = sorted(kept)
+    changed.write_text("-----BEGIN SSH SIGNATURE-----")
+    gone.unlink()
+    assert run(["audit", "verify", "audit.jsonl"]) == Exit.STALE
+    shown = capsys.readouterr()
+    assert shown.out.count("was changed") == 1
+    assert shown.err.count("is not beside the log") == 1
+    for who in ("alice@example.com", "bob@*", approvers[0]["key"]):
+        assert run(["audit", "list", "audit.jsonl", "--topic", "x", "--by", who, "--output", "json"]) == 0
+        entries = json.loads(capsys.readouterr().out)["entries"]
+        assert entries
+        for entry in entries:
+            assert set(entry["approvedBy"]) == {"alice@example.com", "bob@example.com"}
+            assert (entry["authors"], entry["outcome"]) == (["eve@example.com"], "done")
+    assert run(["audit", "list", "audit.jsonl", "--by", "eve@example.com", "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["entries"] == []
+
+
 def test_a_weak_key_does_not_sign(place: Place) -> None:
     """Somebody has an RSA key of 1,024 bits: it neither signs nor counts."""
     key = rsa.generate_private_key(65537, 1024)  # noqa: S505 - what is refused

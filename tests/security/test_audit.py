@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import secrets
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,10 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.apply.audit import AUDIT, GENESIS, LogIdentity, TopicCopy, chained, line_digest, verify
+from reconciler.cli.approval_options import pipeline_url
 from reconciler.cli.main import run
+from reconciler.model.listing import Create
 from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import RecordError
+from reconciler.results.audit import concerns_topic
 from reconciler.snapshot.document import snapshot_text
 from reconciler.system.journal import AuditLog
 from tests.cases.test_cases import binding
@@ -321,3 +326,100 @@ def test_the_copy_in_a_topic_of_a_broker(team: Job, tmp_path: Path) -> None:
     missing = team.bare(*compare[:-1], f"{topic}-missing", *reach)
     assert missing.status == 1
     assert "cannot be read" in missing.err
+
+
+def _listed(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> list[str]:
+    """What the entries say was done."""
+    capsys.readouterr()
+    assert run(["audit", "list", *arguments, "--output", "json"]) == status
+    return [entry["what"] for entry in json.loads(capsys.readouterr().out)["entries"]]
+
+
+def test_a_log_can_be_asked_by_topic_principal_person_and_time(
+    log: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each filter selects what it names and nothing else; together they have to hold all."""
+    file = str(log[0])
+    everything = _listed(capsys, file)
+    assert len(everything) == 2 * 3  # three steps, by two runs: the second found them done
+    of_b = _listed(capsys, file, "--principal", "User:b")
+    assert of_b
+    assert all("User:b" in what for what in of_b)
+    assert sorted(of_b + _listed(capsys, file, "--principal", "User:a")) == sorted(everything)
+    assert _listed(capsys, file, "--topic", "x") == everything
+    assert _listed(capsys, file, "--topic", "y") == []
+    operator = json.loads(_lines(log[0])[0])["operator"]
+    assert _listed(capsys, file, "--by", operator) == everything
+    assert _listed(capsys, file, "--by", f"{operator[:2]}*", "--principal", "User:b") == of_b
+    assert _listed(capsys, file, "--by", "[a-z]*") == []
+    assert _listed(capsys, file, "--since", "1d") == everything
+    assert _listed(capsys, file, "--since", "2999-01-01") == []
+    assert run(["audit", "list", file, "--topic", "x"]) == 0
+    assert "6 entries." in capsys.readouterr().out
+
+
+def test_an_acl_on_a_prefix_concerns_the_topics_that_begin_so() -> None:
+    change = Create(binding("User:b ALLOW READ on TOPIC PREFIXED pay."))
+    assert concerns_topic(change, "pay.x")
+    assert not concerns_topic(change, "x.pay.")
+    assert not concerns_topic(Create(binding("User:b ALLOW READ on TOPIC pay.")), "pay.x")
+    assert not concerns_topic(Create(binding("User:b ALLOW READ on GROUP x")), "x")
+    assert concerns_topic(Create(Topic("x")), "x")
+    assert not concerns_topic(Create(Topic("xy")), "x")
+
+
+def test_copies_of_a_log_count_once_and_two_continuations_are_refused(
+    log: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two logs with one id: the shorter is the beginning of the longer, or somebody continued a copy."""
+    file, lines = log[0], _lines(log[0])
+    copy = file.with_name("copy.jsonl")
+    copy.write_bytes(b"".join(line + b"\n" for line in lines[:4]))
+    everything = _listed(capsys, str(file))
+    assert _listed(capsys, str(file), str(copy)) == everything
+    assert _listed(capsys, str(copy), str(file)) == everything
+    copy.write_bytes(b"".join(line + b"\n" for line in [*lines[:3], lines[4]]))
+    assert run(["audit", "list", str(file), str(copy)]) == 1
+    said = capsys.readouterr().err
+    assert "both say that they are the log" in said
+    assert "from line 4 on" in said
+    (file.parent / "other.txt").write_text("no log")
+    assert run(["audit", "list", str(file.parent / "other.txt")]) == 1
+    assert "is not an audit log" in capsys.readouterr().err
+
+
+def test_what_a_broken_log_says_is_listed_and_the_break_is_named(
+    log: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = _lines(log[0])
+    log[0].write_bytes(b"".join(line + b"\n" for line in [*lines[:2], *lines[3:]]))
+    assert len(_listed(capsys, str(log[0]), status=4)) == 5
+    assert run(["audit", "list", str(log[0])]) == 4
+    assert "line 3 does not follow" in capsys.readouterr().err
+
+
+def test_a_run_says_where_its_pipeline_shows_it_and_who_proposed_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The URL is that of GitHub or GitLab unless one is given; the proposer is the author of the commit."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("CI", "CI_JOB_URL", "GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID"):
+        monkeypatch.delenv(name, raising=False)
+    Path("m").mkdir()
+    Path("m/all.yaml").write_text(MANIFESTS)
+    Path("live.json").write_text(snapshot_text(ClusterState("id")))
+    who = ["-c", "user.name=Bob", "-c", "user.email=bob@example.com"]
+    for arguments in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "m"]):
+        subprocess.run(["git", "-C", "m", *arguments], check=True)  # noqa: S607
+    apply = ["apply", "m", "--cluster", "snapshot:live.json", "--yes", "--journal", "j"]
+    assert run([*apply, "--audit", "one.jsonl"]) == 0
+    first = json.loads(_lines(Path("one.jsonl"))[0])
+    assert (first["proposer"], first["url"]) == ("bob@example.com", None)
+    for name, value in {"SERVER_URL": "https://h", "REPOSITORY": "o/r", "RUN_ID": "7"}.items():
+        monkeypatch.setenv(f"GITHUB_{name}", value)
+    Path("m/all.yaml").write_text(MANIFESTS.replace("WRITE]", "WRITE, DESCRIBE_CONFIGS]"))
+    assert run([*apply, "--audit", "two.jsonl"]) == 0
+    second = json.loads(_lines(Path("two.jsonl"))[0])
+    # What is not committed has no author that git knows.
+    assert (second["proposer"], second["url"]) == (None, "https://h/o/r/actions/runs/7")
+    assert pipeline_url({"CI_JOB_URL": "https://lab/1", "GITHUB_RUN_ID": "7"}) == "https://lab/1"

@@ -16,8 +16,8 @@ from reconciler.model.acl import (
 from reconciler.model.desired import Declaration, DesiredState, Origin
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.readings import Place, write_desired, write_live
 from reconciler.parts.fleet.spark.comparing import Rules, compare_fleet
-from reconciler.parts.fleet.spark.readings import Place, write_desired, write_live
 from reconciler.parts.fleet.spark.tables import store_at
 from reconciler.parts.fleet.spark.views import changes_of
 from reconciler.plan.diff.compare import compare

@@ -27,8 +27,8 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.readings import read_live
 from reconciler.parts.fleet.spark.jvm import SHORT_LIVED, archive_option
-from reconciler.parts.fleet.spark.readings import read_live
 from reconciler.parts.fleet.spark.tables import store_at
 from reconciler.snapshot.document import snapshot_text
 

@@ -20,7 +20,7 @@ from reconciler.model.acl import AclOperation, ResourcePattern
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.access_reach import AccessReach, ReachMemory, reaches
 from reconciler.parts.fleet.membership import partition
-from reconciler.parts.fleet.spark.readings import read_live
+from reconciler.parts.fleet.readings import read_live
 from reconciler.parts.fleet.spark.session import reason, run_tasks, task_count, task_frame
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.results.fleet_drift import FleetRun, Reading

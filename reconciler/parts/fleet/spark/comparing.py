@@ -20,8 +20,8 @@ from reconciler.model.desired import DesiredState
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.membership import BucketPair, pairs, partition
+from reconciler.parts.fleet.readings import desired_topics, expired_bindings, live_topics
 from reconciler.parts.fleet.rows import COLUMNS, Row, ScopeMembership, binding_of, bucket_count, bucket_of, whose
-from reconciler.parts.fleet.spark.readings import desired_topics, expired_bindings, live_topics
 from reconciler.parts.fleet.spark.session import (
     bridges_of,
     emergency_of,

@@ -19,7 +19,7 @@ from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError, render_problem
 from reconciler.model.desired import moment_text
 from reconciler.parts.fleet.membership import partition
-from reconciler.parts.fleet.spark.readings import Place, write_desired
+from reconciler.parts.fleet.readings import Place, write_desired
 from reconciler.parts.fleet.spark.session import run_tasks, task_count
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.results.fleet_drift import Failure, FleetRun, failure_text, parse_failure, parse_reading, reading_text

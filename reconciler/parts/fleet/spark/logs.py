@@ -33,8 +33,8 @@ from reconciler.parts.evidence.usage.counts import DatedCount, EventCount
 from reconciler.parts.evidence.usage.message import Event, Window
 from reconciler.parts.evidence.usage.scan import MAX_LINE, Scan, Summary, summary_of
 from reconciler.parts.fleet.membership import partition
+from reconciler.parts.fleet.readings import bucket_rows
 from reconciler.parts.fleet.rows import binding_of
-from reconciler.parts.fleet.spark.readings import bucket_rows
 from reconciler.parts.fleet.spark.session import reason, task_count
 from reconciler.parts.fleet.spark.tables import from_parquet, table_rows
 from reconciler.parts.fleet.store import StoreFiles

@@ -17,8 +17,8 @@ from reconciler.codec.document import compact
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourceType
 from reconciler.model.desired import Declaration, Origin
 from reconciler.model.listing import Change, Create, Delete
+from reconciler.parts.fleet.readings import origin_of
 from reconciler.parts.fleet.rows import COLUMNS, TEXT_COLUMNS, Row, ScopeMembership, binding_of
-from reconciler.parts.fleet.spark.readings import origin_of
 from reconciler.parts.fleet.spark.tables import CONFIG_SCHEMA, LIVE_SCHEMA, TOPIC_SCHEMA
 from reconciler.parts.fleet.store import FleetStore, StoreFiles
 from reconciler.plan.difference import Comparison, DeclaredChange, Skipped

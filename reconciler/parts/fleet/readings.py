@@ -1,0 +1,271 @@
+"""One cluster's state, or what is desired of it, to the files of a reading and back."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from reconciler import __version__
+from reconciler.dataclass import dataclass
+from reconciler.model.acl import AclBinding
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.listing import Listing
+from reconciler.model.markers import read_break_glass, standing_bridges, without_harmless
+from reconciler.model.scope import Scope, is_reserved
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.parts.fleet.rows import (
+    BUCKET_ROWS,
+    Row,
+    ScopeMembership,
+    binding_of,
+    bucket_count,
+    in_buckets,
+    row_of,
+    scope_digest,
+    whose,
+)
+from reconciler.parts.fleet.spark.tables import (
+    CONFIG_SCHEMA,
+    DESIRED_SCHEMA,
+    LIVE_SCHEMA,
+    ROW_SCHEMA,
+    TOPIC_SCHEMA,
+    from_parquet,
+    parquet,
+    rows_table,
+    table_digest,
+    table_rows,
+)
+from reconciler.parts.fleet.store import StoreFiles
+from reconciler.results.fleet_drift import (
+    Bucket,
+    Reading,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the files of one reading go: ``live/taken=…`` or ``desired/key=…``, and who writes them.
+
+    ``attempt`` is part of every name: two attempts of one task never write the same file.
+    """
+
+    files: StoreFiles
+    side: str
+    cluster: str
+    attempt: str
+    bucket_rows: int = BUCKET_ROWS
+
+    def name(self, what: str, number: int | str = 0) -> str:
+        """The name of a file below the store."""
+        return f"{what}/{self.side}/cluster={self.cluster}/{number}-{self.attempt}.parquet"
+
+    def put(self, what: str, table: pa.Table, number: int = 0) -> tuple[str, int]:
+        """Write a table; its name and size."""
+        name, data = self.name(what, number), parquet(table)
+        self.files.write(name, data)
+        return name, len(data)
+
+
+def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> Reading:
+    """Write a live state; the header counts the rows that ``scope`` owns and ignores.
+
+    Sentinels and markers are no rows, for they grant nobody anything. The header has them, so that drift finds them.
+    """
+    leftovers = _own(state.bindings)
+    state = without_harmless(state)
+    standing = {row_of(binding): whose(scope, binding) for binding in state.bindings}
+    parts = in_buckets(standing, bucket_count(len(standing), place.bucket_rows))
+    buckets = tuple(_live_bucket(part, standing, place, number) for number, part in enumerate(parts))
+    reading = Reading(
+        cluster=place.cluster,
+        cluster_id=state.cluster_id,
+        taken=taken,
+        tool_version=__version__,
+        scope=scope_digest(scope),
+        buckets=buckets,
+        topic_count=len(state.topics),
+        opaque=state.opaque,
+        unreadable_topics=state.unreadable_topics,
+        acl_gap=state.acl_gap,
+        topic_gap=state.topic_gap,
+        listings=_as_read(state.listings),
+        kafka_version=state.kafka_version,
+        kafka_version_gap=state.kafka_version_gap,
+        metadata_version=state.metadata_version,
+        leftovers=tuple(sorted(leftovers)),
+        notes=state.notes,
+    )
+    return _with_topics(reading, (_topic(topic) for topic in state.topics.values()), state.topics.values(), place)
+
+
+def _own(bindings: frozenset[AclBinding]) -> frozenset[AclBinding]:
+    """What is on reserved names, and what markers there call a bridge or break-glass access."""
+    reserved = frozenset(binding for binding in bindings if is_reserved(binding.pattern.name))
+    marked = (read_break_glass(binding) for binding in reserved)
+    emergency = bindings.intersection(one.binding for one in marked if one is not None)
+    return reserved | standing_bridges(bindings) | emergency if reserved else reserved
+
+
+def _as_read(listings: Mapping[str, Listing[Any]]) -> Mapping[str, Listing[Any]]:
+    """What a reading keeps: not what our login may do, for another one may apply the plan."""
+    return FrozenMap({kind: Listing(listing.items, listing.gap) for kind, listing in listings.items()})
+
+
+def _as_compared(wish: DesiredItem[Any]) -> DesiredItem[Any]:
+    """What a comparison needs of a declaration: whether there is to be none, whatever the reason."""
+    return DesiredItem(wish.item, Declaration(wish.declaration.origin), absent=wish.goes)
+
+
+def write_desired(desired: DesiredState, scope: Scope, place: Place, taken: str) -> Reading:
+    """Write what is desired of a cluster; each row with its origin."""
+    origins = {row_of(binding): str(item.origin) for binding, item in desired.bindings.items()}
+    parts = in_buckets(origins, bucket_count(len(origins), place.bucket_rows))
+    reading = Reading(
+        cluster=place.cluster,
+        cluster_id="",
+        taken=taken,
+        tool_version=__version__,
+        scope=scope_digest(scope),
+        buckets=tuple(_desired_bucket(part, origins, place, number) for number, part in enumerate(parts)),
+        topic_count=len(desired.topics),
+        wanted={kind: {key: _as_compared(one) for key, one in items.items()} for kind, items in desired.listed.items()},
+    )
+    if desired.expired:
+        expired = {row_of(binding): str(item.origin) for binding, item in desired.expired.items()}
+        rows = sorted(expired)
+        name, _ = place.put("expired", rows_table(rows, DESIRED_SCHEMA, [expired[row] for row in rows]))
+        reading = replace(reading, expired=name)
+    topics = [_wish(item) for item in desired.topics.values()]
+    return _with_topics(reading, topics, [item.topic for item in desired.topics.values()], place)
+
+
+def read_live(files: StoreFiles, reading: Reading) -> ClusterState:
+    """The state that was written; raises ``OSError``."""
+    rows = (row for bucket in reading.buckets for row in bucket_rows(files, bucket))
+    return ClusterState(
+        cluster_id=reading.cluster_id,
+        bindings=frozenset(map(binding_of, rows)),
+        topics=live_topics(files, reading),
+        opaque=reading.opaque,
+        unreadable_topics=reading.unreadable_topics,
+        acl_gap=reading.acl_gap,
+        topic_gap=reading.topic_gap,
+        listings=reading.listings,
+        kafka_version=reading.kafka_version,
+        kafka_version_gap=reading.kafka_version_gap,
+        metadata_version=reading.metadata_version,
+    )
+
+
+def bucket_rows(files: StoreFiles, bucket: Bucket) -> list[Row]:
+    """The rows of one file."""
+    return table_rows(from_parquet(files.read(bucket.file), ROW_SCHEMA.names))
+
+
+def live_topics(files: StoreFiles, reading: Reading) -> dict[str, Topic]:
+    """The live topics of a reading, by name."""
+    return {topic.name: topic for topic, _ in _topics(files, reading)}
+
+
+def desired_topics(files: StoreFiles, reading: Reading) -> dict[str, DesiredTopic]:
+    """The declared topics of a desired reading, by name."""
+    return {
+        topic.name: DesiredTopic(
+            topic, origin_of(side["origin"]), FrozenMap(json.loads(side["labels"])), side["absent"]
+        )
+        for topic, side in _topics(files, reading)
+    }
+
+
+def origin_of(text: str) -> Origin:
+    """``file:line:column`` as a place."""
+    file, line, column = text.rsplit(":", 2)
+    return Origin(file, int(line), int(column))
+
+
+def expired_bindings(files: StoreFiles, reading: Reading) -> Mapping[Row, Declaration]:
+    """The bindings of a desired reading that are wanted no longer."""
+    if not reading.expired:
+        return {}
+    table = from_parquet(files.read(reading.expired))
+    origins = table["origin"].to_pylist()
+    return {row: Declaration(origin_of(text)) for row, text in zip(table_rows(table), origins, strict=True)}
+
+
+def _live_bucket(rows: list[Row], standing: Mapping[Row, ScopeMembership], place: Place, number: int) -> Bucket:
+    marks = [standing[row] for row in rows]
+    table = rows_table(rows, LIVE_SCHEMA, [int(mark) for mark in marks])
+    name, size = place.put("bindings", table, number)
+    owned = [row for row, mark in zip(rows, marks, strict=True) if mark is ScopeMembership.OWNED]
+    digest = table_digest(table)
+    owned_digest = digest if len(owned) == len(rows) else table_digest(rows_table(owned))
+    return Bucket(name, len(rows), digest, len(owned), marks.count(ScopeMembership.IGNORED), owned_digest, size)
+
+
+def _desired_bucket(rows: list[Row], origins: Mapping[Row, str], place: Place, number: int) -> Bucket:
+    table = rows_table(rows, DESIRED_SCHEMA, [origins[row] for row in rows])
+    name, size = place.put("wishes", table, number)
+    digest = table_digest(table)
+    return Bucket(name, len(rows), digest, len(rows), 0, digest, size)
+
+
+def _with_topics(reading: Reading, sides: Iterable[dict[str, Any]], topics: Iterable[Topic], place: Place) -> Reading:
+    found = list(sides)
+    if not found:
+        return reading
+    configs = [
+        {"topic": topic.name, "key": key, "value": value} for topic in topics for key, value in topic.configs.items()
+    ]
+    wanted = "" if reading.cluster_id else "desired-"
+    name, _ = place.put(f"{wanted}topics", pa.Table.from_pylist(found, TOPIC_SCHEMA))
+    reading = replace(reading, topics=name)
+    if configs:
+        name, _ = place.put(f"{wanted}configs", pa.Table.from_pylist(configs, CONFIG_SCHEMA))
+        reading = replace(reading, configs=name)
+    return reading
+
+
+def _topic(topic: Topic) -> dict[str, Any]:
+    assigned = topic.replica_assignments
+    return {
+        "name": topic.name,
+        "partitions": topic.num_partitions,
+        "replication_factor": topic.replication_factor,
+        "topic_id": topic.topic_id,
+        "replica_assignments": None if assigned is None else [list(part) for part in assigned],
+    }
+
+
+def _wish(item: DesiredTopic) -> dict[str, Any]:
+    labels = json.dumps(dict(item.labels), ensure_ascii=False)
+    return {**_topic(item.topic), "absent": item.absent, "labels": labels, "origin": str(item.origin)}
+
+
+def _topics(files: StoreFiles, reading: Reading) -> list[tuple[Topic, dict[str, Any]]]:
+    if not reading.topics:
+        return []
+    configs: dict[str, dict[str, str]] = {}
+    if reading.configs:
+        for side in from_parquet(files.read(reading.configs)).to_pylist():
+            configs.setdefault(side["topic"], {})[side["key"]] = side["value"]
+    return [
+        (_as_topic(side, configs.get(side["name"], {})), side)
+        for side in from_parquet(files.read(reading.topics)).to_pylist()
+    ]
+
+
+def _as_topic(side: dict[str, Any], configs: dict[str, str]) -> Topic:
+    assigned = side["replica_assignments"]
+    return Topic(
+        side["name"],
+        side["partitions"],
+        side["replication_factor"],
+        FrozenMap(configs),
+        side["topic_id"],
+        None if assigned is None else tuple(tuple(part) for part in assigned),
+    )
