@@ -3,11 +3,11 @@
 import os
 import platform
 
-from benchmarks import access, cluster, manifests, model, scaling, serve, startup, tighten, topics
+from benchmarks import access, cluster, manifests, model, scaling, serve, shapes, startup, tighten, topics
 
 
 def main() -> None:
-    """Prints every table; about ten minutes on two cores."""
+    """Prints every table; about fifteen minutes on two cores."""
     print(f"CPython {platform.python_version()}, {os.cpu_count()} cores")
     startup.main()
     print("\nManifests")
@@ -23,6 +23,8 @@ def main() -> None:
     topics.main()
     print("\nScaling")
     scaling.main()
+    print("\nShapes")
+    shapes.main()
 
 
 if __name__ == "__main__":

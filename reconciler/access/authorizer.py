@@ -11,7 +11,7 @@ from reconciler.access.broker_defects import BrokerDefects, scan_order
 from reconciler.access.hosts import address_range
 from reconciler.access.index import Index, NameIndex
 from reconciler.access.interpretation import Interpretation, Interpretations, interpret
-from reconciler.access.names import ALL_NAMES, literal, matches, names_of
+from reconciler.access.names import literal, matches, names_of
 from reconciler.access.operations import ASSUMED_VERSION, DENIED, ENTRY_MASKS, IMPLIED, permitted, supported
 from reconciler.model.acl import (
     WILDCARD,
@@ -260,15 +260,16 @@ def may_on_some_resource(
     if interpretation.access(principal, host, resource_type, literal(PROBE)) >> operation & 1:
         return True
     # The same as on_some_resource, by the compiled tables: a comparison asks this for each of hundreds of hosts.
-    groups = [interpretation.index.group(resource_type, who) for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL))]
-    found = [(group.rules[text], group.tables[text]) for group in groups if group for text in group.texts(host)]
+    found = (interpretation.index.group(resource_type, who) for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL)))
+    groups = [group for group in found if group is not None]
+    tables = [table for group in groups for table in group.of_host(host)]
     deny = 1 << operation + DENIED
-    if any(rules.get(ALL_NAMES, 0) & deny for rules, _ in found):
+    if any(table.base & deny for table in tables):
         return False
     return any(
-        mask >> operation & 1 and not any(table.at_names(key) & deny for _, table in found)
-        for rules, _ in found
-        for key, mask in rules.items()
+        not any(table.at_names(key) & deny for table in tables)
+        for group in groups
+        for key in group.allowed(host, operation)
     )
 
 

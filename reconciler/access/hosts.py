@@ -4,13 +4,13 @@ A connection's host is what Java's ``InetAddress.getHostAddress`` prints. An ent
 connection, but its pattern still covers the resource.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD
-from reconciler.model.addresses import RANGES_SINCE, IpAddress, IpRange, address, address_text, ip_range
+from reconciler.model.addresses import NOWHERE, RANGES_SINCE, IpAddress, IpRange, address, address_text, ip_range
 from reconciler.model.flavor import KafkaVersion
 
 
@@ -95,16 +95,38 @@ def _length(label: str, host: str, version: KafkaVersion) -> int:
     return found.length if found is not None and number is not None and found.contains(number) else -1
 
 
+class RangeIndex:
+    """The ranges among host texts, to find those that hold a host; single addresses are left out.
+
+    A range that holds another begins with the same bits, so it is looked up once for each length that there is. A
+    principal can have thousands of hosts, and comparing each with each takes seconds.
+    """
+
+    __slots__ = ("_lengths", "_texts", "_version")
+
+    def __init__(self, texts: Iterable[str], version: KafkaVersion) -> None:
+        self._version = version
+        self._texts: dict[IpRange, list[str]] = {}
+        for text in texts:
+            if "/" in text and (found := address_range(text, version)) is not None:
+                self._texts.setdefault(found, []).append(text)
+        self._lengths = sorted({(found.width, found.length) for found in self._texts})
+
+    def around(self, label: str) -> Iterator[str]:
+        """The texts, widest first, whose ranges hold every host of ``label``: a range, or an address."""
+        if not self._lengths:
+            return
+        own, number = address_range(label, self._version), address(label)
+        if own is None and number is not None and number != NOWHERE:
+            own = IpRange(number.width, number.number, number.width)
+        for width, length in self._lengths if own is not None else ():
+            if own is not None and width == own.width and length <= own.length:
+                yield from self._texts.get(IpRange(width, own.bits >> own.length - length, length), ())
+
+
 def is_within(label: str, ranges: Iterable[str], version: KafkaVersion) -> bool:
     """Whether all hosts of ``label`` are in one of ``ranges``; single addresses in ``ranges`` are ignored."""
-    ranges = [text for text in ranges if "/" in text]
-    if not ranges:
-        return False
-    own, number = address_range(label, version), address(label)
-    outer = [found for text in ranges if (found := address_range(text, version)) is not None]
-    if own is not None:
-        return any(found.holds(own) for found in outer)
-    return number is not None and any(found.contains(number) for found in outer)
+    return any(RangeIndex(ranges, version).around(label))
 
 
 def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]:
@@ -123,12 +145,13 @@ def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]
         elif address(text) is not None:
             exact.add(text)
     taken = {number for text in exact if (number := address(text)) is not None and "%" not in text}
+    narrower = _narrower(ranges)
     # A host outside every entry stands for the class of all hosts that nobody named.
     fresh = _outside(set(ranges), taken)
     inside = [
         HostClass(label, address_text(host))
         for outer, label in sorted(ranges.items())
-        if (host := _lowest(outer, [r for r in ranges if _narrower(r, outer)], taken)) is not None
+        if (host := _lowest(outer, narrower[outer], taken)) is not None
     ]
     return [
         *([HostClass(WILDCARD, fresh)] if fresh else []),
@@ -137,8 +160,18 @@ def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]
     ]
 
 
-def _narrower(inner: IpRange, outer: IpRange) -> bool:
-    return inner != outer and outer.holds(inner)
+def _narrower(ranges: Iterable[IpRange]) -> dict[IpRange, list[IpRange]]:
+    """The other ranges that each one holds: in order of their first addresses they follow it."""
+    found: dict[IpRange, list[IpRange]] = {}
+    around: list[IpRange] = []
+    for one in sorted(ranges, key=lambda one: (one.width, one.bits << one.width - one.length, one.length)):
+        while around and not around[-1].holds(one):
+            around.pop()
+        for outer in around:
+            found[outer].append(one)
+        around.append(one)
+        found[one] = []
+    return found
 
 
 def _lowest(outer: IpRange, inner: Iterable[IpRange], taken: set[IpAddress]) -> IpAddress | None:
@@ -175,9 +208,9 @@ _EVERYWHERE = (
 def _outside(ranges: set[IpRange], taken: set[IpAddress]) -> str | None:
     """A host that no entry names: 0.0.0.0 at the last, which is in no range; ``None`` where an entry names that too."""
     for block in _EVERYWHERE:
-        if any(r == block or _narrower(block, r) for r in ranges):
+        if any(r.holds(block) for r in ranges):
             continue
-        found = _lowest(block, [r for r in ranges if _narrower(r, block)], taken)
+        found = _lowest(block, [r for r in ranges if block.holds(r)], taken)
         if found is not None:
             return address_text(found)
     return None if _IN_NO_RANGE in taken else address_text(_IN_NO_RANGE)
@@ -218,7 +251,9 @@ def _together(hosts: Sequence[HostClass], classes: Sequence[HostClass], version:
     chosen = {host.label for host in hosts}
     others = tuple(host.label for host in classes if host.label not in chosen)
     if WILDCARD in chosen:
-        listed = tuple(host.label for host in hosts if is_within(host.label, others, version))
+        around = RangeIndex(others, version)
+        listed = tuple(host.label for host in hosts if any(around.around(host.label)))
         return Hosts(any_host=True, listed=listed, but=others)
     listed = tuple(host.label for host in hosts)
-    return Hosts(any_host=False, listed=listed, but=tuple(o for o in others if is_within(o, listed, version)))
+    around = RangeIndex(listed, version)
+    return Hosts(any_host=False, listed=listed, but=tuple(other for other in others if any(around.around(other))))

@@ -11,13 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from itertools import accumulate, chain
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from reconciler.access.hosts import address_range
+from reconciler.access.hosts import RangeIndex
 from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, LITERAL, PREFIX, NameSet, literal, names_of
-from reconciler.access.operations import ENTRY_MASKS, IMPLIED
+from reconciler.access.operations import DENIED, ENTRY_MASKS, IMPLIED
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourcePattern, ResourceType
-from reconciler.model.addresses import IpRange, address
 from reconciler.model.flavor import KafkaVersion
 from reconciler.model.frozen import without_collector
 
@@ -300,12 +299,32 @@ _Groups: TypeAlias = dict[ResourceType, dict[str, tuple[AclBinding, ...]]]
 _NOBODYS: Final[Mapping[str, tuple[AclBinding, ...]]] = {}
 _VIEWS = 65_536
 _PATTERN: Final = itemgetter(0)
+_Item = TypeVar("_Item")
+#: Groups with fewer names are looked through again; of others the answers of that many questions are kept.
+_MANY_NAMES: Final = 64
+_MOST_REMEMBERED: Final = 16
+
+
+class _Remembered(Generic[_Item]):
+    """The items of an iterator, each drawn at its first use."""
+
+    __slots__ = ("_drawn", "_rest")
+
+    def __init__(self, rest: Iterator[_Item]) -> None:
+        self._drawn: list[_Item] = []
+        self._rest = rest
+
+    def __iter__(self) -> Iterator[_Item]:
+        yield from self._drawn
+        for item in self._rest:
+            self._drawn.append(item)
+            yield item
 
 
 class BindingGroup:
     """One principal's bindings on one resource type: a name index for each host text."""
 
-    __slots__ = ("_host_index", "bindings", "ordered", "ranges", "rules", "tables")
+    __slots__ = ("_allowed", "_host_index", "bindings", "ordered", "ranges", "rules", "tables")
 
     def __init__(self, bindings: Collection[AclBinding], version: KafkaVersion) -> None:
         """Compile the tables."""
@@ -322,9 +341,8 @@ class BindingGroup:
         self.tables = {host: NameIndex(rules) for host, rules in by_host.items()}
         self._host_index: HostIndex | None = None
         self.ordered = sorted({key for rules in by_host.values() for key in rules})
-        self.ranges: tuple[tuple[str, IpRange], ...] = tuple(
-            (host, found) for host in self.tables if "/" in host and (found := address_range(host, version)) is not None
-        )
+        self.ranges = RangeIndex(self.tables, version) if any("/" in host for host in self.tables) else None
+        self._allowed: dict[tuple[tuple[str, ...], AclOperation], _Remembered[NameSet]] | None = None
 
     def hosts(self) -> HostIndex | None:
         """Which hosts have rules on which names; ``None`` if all rules are for any host."""
@@ -342,8 +360,8 @@ class BindingGroup:
         """The host texts, except ``*``, that match a connection from ``host``."""
         if host != WILDCARD and host in self.tables:
             yield host
-        if self.ranges and (number := address(host)) is not None:
-            yield from (text for text, found in self.ranges if found.contains(number))
+        if self.ranges is not None and "/" not in host:
+            yield from self.ranges.around(host)
 
     def texts(self, host: str) -> Iterator[str]:
         """The host texts that match a connection from ``host``."""
@@ -354,6 +372,28 @@ class BindingGroup:
     def of_host(self, host: str) -> Iterator[NameIndex]:
         """The tables that apply to a connection from ``host``."""
         return (self.tables[text] for text in self.texts(host))
+
+    def allowed(self, host: str, operation: AclOperation) -> Iterable[NameSet]:
+        """The names on which rules for a connection from ``host`` allow an operation, and none of this group denies it.
+
+        Names are found as they are asked for, and once: those of ``User:*`` are asked for with each principal.
+        """
+        texts = tuple(self.texts(host))
+        if len(self.ordered) < _MANY_NAMES:
+            return self._undenied(texts, operation)
+        if self._allowed is None or len(self._allowed) >= _MOST_REMEMBERED:
+            self._allowed = {}
+        found = self._allowed.get((texts, operation))
+        if found is None:
+            found = self._allowed[texts, operation] = _Remembered(self._undenied(texts, operation))
+        return found
+
+    def _undenied(self, texts: Iterable[str], operation: AclOperation) -> Iterator[NameSet]:
+        tables, deny = [self.tables[text] for text in texts], 1 << operation + DENIED
+        for text in texts:
+            for key, mask in self.rules[text].items():
+                if mask >> operation & 1 and not any(table.at_names(key) & deny for table in tables):
+                    yield key
 
 
 def changed_keys(before: BindingGroup | None, after: BindingGroup | None, bits: int = -1) -> set[NameSet]:

@@ -41,7 +41,7 @@ class IpRange(NamedTuple):
 
         0.0.0.0 is in no range: commons-net's ``SubnetUtils.SubnetInfo.isInRange`` refuses it first of all.
         """
-        if address.width != self.width or address == _NOWHERE:
+        if address.width != self.width or address == NOWHERE:
             return False
         return address.number >> (self.width - self.length) == self.bits
 
@@ -56,7 +56,7 @@ class IpRange(NamedTuple):
     @property
     def first(self) -> int:
         """The number of the lowest address."""
-        return self.bits << (self.width - self.length) or (1 if self.width == _NOWHERE.width else 0)
+        return self.bits << (self.width - self.length) or (1 if self.width == NOWHERE.width else 0)
 
     @property
     def last(self) -> int:
@@ -66,11 +66,11 @@ class IpRange(NamedTuple):
     def __str__(self) -> str:
         """As people write it: without bits after the prefix length."""
         network = self.bits << (self.width - self.length)
-        address = ipaddress.IPv4Address(network) if self.width == _NOWHERE.width else ipaddress.IPv6Address(network)
+        address = ipaddress.IPv4Address(network) if self.width == NOWHERE.width else ipaddress.IPv6Address(network)
         return f"{address}/{self.length}"
 
 
-_NOWHERE: Final = IpAddress(32, 0)
+NOWHERE: Final = IpAddress(32, 0)
 
 
 def address(text: str) -> IpAddress | None:

@@ -413,10 +413,10 @@ def _fits(pattern: re.Pattern[str] | None, text: str) -> bool:
 def mixed_names(bindings: Collection[AclBinding]) -> ShownFlavor | None:
     """The make whose accounts have two names, where a listing has both kinds: each may name one account twice."""
     principals = {binding.entry.principal for binding in bindings}
-    for flavor in FLAVORS.values():
+    resource = min(filter(_RESOURCE_ID.fullmatch, principals), default=None)
+    for flavor in FLAVORS.values() if resource is not None else ():
         integer = min(filter(flavor.is_alias, principals), default=None)
-        resource = min(filter(_RESOURCE_ID.fullmatch, principals), default=None)
-        if integer is not None and resource is not None:
+        if integer is not None:
             return ShownFlavor(flavor, f"ACLs name both {integer} and {resource}")
     return None
 

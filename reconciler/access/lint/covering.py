@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.hosts import is_within
+from reconciler.access.hosts import RangeIndex
 from reconciler.access.index import OperationGrants
 from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, names_of
 from reconciler.access.operations import DENIED, ENTRY_MASKS, EVERY, IMPLIED, bits, supported
@@ -76,7 +76,7 @@ class _ByNames:
 class Covering:
     """Bindings by principal and pattern, to find those around another one."""
 
-    __slots__ = ("_around", "_bindings_of", "_last", "_remembered", "_removed", "_tables", "version")
+    __slots__ = ("_around", "_bindings_of", "_last", "_ranges", "_remembered", "_removed", "_tables", "version")
 
     def __init__(self, bindings_of: BindingsOf, version: KafkaVersion, remembered: int | None = None) -> None:
         """Nothing is grouped yet.
@@ -91,7 +91,8 @@ class Covering:
         self._removed: set[AclBinding] = set()
         #: Of the place that was asked about last: in order, neighbours on one pattern come together.
         self._last: tuple[ResourceType, str, NameSet] | None = None
-        self._around: list[AclBinding] = []
+        self._around: dict[str, list[AclBinding]] = {}
+        self._ranges = RangeIndex((), version)
 
     def _table(self, kind: ResourceType, who: str) -> _ByNames:
         found = self._tables.get((kind, who))
@@ -114,16 +115,14 @@ class Covering:
 
     def around(self, binding: AclBinding, permission_type: AclPermissionType) -> list[AclBinding]:
         """Bindings of that kind that apply to every request to which ``binding`` can apply; sorted, without itself."""
-        neighbours = self._neighbours(binding)
-        host = binding.entry.host
-        return [
-            other
-            for other in neighbours
-            if other[1][3] is permission_type and other != binding and self._host_covers(other[1][1], host)
-        ]
+        by_host, host = self._neighbours(binding), binding.entry.host
+        texts = {WILDCARD, host, *self._ranges.around(host)} & by_host.keys()
+        return sorted(
+            other for text in texts for other in by_host[text] if other[1][3] is permission_type and other != binding
+        )
 
-    def _neighbours(self, binding: AclBinding) -> list[AclBinding]:
-        """What its principal and ``User:*`` have on patterns around the binding's own, sorted."""
+    def _neighbours(self, binding: AclBinding) -> dict[str, list[AclBinding]]:
+        """What its principal and ``User:*`` have on patterns around the binding's own, by host."""
         pattern = binding[0]
         place = pattern[0], binding[1][0], names_of(pattern)
         if place != self._last:
@@ -134,11 +133,11 @@ class Covering:
                     # All of one place have one pattern.
                     if there and covers(next(iter(there)).pattern, pattern):
                         found |= there
-            self._last, self._around = place, sorted(found)
+            self._last, self._around = place, {}
+            for other in found:
+                self._around.setdefault(other[1][1], []).append(other)
+            self._ranges = RangeIndex(self._around, self.version)
         return self._around
-
-    def _host_covers(self, outer: str, inner: str) -> bool:
-        return outer in (WILDCARD, inner) or is_within(inner, [outer], self.version)
 
     def enough(self, wanted: int, candidates: Collection[AclBinding]) -> tuple[AclBinding, ...]:
         """One binding that has all the wanted operations, or several that have them together; empty if none do."""

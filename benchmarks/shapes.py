@@ -1,0 +1,264 @@
+"""How commands grow in shapes that are hard for them: each shape at two sizes, in whole processes.
+
+Run: ``python -m benchmarks.shapes [SMALL LARGE [SHAPE …]]``. A row a shape: processor seconds at both sizes and the
+exponent of the growth between them, once the seconds of a cluster of ten ACLs are taken off. 1 is linear, 2 a square.
+"""
+
+import math
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from benchmarks.scaling import run
+from reconciler.model.acl import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.model.state import ClusterState
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
+
+SIZES: Final = (2_500, 10_000)
+#: Growth above it is a finding.
+LINEAR: Final = 1.15
+_CLUSTER: Final = """apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: bench}
+spec:
+  bootstrapServers: [localhost:9092]
+  principal: User:reconciler
+  superUsers: [User:admin, User:reconciler]
+  allowEveryoneIfNoAclFound: false
+  kafkaVersion: "4.4"
+"""
+
+
+class Rule(NamedTuple):
+    """One ACL: a name that ends in ``*`` is a prefix, ``*`` alone every name; ``end`` is a day."""
+
+    principal: str
+    name: str
+    operation: str = "READ"
+    allow: bool = True
+    host: str = "*"
+    end: str = ""
+
+    def binding(self) -> AclBinding:
+        """As Kafka lists it."""
+        prefix = self.name.endswith("*") and self.name != "*"
+        pattern = ResourcePattern(
+            ResourceType.TOPIC, self.name.rstrip("*") or "*", PatternType.PREFIXED if prefix else PatternType.LITERAL
+        )
+        permission = AclPermissionType.ALLOW if self.allow else AclPermissionType.DENY
+        return AclBinding(
+            pattern, AccessControlEntry(self.principal, self.host, AclOperation[self.operation], permission)
+        )
+
+    def text(self) -> str:
+        """The rule of a manifest."""
+        names = "{any: true}" if self.name == "*" else f'["{self.name}"]'
+        if self.name.endswith("*") and self.name != "*":
+            names = f'{{prefix: "{self.name[:-1]}"}}'
+        more = (f', hosts: ["{self.host}"]' if self.host != "*" else "") + (
+            f", expires: {self.end}" if self.end else ""
+        )
+        return f"    - {{{'allow' if self.allow else 'deny'}: {self.operation}, topics: {names}{more}}}\n"
+
+
+def _document(number: int, principal: str, rules: list[Rule]) -> str:
+    head = f"apiVersion: reconciler/v1\nkind: Acls\nmetadata: {{name: d{number}}}\nspec:\n"
+    head += f'  principal: "{principal}"\n  rules:\n'
+    return head + "".join(rule.text() for rule in rules)
+
+
+def _all_denied(count: int) -> Iterator[Rule]:
+    for n in range(count // 2):
+        yield Rule("User:*", f"t{n}", "WRITE", allow=False)
+        yield Rule(f"User:s{n}", f"t{n}")
+
+
+def _all_allowed_and_denied(count: int) -> Iterator[Rule]:
+    for n in range(count // 3):
+        yield Rule("User:*", f"t{n}", "WRITE")
+        yield Rule("User:*", f"t{n}*", "WRITE", allow=False)
+        yield Rule(f"User:s{n}", f"t{n}")
+
+
+def _hosts(count: int) -> Iterator[Rule]:
+    for n in range(count):
+        yield Rule("User:s", "t", host=f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}")
+
+
+def _ranges(count: int) -> Iterator[Rule]:
+    for n in range(count):
+        yield Rule("User:s", "t", host=f"{10 + (n >> 16)}.{n >> 8 & 255}.{n & 255}.0/24")
+
+
+def _crossed_hosts(count: int) -> Iterator[Rule]:
+    for who in range(3):
+        for topic in range(40):
+            for n in range(count // 240):
+                host = f"10.0.{n >> 8}.{n & 255}"
+                yield Rule(f"User:s{who}", f"t{topic}", host=host)
+                yield Rule(f"User:s{who}", f"t{topic}", "WRITE", allow=topic % 7 > 0, host=host)
+
+
+def _principals(count: int) -> Iterator[Rule]:
+    for n in range(count):
+        yield Rule(f"User:s{n}", f"t{n}")
+
+
+def _names(count: int) -> Iterator[Rule]:
+    for n in range(count):
+        yield Rule("User:s", f"t{n}")
+
+
+def _nested(count: int, one: bool) -> Iterator[Rule]:
+    for n in range(count):
+        depth, number = n % 100, n // 100
+        yield Rule("User:s" if one else f"User:s{n}", f"p{number}.{'a.' * depth}*")
+
+
+def _on_every_name(count: int) -> Iterator[Rule]:
+    for n in range(count):
+        yield Rule(f"User:s{n}", "*")
+
+
+def _mostly_denied(count: int) -> Iterator[Rule]:
+    for n in range(count // 3):
+        yield Rule(f"User:s{n}", f"p{n}.*")
+        yield Rule(f"User:s{n}", f"p{n}.a", allow=False)
+        yield Rule(f"User:s{n}", f"p{n}.b.*", allow=False)
+
+
+def _everybody(count: int) -> Iterator[Rule]:
+    for n in range(count):
+        yield Rule("User:*", f"t{n}")
+
+
+def _ends(count: int) -> Iterator[Rule]:
+    for n in range(count):
+        day = n % 1_500
+        yield Rule(f"User:s{n}", f"t{n}", end=f"{2027 + day // 336}-{day // 28 % 12 + 1:02}-{day % 28 + 1:02}")
+
+
+#: ACLs of a size, by shape.
+ACLS: Final[dict[str, Callable[[int], Iterator[Rule]]]] = {
+    "one name each of one principal": _names,
+    "one ACL of each principal": _principals,
+    "every principal on every name": _on_every_name,
+    "User:* on each name": _everybody,
+    "User:* denied on each name": _all_denied,
+    "User:* allowed and denied": _all_allowed_and_denied,
+    "two DENYs to an ALLOW": _mostly_denied,
+    "hosts of one principal": _hosts,
+    "address ranges of one principal": _ranges,
+    "hosts on each of 40 names": _crossed_hosts,
+    "nested prefixes of one principal": lambda count: _nested(count, one=True),
+    "nested prefixes, a principal each": lambda count: _nested(count, one=False),
+    "an end to each": _ends,
+}
+
+
+def _others(shape: str, count: int) -> tuple[dict[str, str], list[Rule]]:
+    """Files of the shapes that are more than ACLs, and the ACLs that live."""
+    head = "apiVersion: reconciler/v1\nkind: {}\nmetadata: {{name: {}}}\nspec:\n"
+    rules = list(_principals(count))
+    if shape == "a file each":
+        return {f"f{n}.yaml": _document(n, rule.principal, [rule]) for n, rule in enumerate(rules)}, rules
+    if shape == "topics":
+        rows = "".join(
+            f"    - {{name: t{n}, configs: {{retention.ms: 1d, max.message.bytes: 2000}}}}\n" for n in range(count)
+        )
+        return {
+            "t.yaml": head.format("Topics", "t")
+            + "  defaults: {partitions: 3, replicationFactor: 3}\n  topics:\n"
+            + rows
+        }, []
+    if shape == "quotas":
+        rows = "".join(f"    - {{user: s{n}, limits: {{producerByteRate: 1000}}}}\n" for n in range(count))
+        return {"q.yaml": head.format("Quotas", "q") + "  quotas:\n" + rows}, []
+    files = {"a.yaml": "---\n".join(_document(n, rule.principal, [rule]) for n, rule in enumerate(rules))}
+    if shape == "access tests":
+        rows = "".join(
+            f"    - {{name: n{n}, principals: ['User:*'], except: [User:s{n}], mustNot: READ, topics: [t{n}]}}\n"
+            for n in range(count // 10)
+        )
+        files["tests.yaml"] = head.format("AccessTests", "x") + "  tests:\n" + rows
+    if shape == "owners":
+        rows = "".join(
+            f"    - {{team: x{n}, files: a.yaml, principals: ['User:s{n}'], topics: [t{n}]}}\n" for n in range(count)
+        )
+        files["owners.yaml"] = head.format("Ownership", "o") + "  owners:\n" + rows
+    return files, rules
+
+
+OTHERS: Final = ("a file each", "topics", "quotas", "access tests", "owners")
+
+
+def prepared(root: Path, shape: str, count: int) -> list[str]:
+    """Manifests and a snapshot in which one ACL in a hundred is not there; the words that name both."""
+    directory, snapshot = root / "manifests", root / "live.json"
+    directory.mkdir(parents=True)
+    if shape in ACLS:
+        rules = list(ACLS[shape](count))
+        by_principal: dict[str, list[Rule]] = {}
+        for rule in rules:
+            by_principal.setdefault(rule.principal, []).append(rule)
+        texts = [_document(n, who, those) for n, (who, those) in enumerate(by_principal.items())]
+        files = {"a.yaml": "---\n".join(texts)}
+    else:
+        files, rules = _others(shape, count)
+    for name, text in {**files, "cluster.yaml": _CLUSTER}.items():
+        (directory / name).write_text(text, encoding="utf-8")
+    (root / "operator.yaml").write_text(_CLUSTER, encoding="utf-8")
+    live = frozenset(rule.binding() for n, rule in enumerate(rules) if n % 100)
+    snapshot.write_text(snapshot_text(ClusterState("bench", live), BrokerFacts(broker_ids=(1, 2, 3))), encoding="utf-8")
+    return [str(directory), "--cluster", f"bench=snapshot:{snapshot}", "--connections", str(root / "operator.yaml")]
+
+
+def commands(words: list[str]) -> dict[str, list[str]]:
+    """What is measured, by name."""
+    live = ["--cluster", words[2].partition("=")[2]]
+    return {
+        "plan": ["plan", *words],
+        "lint": ["lint", *words],
+        "explain": ["explain", "User:s7", "READ", "topic", "t7", *live],
+        "who-can": ["who-can", "READ", "topic", "t7", *live],
+    }
+
+
+def seconds(shape: str, count: int) -> dict[str, float]:
+    """Processor seconds of each command."""
+    with tempfile.TemporaryDirectory() as root:
+        return {name: run(words).cpu for name, words in commands(prepared(Path(root), shape, count)).items()}
+
+
+def main(*words: str) -> None:
+    """Prints the table; exits 1 if something grows faster than :data:`LINEAR`."""
+    small, large = map(int, words[:2]) if words else SIZES
+    least = seconds("one ACL of each principal", 10)
+    print(f"| shape | {' | '.join(f'`{name}` {small:,}, {large:,}, exponent' for name in least)} |")
+    print("|---" * (1 + len(least)) + "|")
+    worst = 0.0
+    for shape in words[2:] or (*ACLS, *OTHERS):
+        before, after = seconds(shape, small), seconds(shape, large)
+        cells = []
+        for name, fixed in least.items():
+            more, most = (max(found[name] - fixed, 0.01) for found in (before, after))
+            # Where the large size takes no half second more than nothing, noise is all that is measured.
+            exponent = math.log(most / more) / math.log(large / small) if most > 0.5 else 0.0
+            worst = max(worst, exponent)
+            cells.append(f"{before[name]:.2f}, {after[name]:.2f}, " + (f"{exponent:.2f}" if exponent else "-"))
+        print(f"| {shape} | {' | '.join(cells)} |", flush=True)
+    print(f"\nthe steepest: {worst:.2f}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
