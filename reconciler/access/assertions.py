@@ -335,7 +335,7 @@ class Checker:
         # Brokers check for super users before they read ACLs, so a defective binding cannot affect a super user.
         asked = selection.named is None or bool(selection.named)
         broken = tuple(
-            b for b in self._authorizer.broker_defects.bindings if asked and _may_break(b, assertion.patterns)
+            b for b in self._authorizer.broker_defects.bindings if asked and may_break(b, assertion.patterns)
         )
         if broken:
             reason = "some bindings make brokers fail on such resources"
@@ -451,7 +451,7 @@ def check(assertion: Assertion, authorizer: Authorizer, principals: Iterable[str
     return Checker(authorizer, principals).check(assertion)
 
 
-def _may_break(binding: AclBinding, patterns: Iterable[ResourcePattern]) -> bool:
+def may_break(binding: AclBinding, patterns: Iterable[ResourcePattern]) -> bool:
     """Whether a defective binding can affect a name of the patterns.
 
     A name that sorts before ``*`` affects every name that starts with the same character.

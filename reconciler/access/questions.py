@@ -1,12 +1,18 @@
 """``can-i`` and ``explain`` as data: one request, or a question about many names, with the reasons."""
 
+from collections.abc import Iterator
 from enum import StrEnum
+from itertools import chain
+from typing import Final
 
 from reconciler.access.api_rights import ON_EVERY_TOPIC
 from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome, PrincipalSelection
-from reconciler.access.assertions import Checker
+from reconciler.access.assertions import Checker, may_break
 from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, covers_operation, host_matches
-from reconciler.access.names import matches
+from reconciler.access.comparison import AccessComparison
+from reconciler.access.hosts import ANY_HOST, ClassSet, HostClass, Hosts, host_classes
+from reconciler.access.names import Region, matches, names_of, shortest_name
+from reconciler.access.operations import supported
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
     CLUSTER_NAME,
@@ -14,9 +20,14 @@ from reconciler.model.acl import (
     WILDCARD_PRINCIPAL,
     AclBinding,
     AclOperation,
+    PatternType,
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.addresses import RANGES_SINCE
+
+#: Of the addresses set aside for documentation (RFC 5737).
+_UNNAMED_HOST: Final = "192.0.2.0"
 
 
 class Relevance(StrEnum):
@@ -35,20 +46,14 @@ class Explanation:
 
     ``decision`` is the authorizer's answer. ``considered`` are the bindings whose pattern matches the resource, each
     with its relevance. ``instead`` is the decision on what the API accepts in place of the operation: CREATE or DELETE
-    on CLUSTER for topics, WRITE on some topic for an idempotent producer. ``allowed`` takes both into account.
+    on CLUSTER for topics, WRITE on some topic for an idempotent producer. ``allowed`` takes both into account;
+    ``None`` if a broker fails or too little is known. Nobody may do what the brokers' release does not have.
     """
 
     decision: Decision
     considered: tuple[tuple[AclBinding, Relevance], ...]
     instead: Decision | None
-
-    @property
-    def allowed(self) -> bool | None:
-        """Whether the API permits the request; ``None`` if a broker fails or too little is known."""
-        answers = [self.decision.allowed] + ([] if self.instead is None else [self.instead.allowed])
-        if True in answers:
-            return True
-        return None if None in answers else False
+    allowed: bool | None
 
 
 def explain(authorizer: Authorizer, request: AccessRequest) -> Explanation:
@@ -60,7 +65,19 @@ def explain(authorizer: Authorizer, request: AccessRequest) -> Explanation:
         for binding in sorted(authorizer.bindings)
         if binding.pattern.resource_type is request.resource_type and matches(binding.pattern, request.resource_name)
     ]
-    return Explanation(decision, tuple(considered), instead(authorizer, request))
+    other = instead(authorizer, request)
+    return Explanation(decision, tuple(considered), other, _allowed(authorizer, decision, other))
+
+
+def _allowed(authorizer: Authorizer, decision: Decision, other: Decision | None) -> bool | None:
+    """Whether the API permits the request; ``None`` if a broker fails or too little is known."""
+    principal, _, operation, kind, _ = decision.request
+    if principal not in authorizer.super_users and operation not in supported(kind, authorizer.kafka_version):
+        return False
+    answers = [decision.allowed] + ([] if other is None else [other.allowed])
+    if True in answers:
+        return True
+    return None if None in answers else False
 
 
 def _standing(binding: AclBinding, request: AccessRequest, authorizer: Authorizer) -> Relevance:
@@ -84,12 +101,41 @@ def instead(authorizer: Authorizer, request: AccessRequest) -> Decision | None:
     return None
 
 
+class AnswerWord(StrEnum):
+    """The answer to a question about one principal, in one word."""
+
+    YES = "yes"
+    NO = "no"
+    #: Some of what was asked is permitted, and some is not.
+    DEPENDS = "depends"
+    UNDECIDED = "undecided"
+
+
 @dataclass(frozen=True, slots=True)
-class AccessAnswer:
-    """Whether everything asked is permitted; ``None`` if undecided. ``counterexample`` is a request that is not."""
+class AnswerPart:
+    """Some of the requests that were asked about, all answered alike: names, hosts, and one request of them."""
 
     allowed: bool | None
+    hosts: Hosts
+    region: Region
+    example: AccessRequest
+
+
+@dataclass(frozen=True, slots=True)
+class AccessAnswer:
+    """The answer for all names and hosts that were asked about; ``counterexample`` is a request not permitted.
+
+    ``parts`` together are all that was asked; there are none of a question about everybody.
+    """
+
+    word: AnswerWord
+    parts: tuple[AnswerPart, ...] = ()
     counterexample: AccessRequest | None = None
+
+    @property
+    def allowed(self) -> bool | None:
+        """Whether everything asked is permitted; ``None`` if undecided."""
+        return None if self.word is AnswerWord.UNDECIDED else self.word is AnswerWord.YES
 
 
 def can_i(
@@ -102,11 +148,88 @@ def can_i(
     """Whether ``principal`` may do ``operation`` on every name of ``pattern``, from ``host`` or (``*``) from any.
 
     A LITERAL pattern asks about one name, LITERAL ``*`` about every name there could be; ``User:*`` about everybody.
+    ``NO`` means on none of the names and from no host, as ``who_can`` has no row of the principal.
     """
-    claim = Assertion("can-i", AssertionKind.MUST, frozenset({operation}), (pattern,), (principal,), hosts=(host,))
-    # A question has no globs: a principal such as a distinguished name may contain an asterisk.
-    named = None if principal == WILDCARD_PRINCIPAL else frozenset({principal}) - authorizer.super_users
-    verdict = Checker(authorizer).decide(claim, PrincipalSelection(named, authorizer.super_users))
-    # A question is a must-assertion: it holds exactly if everything asked is permitted.
-    answers = {AssertionOutcome.PASS: True, AssertionOutcome.FAIL: False, AssertionOutcome.UNDECIDED: None}
-    return AccessAnswer(answers[verdict.outcome], verdict.witness)
+    if principal == WILDCARD_PRINCIPAL:
+        return _everybody(authorizer, operation, pattern, host)
+    one_name = pattern.pattern_type is PatternType.LITERAL and not pattern.is_wildcard
+    found = tuple((_parts_of_name if one_name else _parts_of_names)(authorizer, principal, operation, pattern, host))
+    word = _word({part.allowed for part in found})
+    against = [part for part in found if part.allowed is False] or [part for part in found if part.allowed is None]
+    ranked = sorted((part.example for part in against), key=lambda one: (len(one.resource_name), one))
+    return AccessAnswer(word, found, next(iter(ranked), None))
+
+
+def _word(answers: set[bool | None]) -> AnswerWord:
+    if len(answers - {None}) > 1:
+        return AnswerWord.DEPENDS
+    if None in answers:
+        return AnswerWord.UNDECIDED
+    return AnswerWord.YES if True in answers else AnswerWord.NO
+
+
+def _everybody(authorizer: Authorizer, operation: AclOperation, pattern: ResourcePattern, host: str) -> AccessAnswer:
+    claim = Assertion("can-i", AssertionKind.MUST, frozenset({operation}), (pattern,), hosts=(host,))
+    verdict = Checker(authorizer).decide(claim, PrincipalSelection(None, authorizer.super_users))
+    words = {AssertionOutcome.PASS: AnswerWord.YES, AssertionOutcome.FAIL: AnswerWord.NO}
+    return AccessAnswer(words.get(verdict.outcome, AnswerWord.UNDECIDED), (), verdict.witness)
+
+
+def _parts_of_name(
+    authorizer: Authorizer, principal: str, operation: AclOperation, pattern: ResourcePattern, host: str
+) -> Iterator[AnswerPart]:
+    """One name: the hosts that are answered alike, each class of hosts asked as a broker would be."""
+    kind, name = pattern.resource_type, pattern.name
+    version = RANGES_SINCE if authorizer.interpretations.doubtful is not None else authorizer.kafka_version
+    classes = [HostClass(host, host)]
+    if host == WILDCARD:
+        classes = host_classes(_host_texts(authorizer, principal, pattern), version)
+    found: dict[bool | None, ClassSet] = {}
+    for number, one in enumerate(classes):
+        request = AccessRequest(principal, one.sample, operation, kind, name)
+        found.setdefault(_permitted(authorizer, request), ClassSet()).members.append(number)
+    region = Region(kind, names_of(pattern))
+    for allowed, where in found.items():
+        example = AccessRequest(principal, where.example(classes), operation, kind, name)
+        yield AnswerPart(allowed, where.hosts(classes, version) or ANY_HOST, region, example)
+
+
+def _host_texts(authorizer: Authorizer, principal: str, pattern: ResourcePattern) -> set[str]:
+    """The hosts that decide about a principal on a name, or on which a broker may fail."""
+    texts = {binding.entry.host for binding in authorizer.broker_defects.bindings}
+    for world in dict.fromkeys(authorizer.interpretations.both):
+        comparison = AccessComparison(None, world, principal)
+        hosts = comparison.hosts(principal, pattern.resource_type, names_of(pattern))
+        texts.update(host.label for host in hosts)
+    return texts
+
+
+def _permitted(authorizer: Authorizer, request: AccessRequest) -> bool | None:
+    return _allowed(authorizer, authorizer.authorize(*request), instead(authorizer, request))
+
+
+def _parts_of_names(
+    authorizer: Authorizer, principal: str, operation: AclOperation, pattern: ResourcePattern, host: str
+) -> Iterator[AnswerPart]:
+    """Many names: regions of them with hosts. What only one reading of the unknown permits is undecided."""
+    kind = pattern.resource_type
+    hosts = None if host == WILDCARD else [HostClass(host, host)]
+    if principal in authorizer.super_users:
+        name = shortest_name(kind, names_of(pattern)) or pattern.name
+        example = AccessRequest(principal, _UNNAMED_HOST if hosts is None else host, operation, kind, name)
+        yield AnswerPart(True, ANY_HOST, Region(kind, names_of(pattern)), example)
+        return
+    breaks = any(may_break(binding, (pattern,)) for binding in authorizer.broker_defects.bindings)
+    worlds = []
+    for world in dict.fromkeys(authorizer.interpretations.both):
+        comparison = AccessComparison(None, world, principal, 1 << operation)
+        pieces = comparison.pieces(principal, kind, names_of(pattern), unchanged=True, hosts=hosts)
+        held = ((piece, bool(piece.effect.gained >> operation & 1)) for piece in pieces)
+        worlds.append({(piece.hosts, piece.region, may): (piece.host, piece.name) for piece, may in held})
+    told = set()
+    for (where, region, may), (sample, name) in chain.from_iterable(world.items() for world in worlds):
+        certain = all((where, region, may) in world for world in worlds) and not (may and breaks)
+        allowed = may if certain else None
+        if (allowed, where, region) not in told:
+            told.add((allowed, where, region))
+            yield AnswerPart(allowed, where, region, AccessRequest(principal, sample, operation, kind, name))

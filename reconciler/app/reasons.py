@@ -107,12 +107,10 @@ class InvalidManifestsError(WorkflowError):
     """The manifests cannot be used; ``problems`` has every one, with its place."""
 
     def __init__(self, problems: "tuple[Problem, ...]") -> None:
-        """Keep the problems; the message shows all of them."""
-        from reconciler.manifest.read.problem import problem_count, render_problem
+        """Keep the problems; the message shows few of them in full, and many by kind."""
+        from reconciler.manifest.read.problem import problems_text
 
-        texts, number = [render_problem(problem) for problem in problems], problem_count(problems)
-        many = f"{number:,} problem{'' if number == 1 else 's'} in the manifests"
-        super().__init__("\n\n".join([many, *texts]))
+        super().__init__(problems_text(problems))
         self.problems = problems
 
 

@@ -4,6 +4,7 @@ A cluster is named as ``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``.
 """
 
 import datetime
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -60,6 +61,7 @@ from reconciler.model.state import ClusterState, FactSource
 from reconciler.ports import NO_AUTHORIZER, ClusterError, InspectableCluster, ReadRequest
 from reconciler.snapshot.document import SnapshotError
 from reconciler.snapshot.file import SnapshotCluster
+from reconciler.system.files import texts_below
 from reconciler.system.process import SystemClock
 
 if TYPE_CHECKING:
@@ -250,17 +252,19 @@ def open_any(
 ) -> Iterator[tuple[Manifests | None, Target]]:
     """The cluster that is named, perhaps one that nobody declared yet, and the manifests where they were read.
 
-    Manifests are read where ``path`` is given, or where nothing else says what the name means. Without a name it is the
-    only cluster of the connections file that somebody passed, else the only one that the manifests declare.
+    Manifests are read where ``path`` is given, or where nothing else says what the name means: for a snapshot, where
+    they declare its name. Without a name it is the only cluster of the connections file that somebody passed, else the
+    only one that the manifests declare.
     """
     if path is None and cluster is None and connection.connections is not None and not connection.implied:
         known = list(read_connections(connection.connections))
         cluster = known[0] if len(known) == 1 else None
-    if path is None and cluster is not None and cluster.startswith(SNAPSHOT):
-        file = Path(cluster.removeprefix(SNAPSHOT))
+    name, snapshot = split_cluster(cluster)
+    if path is None and snapshot is not None and not (name and _is_declared_below(connection.default_path, name)):
+        file = Path(snapshot)
         if not file.is_file():
             raise RequestError(f"there is no snapshot {file}")
-        yield None, Target(file.stem, SnapshotCluster(file), None, tell=tell)
+        yield None, Target(name or file.stem, SnapshotCluster(file), None, tell=tell)
         return
     # The operator's file knows the cluster, so manifests in the working directory are not asked who it is.
     if path is None and cluster is not None and _reaches(connection, cluster):
@@ -269,6 +273,21 @@ def open_any(
         return
     with open_declared(path or connection.default_path, cluster, connection, tell, guardrails) as found:
         yield found
+
+
+#: At the beginning of a line: manifests within texts of other files declare nothing.
+_CLUSTER: Final = re.compile(r"""^["']?kind["']?\s*:\s*["']?Cluster\b""", re.M)
+
+
+def _is_declared_below(path: str, name: str) -> bool:
+    """Whether a file seems to declare the cluster: if not, a snapshot needs no manifest of this directory.
+
+    By the text, so that what is wrong with files of other programs does not matter. Without the manifests' facts an
+    answer is at most less certain.
+    """
+    says = re.compile(rf"""\bname["']?\s*:\s*["']?{re.escape(name)}(?![\w.-])""")
+    documents = (one for text in texts_below(Path(path)) for one in re.split(r"^---", text, flags=re.M))
+    return any(_CLUSTER.search(one) and says.search(one) for one in documents)
 
 
 def _reaches(connection: ConnectionOptions, cluster: str) -> bool:

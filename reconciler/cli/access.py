@@ -5,7 +5,7 @@ import sys
 import click
 
 from reconciler.app.options import ConnectionOptions, StateRequest
-from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
+from reconciler.cli.console import CommandError, Exit, out, out_json, settings, style_for
 from reconciler.cli.questions import TYPES, asked_principal, state_options
 from reconciler.results.output import OutputKind
 
@@ -36,8 +36,8 @@ def command(
     from reconciler.app.states import access_views
     from reconciler.cli.notes import info_note
     from reconciler.model.acl import ResourceType
-    from reconciler.show.access import access_documents, access_lines, holdings
-    from reconciler.show.matrix import matrix_document, matrix_lines, matrix_of
+    from reconciler.show.access import access_documents, access_lines, access_table, holdings
+    from reconciler.show.matrix import matrix_document, matrix_lines, matrix_of, matrix_table
     from reconciler.show.words import with_condition
 
     who = tuple(asked_principal(principal) for principal in principals)
@@ -50,13 +50,13 @@ def command(
     if matrix:
         tables = [with_condition(view, lambda one: matrix_of(one, kind or ResourceType.TOPIC, who)) for view in found]
         if output == "json":
-            out_json(OutputKind.ACCESS_MATRIX, matrix_document(tables))
+            out_json(OutputKind.ACCESS_MATRIX, matrix_table(tables) if settings.table else matrix_document(tables))
         else:
             out(matrix_lines(tables, style), whole=True)
         return Exit.OK
     held = [with_condition(view, lambda one: holdings(one, who, kind)) for view in found]
     if output == "json":
-        out_json(OutputKind.ACCESS, access_documents(held))
+        out_json(OutputKind.ACCESS, access_table(held) if settings.table else access_documents(held))
     else:
         out(access_lines(held, style))
     return Exit.OK

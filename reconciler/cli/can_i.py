@@ -49,8 +49,8 @@ def command(
 ) -> int:
     """Check whether PRINCIPAL may do OPERATION on a TYPE called NAME, as in: can-i User:svc READ topic payments.orders.
 
-    With --prefix or --any, whether it may on every such name. PRINCIPAL User:* is everybody. Without --cluster, the
-    answer is about what is declared. Exit 3 if the answer is no or undecided.
+    Yes means on every such name with --prefix or --any, and from every host without --host; no means on none.
+    PRINCIPAL User:* is everybody. Without --cluster, the answer is about what is declared. Exit 3 unless it is yes.
     """
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)

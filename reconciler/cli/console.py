@@ -195,6 +195,7 @@ class Settings:
 
     ``document`` writes what ``--output`` other than text asks for, in pieces, ``rows`` if that is a table or
     CSV, ``table`` if people read it.
+    ``expand``: nothing is folded.
     ``project`` is the project file, once it was read.
     ``held`` is text for a person that waits for a pager, ``None`` where it goes out at once.
     """
@@ -206,6 +207,7 @@ class Settings:
     document: Callable[[Any], Iterable[str]] | None = None
     rows: bool = False
     table: bool = False
+    expand: bool = False
     project: tuple[Any] | None = None
     held: list[str] | None = None
 

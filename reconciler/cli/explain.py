@@ -12,6 +12,7 @@ from reconciler.cli.questions import (
     asked_operation,
     asked_pattern,
     asked_principal,
+    host_option,
     name_argument,
     operation_argument,
     principal_argument,
@@ -26,7 +27,7 @@ from reconciler.results.output import OutputKind
 @operation_argument
 @type_argument
 @name_argument
-@click.option("--host", metavar="ADDRESS", help="Client address.  [default: an address that no ACL names]")
+@host_option
 @click.option("--client-id", metavar="ID", help="Also explain which quotas limit PRINCIPAL with this client id.")
 @state_options()
 def command(
@@ -43,8 +44,8 @@ def command(
 ) -> int:
     """Explain why PRINCIPAL may or may not do OPERATION on the TYPE called NAME.
 
-    Shows the rule, the deciding ACL and its line, and every ACL on the name with its effect on this request. Without
-    --cluster, the answer is about what is declared. With --client-id, also why this client is throttled: the quota that
+    The answer is that of can-i, with the rule, the deciding ACL and its line, and every ACL on the name. Without
+    --cluster, it is about what is declared. With --client-id, also why this client is throttled: the quota that
     Kafka picks for each limit, and those that it overrides ("" for a client without an id).
     """
     pattern = asked_pattern(resource_type, name)
@@ -57,11 +58,11 @@ def command(
     from reconciler.app.quota import quota_views
     from reconciler.app.states import access_views
     from reconciler.cli.notes import info_note
-    from reconciler.show.questions import explain_document, explain_lines, explained
+    from reconciler.show.questions import ask, explain_document, explain_lines
     from reconciler.show.quota import Client, ClientLimits
 
     views = access_views(request, connection, beside=True, tell=info_note)
-    found = [explained(view, who, wanted, pattern, address) for view in views]
+    found = [ask(view, who, wanted, pattern, address) for view in views]
     if client_id is not None:
         client = Client(who, client_id)
         states = quota_views(request, connection)  # what there is to note was noted with the first reading

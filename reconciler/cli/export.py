@@ -43,7 +43,20 @@ LISTS: Final = ("bindings", "topics", *LISTED, "opaque", "unreadableTopics")
 )
 @click.option("--no-roles", is_flag=True, help="Write every rule out, even if a built-in role is equivalent.")
 @connection_options
-@listing_option(*LISTS)
+@listing_option(
+    *LISTS,
+    columns={
+        "KIND": "list",
+        "PRINCIPAL": "principal",
+        "PERMISSION": "permissionType",
+        "OPERATION": "operation",
+        "RESOURCE": "resourceType patternType name entity.user entity.client-id entity.ip",
+        "HOST": "host",
+        "PARTITIONS": "partitions",
+        "REPLICAS": "replicationFactor",
+        "WHY NOT READ": "reason",
+    },
+)
 def command(
     *,
     path: str | None,

@@ -64,7 +64,18 @@ _WARNING: Final = "warning"
 @expand_option
 @connection_options
 @as_of_option
-@listing_option("states.findings")
+@listing_option(
+    "states.findings",
+    columns={
+        "CLUSTER": "cluster",
+        "LEVEL": "severity",
+        "RULE": "rule name",
+        "ABOUT": "subject",
+        "FINDING": "message",
+        "DECLARED AT": "place",
+        "CONDITION": "condition",
+    },
+)
 def command(
     *,
     path: str | None,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reconciler.app.manifests import FoundProject
     from reconciler.app.records import RecordOptions
     from reconciler.plan.guards import GuardAcknowledgement
+    from reconciler.show.result import Columns
 
 # What the values of options can be, beside what click has.
 
@@ -215,8 +216,10 @@ path_argument = _path(project_path)
 optional_path_argument = _path(None)
 
 
-def listing_option(*lists: str) -> Decorator:
+def listing_option(*lists: str, columns: "Columns | None" = None) -> Decorator:
     """``--output``, with table and CSV if the command's document has ``lists``, such as ``states.findings``.
+
+    ``columns`` are those of a table that people read, by their headings; CSV has every field.
 
     A command is told ``text`` or ``json``: whatever is not text is its JSON document, in that form.
     """
@@ -229,7 +232,7 @@ def listing_option(*lists: str) -> Decorator:
         tree = forms.lists_at(*lists)
         forms_of: dict[str, Callable[[Any], Iterable[str]]] = {
             "yaml": lambda document: [forms.yaml_text(document)],
-            "table": lambda document: [forms.table_text(document, tree)],
+            "table": lambda document: [forms.table_text(document, tree, columns)],
             "csv": lambda document: forms.csv_pieces(document, tree),
         }
         form = forms_of[value]
@@ -259,9 +262,16 @@ as_of_option = click.option(
 
 yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 
+
+def _expanded(_: click.Context, __: click.Parameter, value: bool) -> bool:
+    settings.expand = value
+    return value
+
+
 expand_option = click.option(
     "--expand",
     is_flag=True,
+    callback=_expanded,
     default=from_project("expand", False),
     help="Fold nothing: each binding, topic, finding and cluster on a line of its own.",
 )

@@ -5,7 +5,7 @@ import sys
 import click
 
 from reconciler.app.options import ConnectionOptions, StateRequest
-from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
+from reconciler.cli.console import CommandError, Exit, out, out_json, settings, style_for
 from reconciler.cli.questions import asked_principal, state_options
 from reconciler.results.output import OutputKind
 
@@ -33,12 +33,12 @@ def command(
         raise CommandError("say PRINCIPAL, perhaps with --client-id, or --ip", status=Exit.USAGE)
     from reconciler.app.quota import quota_views
     from reconciler.cli.notes import info_note
-    from reconciler.show.quota import Client, quota_document, quota_lines
+    from reconciler.show.quota import Client, quota_document, quota_lines, quota_table
 
     client = Client(None if principal is None else asked_principal(principal), client_id, ip)
     views = quota_views(request, connection, tell=info_note)
     if output == "json":
-        out_json(OutputKind.QUOTA, quota_document(views, client))
+        out_json(OutputKind.QUOTA, (quota_table if settings.table else quota_document)(views, client))
     else:
         out(quota_lines(views, client, style_for(sys.stdout)))
     return Exit.OK

@@ -36,7 +36,17 @@ def command() -> None:
 @cluster_option()
 @expand_option
 @connection_options
-@listing_option("reassignments.partitions")
+@listing_option(
+    "reassignments.partitions",
+    columns={
+        "TOPIC": "topic",
+        "PARTITION": "partition",
+        "REPLICAS": "replicas",
+        "ADDING": "adding",
+        "REMOVING": "removing",
+        "BYTES LEFT": "bytesLeft",
+    },
+)
 def list_(*, path: str | None, cluster: str | None, expand: bool, connection: ConnectionOptions, output: str) -> None:
     """List the topics of which brokers are moving replicas, with what is left to copy."""
     from reconciler.app.reassignments import reassignments

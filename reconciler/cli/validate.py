@@ -88,12 +88,12 @@ def command(
 
 
 def _print(found: "ManifestValidation", *, expand: bool) -> None:
-    from reconciler.manifest.read.problem import render_problem
+    from reconciler.manifest.read.problem import problems_text
     from reconciler.show.review import guardrail_lines, no_tests_line, together
 
     style = style_for(sys.stdout)
-    for warning in dict.fromkeys(found.warnings):
-        out([render_problem(warning), ""], whole=True)
+    if warnings := tuple(dict.fromkeys(found.warnings)):
+        out([*problems_text(warnings, heading=False, expand=expand).split("\n"), ""], whole=True)
     out(guardrail_lines(together(one.checks.guardrails for one in found.clusters), style))
     for names, lines in _cluster_lines(found.clusters, style, expand=expand):
         out([f"{_named(names)}: {lines[0]}", *lines[1:]])

@@ -5,7 +5,7 @@ import sys
 import click
 
 from reconciler.app.options import ConnectionOptions, StateRequest
-from reconciler.cli.console import Exit, out, out_json, style_for
+from reconciler.cli.console import Exit, out, out_json, settings, style_for
 from reconciler.cli.questions import (
     asked_operation,
     asked_pattern,
@@ -37,16 +37,16 @@ def command(
 ) -> int:
     """List who may do OPERATION on a TYPE called NAME, as in: who-can READ topic payments.orders.
 
-    With --prefix or --any, on some of these names, and on which. Principals that may ALTER the cluster, or its
-    configs, could get it by themselves and are listed separately, as are super users. Without --cluster, the answer is
-    about what is declared.
+    With --prefix or --any, on some of these names, and on which: whoever is not listed gets a no from can-i. Principals
+    that may ALTER the cluster, or its configs, could get it by themselves and are listed separately. Without --cluster,
+    the answer is about what is declared.
     """
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)
     from reconciler.access.effective import who_can
     from reconciler.app.states import access_views
     from reconciler.cli.notes import info_note
-    from reconciler.show.access import holders_document, holders_lines
+    from reconciler.show.access import holders_document, holders_lines, holders_table
     from reconciler.show.words import with_condition
 
     found = [
@@ -54,7 +54,8 @@ def command(
         for view in access_views(request, connection, tell=info_note)
     ]
     if output == "json":
-        out_json(OutputKind.WHO_CAN, holders_document(wanted, pattern, found))
+        made = holders_table if settings.table else holders_document
+        out_json(OutputKind.WHO_CAN, made(wanted, pattern, found))
     else:
         out(holders_lines(wanted, pattern, found, style_for(sys.stdout)))
     return Exit.OK

@@ -30,13 +30,13 @@ def host_words(host: str, named: Collection[str] = ()) -> str:
     return host if host in named or not host.startswith(DOCUMENTATION) else "any host that no ACL names"
 
 
-def names_words(pattern: ResourcePattern) -> str:
-    """``topic payments.orders``, ``every topic starting with payments.``, ``every topic``, ``the cluster``."""
+def names_words(pattern: ResourcePattern, quantifier: str = "every") -> str:
+    """``topic payments.orders``, ``every topic starting with payments.``, ``some topic``, ``the cluster``."""
     kind, name, pattern_type = pattern
     if pattern.is_wildcard:
-        return f"every {kind.noun}"
+        return f"{quantifier} {kind.noun}"
     if pattern_type is PatternType.PREFIXED:
-        return f"every {kind.noun} starting with {as_name(name)}"
+        return f"{quantifier} {kind.noun} starting with {as_name(name)}"
     return resource_words(kind, name)
 
 

@@ -1,24 +1,30 @@
 """What principals may do, and who may do something: rows of operations, names and hosts; before and after a plan."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import Any, Final, NamedTuple, TypeVar
 
 from reconciler.access.authorizer import AccessRequest, Decision, DecisionRule
 from reconciler.access.effective import Access, Holders, access_of
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.interpretation import unnamed_principal
+from reconciler.access.questions import instead
 from reconciler.codec.values import PATTERN
 from reconciler.dataclass import dataclass
 from reconciler.manifest.write.text import scalar
-from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourcePattern, ResourceType
-from reconciler.model.characters import Style, plain, safe
+from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourcePattern, ResourceType
+from reconciler.model.characters import Style, as_name, counted, plain, safe
 from reconciler.model.desired import Declaration, Origin
-from reconciler.model.frozen import FrozenMap
 from reconciler.model.scope import RESOURCE_FIELDS
-from reconciler.results.access import AccessView
-from reconciler.results.words import access_document, names_words, note_document, note_words
+from reconciler.results.access import AccessView, times
+from reconciler.results.words import access_document, names_words, note_document, note_words, pattern_words
+from reconciler.show.fleet import columns_of
 
-_EVERYBODY = "everybody else"
+_EVERYBODY: Final = "everybody else"
+_SUPER_USER: Final = "super user"
+_EVERYTHING: Final = "everything"
+_NOTHING: Final = "nothing"
+_COLUMNS: Final = ("PRINCIPAL", "ON", "BY", "DECLARED")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,49 +66,54 @@ def _holding(view: AccessView, principal: str | None, kind: ResourceType | None)
 
 def access_lines(found: Sequence[tuple[AccessView, tuple[Holding, ...]]], style: Style = plain) -> Iterator[str]:
     """A section for each principal; before and after a plan, what goes is marked ``-`` and what comes ``+``."""
-    for view, _ in found:
-        yield style("dim", safe(view.words))
-        yield from (style("warn", note) for note in (view.beside.notes() if view.beside else ()))
     after = {holding.principal: holding for holding in found[-1][1]}
     before = {holding.principal: holding for holding in found[0][1]}
     for principal in sorted(before.keys() | after.keys(), key=lambda name: (name is not None, name or "")):
         empty = Holding(principal, ())
-        yield ""
         beside = found[0][0].beside_lines(principal), found[-1][0].beside_lines(principal)
         several = len(found) > 1
         yield from _section(before.get(principal, empty), after.get(principal, empty), style, several=several)
         yield from _compared(*beside, style, several=several)
+        yield ""
+    for view, _ in found:
+        yield from (style("warn", note) for note in (view.beside.notes() if view.beside else ()))
+    yield from _basis([view for view, _ in found], style)
+
+
+def _basis(views: Sequence[AccessView], style: Style) -> Iterator[str]:
+    """What was looked at, and under which conditions the answer holds."""
+    for view, when in zip(views, times(views), strict=True):
+        yield style("warn" if view.condition else "dim", f"{when}{safe(view.words)}")
 
 
 def _section(before: Holding, after: Holding, style: Style, *, several: bool) -> Iterator[str]:
     yield style("title", safe(after.name))
     if after.super_user:
-        yield "    may do anything: it is a super user"
+        yield f"    can do anything: it is a {_SUPER_USER}"
         return
     if not before.rows and not after.rows:
-        yield "    may do nothing"
+        yield "    can do nothing"
         return
     yield from _compared(
         [_line(row) for row in before.rows], [_line(row) for row in after.rows], style, several=several
     )
 
 
-def _compared(
-    before: Sequence[str],
-    after: Sequence[str],
-    style: Style,
-    *,
-    several: bool,
-    why: Mapping[str, Sequence[str]] = FrozenMap(),
-) -> Iterator[str]:
-    """The lines of one state, or those of both with what goes and what comes marked; below each, ``why``."""
+def _compared(before: Sequence[str], after: Sequence[str], style: Style, *, several: bool) -> Iterator[str]:
+    """The lines of one state, or those of both with what goes and what comes marked."""
+    for sign, line in _signed(before, after, several=several):
+        role = {"+": "add", "-": "remove"}.get(sign, "")
+        shown = f"  {sign or ' '} {line}"
+        yield style(role, shown) if role else shown
+
+
+def _signed(before: Iterable[_T], after: Iterable[_T], *, several: bool) -> Iterator[tuple[str, _T]]:
+    """What is in either state, in order: what goes, what comes, what stays."""
     old, new = dict.fromkeys(before), dict.fromkeys(after)
     if several:
-        yield from (style("remove", f"  - {line}") for line in old if line not in new)
-    marked = [("add", "  + ", line) for line in new if several and line not in old]
-    for role, sign, line in (*marked, *(("", "    ", line) for line in new if not several or line in old)):
-        yield style(role, f"{sign}{line}") if role else f"{sign}{line}"
-        yield from (style("dim", f"        by {text}") for text in why.get(line, ()))
+        yield from (("-", one) for one in old if one not in new)
+        yield from (("+", one) for one in new if one not in old)
+    yield from (("", one) for one in new if not several or one in old)
 
 
 def _line(row: Access, *, who: bool = False) -> str:
@@ -119,27 +130,116 @@ def holders_lines(
     found: Sequence[tuple[AccessView, Holders]],
     style: Style = plain,
 ) -> Iterator[str]:
-    """Who holds it; who does not although everybody else does; who could grant it to itself."""
+    """How many can, and a table of them; who cannot although everybody else can; who could grant it to itself."""
     several = len(found) > 1
+    for (_, held), when in zip(found, times(found), strict=True):
+        yield style("title", safe(f"{when}{_holders(held)} {operation.name} {_names(pattern, held)}"))
+    rows = [_holder_rows(view, operation, held) for view, held in found]
+    signed = list(_signed(rows[0], rows[-1], several=several))
+    marks = {sign: f"{sign or ' '} " if several else "" for sign in ("", "+", "-")}
+    cells = [(f"{marks[sign]}{row.principal}", row.on, *by) for sign, row in signed for by in row.by or (("", ""),)]
+    styles = [{"+": "add", "-": "remove"}.get(sign, "") for sign, row in signed for _ in row.by or ("",)]
+    if cells:
+        heading, *lines = columns_of(_COLUMNS, _said_once(cells))
+        yield style("title", heading)
+        yield from (style(role, line) if role else line for role, line in zip(styles, lines, strict=True))
     before, after = found[0][1], found[-1][1]
-    for view, _ in found:
-        yield style("dim", safe(view.words))
-    yield style("title", safe(f"Principals with {operation.name} on {names_words(pattern)}"))
-    if not before.rows and not after.rows:
-        yield "    nobody, by any ACL"
-    yield from _who(before.rows, after.rows, style, several=several, why=_why(found[-1][0], operation, after))
     alter, configs = (_admins(found, right) for right in (AclOperation.ALTER, AclOperation.ALTER_CONFIGS))
     for title, (old, new) in (
-        ("But not, although everybody else may", (before.lacking, after.lacking)),
-        ("May ALTER the cluster, and so grant it to itself", alter),
-        ("May ALTER_CONFIGS on the cluster, and so log in as anybody", configs),
+        ("Cannot, although everybody else can", (before.lacking, after.lacking)),
+        ("Can ALTER the cluster, and so grant it to itself", alter),
+        ("Can ALTER_CONFIGS on the cluster, and so log in as anybody", configs),
     ):
         if old or new:
             yield style("title", title)
-            yield from _who(old, new, style, several=several)
-    if after.super_users:
-        yield style("title", "Super users, who may do anything")
-        yield from (f"    {safe(principal)}" for principal in sorted(after.super_users))
+            gone, left = ([_line(row, who=True) for row in state] for state in (old, new))
+            yield from _compared(gone, left, style, several=several)
+    if any(not row.certain for _, held in found for row in held.rows):
+        yield style("warn", "perhaps: it depends on what is not known about the cluster")
+    yield from _basis([view for view, _ in found], style)
+
+
+def _holders(held: Holders) -> str:
+    """``3 principals can``, ``1 principal and everybody else can``, ``Nobody can``."""
+    sure = {row.principal for row in held.rows if row.certain} | held.super_users
+    perhaps = {row.principal for row in held.rows} - sure
+    if not sure and not perhaps:
+        return "Nobody can"
+    parts = [f"{_many(sure)} can"] if sure else []
+    parts += [f"perhaps {_many(perhaps)} can"] if perhaps else []
+    text = ", and ".join(parts)
+    return text[:1].upper() + text[1:]
+
+
+def _many(principals: Set[str | None]) -> str:
+    named = len(principals - {None})
+    parts = [counted(named, "principal")] if named else []
+    return " and ".join([*parts, *(["everybody else" if named else "everybody"] if None in principals else [])])
+
+
+def _names(pattern: ResourcePattern, held: Holders) -> str:
+    return names_words(pattern, "some" if held.rows or held.super_users else "any")
+
+
+class _HolderRow(NamedTuple):
+    """Somebody who holds it: on which names and from where, and the ACLs that decide, each with its place."""
+
+    principal: str
+    on: str
+    by: tuple[tuple[str, str], ...]
+
+
+def _holder_rows(view: AccessView, operation: AclOperation, held: Holders) -> list[_HolderRow]:
+    rows = []
+    for row in held.rows:
+        hosts = "" if row.hosts == ANY_HOST else f" from {row.hosts}"
+        perhaps = "" if row.certain else " (perhaps)"
+        by = tuple(_by(view, operation, row))
+        rows.append(_HolderRow(row.principal or _EVERYBODY, f"{row.region.describe()}{hosts}{perhaps}", by))
+    rows += [_HolderRow(one, _EVERYTHING, ((_SUPER_USER, ""),)) for one in sorted(held.super_users)]
+    return rows
+
+
+def _by(view: AccessView, operation: AclOperation, row: Access) -> Iterator[tuple[str, str]]:
+    """The ACLs that let somebody, or the rule that does without one."""
+    for binding in _deciding(view, operation, row):
+        pattern, entry = binding
+        host = "" if entry.host == WILDCARD else f" from {entry.host}"
+        whose = "" if entry.principal == row.principal else f"{as_name(entry.principal)} "
+        note = view.authorizer.sources.notes.get(binding)
+        said = f"{whose}{entry.permission_type.name} {entry.operation.name} on {pattern_words(pattern)}{host}"
+        yield said, "" if note is None else note_words(note)
+
+
+def _said_once(rows: Sequence[tuple[str, str, str, str]]) -> Iterator[tuple[str, str, str, str]]:
+    """Of several ACLs that let the same principal on the same names, who and where stand in the first row."""
+    last: tuple[str, ...] = ()
+    for row in rows:
+        yield ("", "", *row[2:]) if row[:2] == last else row
+        last = row[:2]
+
+
+def holders_table(
+    operation: AclOperation, pattern: ResourcePattern, found: Sequence[tuple[AccessView, Holders]]
+) -> dict[str, Any]:
+    """Columns for people: who can, who cannot although everybody else can, and who could grant it to itself."""
+    rows = []
+    for (view, held), when in zip(found, times(found), strict=True):
+        start, end = [view.cluster, when.strip(" :")], view.condition
+        for row in _holder_rows(view, operation, held):
+            for by, place in row.by or (("", ""),):
+                rows.append([*start, row.principal, f"can {operation.name}", row.on, by, place, end])
+        for access in (*held.lacking, *held.cluster_admins):
+            can = " and ".join(f"can {one.name}" for one in sorted(access.operations)) or f"cannot {operation.name}"
+            hosts = "" if access.hosts == ANY_HOST else f" from {access.hosts}"
+            who, where = access.principal or _EVERYBODY, f"{access.region.describe()}{hosts}"
+            rows.append([*start, who, can, where, "", "", end])
+        if not held.rows and not held.super_users:
+            rows.append([*start, "nobody", f"can {operation.name}", _names(pattern, held), "", "", end])
+    return {
+        "columns": ["CLUSTER", "STATE", "PRINCIPAL", "ACCESS", "ON", "BY", "DECLARED AT", "CONDITION"],
+        "rows": rows,
+    }
 
 
 def _admins(
@@ -152,36 +252,17 @@ def _admins(
     return before, after
 
 
-def _who(
-    before: Sequence[Access],
-    after: Sequence[Access],
-    style: Style,
-    *,
-    several: bool,
-    why: Mapping[str, Sequence[str]] = FrozenMap(),
-) -> Iterator[str]:
-    """A line for each; below it the ACLs that let them, once where it stands in both states."""
-    old, new = ([_line(row, who=True) for row in rows] for rows in (before, after))
-    yield from _compared(old, new, style, several=several, why=why)
-
-
-def _why(view: AccessView, operation: AclOperation, held: Holders) -> dict[str, list[str]]:
-    """By the line of a holder: the ACLs that decide for it, each with its place, its end and its reason."""
-    found: dict[str, list[str]] = {}
-    for row in held.rows:
-        texts = found.setdefault(_line(row, who=True), [])
-        for binding in _deciding(view, operation, row):
-            note = view.authorizer.sources.notes.get(binding)
-            texts.append(safe(str(binding) + ("" if note is None else f"  {note_words(note)}")))
-    return found
-
-
 def _deciding(view: AccessView, operation: AclOperation, row: Access) -> tuple[AclBinding, ...]:
-    """The ACLs that decide for a holder at its witness; of everybody else, for a principal that no ACL names."""
+    """The ACLs that decide for a holder at its example; of everybody else, for a principal that no ACL names.
+
+    Where the API accepts a right on another resource in place of this one, the ACLs are those of that right.
+    """
     authorizer = view.authorizer
     worlds = [world.index for world in authorizer.interpretations.both]
     who = row.principal or unnamed_principal(worlds, authorizer.super_users)
-    return authorizer.authorize(who, row.host, operation, row.region.resource_type, row.name).bindings
+    request = AccessRequest(who, row.host, operation, row.region.resource_type, row.name)
+    decision, other = authorizer.authorize(*request), instead(authorizer, request)
+    return other.bindings if decision.allowed is not True and other is not None else decision.bindings
 
 
 def declared_for(view: AccessView, operation: AclOperation, held: Holders) -> dict[AclBinding, Declaration | Origin]:
@@ -194,6 +275,22 @@ def declared_for(view: AccessView, operation: AclOperation, held: Holders) -> di
                 if note is not None:
                     found[binding] = note
     return dict(sorted(found.items(), key=lambda item: item[0]))
+
+
+def access_table(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> dict[str, Any]:
+    """Columns for people: a row for each principal and region; who can do nothing has one, too."""
+    rows = []
+    for (view, held), when in zip(found, times(found), strict=True):
+        for one in held:
+            start = [view.cluster, when.strip(" :"), one.name]
+            if one.super_user or not one.rows:
+                all_of_it = (_EVERYTHING, _EVERYTHING) if one.super_user else (_NOTHING, "")
+                rows.append([*start, *all_of_it, "", view.condition])
+            for row in one.rows:
+                operations = ", ".join(operation.name for operation in sorted(row.operations))
+                perhaps = "" if row.certain else "perhaps "
+                rows.append([*start, perhaps + operations, row.region.describe(), str(row.hosts), view.condition])
+    return {"columns": ["CLUSTER", "STATE", "PRINCIPAL", "OPERATION", "RESOURCE", "HOST", "CONDITION"], "rows": rows}
 
 
 def access_documents(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> dict[str, Any]:

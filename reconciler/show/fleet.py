@@ -1,6 +1,6 @@
 """A fleet as text: a line for each cluster or for those that are alike, failures with their reason, sums at the end."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from reconciler.model.characters import Style, counted, plain, safe
@@ -137,13 +137,18 @@ def _differences(item: FleetCluster, style: Style, room: int | None) -> Iterator
 
 
 def table_lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """Columns as wide as they have to be, and how many rows there are."""
+    """The lines of the table, and how many rows there are."""
+    yield from columns_of(columns, rows)
+    yield counted(len(rows), "row")
+
+
+def columns_of(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """A heading and a line for each row, in columns as wide as they have to be."""
     shown = [[_text(value) for value in row] for row in rows]
     widths = [max(len(name), *(len(row[index]) for row in shown), 0) for index, name in enumerate(columns)]
     yield "  ".join(name.ljust(width) for name, width in zip(columns, widths, strict=True)).rstrip()
     for row in shown:
         yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-    yield counted(len(rows), "row")
 
 
 def _text(value: Any) -> str:

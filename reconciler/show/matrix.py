@@ -173,6 +173,19 @@ def _operations(cell: AccessCell) -> frozenset[AclOperation]:
     return cell.everywhere | cell.from_some_hosts
 
 
+def matrix_table(tables: Sequence[tuple[AccessView, Matrix]]) -> dict[str, Any]:
+    """Columns for people: resources down, principals across; of one state, or of the last."""
+    view, matrix = tables[-1]
+    rows = [[label, *map(_cell_words, cells), view.condition] for label, _, cells in matrix.rows]
+    return {"columns": ["RESOURCE", *matrix.principals, "CONDITION"], "rows": rows}
+
+
+def _cell_words(cell: AccessCell) -> str:
+    everywhere = [operation.name for operation in sorted(cell.everywhere)]
+    some = [f"{operation.name} from some hosts" for operation in sorted(cell.from_some_hosts)]
+    return ", ".join([*everywhere, *some]) + ("" if cell.certain else " (perhaps)")
+
+
 def matrix_document(tables: Sequence[tuple[AccessView, Matrix]]) -> dict[str, Any]:
     """For programs: cells in the order of ``principals``."""
     return {

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final
 
 from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, DecisionRule
-from reconciler.access.questions import AccessAnswer, Explanation, Relevance, can_i, explain
+from reconciler.access.hosts import ANY_HOST
+from reconciler.access.questions import AccessAnswer, AnswerWord, Explanation, Relevance, can_i, explain
 from reconciler.codec.values import BINDING, PATTERN
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, AclOperation, PatternType, ResourcePattern
 from reconciler.model.characters import Style, as_name, binding_name, counted, plain, safe
 from reconciler.results.access import AccessView, times
 from reconciler.results.words import (
-    DOCUMENTATION,
     decision_document,
     host_words,
     names_words,
@@ -36,13 +37,20 @@ _RULES: Final = {
     DecisionRule.UNDECIDED: "it depends on allow.everyone.if.no.acl.found, on entries that cannot be read, or on "
     "whether a host is a range: Kafka's version is not known",
 }
-_WORD: Final = {True: "yes", False: "no", None: "undecided"}
-_STYLE: Final = {True: "add", False: "remove", None: "warn"}
+_STYLE: Final = {AnswerWord.YES: "add", AnswerWord.NO: "remove"}
+_PART_WORDS: Final = {True: "yes", False: "no", None: "undecided"}
+_UNSUPPORTED: Final = "brokers of this release have no such operation"
+#: Of very many regions of names, so many are shown.
+_MOST_PARTS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question to one state with its answer; ``explanation`` is of the one name, or of what speaks against."""
+    """A question to one state with its answer. ``host`` is ``None`` where it is about every host.
+
+    ``explanations`` are of one request for each part of the answer about one name; of an answer about many names, of
+    what speaks against it. ``limits`` are those of the client, where it was asked about one.
+    """
 
     view: AccessView
     principal: str
@@ -50,12 +58,19 @@ class Answered:
     pattern: ResourcePattern
     host: str | None
     answer: AccessAnswer
-    explanation: Explanation | None
+    explanations: tuple[Explanation, ...]
+    limits: ClientLimits | None = None
 
     @property
     def allowed(self) -> bool | None:
         """Whether all that was asked is permitted."""
         return self.answer.allowed
+
+    @property
+    def main(self) -> Explanation | None:
+        """Of the explanations, that of what speaks against a yes."""
+        against = (one for one in self.explanations if one.decision.request == self.answer.counterexample)
+        return next(against, next(iter(self.explanations), None))
 
 
 def ask(
@@ -66,7 +81,7 @@ def ask(
     view, found = with_condition(
         view,
         lambda one: _ask(one, principal, operation, pattern, host),
-        compared=lambda one: one.allowed,
+        compared=lambda one: [(part.allowed, part.hosts, part.region) for part in one.answer.parts] or one.allowed,
         about=about,
     )
     return replace(found, view=view)
@@ -76,96 +91,129 @@ def _ask(
     view: AccessView, principal: str, operation: AclOperation, pattern: ResourcePattern, host: str | None
 ) -> Answered:
     answer = can_i(view.authorizer, principal, operation, pattern, host or WILDCARD)
-    request = answer.counterexample
-    one_name = pattern.pattern_type is PatternType.LITERAL and not pattern.is_wildcard
-    if request is None and one_name and principal != WILDCARD_PRINCIPAL:
-        request = AccessRequest(principal, host or unnamed_host(view.authorizer), operation, *pattern[:2])
-    explanation = None if request is None else explain(view.authorizer, request)
-    return Answered(view, principal, operation, pattern, host, answer, explanation)
+    asked = [part.example for part in answer.parts] if _is_one_name(pattern) else []
+    if not asked and answer.counterexample is not None:
+        asked = [answer.counterexample]
+    explanations = tuple(explain(view.authorizer, request) for request in asked)
+    return Answered(view, principal, operation, pattern, host, answer, explanations)
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """Why one state decides a request as it does; ``limits`` are those of the client, where it was asked about one.
-
-    ``host`` is the one that was asked about; without one, the request stands for every host that no ACL names.
-    """
-
-    view: AccessView
-    explanation: Explanation
-    limits: ClientLimits | None = None
-    host: str | None = None
-
-
-def explained(
-    view: AccessView, principal: str, operation: AclOperation, pattern: ResourcePattern, host: str | None
-) -> Explained:
-    """Why one request is decided as it is; the host of no ACL where none is given."""
-    request = AccessRequest(principal, host or unnamed_host(view.authorizer), operation, *pattern[:2])
-    view, explanation = with_condition(
-        view,
-        lambda one: explain(one.authorizer, request),
-        compared=lambda one: one.allowed,
-        about=principal,
-    )
-    return Explained(view, explanation, host=host)
-
-
-def unnamed_host(authorizer: Authorizer) -> str:
-    """An address that no ACL names, of those set aside for documentation (RFC 5737)."""
-    named = {binding.entry.host for binding in authorizer.bindings}
-    addresses = (f"{net}{last}" for net in DOCUMENTATION for last in range(256))
-    return next((address for address in addresses if address not in named), "192.0.2.0")
+def _is_one_name(pattern: ResourcePattern) -> bool:
+    return pattern.pattern_type is PatternType.LITERAL and not pattern.is_wildcard
 
 
 def can_i_lines(answers: Sequence[Answered], style: Style = plain) -> Iterator[str]:
-    """One state, or before and after."""
+    """One state, or before and after: the answer, on what it depends, and why."""
     for answered, when in zip(answers, times(answers), strict=True):
-        answer = style(_STYLE[answered.allowed], _WORD[answered.allowed])
-        yield f"{when}{answer}  {safe(_question(answered) + _condition(answered.view))}"
-        explanation = answered.explanation
-        if answered.answer.counterexample is not None and explanation is not None:
-            request = explanation.decision.request
-            resource = resource_words(request.resource_type, request.resource_name)
-            host = host_words(request.host, _named(answered.view, answered.host))
-            yield safe(f"    not {as_name(request.principal)} on {resource} from {host}")
-        if explanation is not None:
-            yield from _reasons(explanation, answered.view.authorizer)
+        yield when + _answer(answered, style)
+        yield from _parts(answered)
+        yield from _why(answered)
         yield style("dim", f"    {safe(answered.view.words)}")
 
 
-def explain_lines(found: Sequence[Explained], style: Style = plain) -> Iterator[str]:
-    """One state, or before and after: the answer, why, all ACLs on the name, and the client's limits if asked for."""
+def explain_lines(found: Sequence[Answered], style: Style = plain) -> Iterator[str]:
+    """The same, with all ACLs on the name, whom to ask, what to write, and the client's limits if asked for."""
     for one, when in zip(found, times(found), strict=True):
-        view, explanation = one.view, one.explanation
-        request = explanation.decision.request
-        resource = resource_words(request.resource_type, request.resource_name)
-        host = host_words(request.host, _named(view, one.host))
-        subject = f"{as_name(request.principal)} {request.operation.name} {resource} from {host}"
-        answer = style(_STYLE[explanation.allowed], _WORD[explanation.allowed])
-        yield f"{when}{answer}  {safe(subject + _condition(view))}"
-        yield from _reasons(explanation, view.authorizer)
-        if explanation.allowed is False:
-            yield from (f"    {line}" for line in allowing_rule(explanation.decision))
+        yield when + _answer(one, style)
+        yield from _why(one)
+        if one.main is not None and one.allowed is False:
+            yield from (f"    {line}" for line in allowing_rule(one.main.decision))
         if teams := _owners(one):
             whose = " and ".join(map(as_name, teams))
-            ask_them = "" if explanation.allowed else f": ask {whose} for access"
-            yield safe(f"    {resource} is owned by {whose}{ask_them}")
-        yield from _considered(explanation, view, style)
+            ask_them = "" if one.allowed else f": ask {whose} for access"
+            yield safe(f"    {names_words(one.pattern)} is owned by {whose}{ask_them}")
+        yield from _considered(one, style)
         yield from (f"    {line}" for line in _beside(one))
         if one.limits is not None:
             yield from one.limits.lines("    ")
-        yield style("dim", f"    {safe(view.words)}")
+        yield style("dim", f"    {safe(one.view.words)}")
 
 
-def _owners(one: Explained) -> tuple[str, ...]:
-    request = one.explanation.decision.request
-    return one.view.owners(ResourcePattern(request.resource_type, request.resource_name))
+def _answer(one: Answered, style: Style) -> str:
+    """The first line: the answer, then all of it in a sentence, whose verb is never positive after a no."""
+    word = one.answer.word
+    answer = str(word)
+    if word is AnswerWord.DEPENDS:
+        answer = _depends(one)
+    # Where an answer rests on a claim, no reader may take its first line for all of it.
+    condition = f", {one.view.condition}" if one.view.condition else ""
+    return style(_STYLE.get(word, "warn"), safe(answer)) + f"  {safe(_sentence(one) + condition)}"
 
 
-def _beside(one: Explained) -> list[str]:
+def _depends(one: Answered) -> str:
+    """On which part of the request the answer depends; of one name, with the hosts of the shorter answer."""
+    hosts = len({part.hosts for part in one.answer.parts}) > 1
+    if not _is_one_name(one.pattern):
+        return "depends on the name and the client's address" if hosts else "depends on the name"
+    by_answer = {part.allowed: part.hosts for part in one.answer.parts}
+    if by_answer[True].any_host:
+        others = by_answer[False]
+        undecided = f", undecided from {by_answer[None]}" if None in by_answer else ""
+        return f"depends on the client's address: yes, except from {others}{undecided}"
+    return f"depends on the client's address: yes, only from {by_answer[True]}"
+
+
+def _sentence(one: Answered) -> str:
+    """``User:a can READ topic t from every host``, ``User:a cannot READ topic t from any host``."""
+    everybody = one.principal == WILDCARD_PRINCIPAL
+    who = "everybody" if everybody else as_name(one.principal)
+    match one.answer.word:
+        case AnswerWord.YES:
+            return f"{who} can {_request(one, 'every')}"
+        case AnswerWord.NO:
+            return (
+                f"not everybody can {_request(one, 'every')}" if everybody else f"{who} cannot {_request(one, 'any')}"
+            )
+        case AnswerWord.DEPENDS:
+            return f"{who} can {_request(one, 'some')}"
+        case _:
+            return f"it is not known whether {who} can {_request(one, 'every')}"
+
+
+def _request(one: Answered, quantifier: str) -> str:
+    hosts = {part.hosts for part in one.answer.parts}
+    # Of an answer that depends on the name alone, no reader should look for a host.
+    host = f"{'every' if len(hosts) == 1 else quantifier} host" if quantifier == "some" else f"{quantifier} host"
+    return f"{one.operation.name} {names_words(one.pattern, quantifier)} from {host if one.host is None else one.host}"
+
+
+def _parts(one: Answered) -> Iterator[str]:
+    """Of an answer about many names: which, what is permitted first; and one request that is not."""
+    parts = sorted(one.answer.parts, key=lambda part: (part.allowed is not True, part.allowed is not None))
+    if _is_one_name(one.pattern):
+        parts = []
+    for part in parts[:_MOST_PARTS] if len(parts) > 1 else ():
+        hosts = "" if part.hosts == ANY_HOST or one.host is not None else f" from {part.hosts}"
+        yield safe(f"    {_PART_WORDS[part.allowed]:<9}  {part.region.describe()}{hosts}")
+    if len(parts) > _MOST_PARTS:
+        yield f"    and {len(parts) - _MOST_PARTS:,} more; --output json has each"
+    against = one.answer.counterexample
+    if against is not None and (parts or one.principal == WILDCARD_PRINCIPAL):
+        resource = resource_words(against.resource_type, against.resource_name)
+        host = host_words(against.host, _named(one.view, one.host))
+        cannot = "may not be able to" if one.answer.word is AnswerWord.UNDECIDED else "cannot"
+        yield safe(
+            f"    for example, {as_name(against.principal)} {cannot} {against.operation.name} {resource} from {host}"
+        )
+
+
+def _why(one: Answered) -> Iterator[str]:
+    """The rule and the ACLs; where the answer depends on the client's address, for each of them."""
+    several = len(one.explanations) > 1
+    for number, explanation in enumerate(one.explanations):
+        if several:
+            part = one.answer.parts[number]
+            yield safe(f"    {_PART_WORDS[part.allowed]} from {part.hosts}:")
+        yield from (f"{'      ' if several else '    '}{line}" for line in _reasons(explanation, one.view.authorizer))
+
+
+def _owners(one: Answered) -> tuple[str, ...]:
+    return one.view.owners(one.pattern)
+
+
+def _beside(one: Answered) -> list[str]:
     """What is known of the login and the quota, which ``limits`` say for one client."""
-    lines = one.view.beside_lines(one.explanation.decision.request.principal)
+    lines = one.view.beside_lines(one.principal)
     notes = list(one.view.beside.notes()) if one.view.beside else []
     return [*(line for line in lines if one.limits is None or not line.startswith("quota ")), *notes]
 
@@ -175,26 +223,43 @@ def _named(view: AccessView, asked: str | None) -> set[str]:
     return {binding.entry.host for binding in view.authorizer.bindings} | ({asked} if asked else set())
 
 
-def _considered(explanation: Explanation, view: AccessView, style: Style) -> Iterator[str]:
+def _considered(one: Answered, style: Style) -> Iterator[str]:
     """The ACLs that could bear on the request; those of other principals are many and say nothing about this one."""
-    others = sum(relevance is Relevance.OTHER_PRINCIPAL for _, relevance in explanation.considered)
-    if explanation.considered:
+    found = considered(one)
+    others = sum(relevance is Relevance.OTHER_PRINCIPAL for _, relevance in found)
+    if found:
         yield "    ACLs on this name:"
-    for binding, standing in explanation.considered:
-        if standing is not Relevance.OTHER_PRINCIPAL:
-            line = f"      {standing:<15}  {safe(binding_name(binding))}"
-            yield style("title" if standing is Relevance.DECIDES else "dim", line) + _place(binding, view.authorizer)
+    for binding, relevance in found:
+        if relevance is not Relevance.OTHER_PRINCIPAL:
+            line = f"      {relevance:<15}  {safe(binding_name(binding))}"
+            yield style("title" if relevance is Relevance.DECIDES else "dim", line) + _place(
+                binding, one.view.authorizer
+            )
     if others:
         yield style("dim", f"      {counted(others, 'ACL')} of other principals")
 
 
+def considered(one: Answered) -> list[tuple[AclBinding, Relevance]]:
+    """The ACLs on the name, each as it relates to the request, of whichever host, on which it bears most."""
+    order = list(Relevance)
+    found: dict[AclBinding, Relevance] = {}
+    for binding, relevance in chain.from_iterable(explanation.considered for explanation in one.explanations):
+        found[binding] = min(found.get(binding, relevance), relevance, key=order.index)
+    return list(found.items())
+
+
 def _reasons(explanation: Explanation, authorizer: Authorizer) -> Iterator[str]:
+    request = explanation.decision.request
+    if explanation.allowed is False and explanation.decision.allowed is not False:
+        yield _UNSUPPORTED
+        return
     yield from _reason(explanation.decision, authorizer)
     instead = explanation.instead
     if instead is not None and instead.allowed:
-        request = instead.request
-        where = _resource(request)
-        yield safe(f"    but brokers accept {request.operation.name} on {where}, which it may:")
+        where = _resource(instead.request)
+        yield safe(
+            f"but brokers accept {instead.request.operation.name} on {where}, which {as_name(request.principal)} has:"
+        )
         yield from _reason(instead, authorizer)
 
 
@@ -204,9 +269,9 @@ def _resource(request: AccessRequest) -> str:
 
 
 def _reason(decision: Decision, authorizer: Authorizer) -> Iterator[str]:
-    yield f"    {_RULES[decision.rule]}"
+    yield _RULES[decision.rule]
     for binding in decision.bindings:
-        yield f"      {safe(binding_name(binding))}{_place(binding, authorizer)}"
+        yield f"  {safe(binding_name(binding))}{_place(binding, authorizer)}"
 
 
 def _place(binding: AclBinding, authorizer: Authorizer) -> str:
@@ -216,38 +281,38 @@ def _place(binding: AclBinding, authorizer: Authorizer) -> str:
     return f"  {safe(note_words(note))}"
 
 
-def _condition(view: AccessView) -> str:
-    """Where an answer rests on a claim, no reader may take its first line for all of it."""
-    return f", {view.condition}" if view.condition else ""
-
-
-def _question(answered: Answered) -> str:
-    host = "every host" if answered.host is None else answered.host
-    who = "everybody" if answered.principal == WILDCARD_PRINCIPAL else as_name(answered.principal)
-    return f"{who} may {answered.operation.name} {names_words(answered.pattern)} from {host}"
-
-
 def can_i_document(answers: Sequence[Answered]) -> dict[str, Any]:
     """For programs; ``allowed`` is the last state's: null is undecided."""
-    first = answers[0]
+    return {**_question(answers[0]), "allowed": answers[-1].allowed, "answers": [_document(one) for one in answers]}
+
+
+def explain_document(found: Sequence[Answered]) -> dict[str, Any]:
+    """The same, with the ACLs on the name and the owners; ``limits`` is null unless a client was asked about."""
+    return {**can_i_document(found), "answers": [_explained_document(one) for one in found]}
+
+
+def _question(one: Answered) -> dict[str, Any]:
     return {
-        "principal": first.principal,
-        "operation": first.operation.name,
-        "on": PATTERN.write(first.pattern),
-        "host": first.host,
-        "allowed": answers[-1].allowed,
-        "answers": [
-            {
-                **one.view.document(),
-                "allowed": one.allowed,
-                "counterexample": None
-                if one.answer.counterexample is None
-                else request_document(one.answer.counterexample),
-                "decision": None if one.explanation is None else decision_document(one.explanation.decision),
-                "declared": [] if one.explanation is None else _declared(one.explanation.decision, one.view),
-            }
-            for one in answers
+        "principal": one.principal,
+        "operation": one.operation.name,
+        "on": PATTERN.write(one.pattern),
+        "host": one.host,
+    }
+
+
+def _document(one: Answered) -> dict[str, Any]:
+    main, against = one.main, one.answer.counterexample
+    return {
+        **one.view.document(),
+        "answer": str(one.answer.word),
+        "allowed": one.allowed,
+        "parts": [
+            {"allowed": part.allowed, "hosts": str(part.hosts), "names": part.region.describe()}
+            for part in one.answer.parts
         ],
+        "counterexample": None if against is None else request_document(against),
+        "decision": None if main is None else decision_document(main.decision),
+        "declared": [] if main is None else _declared(main.decision, one.view),
     }
 
 
@@ -257,23 +322,15 @@ def _declared(decision: Decision, view: AccessView) -> list[dict[str, Any]]:
     return [note_document(binding, note) for binding, note in notes if note is not None]
 
 
-def explain_document(found: Sequence[Explained]) -> dict[str, Any]:
-    """For programs; ``limits`` is null unless a client was asked about."""
-    return {"answers": [_explained_document(one) for one in found]}
-
-
-def _explained_document(explained: Explained) -> dict[str, Any]:
-    view, found = explained.view, explained.explanation
+def _explained_document(one: Answered) -> dict[str, Any]:
+    instead = None if one.main is None else one.main.instead
     return {
-        **view.document(),
-        "allowed": found.allowed,
-        "decision": decision_document(found.decision),
-        "declared": _declared(found.decision, view),
-        "instead": None if found.instead is None else decision_document(found.instead),
+        **_document(one),
+        "instead": None if instead is None else decision_document(instead),
         "considered": [
-            {"binding": BINDING.write(binding), "standing": standing.value} for binding, standing in found.considered
+            {"binding": BINDING.write(binding), "standing": relevance.value} for binding, relevance in considered(one)
         ],
-        "owners": list(_owners(explained)),
-        "limits": None if explained.limits is None else explained.limits.documents(),
-        **view.beside_document(found.decision.request.principal),
+        "owners": list(_owners(one)),
+        "limits": None if one.limits is None else one.limits.documents(),
+        **one.view.beside_document(one.principal),
     }

@@ -107,6 +107,19 @@ def _limit_lines(view: QuotaView, client: Client, indent: str) -> Iterator[str]:
         yield f"{indent}{safe(key)} = {value} by {safe(str(quota.entity))} holds for clients that have a client id"
 
 
+def quota_table(views: Sequence[QuotaView], client: Client) -> dict[str, Any]:
+    """Columns for people: a row for each limit, and for each quota that another one overrides."""
+    rows = []
+    for view, when in zip(views, times(views), strict=True):
+        for key, quotas in _limits(view, client).items():
+            for number, quota in enumerate(quotas):
+                value = f"{'overridden: ' if number else ''}{limit_text(key, quota.values[key])}"
+                rows.append([view.cluster, when.strip(" :"), key, value, str(quota.entity), view.place(quota, key)])
+            if not quotas:
+                rows.append([view.cluster, when.strip(" :"), key, "unlimited", "", ""])
+    return {"columns": ["CLUSTER", "STATE", "LIMIT", "VALUE", "SET FOR", "DECLARED AT"], "rows": rows}
+
+
 def quota_document(views: Sequence[QuotaView], client: Client) -> dict[str, Any]:
     """For programs."""
     answers = [{**view.document(), "limits": _limit_documents(view, client)} for view in views]

@@ -134,6 +134,8 @@ Row: TypeAlias = dict[str, Any]
 #: Which fields of a document are lists of rows, ``{"states": {"findings": "value"}}``, and the column of items that are
 #: single values.
 Lists: TypeAlias = "Mapping[str, Lists | str]"
+#: Of a table for people: the fields of a row below each heading, ``{"RESOURCE": "resourceType patternType name"}``.
+Columns: TypeAlias = Mapping[str, str]
 #: So many rows are written at once.
 _PIECE: Final = 1_000
 
@@ -204,10 +206,15 @@ class _Lines(NamedTuple):
     write: Callable[[str], object]
 
 
-def table_text(document: Any, lists: Lists) -> str:
+def table_text(document: Any, lists: Lists, wanted: Columns | None = None) -> str:
     """Rows in columns; a column that says the same in each of several rows is said once, above them."""
     columns, found = _table(document, lists)
     rows = list(found)
+    if wanted is not None and "columns" not in document:
+        place = {name: number for number, name in enumerate(columns)}
+        fields = [[place[name] for name in names.split() if name in place] for names in wanted.values()]
+        columns = list(wanted)
+        rows = [[" ".join(filter(None, (row[number] for number in some))) for some in fields] for row in rows]
     same = [len(rows) > 1 and len({row[number] for row in rows}) == 1 for number in range(len(columns))]
     above = [(name, rows[0][number]) for number, name in enumerate(columns) if same[number]]
     kept = [number for number in range(len(columns)) if not same[number]]

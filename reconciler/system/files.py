@@ -10,7 +10,7 @@ import re
 import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
@@ -75,6 +75,7 @@ _MANIFEST_IN_JSON: Final = re.compile(rb'"apiVersion"\s*:\s*"reconciler/')
 _BEGINNING: Final = 4_096
 #: So many files that are not read are named.
 _MOST_LOST: Final = 20
+_MOST_SOUGHT: Final = 1 << 20
 
 
 def read_manifest_files(path: Path) -> list[Source]:
@@ -95,6 +96,20 @@ def read_manifest_files(path: Path) -> list[Source]:
         nothing = _nothing(path, "there are no manifests in this directory", advice)
         raise ManifestError([nothing, *files_not_read(path)])
     return sources
+
+
+def texts_below(path: Path) -> Iterator[str]:
+    """What files with the name of a manifest say, at most their first megabyte; those that cannot be read are left out.
+
+    To look for something, and never to judge by: see :func:`read_manifest_files`.
+    """
+    for directory, names, files in os.walk(path):
+        names[:] = [name for name in names if not name.startswith(".")]
+        for file in (Path(directory, name) for name in files if name.endswith((".yaml", ".yml"))):
+            with suppress(OSError):
+                if file.is_file():
+                    with file.open("rb") as opened:
+                        yield opened.read(_MOST_SOUGHT).decode("utf-8", "replace")
 
 
 def files_not_read(path: Path) -> tuple[Problem, ...]:

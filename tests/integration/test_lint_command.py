@@ -1,5 +1,6 @@
 """lint by the command line: severities, waivers, what is only counted, and the smaller set."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,38 @@ def test_the_smaller_set(here: Place) -> None:
         "User:* DENY ALL on TOPIC x denies it anyway"
         in here.bare("lint", str(here.directory), *here.cluster, "--minimise").out
     )
+
+
+def test_a_named_snapshot_needs_no_manifest_of_a_directory_that_does_not_declare_it(
+    here: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        here.write(
+            f"charts/{number}.yaml", "apiVersion: v1\nkind: ConfigMap\ndata: {text: 'kind: Cluster, name: other'}\n"
+        )
+    monkeypatch.chdir(here.directory)
+    ran = here.bare("lint", "--cluster", f"other=snapshot:{here.snapshot}")
+    assert (ran.status, ran.err) == (Exit.OK, "")
+    assert "Snapshot of cluster other." in ran.out
+    ran = here.bare("lint", "--cluster", f"prod=snapshot:{here.snapshot}")
+    assert ran.status == Exit.ERROR, "it is declared here, so its manifests count"
+
+
+def test_in_a_directory_of_other_programs_problems_are_folded(here: Place) -> None:
+    for number in range(200):
+        here.write(f"charts/{number}.yaml", "a: &x 1\nb: *x\nname: chart\n")
+    here.write(
+        "zz.yaml", "apiVersion: reconciler/v1\nkind: Topics\nmetadata: {name: t}\nspec: {topics: [{name: ..}]}\n"
+    )
+    ran = here.bare("lint", str(here.directory))
+    assert ran.status == Exit.ERROR
+    heading, _, cause, *lines = ran.err.splitlines()
+    assert re.fullmatch(r"error: [\d,]+ problems in the manifests", heading)
+    assert cause.startswith("Likely cause: this is not a directory of manifests (200 files of other programs)")
+    assert len(lines) < 120
+    assert "and 190 more; reconciler validate --expand shows each" in ran.err
+    assert ran.err.count("error KR043") == 1, "what is rare is not hidden by what is frequent"
+    assert len(here.bare("lint", str(here.directory), "--expand").err.splitlines()) > 800
 
 
 def test_a_snapshot_alone(here: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

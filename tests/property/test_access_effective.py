@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from reconciler.access.authorizer import AccessRequest
 from reconciler.access.difference import compare_access
-from reconciler.access.effective import Access, access_of, who_can
+from reconciler.access.effective import Access, Holders, access_of, who_can
 from reconciler.access.lint import lint
-from reconciler.access.questions import can_i, explain
+from reconciler.access.questions import AnswerWord, can_i, explain
 from reconciler.access.remediation import minimise
 from reconciler.model.acl import AclBinding, AclOperation, PatternType, ResourcePattern, ResourceType
 from tests.property.access_naive import Cluster, meant, operations, reach
@@ -68,6 +68,58 @@ def test_who_can_is_right_at_every_point(cluster: Cluster, pattern: ResourcePatt
                     )
                 ]
                 assert (told[:1] == [True]) is (operation in reach(cluster, principal, host, kind, name))
+
+
+def listed(holders: Holders, principal: str, host: str, point: tuple[ResourceType, str], cluster: Cluster) -> bool:
+    """What ``who-can`` says of one request."""
+    if principal in holders.super_users:
+        return True
+    for who in (principal, None):
+        rows = [row for row in (*holders.rows, *holders.lacking) if row.principal == who]
+        for row in row_at(rows, host, *point, cluster.version):
+            return bool(row.operations)
+    return False
+
+
+@quick
+@given(clusters, st.sampled_from(ASKERS), patterns, st.sampled_from([None, *FROM]), st.data())
+def test_all_questions_give_the_answer_of_brute_force(
+    cluster: Cluster, principal: str, pattern: ResourcePattern, host: str | None, data: st.DataObject
+) -> None:
+    """``can-i``, ``explain``, ``who-can`` and ``access`` on each name and host of the same arguments."""
+    kind = pattern.resource_type
+    operation = data.draw(st.sampled_from(sorted(operations(cluster, kind))))
+    authorizer = authorizer_of(cluster)
+    answer = can_i(authorizer, principal, operation, pattern, host or "*")
+    holders = who_can(authorizer, operation, pattern)
+    rows = [] if principal in cluster.super_users else access_of(authorizer, principal)
+    found: set[bool] = set()
+    for where in FROM if host is None else (host,):
+        for point in POINTS:
+            if point[0] is not kind or not asks_about(pattern, point[1]):
+                continue
+            expected = principal in cluster.super_users or operation in reach(cluster, principal, where, *point)
+            found.add(expected)
+            parts = [part for part in answer.parts if part.region.contains(point[1])]
+            (part,) = (one for one in parts if host is not None or one.hosts.contains(where, cluster.version))
+            assert part.allowed is expected
+            assert explain(authorizer, AccessRequest(principal, where, operation, *point)).allowed is expected
+            assert listed(holders, principal, where, point, cluster) is expected
+            held = row_at(rows, where, *point, cluster.version)
+            assert principal in cluster.super_users or any(operation in row.operations for row in held) is expected
+    assert answer.word is not AnswerWord.UNDECIDED
+    assert found <= {AnswerWord.YES: {True}, AnswerWord.NO: {False}}.get(answer.word, {True, False})
+    if not answer.parts:  # no topic can have such a name
+        assert (answer.word, found) == (AnswerWord.NO, set())
+        return
+    assert {part.allowed for part in answer.parts} == {
+        AnswerWord.YES: {True},
+        AnswerWord.NO: {False},
+        AnswerWord.DEPENDS: {True, False},
+    }[answer.word]
+    for part in answer.parts:
+        assert explain(authorizer, part.example).allowed is part.allowed
+    assert (answer.counterexample is None) is (answer.word is AnswerWord.YES)
 
 
 def asks_about(pattern: ResourcePattern, name: str) -> bool:

@@ -3,7 +3,7 @@
 A problem in a manifest, with its place, and how it is shown.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal
@@ -278,6 +278,72 @@ def render_problem(problem: Problem) -> str:
         parts.append(f"{gutter} = {problem.advice}")
     parts += [f"{gutter} = see also {place}" for place in problem.related]
     return "\n".join(parts)
+
+
+# Many problems, by kind: in a directory that holds no manifests nobody reads a thousand of them.
+
+#: So many problems are shown in full,
+_FEW: Final = 10
+#: and so many places of each kind where there are more; of so many kinds, the others are counted.
+_PLACES: Final = 10
+_KINDS: Final = 5
+#: What a file that is no manifest is told.
+_NO_MANIFESTS: Final = frozenset(
+    {Code.NOT_A_MANIFEST, Code.API_VERSION, Code.UNKNOWN_KIND, Code.ANCHOR_OR_ALIAS, Code.TAG, Code.MERGE_KEY}
+)
+
+
+def problems_text(problems: Sequence[Problem], *, expand: bool = False, heading: bool = True) -> str:
+    """Every problem in full, or of many the likely cause, then kinds: the most frequent first, one problem in full.
+
+    Each kind has its first places and its number; ``heading`` is the number of all.
+    """
+    number = problem_count(problems)
+    many = [f"{number:,} problem{'' if number == 1 else 's'} in the manifests"] if heading else []
+    if expand or len(problems) <= _FEW:
+        return "\n\n".join([*many, *map(render_problem, problems)])
+    kinds: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        kinds.setdefault((problem.severity, problem.code), []).append(problem)
+    cause = _likely_cause(problems)
+    ordered = sorted(kinds.values(), key=lambda same: (same[0].severity != "error", -problem_count(same)))
+    return "\n\n".join(
+        [*many, *([cause] if cause else []), *map(_kind_text, ordered[:_KINDS]), *_others(ordered[_KINDS:])]
+    )
+
+
+def _likely_cause(problems: Sequence[Problem]) -> str:
+    """What explains most of them; empty if nothing does."""
+    strangers = {problem.origin.file for problem in problems if problem.code in _NO_MANIFESTS}
+    files = {problem.origin.file for problem in problems}
+    if 2 * len(strangers) <= len(files):
+        return ""
+    told = f"{len(strangers):,} file{'' if len(strangers) == 1 else 's'} of other programs"
+    return f"Likely cause: this is not a directory of manifests ({told}). Name the directory that holds them."
+
+
+def _others(kinds: Sequence[Sequence[Problem]]) -> list[str]:
+    """A line for each kind that there is no room for."""
+    lines = [f"{_heading(same)}, first at {same[0].origin}" for same in kinds]
+    return ["\n".join([*lines, "reconciler validate --expand shows each"])] if lines else []
+
+
+def _heading(same: Sequence[Problem]) -> str:
+    first, number = same[0], problem_count(same)
+    about = CODES.get(Code(first.code), first.message) if first.code in set(Code) else first.message
+    return f"{first.severity} {first.code}, {number:,} {'time' if number == 1 else 'times'}: {about}"
+
+
+def _kind_text(same: Sequence[Problem]) -> str:
+    """One kind: one of its problems in full, then places."""
+    first, *others = same
+    if not others:
+        return render_problem(first)
+    lines = [_heading(same), render_problem(first)]
+    shown = [one for one in others if not one.more][: _PLACES - 1]
+    lines += [f"  {one.origin}: {one.message}" for one in shown]
+    left = problem_count(same) - 1 - len(shown)
+    return "\n".join([*lines, *([f"  and {left:,} more; reconciler validate --expand shows each"] if left else [])])
 
 
 def _window(problem: Problem) -> tuple[str, str]:

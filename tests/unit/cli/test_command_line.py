@@ -1,8 +1,10 @@
 """What all commands have in common: variables for options, short options, PATH, words for commands, proposals."""
 
 import csv
+import inspect
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -350,10 +352,14 @@ def test_verbose_says_where_values_come_from_and_what_is_asked_and_no_secret(
     ("words", "first"),
     [
         ("who-can READ topic t -o csv", "cluster,basis,"),
-        ("access -o table", "cluster  basis"),
+        ("access -o table", "CLUSTER  STATE  PRINCIPAL       OPERATION  RESOURCE"),
+        ("access --matrix -o table", "RESOURCE"),
+        ("who-can READ topic t -o table", "CLUSTER  STATE  PRINCIPAL  ACCESS    ON"),
+        ("lint -o table", "CLUSTER  LEVEL  RULE  ABOUT  FINDING  DECLARED AT  CONDITION"),
+        ("drift -c snapshot:live.json -o table", "CHANGE  PRINCIPAL  PERMISSION  OPERATION  RESOURCE  DECLARED AT"),
         ("lint -o csv", "cluster,basis,"),
         ("drift -c snapshot:live.json -o csv", ""),
-        ("quota User:a -o table", "cluster: c"),
+        ("quota User:a -o table", "CLUSTER: c"),
         ("validate -o yaml", "clusters:"),
     ],
 )
@@ -362,6 +368,19 @@ def test_lists_can_be_tables_and_every_answer_yaml(
 ) -> None:
     assert run([*words.split(), "-f", "manifests"]) == Exit.OK
     assert capsys.readouterr().out.startswith(first)
+
+
+def test_every_table_has_columns_for_people() -> None:
+    """No heading of a table is the path of a JSON field: each command is known here, with what makes its columns."""
+    own = {("access",), ("drift",), ("quota",), ("who-can",), ("fleet", "query")}
+    found = {}
+    for words, _, option in _OPTIONS:
+        if option.name == "output" and isinstance(option.type, click.Choice) and "table" in option.type.choices:
+            found[words] = inspect.getclosurevars(option.callback).nonlocals["columns"]  # type: ignore[arg-type]
+    assert {words for words, columns in found.items() if columns is None} == own
+    headings = [name for columns in found.values() for name in columns or ()]
+    assert len(headings) > 20
+    assert all(re.fullmatch("[A-Z][A-Z ]+", name) for name in headings)
 
 
 def test_a_connections_file_next_to_the_manifests_is_none_of_them(

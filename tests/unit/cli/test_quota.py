@@ -92,7 +92,7 @@ def test_explain_says_which_quota_limits_the_client_after_what_it_may(
     )
     assert run([*question, "--client-id", "app"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("undecided  User:alice READ topic t")
+    assert lines[0].startswith("undecided  it is not known whether User:alice can READ topic t")
     assert not [line for line in lines if "without a client id" in line]
     start = lines.index("    quotas of User:alice with client id app:")
     assert lines[start + 1 : -1] == [f"  {line}" for line in LIMITS]

@@ -53,7 +53,10 @@ _SHOWN: Final = 10
 @facts_option
 @expand_option
 @spark_options
-@listing_option("clusters.differences")
+@listing_option(
+    "clusters.differences",
+    columns={"CLUSTER": "cluster", "CHANGE": "sign", "DIFFERENCE": "text", "NOT KNOWN": "failure.message doubt"},
+)
 def command(
     *,
     path: str,
