@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from reconciler.codec.codec import (
     ANY_TEXT,
+    BOOLEAN,
     COUNT,
     TEXT,
     TEXTS,
@@ -22,7 +23,7 @@ from reconciler.codec.codec import (
     text,
     unexpected,
 )
-from reconciler.codec.objects import Record, derived, field, record, single
+from reconciler.codec.objects import Record, derived, field, record
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
@@ -178,22 +179,18 @@ IMPOSSIBLE: Final[Record[Impossible]] = record(
 # Scopes and their selectors in JSON, in the words of manifests.
 
 
-def _names(name: str, value: Any) -> NameSelector:
-    return NameSelector(any_name=True) if name == "any" else NameSelector(**{name: value})
+def _names(any_name: bool, prefixes: tuple[str, ...], literal: tuple[str, ...]) -> NameSelector:
+    if any_name is bool(prefixes or literal):
+        raise ValueError("expected any, or prefix and literal")
+    return NameSelector(literal, prefixes, any_name)
 
 
-def _parts(names: NameSelector) -> tuple[str, Any]:
-    if names.any_name:
-        return "any", True
-    return ("literal", names.literal) if names.prefix is None else ("prefix", names.prefix)
-
-
-NAMES: Final[Codec[NameSelector]] = single(
+NAMES: Final[Record[NameSelector]] = record(
     _names,
-    _parts,
-    field("any", constant(True), "Every name there is or could be.", True),
-    field("prefix", TEXT, "Every name that begins so.", "orders."),
-    field("literal", TEXTS, "Exactly these names."),
+    field("any", BOOLEAN, "Every name there is or could be.", True, attr="any_name", default=False, omit=True),
+    field("prefix", TEXTS, "Every name that begins with one of these.", attr="prefixes", default=(), omit=True),
+    field("literal", TEXTS, "Exactly these names.", default=(), omit=True),
+    closed=True,
 )
 
 

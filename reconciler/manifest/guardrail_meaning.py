@@ -159,8 +159,8 @@ def _contains(outer: NameSelector, inner: NameSelector, principals: bool) -> boo
     """Whether all that ``inner`` selects, ``outer`` selects too."""
     if outer.any_name or inner.any_name:
         return outer.any_name
-    if inner.prefix is not None:
-        return outer.prefix is not None and inner.prefix.startswith(outer.prefix)
+    if not all(prefix.startswith(outer.prefixes) for prefix in inner.prefixes):
+        return False
     return all(map(outer.selects_principal if principals else outer.selects_name, inner.literal))
 
 

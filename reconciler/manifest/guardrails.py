@@ -28,6 +28,7 @@ from reconciler.manifest.guardrail_meaning import (
     glob_contains,
 )
 from reconciler.manifest.parts.document import Document, open_document
+from reconciler.manifest.parts.resources import name_scalars
 from reconciler.manifest.read.documents import read_documents
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Source, scalars
 from reconciler.manifest.variables import variable_scalars
@@ -255,7 +256,7 @@ class _Comparison:
     def _names(self, field: Names, place: _Path, old: Node | None, new: Node | None) -> Iterator[GuardrailChange]:
         if old is None or new is None:
             yield from self._presence(place, field, old, new)
-        elif isinstance(old, MappingNode) or isinstance(new, MappingNode):
+        elif any(form for node in (old, new) for form, _ in name_scalars(node)):
             meaning = field.between(_selector(old), _selector(new))
             if meaning is not None:
                 yield self._change(place, meaning, (old, new), (_text(old), _text(new)))
@@ -383,17 +384,16 @@ def _listed(node: Node | None, default: tuple[str, ...]) -> dict[str, Node | Non
 
 def _selector(node: Node) -> NameSelector | None:
     """What names in any of their forms select; ``None`` where it depends on a variable, or is in no form."""
-    values = _values(node)
-    if isinstance(node, MappingNode) and len(values) != 1:
+    named = [*name_scalars(node)]
+    items = node.items if isinstance(node, SequenceNode) else [node]
+    if any(isinstance(item, MappingNode) and len(item.values) != 1 for item in items):
         return None
-    found = None
-    if values.keys() == {"any"}:
-        return NameSelector(any_name=True) if _text(values["any"]) == "true" else None
-    if values.keys() == {"prefix"}:
-        found = NameSelector(prefix=_text(values["prefix"]))
-    elif not values or values.keys() == {"literal"}:
-        found = NameSelector(literal=tuple(one.plain for one in scalars(values.get("literal", node))))
-    return None if found is None or any("${" in text for text in (*found.literal, found.prefix or "")) else found
+    if [form for form, _ in named] == ["any"] and isinstance(node, MappingNode):
+        return NameSelector(any_name=True) if named[0][1].plain == "true" else None
+    if any(form not in ("", "literal", "prefix") or "${" in scalar.plain for form, scalar in named):
+        return None
+    literal = tuple(scalar.plain for form, scalar in named if form != "prefix")
+    return NameSelector(literal, tuple(scalar.plain for form, scalar in named if form == "prefix"))
 
 
 def _text(node: Node | None) -> str | None:

@@ -320,7 +320,7 @@ STRIMZI: Final = Flavor(
         configs=re.compile(r"config\.providers\.strimzi[a-z]+\..+"),
     ),
     # The name of a KafkaUser with TLS authentication; the brokers' and operators' own certificates have such names too.
-    owned_elsewhere=(Selector(principals=NameSelector(prefix="User:CN=")),),
+    owned_elsewhere=(Selector(principals=NameSelector(prefixes=("User:CN=",))),),
 )
 
 EVENT_HUBS: Final = Flavor(

@@ -77,10 +77,10 @@ def is_reserved(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True, order=True)
 class NameSelector:
-    """Names: some literal ones, those with a prefix, or (``any_name``) all of them."""
+    """Names: some literal ones and those with one of some prefixes, or (``any_name``) all of them."""
 
     literal: tuple[str, ...] = ()
-    prefix: str | None = None
+    prefixes: tuple[str, ...] = ()
     any_name: bool = False
 
     def selects_principal(self, principal: str) -> bool:
@@ -88,19 +88,29 @@ class NameSelector:
         if self.any_name or principal in self.literal:
             return True
         # User:* is everybody: an item such as {prefix: "User:"} is about principals that have names.
-        return self.prefix is not None and principal != WILDCARD_PRINCIPAL and principal.startswith(self.prefix)
+        return principal != WILDCARD_PRINCIPAL and principal.startswith(self.prefixes)
 
     def selects_name(self, name: str) -> bool:
         """Whether the name of a resource is meant."""
-        return self.any_name or name in self.literal or (self.prefix is not None and name.startswith(self.prefix))
+        return self.any_name or name in self.literal or name.startswith(self.prefixes)
 
     def patterns(self, resource_type: ResourceType) -> tuple[ResourcePattern, ...]:
         """The selector as patterns of that type; LITERAL ``*`` stands for ``any_name``."""
         if self.any_name:
             return (ResourcePattern(resource_type, WILDCARD),)
-        if self.prefix is not None:
-            return (ResourcePattern(resource_type, self.prefix, PatternType.PREFIXED),)
-        return tuple(ResourcePattern(resource_type, name) for name in self.literal)
+        return (
+            *(ResourcePattern(resource_type, name) for name in self.literal),
+            *(ResourcePattern(resource_type, prefix, PatternType.PREFIXED) for prefix in self.prefixes),
+        )
+
+    def parts(self) -> tuple["NameSelector", ...]:
+        """One selector for each name and each prefix; itself where it is about every name."""
+        if self.any_name:
+            return (self,)
+        return (
+            *(NameSelector(literal=(name,)) for name in self.literal),
+            *(NameSelector(prefixes=(prefix,)) for prefix in self.prefixes),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,14 +265,14 @@ def _shared(own: Iterable[Selector], bounds: Sequence[Selector]) -> Iterator[Sel
 
 
 def _parts(item: Selector) -> Iterator[Selector]:
-    """Each literal principal with each literal name, for a list is as many items."""
+    """Each principal or prefix of principals with each name or prefix, for a list is as many items."""
     for principals in _single(item.principals):
         for names in _single(item.names):
             yield replace(item, principals=principals, names=names)
 
 
 def _single(names: NameSelector | None) -> Iterable[NameSelector | None]:
-    return [NameSelector(literal=(one,)) for one in names.literal] if names is not None and names.literal else [names]
+    return (None,) if names is None else names.parts()
 
 
 def _contains(outer: Selector, inner: Selector) -> bool:
@@ -299,31 +309,30 @@ def _both(one: Selector, other: Selector) -> Selector | None:
 
 
 def _common_principals(one: NameSelector, other: NameSelector) -> NameSelector | None:
-    if one.literal or other.literal:
-        first, second = (one, other) if one.literal else (other, one)
-        return _literal(name for name in first.literal if second.selects_principal(name))
-    return _narrower(one, other)
+    return _common(one, other, lambda outer, principal: outer.selects_principal(principal))
 
 
 def _common_names(one: NameSelector, other: NameSelector, kind: ResourceType) -> NameSelector | None:
-    if one.literal or other.literal:
-        first, second = (one, other) if one.literal else (other, one)
-        outer = second.patterns(kind)
-        named = zip(first.literal, first.patterns(kind), strict=True)
-        return _literal(name for name, inner in named if any(own.contains(inner) for own in outer))
-    return _narrower(one, other)
+    def selects(outer: NameSelector, name: str) -> bool:
+        return any(own.contains(ResourcePattern(kind, name)) for own in outer.patterns(kind))
+
+    return _common(one, other, selects)
 
 
-def _narrower(one: NameSelector, other: NameSelector) -> NameSelector | None:
-    """Of two prefixes, or ``any_name``, the one inside the other."""
+def _common(
+    one: NameSelector, other: NameSelector, selects: Callable[[NameSelector, str], bool]
+) -> NameSelector | None:
+    """What both select, part by part; ``None`` for nothing. ``selects`` says whether a name alone is meant."""
     if one.any_name or other.any_name:
         return other if one.any_name else one
-    first, second = one.prefix or "", other.prefix or ""
-    if first.startswith(second):
-        return one
-    return other if second.startswith(first) else None
-
-
-def _literal(names: Iterable[str]) -> NameSelector | None:
-    found = tuple(names)
-    return NameSelector(literal=found) if found else None
+    literal: dict[str, None] = {}
+    prefixes: dict[str, None] = {}
+    for first in one.parts():
+        for second in other.parts():
+            if first.literal or second.literal:
+                outer, inner = (second, first) if first.literal else (first, second)
+                literal.update(dict.fromkeys(name for name in inner.literal if selects(outer, name)))
+            else:
+                shorter, longer = sorted((first.prefixes[0], second.prefixes[0]), key=len)
+                prefixes.update(dict.fromkeys([longer] if longer.startswith(shorter) else ()))
+    return NameSelector(tuple(literal), tuple(prefixes)) if literal or prefixes else None

@@ -82,7 +82,7 @@ def _names(value: str) -> NameSelector:
     if value == WILDCARD:
         return NameSelector(any_name=True)
     if value.endswith(WILDCARD):
-        return NameSelector(prefix=value[:-1])
+        return NameSelector(prefixes=(value[:-1],))
     return NameSelector(literal=(value,))
 
 

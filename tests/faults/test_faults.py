@@ -103,7 +103,7 @@ class Job:
         assert performed_steps(self.plan, runs, live) == self.plan.steps
 
     def _planned(self, admin: KafkaCluster) -> Plan:
-        names = NameSelector(prefix=self.mark)
+        names = NameSelector(prefixes=(self.mark,))
         scope = Scope(tuple(Selector(None, kind, names) for kind in (ResourceType.TOPIC, ResourceType.GROUP)))
         desired = wish(SIZE, self.mark)
         accepted = plan_for(before(SIZE, self.mark), desired).acknowledgements

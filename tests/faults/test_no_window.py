@@ -39,7 +39,7 @@ Careless: TypeAlias = Callable[[Cluster, Change], None]
 
 
 def _plan(three: Cluster, mark: str, wanted: DesiredState) -> Plan:
-    scope = Scope((Selector(None, ResourceType.TOPIC, NameSelector(prefix=mark)),))
+    scope = Scope((Selector(None, ResourceType.TOPIC, NameSelector(prefixes=(mark,))),))
     with three.connect() as admin:
         live = admin.read(ReadRequest(all_topics=False, topic_names=tuple(wanted.topics)))
     accepted = [

@@ -120,7 +120,7 @@ CHANGES: list[Make] = [an_open_set_is_closed, a_closed_set_is_opened, a_prefix_c
 
 
 def _terms(mark: str, *, bridges: bool) -> Terms:
-    scope = Scope((Selector(None, ResourceType.TOPIC, NameSelector(prefix=mark)),))
+    scope = Scope((Selector(None, ResourceType.TOPIC, NameSelector(prefixes=(mark,))),))
     facts = Facts("User:admin", super_users=("User:admin", "User:reconciler"))
     probe = "User:acl-probe" if bridges else None
     return Terms("c", scope, default_allow=True, probe=probe, barrier_wait=0.2, brokers=BROKERS, facts=facts)

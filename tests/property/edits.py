@@ -197,7 +197,12 @@ class Author:
         if kind == 4:
             entries += [("hosts", self.listed(["10.0.0.1", "10.0.0.2"], below))]
         if kind == 5:
-            entries = [("topics", [f" {{prefix: {name}.}}{self.note()}"]), ("allow", [" READ"])]
+            prefixes = [
+                [f" {{prefix: {name}.}}{self.note()}"],
+                [f" [{name}, {{prefix: [{name}., {name}-]}}, {{literal: {name}_}}]{self.note()}"],
+                ["", f"{below}  - {name}{self.note()}", f"{below}  - prefix: {name}.", f"{below}  - prefix: {name}-"],
+            ]
+            entries = [("topics", self.random.choice(prefixes)), ("allow", [" READ"])]
         self.random.shuffle(entries)
         lines: list[str] = []
         for key, (first, *rest) in entries:
@@ -212,7 +217,9 @@ class Author:
         head = ["apiVersion: reconciler/v1", f"kind: Acls{self.note()}", f"metadata: {{name: {name}}}", "spec:"]
         lines = [*head, f"  {who}{self.note()}"]
         if self.random.random() < 0.3:
-            lines += [f"  owns: {name}-own.{self.note()}", f"  reads: [{name}.r1, {name}.r2]", f"  writes: {name}.w"]
+            own = self.random.choice([f"{name}-own.", f"[{name}-own., {name}_own.]"])
+            lines += [f"  owns: {{prefix: {own}}}{self.note()}", f"  reads: [{name}.r1, {name}.r2]"]
+            lines += [f"  writes: [{name}.w, {{prefix: {name}.w.}}]"]
             if self.random.random() < 0.5:
                 return lines
         lines += [f"  rules:{self.note()}"]
@@ -311,7 +318,8 @@ class Author:
         if self.random.random() < 0.3:
             spec = {"principals": [f"User:{name}", f"User:{name}-ü"]}
         if self.random.random() < 0.3:
-            spec |= {"owns": f"{name}-own.", "reads": [f"{name}.r1", f"{name}.r2"], "writes": f"{name}.w"}
+            spec |= {"owns": [f"{name}-own", {"prefix": f"{name}-own."}], "reads": [f"{name}.r1", f"{name}.r2"]}
+            spec |= {"writes": f"{name}.w"}
             if self.random.random() < 0.3:
                 return spec if self.random.random() < 0.5 else {**spec, "rules": []}
         rules: list[Plain] = [self._rule(f"{name}.{number}") for number in range(self.random.randint(1, 3))]
@@ -328,6 +336,7 @@ class Author:
             {"deny": action, "topics": topics},
             {"allow": "READ", "topics": {"prefix": f"{name}."}, "reason": "für: # x", "expires": "2027-01-31"},
             {"allow": action, "topics": {"literal": topics}, "ticket": "T-1"},
+            {"allow": action, "topics": [*topics, {"prefix": [f"{name}.p.", f"{name}.q."]}]},
         ]
         return self.random.choice(forms)
 

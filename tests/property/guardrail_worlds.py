@@ -48,7 +48,8 @@ def names(random: Random, values: Sequence[str] = TOPICS, prefixes: Sequence[str
             some(random, values),
             some(random, values),
             {"prefix": random.choice(prefixes)},
-            {"prefix": random.choice(prefixes)},
+            {"prefix": some(random, prefixes)},
+            [*some(random, values), {"prefix": random.choice(prefixes)}],
             {"any": True},
             {"literal": some(random, values)},
         ]

@@ -47,7 +47,7 @@ ENTRIES: Final = (
 TOPICS: Final = ("x", "xa", "xab", "xb", "y", "__kr.1")
 GROUPS: Final = ("*x", "x", "xa", "!", "z")
 SELECTORS: Final = (
-    Selector(None, _TOPIC, NameSelector(prefix="xa")),
+    Selector(None, _TOPIC, NameSelector(prefixes=("xa",))),
     Selector(None, _TOPIC, NameSelector(literal=("x", "y"))),
     Selector(None, _GROUP, NameSelector(literal=("x",))),
     Selector(NameSelector(literal=("User:a",))),
@@ -55,8 +55,8 @@ SELECTORS: Final = (
 INCLUDED: Final = (
     None,
     None,
-    (Selector(None, _TOPIC, NameSelector(prefix="x")),),
-    (Selector(None, _TOPIC, NameSelector(any_name=True)), Selector(None, _GROUP, NameSelector(prefix="x"))),
+    (Selector(None, _TOPIC, NameSelector(prefixes=("x",))),),
+    (Selector(None, _TOPIC, NameSelector(any_name=True)), Selector(None, _GROUP, NameSelector(prefixes=("x",)))),
     (Selector(None, _GROUP, NameSelector(any_name=True)), Selector(NameSelector(literal=("User:a",)))),
 )
 

@@ -97,17 +97,25 @@ def _rules(draw: st.DrawFn, number: int) -> tuple[str, set[str]]:
     operations = draw(st.lists(st.sampled_from(_OPERATIONS[field]), min_size=1, unique=True))
     hosts = draw(st.lists(st.sampled_from(["*", "10.0.0.7", "0:0:0:0:0:0:0:1"]), min_size=1, unique=True))
     names = [f"n{number}.{index}" for index in range(draw(st.integers(1, 3)))]
-    form = draw(st.sampled_from(["list", "literal", "prefix"]))
+    form = draw(st.sampled_from(["list", "literal", "prefix", "prefixes", "mixed"]))
     names = names[:1] if form == "prefix" else names
-    written = {"list": f"{names}", "literal": f"{{literal: {names}}}", "prefix": f"{{prefix: {names[0]}}}"}[form]
+    written = {
+        "list": f"{names}",
+        "literal": f"{{literal: {names}}}",
+        "prefix": f"{{prefix: {names[0]}}}",
+        "prefixes": f"{{prefix: {names}}}",
+        "mixed": f"[{names[0]}, {{literal: {names[1:]}}}, {{prefix: p{number}.}}]" if names[1:] else f"{names}",
+    }[form]
     text = f"{{{action}: [{', '.join(operations)}], {field}: {written}, hosts: {hosts}}}"
-    kind = f"{_TYPES[field]} {'PREFIXED ' if form == 'prefix' else ''}"
+    kind = f"{_TYPES[field]} {'PREFIXED ' if form.startswith('prefix') else ''}"
+    patterns = [f"{kind}{name}" for name in names]
+    patterns += [f"{_TYPES[field]} PREFIXED p{number}."] if form == "mixed" and names[1:] else []
     return text, {
-        f"{principal} {action.upper()} {operation}{'' if host == '*' else f' from {host}'} on {kind}{name}"
+        f"{principal} {action.upper()} {operation}{'' if host == '*' else f' from {host}'} on {pattern}"
         for principal in ("User:a", "User:b")
         for operation in operations
         for host in hosts
-        for name in names
+        for pattern in patterns
     }
 
 

@@ -122,13 +122,13 @@ WHO: Final = (
     None,
     NameSelector(literal=("User:a",)),
     NameSelector(literal=("User:stranger",)),
-    NameSelector(prefix="User:"),
+    NameSelector(prefixes=("User:",)),
     NameSelector(any_name=True),
 )
 WHERE: Final = (
     None,
     (ResourceType.TOPIC, NameSelector(literal=("xa",))),
-    (ResourceType.TOPIC, NameSelector(prefix="xa")),
+    (ResourceType.TOPIC, NameSelector(prefixes=("xa",))),
     (ResourceType.TOPIC, NameSelector(any_name=True)),
     (ResourceType.GROUP, NameSelector(literal=("x", "y"))),
 )

@@ -93,7 +93,7 @@ def test_what_is_held_back_is_listed_and_stays(transition: Transition) -> None:
 
 @given(transitions(), st.sampled_from(["x", "xa", "y"]))
 def test_what_is_outside_the_scope_is_never_touched(transition: Transition, prefix: str) -> None:
-    scope = Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefix=prefix)),))
+    scope = Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefixes=(prefix,))),))
     inside = {binding for binding in transition.desired.bindings if scope.owns(binding)}
     wish = declared(frozenset(inside), {})
     terms = Terms("c", scope=scope, default_allow=False)

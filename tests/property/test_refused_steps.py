@@ -69,7 +69,7 @@ ENTITIES: Final = [
 OFF: Final = ScramUser("off", {"SCRAM-SHA-256": DISABLED_ITERATIONS})
 PROTECTED: Final = [
     Selector(names=NameSelector(literal=("xa",)), resource_type=ResourceType.TOPIC),
-    Selector(names=NameSelector(prefix="y"), resource_type=ResourceType.TOPIC),
+    Selector(names=NameSelector(prefixes=("y",)), resource_type=ResourceType.TOPIC),
     Selector(principals=NameSelector(literal=("User:a",))),
 ]
 STEP_GUARDS: Final = [guard for guard in Guard if guard.judges is Judges.STEPS]

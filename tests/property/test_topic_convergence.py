@@ -79,7 +79,7 @@ def desired(prefix: str, wanted: dict[str, Topic], absent: frozenset[str]) -> De
 
 def converge(cluster: Cluster, prefix: str, wish: DesiredState, clock: Clock) -> None:
     """One apply reaches what the plan expects; planning again gives exactly what was left, and nothing to do."""
-    scope = Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefix=prefix)),))
+    scope = Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefixes=(prefix,))),))
     names = tuple(prefix + name for name in _NAMES)
 
     def planned() -> tuple[Plan, ClusterState]:

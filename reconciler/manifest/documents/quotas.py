@@ -9,7 +9,7 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.kind import Declared, DesiredBuilder, Kind
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import PatternTable, right_form
-from reconciler.manifest.parts.rules import checked_texts
+from reconciler.manifest.parts.rules import checked_texts, checked_users, other_type
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, Trouble, paired, quoted
 from reconciler.manifest.read.problem import Code
 from reconciler.model.desired import Declaration, DesiredItem
@@ -100,7 +100,8 @@ def _check_limits(node: MappingNode, findings: Findings, *, of_ip: bool) -> None
 
 def _names(kind: str, node: Node | None, findings: Findings, *, goes: bool) -> tuple[str, ...]:
     if not isinstance(node, MappingNode):
-        return checked_texts(node, partial(_name_problem, kind, goes=goes), findings)
+        checked = checked_users if kind == USER else checked_texts
+        return checked(node, partial(_name_problem, kind, goes=goes), findings)
     if node.text("default") == "false":
         findings.add(_TRUE, node.values["default"])
     return (DEFAULT_NAME,)
@@ -114,8 +115,7 @@ def _name_problem(kind: str, text: str, *, goes: bool = False) -> Trouble | None
         message = "Kafka knows no wildcard in quotas: this is a quota of somebody called *"
         return Trouble(Code.ITEM_FORM, message, "write {default: true}")
     if kind == USER and text.lower().startswith("user:"):
-        message = f"{quoted(text)}: quotas name a user without the type of the principal"
-        return Trouble(Code.ITEM_FORM, message, f"write {text[5:]}")
+        return other_type(text)
     if kind == IP and not goes and right_form(text) is None:
         return Trouble(Code.ITEM_FORM, f"{quoted(text)} is not an IP address", "write the address of one host")
     return None

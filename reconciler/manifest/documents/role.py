@@ -1,13 +1,20 @@
 """The kind ``Role``: a named bundle of rules that takes resources."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from reconciler.manifest.documents.kind import Declared, Kind
 from reconciler.manifest.parts.document import Document
-from reconciler.manifest.parts.resources import FIELDS, PatternTable, permission
+from reconciler.manifest.parts.resources import (
+    FIELDS,
+    NAME_ENDS,
+    PatternTable,
+    name_scalars,
+    permission,
+    prefix_warning,
+)
 from reconciler.manifest.parts.rules import BUILT_IN_ROLES, FIELD_OF, WORD, NameTemplate, RoleDeclaration, RoleRule
-from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Trouble, scalars
+from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Trouble
 from reconciler.manifest.read.problem import Code, did_you_mean
 from reconciler.model.acl import PatternType, ResourcePattern, ResourceType
 
@@ -73,9 +80,7 @@ def _templates(node: MappingNode, words: Collection[str], findings: Findings) ->
     """The names of a rule that hold words; what cannot be a name whatever the words say is reported."""
     found = []
     for field, kind in FIELDS.items():
-        value = node.values.get(field)
-        named = value.values if isinstance(value, MappingNode) else {"": value}
-        for form, scalar in [(form, scalar) for form, part in named.items() for scalar in scalars(part)]:
+        for form, scalar in name_scalars(node.values.get(field)):
             if not _has_words(scalar, words):
                 continue
             pattern_type = PatternType.PREFIXED if form == "prefix" else PatternType.LITERAL
@@ -89,6 +94,8 @@ def _templates(node: MappingNode, words: Collection[str], findings: Findings) ->
             elif trouble := template.problem(dict.fromkeys(words, "x")):
                 findings.add(trouble, scalar)
             else:
+                if not form and scalar.plain.endswith(NAME_ENDS):
+                    findings.add(prefix_warning(scalar.plain), scalar, severity="warning")
                 found.append(template)
     return tuple(found)
 
@@ -100,11 +107,11 @@ def _has_words(scalar: ScalarNode, words: Collection[str]) -> bool:
 
 def _without_words(value: Node, words: Collection[str]) -> Node | None:
     """A field less the names that hold words; ``None`` if nothing is left."""
-    if not any(_has_words(scalar, words) for scalar in _named(value)):
+    if not any(_has_words(scalar, words) for _, scalar in name_scalars(value)):
         return value
     if isinstance(value, SequenceNode):
         kept = SequenceNode(value.line, value.column)
-        kept.items = [item for item in value.items if not (isinstance(item, ScalarNode) and _has_words(item, words))]
+        kept.items = [rest for item in value.items if (rest := _without_words(item, words)) is not None]
         kept.plain = [item.plain for item in kept.items]
         return kept if kept.items else None
     # Two forms at once are a mistake, which must not become one form.
@@ -119,11 +126,6 @@ def _without_words(value: Node, words: Collection[str]) -> Node | None:
         copy.plain = {form: item.plain for form, item in inside.items()}
         return copy if inside else None
     return None
-
-
-def _named(value: Node) -> Iterator[ScalarNode]:
-    parts = value.values.values() if isinstance(value, MappingNode) else (value,)
-    return (scalar for part in parts for scalar in scalars(part))
 
 
 def _split(

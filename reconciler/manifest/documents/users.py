@@ -8,7 +8,7 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.kind import Declared, DesiredBuilder, Kind
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import PatternTable, principal_problem
-from reconciler.manifest.parts.rules import checked_texts
+from reconciler.manifest.parts.rules import checked_users, other_type
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, Trouble, paired, quoted
 from reconciler.manifest.read.problem import Code
 from reconciler.model.desired import Declaration, DesiredItem
@@ -92,7 +92,7 @@ class UsersKind(Kind):
 
 def _users(node: MappingNode, item: "UserItem | None", findings: Findings) -> Iterator[DesiredItem[ScramUser]]:
     goes = node.text("absent") == "true"
-    names = checked_texts(node.get("name"), partial(user_name_problem, goes=goes), findings)
+    names = checked_users(node.get("name"), partial(user_name_problem, goes=goes), findings)
     mechanisms = node.get("mechanisms")
     places = mechanisms.values if isinstance(mechanisms, MappingNode) else {}
     disabled = node.text("disabled") == "true"
@@ -155,6 +155,5 @@ def user_name_problem(text: str, *, goes: bool = False) -> Trouble | None:
         message = f"no client can log in as {quoted(text)}: {unmatched.message}"
         return Trouble(Code.ITEM_FORM, message, "write the name in ASCII, without accents")
     if text.lower().startswith("user:"):
-        message = f"{quoted(text)}: a user is named without the type of the principal"
-        return Trouble(Code.ITEM_FORM, message, f"write {text[5:]}")
+        return other_type(text)
     return principal_problem(f"User:{text}", may_be_everyone=False)

@@ -76,7 +76,7 @@ class QuotaItem(ManifestModel):
 
     user: EntityNames | None = Field(
         None,
-        description="The name of a principal, without its type; a list of names; or {default: true}.",
+        description="A user, as svc-payments or User:svc-payments; a list of users; or {default: true}.",
         examples=["svc-payments", {"default": True}],
     )
     client_id: EntityNames | None = Field(

@@ -85,7 +85,7 @@ class UserMechanisms(ManifestModel):
 class UserItem(ManifestModel):
     """One SCRAM user."""
 
-    name: Text = Field(description="The name, as in the principal User:name.", examples=["svc-payments"])
+    name: Text = Field(description="The name, with or without User: before it.", examples=["svc-payments"])
     mechanisms: UserMechanisms | None = Field(
         None,
         description="The credentials, by mechanism.",

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema
 
-from reconciler.manifest.parts.fields import LIST_TAG, MAPPING_TAG, TEXT_TAG, ManifestModel, Text, refuse
+from reconciler.manifest.parts.fields import LIST_TAG, MAPPING_TAG, MIXED_TAG, TEXT_TAG, ManifestModel, Text, refuse
 from reconciler.manifest.parts.resources import FIELDS
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Trouble, quoted
 from reconciler.manifest.read.problem import Code, did_you_mean, nearest, one_of
@@ -81,7 +81,7 @@ ClustersField = Annotated[
 
 Path = tuple[str | int, ...]
 
-_TAGS: Final = (TEXT_TAG, LIST_TAG, MAPPING_TAG)
+_TAGS: Final = (TEXT_TAG, LIST_TAG, MAPPING_TAG, MIXED_TAG)
 _MAPPINGS: Final = ("dict_type", "model_type")
 #: So many fields of a mapping are named where one is expected.
 _NAMED: Final = 8

@@ -119,7 +119,7 @@ T = TypeVar("T")
 VARIABLE_PATTERN = r"^\$\{vars\.[A-Za-z0-9_.-]+\}$"
 _VARIABLE_SCHEMA = {"type": "string", "pattern": VARIABLE_PATTERN}
 #: How the branches of a union are called in pydantic's paths; no key of a manifest looks like this.
-TEXT_TAG, LIST_TAG, MAPPING_TAG = "<text>", "<list>", "<mapping>"
+TEXT_TAG, LIST_TAG, MAPPING_TAG, MIXED_TAG = "<text>", "<list>", "<mapping>", "<mixed list>"
 
 
 class ManifestModel(BaseModel):
@@ -175,9 +175,19 @@ def shape(value: object) -> str:
     return LIST_TAG if isinstance(value, list) else MAPPING_TAG if isinstance(value, dict) else TEXT_TAG
 
 
+def shape_of_names(value: object) -> str:
+    """The same, with a branch of its own for a list in which not all are texts."""
+    return MIXED_TAG if isinstance(value, list) and not set(map(type, value)) <= {str} else shape(value)
+
+
 def one_or_list(value: object) -> str:
     """Which branch of a union without a mapping a value belongs to."""
     return LIST_TAG if isinstance(value, list) else TEXT_TAG
+
+
+def one_or_mapping(value: object) -> str:
+    """Which branch of a union without a list a value belongs to."""
+    return MAPPING_TAG if isinstance(value, dict) else TEXT_TAG
 
 
 def words_schema(words: Iterable[str]) -> WithJsonSchema:

@@ -11,20 +11,32 @@ from struct import pack, unpack_from
 from typing import Annotated, Final, NamedTuple, Self, TypeAlias
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
+from pydantic.json_schema import SkipJsonSchema
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.fields import (
     LIST_TAG,
     MAPPING_TAG,
+    MIXED_TAG,
     OPERATIONS,
     TEXT_TAG,
     Boolean,
     ManifestModel,
     OneOrMoreTexts,
     Text,
-    shape,
+    one_or_mapping,
+    shape_of_names,
 )
-from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Trouble, quoted, scalars
+from reconciler.manifest.read.findings import (
+    Findings,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    Trouble,
+    quoted,
+    scalars,
+)
 from reconciler.manifest.read.problem import Code
 from reconciler.model.acl import (
     CLUSTER_NAME,
@@ -107,6 +119,22 @@ FIELDS: Final = RESOURCE_FIELDS
 _ANY_ADVICE: Final = "write {any: true} for every name"
 
 
+#: After one of these a name goes on: with one at its end, a text looks like a prefix.
+NAME_ENDS: Final = (".", "-", "_")
+
+
+def looks_like_a_prefix(text: str) -> bool:
+    """Whether a reader takes a name for a prefix; as a name it is written ``{literal: …}``."""
+    return text.endswith((WILDCARD, *NAME_ENDS))
+
+
+def prefix_warning(text: str) -> Trouble:
+    """What a plain name that ends as prefixes do may have been meant for."""
+    message = f"{quoted(text)} is one name here: it does not cover the names that begin with it"
+    advice = f"did you mean {{prefix: {text}}}? If the name ends so, write {{literal: {text}}}"
+    return Trouble(Code.NAME_LIKE_A_PREFIX, message, advice)
+
+
 def name_problem(kind: ResourceType, text: str, pattern_type: PatternType, *, spelled_out: bool) -> Trouble | None:
     """Why ``text`` cannot be the name of such a pattern; ``spelled_out`` if it is in ``{literal: …}``."""
     if not text:
@@ -169,20 +197,27 @@ class NameForms(ManifestModel):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
-    prefix: Text | None = Field(None, description="Every name that begins with this text.", examples=["payments."])
+    prefix: OneOrMoreTexts | None = Field(
+        None, description="Every name that begins with this text, or with one of several.", examples=["payments."]
+    )
     any: Boolean | None = Field(None, description="With true, every name.", examples=[True])
     literal: OneOrMoreTexts | None = Field(
         None,
-        description="These names, letter by letter, even where one ends with a star.",
+        description="These names, letter by letter, even where one ends with a star, or as a prefix does.",
         examples=[["payments.orders"]],
     )
 
 
+_NameOrForms = Annotated[
+    Annotated[Text, Tag(TEXT_TAG)] | Annotated[NameForms, Tag(MAPPING_TAG)], Discriminator(one_or_mapping)
+]
+#: Lists of texts have a branch of their own, in which none of a million names is asked what it is.
 Names = Annotated[
     Annotated[Text, Tag(TEXT_TAG)]
-    | Annotated[list[Text], Field(min_length=1), Tag(LIST_TAG)]
+    | Annotated[list[Text], Field(min_length=1), SkipJsonSchema(), Tag(LIST_TAG)]
+    | Annotated[list[_NameOrForms], Field(min_length=1), Tag(MIXED_TAG)]
     | Annotated[NameForms, Tag(MAPPING_TAG)],
-    Discriminator(shape),
+    Discriminator(shape_of_names),
 ]
 
 
@@ -191,8 +226,8 @@ class Resources(ManifestModel):
 
     topics: Names | None = Field(
         None,
-        description="Topics: a name, a list of names, {prefix: …}, {any: true} or {literal: […]}.",
-        examples=[["payments.orders", "payments.refunds"], {"prefix": "payments."}],
+        description="Topics: a name, {prefix: …}, {literal: …} or a list of these; or {any: true}.",
+        examples=[["payments.orders", {"prefix": "refunds."}], {"prefix": "payments."}],
     )
     groups: Names | None = Field(
         None, description="Consumer, share and streams groups, in the same forms.", examples=[{"prefix": "payments-"}]
@@ -213,6 +248,7 @@ class Resources(ManifestModel):
 
 _FORMS = Trouble(Code.RULE_FORM, "exactly one of prefix, any and literal is expected here", "keep one of them")
 _ONLY_TRUE = Trouble(Code.RULE_FORM, "only true makes sense here", "remove the field")
+ANY_IN_A_LIST = Trouble(Code.RULE_FORM, "{any: true} is every name: the rest adds nothing", "write it alone")
 
 
 #: A pattern and the scalar that names it.
@@ -231,6 +267,8 @@ class PatternTable:
         self._known: defaultdict[tuple[ResourceType, PatternType, bool], dict[str, ResourcePattern]] = defaultdict(dict)
         # Apart, because the same text as a name is a problem.
         self._whole: dict[ResourceType, ResourcePattern] = {}
+        # A field may be read for several kinds of resource, and is warned of once.
+        self._warned: set[Origin] = set()
 
     def named(self, mapping: MappingNode, findings: Findings) -> dict[ResourceType, list[Named]]:
         """What the resource fields of ``mapping`` name, by type; problems are reported and left out."""
@@ -244,10 +282,21 @@ class PatternTable:
         """The patterns of one field."""
         if kind is ResourceType.CLUSTER:
             return self._only_true(kind, CLUSTER_NAME, node, findings)
-        if not isinstance(node, MappingNode):
-            return self._all(kind, scalars(node), PatternType.LITERAL, findings, spelled_out=False)
+        if isinstance(node, MappingNode):
+            return self._forms(kind, node, findings)
+        plain = scalars(node)
+        found = self._all(kind, plain, PatternType.LITERAL, findings, spelled_out=False)
+        if isinstance(node, SequenceNode) and len(plain) < len(node.items):
+            for item in node.items:
+                if isinstance(item, MappingNode):
+                    if "any" in item.values:
+                        findings.add(ANY_IN_A_LIST, item)
+                    found += self._forms(kind, item, findings)
+        return found
+
+    def _forms(self, kind: ResourceType, node: MappingNode, findings: Findings) -> list[Named]:
         # Two forms in one mapping could mean either or both; the reader of a review must not have to guess.
-        if len(node.keys) != 1:
+        if len(node.keys) != 1 and not findings.marks(node):
             findings.add(_FORMS, node)
         found: list[Named] = []
         for form, value in node.values.items():
@@ -255,13 +304,9 @@ class PatternTable:
                 found += self._only_true(kind, WILDCARD, value, findings)
             elif form == "literal":
                 found += self._all(kind, scalars(value), PatternType.LITERAL, findings, spelled_out=True)
-            elif form == "prefix" and isinstance(value, ScalarNode):
-                found += self._all(kind, [value], PatternType.PREFIXED, findings, spelled_out=False)
+            elif form == "prefix":
+                found += self._all(kind, scalars(value), PatternType.PREFIXED, findings, spelled_out=False)
         return found
-
-    def prefixes(self, kind: ResourceType, nodes: list[ScalarNode], findings: Findings) -> list[Named]:
-        """The patterns of texts that are prefixes wherever they are written."""
-        return self._all(kind, nodes, PatternType.PREFIXED, findings, spelled_out=False)
 
     def _only_true(self, kind: ResourceType, name: str, node: Node, findings: Findings) -> list[Named]:
         if not isinstance(node, ScalarNode) or node.plain != "true":
@@ -280,9 +325,10 @@ class PatternTable:
         spelled_out: bool,
     ) -> list[Named]:
         found, known, ordinary = [], self._known[kind, pattern_type, spelled_out], _ORDINARY.fullmatch
+        plain = pattern_type is PatternType.LITERAL and not spelled_out
         for node in nodes:
             pattern = known.get(node.plain)
-            if pattern is None:
+            if pattern is None or (plain and node.plain[-1] in NAME_ENDS):
                 if findings.marks(node):
                     continue
                 if not (ordinary(node.plain) and kind in _ORDINARY_KINDS):
@@ -290,9 +336,28 @@ class PatternTable:
                     if trouble is not None:
                         findings.add(trouble, node)
                         continue
-                pattern = known[node.plain] = ResourcePattern(kind, node.plain, pattern_type)
+                if plain and node.plain.endswith(NAME_ENDS):
+                    self._warn(node, findings)
+                pattern = known.setdefault(node.plain, ResourcePattern(kind, node.plain, pattern_type))
             found.append((pattern, node))
         return found
+
+    def _warn(self, node: ScalarNode, findings: Findings) -> None:
+        place = findings.origin(node)
+        if place not in self._warned:
+            self._warned.add(place)
+            findings.add(prefix_warning(node.plain), node, severity="warning")
+
+
+def name_scalars(node: Node | None) -> Iterator[tuple[str, ScalarNode]]:
+    """Every text of a field in the forms of names, with its form; ``""`` where it is a plain name."""
+    if isinstance(node, MappingNode):
+        yield from ((form, scalar) for form, value in node.values.items() for scalar in scalars(value))
+        return
+    yield from (("", scalar) for scalar in scalars(node))
+    for item in node.items if isinstance(node, SequenceNode) else ():
+        if isinstance(item, MappingNode):
+            yield from name_scalars(item)
 
 
 # The operations of a rule, checked against the resource types it names.

@@ -193,6 +193,25 @@ def checked_texts(node: Node | None, check: Callable[[str], Trouble | None], fin
     return tuple(texts)
 
 
+#: The type of the principals of users.
+_USER: Final = "User:"
+
+
+def checked_users(node: Node | None, check: Callable[[str], Trouble | None], findings: Findings) -> tuple[str, ...]:
+    """The same for names of users, each with or without the type of its principal: ``User:a`` is ``a``."""
+    texts = checked_texts(node, lambda text: check(text.removeprefix(_USER)), findings)
+    names = [text.removeprefix(_USER) for text in texts]
+    if len(set(names)) < len(names) and node is not None:
+        findings.add(Trouble(Code.DUPLICATE_BINDING, "a user is in the list twice", "remove one of them"), node)
+    return tuple(names)
+
+
+def other_type(name: str) -> Trouble:
+    """What is wrong with the name of a user that still begins with a type."""
+    message = f"{quoted(name)} is no user: the type of a principal is written {_USER.removesuffix(':')}"
+    return Trouble(Code.ITEM_FORM, message, f"write {name[len(_USER) :]}")
+
+
 def _values(node: MappingNode) -> tuple[tuple[str, str], ...]:
     """The values of a role's words, in the order in which they are written."""
     given = node.get("parameters")

@@ -12,7 +12,18 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.fields import VARIABLE_PATTERN, Ends, ManifestModel, Text, ends, refuse
-from reconciler.manifest.parts.resources import FIELDS, Named, Names, PatternTable, Resources, principal_problem
+from reconciler.manifest.parts.resources import (
+    ANY_IN_A_LIST,
+    FIELDS,
+    NAME_ENDS,
+    Named,
+    Names,
+    PatternTable,
+    Resources,
+    name_scalars,
+    prefix_warning,
+    principal_problem,
+)
 from reconciler.manifest.read.findings import (
     Findings,
     MappingNode,
@@ -21,10 +32,9 @@ from reconciler.manifest.read.findings import (
     SequenceNode,
     Trouble,
     quoted,
-    scalars,
 )
 from reconciler.manifest.read.problem import Code
-from reconciler.model.acl import AclBinding, PatternType, ResourceType
+from reconciler.model.acl import AclBinding, PatternType, ResourcePattern, ResourceType
 from reconciler.model.desired import Expiry, Origin
 from reconciler.model.listing import ListedItem
 from reconciler.model.scope import NameSelector, Scope, Selector
@@ -86,45 +96,48 @@ def _names(named: list[Named]) -> NameSelector:
     patterns = [pattern for pattern, _ in named]
     if any(pattern.is_wildcard for pattern in patterns):
         return NameSelector(any_name=True)
-    prefixes = [pattern.name for pattern in patterns if pattern.pattern_type is PatternType.PREFIXED]
-    if prefixes:
-        return NameSelector(prefix=prefixes[0])
-    return NameSelector(literal=tuple(sorted({pattern.name for pattern in patterns})))
+    return NameSelector(_sorted(patterns, PatternType.LITERAL), _sorted(patterns, PatternType.PREFIXED))
+
+
+def _sorted(patterns: Iterable[ResourcePattern], pattern_type: PatternType) -> tuple[str, ...]:
+    return tuple(sorted({pattern.name for pattern in patterns if pattern.pattern_type is pattern_type}))
 
 
 def principal_names(node: Node | None, findings: Findings) -> NameSelector | None:
     """Principals in the forms of names; ``None`` where nothing is said of them."""
     if node is None:
         return None
-    if not isinstance(node, MappingNode):
-        return NameSelector(literal=_literal(node, findings))
-    if len(node.keys) != 1:
-        findings.add(_FORMS, node)
-    if "any" in node.values:
+    if isinstance(node, MappingNode) and "any" in node.values:
+        if len(node.keys) != 1:
+            findings.add(_FORMS, node)
         if node.text("any") == "false":
             findings.add(Trouble(Code.RULE_FORM, "only true makes sense here", "leave it out"), node.values["any"])
         return NameSelector(any_name=True)
-    prefix = node.get("prefix")
-    if isinstance(prefix, ScalarNode):
-        _check_prefix(prefix, findings)
-        return NameSelector(prefix=prefix.plain)
-    return NameSelector(literal=_literal(node.get("literal"), findings))
+    for item in [node, *node.items] if isinstance(node, SequenceNode) else [node]:
+        if isinstance(item, MappingNode) and ("any" in item.values or len(item.keys) != 1):
+            findings.add(ANY_IN_A_LIST if "any" in item.values else _FORMS, item)
+    literal, prefixes = set[str](), set[str]()
+    for form, scalar in name_scalars(node):
+        (prefixes if form == "prefix" else literal).add(scalar.plain)
+        if form != "any" and not findings.marks(scalar):
+            _check_principal(form, scalar, findings)
+    return NameSelector(tuple(sorted(literal)), tuple(sorted(prefixes)))
 
 
-def _literal(node: Node | None, findings: Findings) -> tuple[str, ...]:
-    found = scalars(node)
-    for item in found:
-        trouble = principal_problem(item.plain)
-        if trouble is not None and not findings.marks(item):
-            if trouble.code is Code.DEAD_PRINCIPAL:
-                trouble = trouble._replace(advice=f"write {{prefix: {item.plain.rstrip('*')!r}}}")
-            findings.add(trouble, item)
-    return tuple(sorted({item.plain for item in found}))
+def _check_principal(form: str, node: ScalarNode, findings: Findings) -> None:
+    if form == "prefix":
+        _check_prefix(node, findings)
+        return
+    trouble = principal_problem(node.plain)
+    if trouble is not None:
+        if trouble.code is Code.DEAD_PRINCIPAL:
+            trouble = trouble._replace(advice=f"write {{prefix: {node.plain.rstrip('*')!r}}}")
+        findings.add(trouble, node)
+    elif not form and node.plain.endswith(NAME_ENDS):
+        findings.add(prefix_warning(node.plain), node, severity="warning")
 
 
 def _check_prefix(node: ScalarNode, findings: Findings) -> None:
-    if findings.marks(node):
-        return
     bare = node.plain.rstrip("*")
     if bare != node.plain or not bare:
         message = "a prefix is the beginning of a principal, without a star"

@@ -1,7 +1,8 @@
 """``owns``, ``reads`` and ``writes``: a team's access in three lines, and the uses of roles that they stand for.
 
-``owns`` says what names an application has for itself, so it takes topics, groups and transactional ids of a prefix. It
-makes nobody an owner: whose names they are is what an ``Ownership`` document says, and these rules are held to it.
+``owns`` says what names an application has for itself, so it takes topics, groups and transactional ids of a prefix. A
+prefix ends with a delimiter: ``payments.`` is not the beginning of ``payments-test.orders``. The field makes nobody an
+owner: whose names they are is what an ``Ownership`` document says, and these rules are held to it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,22 +10,31 @@ from typing import Final, NamedTuple
 
 from pydantic import Field
 
-from reconciler.manifest.parts.fields import ManifestModel, OneOrMoreTexts
-from reconciler.manifest.parts.resources import DeclaredPatterns, Named, Names, PatternTable, terms_in
-from reconciler.manifest.parts.rules import EVERY_HOST, RoleUse, RuleDeclaration, checked_texts
-from reconciler.manifest.read.findings import Findings, MappingNode, Node, Trouble, quoted, scalars
+from reconciler.manifest.parts.fields import ManifestModel
+from reconciler.manifest.parts.resources import (
+    NAME_ENDS,
+    DeclaredPatterns,
+    Named,
+    Names,
+    PatternTable,
+    name_scalars,
+    terms_in,
+)
+from reconciler.manifest.parts.rules import EVERY_HOST, RoleUse, RuleDeclaration
+from reconciler.manifest.read.findings import Findings, MappingNode, Node, Trouble, quoted
 from reconciler.manifest.read.problem import Code
 from reconciler.model.acl import WILDCARD, ResourcePattern, ResourceType
 from reconciler.model.desired import Declaration, Origin
 
 #: The fields, any of which can stand in place of rules.
 SHORT_FORM: Final = ("owns", "reads", "writes")
-#: After one of these a name goes on: ``payments.`` is not the beginning of ``payments-test.orders``.
-_ENDS: Final = (".", "-", "_")
 _NO_GROUPS: Final = Trouble(
     Code.RULE_FORM,
     "reads needs consumer groups, which owns names",
     "add owns, or write a rule with role: consumer, topics and groups",
+)
+_OWNS_ALL: Final = Trouble(
+    Code.RULE_FORM, "no application has every name for itself", "write its prefix, such as owns: {prefix: payments.}"
 )
 _TOPIC, _GROUP = ResourceType.TOPIC, ResourceType.GROUP
 _TRANSACTION = ResourceType.TRANSACTIONAL_ID
@@ -40,11 +50,11 @@ class OwnedTopics(NamedTuple):
 class ShortForm(ManifestModel):
     """What an application has for itself, and what it uses of others."""
 
-    owns: OneOrMoreTexts | None = Field(
+    owns: Names | None = Field(
         None,
-        description="A prefix, or several: the topics, groups and transactional ids that the principals have for "
+        description="Prefixes, or names: the topics, groups and transactional ids that the principals have for "
         "themselves. Who owns names is for Ownership to say.",
-        examples=["payments."],
+        examples=[{"prefix": "payments."}],
     )
     reads: Names | None = Field(
         None, description="Topics of others that they consume, with groups of their own.", examples=[["orders.events"]]
@@ -57,10 +67,11 @@ def declare_short_form(
 ) -> Iterator[RuleDeclaration]:
     """The rules that the three fields stand for; problems are reported."""
     owns, reads, writes = (spec.get(field) for field in SHORT_FORM)
-    checked_texts(owns, _prefix_problem, findings)
     kinds = (_TOPIC, _GROUP, _TRANSACTION)
-    own = {kind: table.prefixes(kind, scalars(owns), findings) for kind in kinds}
+    own: dict[ResourceType, list[Named]] = {kind: [] for kind in kinds}
     if owns is not None:
+        _check_owned(owns, findings)
+        own = {kind: table.names(kind, owns, findings) for kind in kinds}
         yield _use("owner", principals, owns, {_TOPIC: own[_TOPIC]}, findings)
         yield _use("transactional-producer", principals, owns, own, findings)
     if reads is not None:
@@ -73,11 +84,10 @@ def declare_short_form(
 
 
 def owned_topics(spec: MappingNode, table: PatternTable, findings: Findings) -> tuple[OwnedTopics, ...]:
-    """The prefixes of topics that ``owns`` names, each with its place."""
-    return tuple(
-        OwnedTopics(pattern, findings.origin(node))
-        for pattern, node in table.prefixes(_TOPIC, scalars(spec.get("owns")), findings)
-    )
+    """The topics and prefixes of topics that ``owns`` names, each with its place."""
+    owns = spec.get("owns")
+    named = [] if owns is None else table.names(_TOPIC, owns, findings)
+    return tuple(OwnedTopics(pattern, findings.origin(node)) for pattern, node in named)
 
 
 def _use(
@@ -94,15 +104,23 @@ def _use(
     return RuleDeclaration.of(use, principals, EVERY_HOST, patterns, terms)
 
 
-def _prefix_problem(text: str) -> Trouble | None:
-    bare = text.rstrip(WILDCARD)
-    if bare != text or not text:
-        message = f"{quoted(text)} is not a prefix: it is the beginning of names, without a star"
-        return Trouble(Code.DEAD_NAME, message, f"write {quoted(bare)}" if bare else "write one, such as 'payments.'")
-    if text.endswith(_ENDS):
-        return None  # whatever else is wrong with it, names say
-    message = f"{quoted(text)} has no end: it takes in every name that goes on with another letter"
-    return Trouble(Code.RULE_FORM, message, f"write {quoted(text + '.')}, or a rule with {{prefix: {text}}}")
+def _check_owned(owns: Node, findings: Findings) -> None:
+    """Reports prefixes without an end, every name, and what is named twice; names themselves are checked as such."""
+    first: dict[tuple[bool, str], Node] = {}
+    for form, scalar in name_scalars(owns):
+        text, is_prefix = scalar.plain, form == "prefix"
+        if findings.marks(scalar):
+            continue
+        if form == "any":
+            findings.add(_OWNS_ALL, scalar)
+        elif is_prefix and text and not text.endswith((WILDCARD, *NAME_ENDS)):
+            message = f"{quoted(text)} has no end: it takes in every name that goes on with another letter"
+            advice = f"write {quoted(text + '.')}, or a rule with {{prefix: {text}}}"
+            findings.add(Trouble(Code.RULE_FORM, message, advice), scalar)
+        elif (is_prefix, text) in first:
+            twice = Trouble(Code.DUPLICATE_BINDING, f"{text} is in the list twice", "remove one of them")
+            findings.add(twice, scalar, related=[findings.origin(first[is_prefix, text])])
+        first.setdefault((is_prefix, text), scalar)
 
 
 # ``reads`` and ``writes`` of a rule: the topics that an application takes in and puts out, next to its own.

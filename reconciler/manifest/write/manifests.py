@@ -15,6 +15,7 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.parts.clusters import DEFAULT_DELETE_PERCENT, DEFAULT_PERCENT_ABOVE
 from reconciler.manifest.parts.document import document_name_problem
+from reconciler.manifest.parts.resources import looks_like_a_prefix
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.write.kinds import KINDS
 from reconciler.manifest.write.kinds.interface import Inexpressible
@@ -305,7 +306,11 @@ def _setting_lines(part: SettingRule) -> Iterator[str]:
 
 
 def _waiver_lines(waiver: TopicWaiver) -> Iterator[str]:
-    first, *rest = one_or_list("topics", waiver.topics.literal, 10, always_list=True)
+    names = waiver.topics.literal
+    if any(map(looks_like_a_prefix, names)):
+        first, rest = "topics:", one_or_list("literal", names, 12, always_list=True)
+    else:
+        first, *rest = one_or_list("topics", names, 10, always_list=True)
     yield f"        - {first.lstrip()}"
     yield from rest
     yield f"          reason: {scalar(waiver.reason)}"

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from reconciler.dataclass import dataclass
+from reconciler.manifest.parts.resources import looks_like_a_prefix
 from reconciler.manifest.parts.rules import FIELD_OF
 from reconciler.manifest.write.manifests import NO_TEAMS, first_word, teams
 from reconciler.manifest.write.text import binding_problem, comment, document_head, one_or_list, scalar
 from reconciler.model.acl import (
-    WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,
     AclPermissionType,
@@ -156,7 +156,7 @@ def _items(patterns: Iterable[ResourcePattern], *, one: bool = False) -> list[li
         else:
             literal[field].append(pattern.name)
     for field, names in literal.items():
-        if any(name.endswith(WILDCARD) for name in names):
+        if any(map(looks_like_a_prefix, names)):
             forms[field].append(
                 [f"{field}:", *(f"  {line}" for line in one_or_list("literal", names, 0, always_list=True))]
             )

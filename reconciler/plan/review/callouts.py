@@ -391,7 +391,7 @@ def _touches(selector: Selector, row: DifferenceRow, own: RowsByPlace, super_use
     names = selector.principals
     if row.principal is not None:
         return names.selects_principal(row.principal) and _names(selector, [row.region])
-    if names.any_name or names.prefix is not None:
+    if names.any_name or names.prefixes:
         return _names(selector, [row.region])
     # A row of everybody else holds for a principal where none of its own does; no row holds for super users.
     return any(

@@ -34,7 +34,7 @@ SMALL, LARGE = 2, 38
 
 
 def _scope(mark: str) -> Scope:
-    names = NameSelector(prefix=mark)
+    names = NameSelector(prefixes=(mark,))
     return Scope(tuple(Selector(None, kind, names) for kind in (ResourceType.TOPIC, ResourceType.GROUP)))
 
 

@@ -150,7 +150,7 @@ def test_a_topic_that_left_the_scope_stays_and_is_said() -> None:
     live = before(4)
     plan = plan_for(live, wish(4))
     now = after(plan, live)
-    nothing = Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefix="kept1")),))
+    nothing = Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefixes=("kept1",))),))
     found = revert_steps(plan.steps, now, nothing, NOTHING, PLACE)
     assert set(found.desired.topics) == {"kept1"}
     assert "“create topic new0” stays: it is not in the cluster's scope any more" in found.kept

@@ -49,7 +49,7 @@ from tests.cases.test_cases import binding
 TABLES = {
     "snapshot/document.py": 3,
     "codec/listings.py": 3,
-    "codec/values.py": 9,
+    "codec/values.py": 10,
     "plan/file/codec.py": 2,
     "plan/proposal.py": 1,
 }

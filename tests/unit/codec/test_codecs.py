@@ -183,7 +183,7 @@ def test_values_that_no_type_has(codec: Codec[Any], value: object) -> None:
 
 
 def test_scopes_read_back() -> None:
-    scope = Scope((Selector(NameSelector(prefix="User:a")),), (), (Selector(NameSelector(any_name=True)),))
+    scope = Scope((Selector(NameSelector(prefixes=("User:a",))),), (), (Selector(NameSelector(any_name=True)),))
     assert SCOPE.read(SCOPE.write(scope)) == scope
 
 

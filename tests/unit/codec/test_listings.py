@@ -154,11 +154,11 @@ def test_scope_goes_by_the_principal_of_a_resource() -> None:
 @pytest.mark.parametrize(
     ("selector", "owned"),
     [
-        (Selector(None, ResourceType.GROUP, NameSelector(prefix="pay.")), True),
+        (Selector(None, ResourceType.GROUP, NameSelector(prefixes=("pay.",))), True),
         (Selector(None, ResourceType.GROUP, NameSelector(literal=("pay.in",))), True),
         (Selector(None, ResourceType.GROUP, NameSelector(any_name=True)), True),
-        (Selector(None, ResourceType.GROUP, NameSelector(prefix="pay.in.")), False),
-        (Selector(None, ResourceType.TOPIC, NameSelector(prefix="pay.")), False),
+        (Selector(None, ResourceType.GROUP, NameSelector(prefixes=("pay.in.",))), False),
+        (Selector(None, ResourceType.TOPIC, NameSelector(prefixes=("pay.",))), False),
         (Selector(NameSelector(any_name=True)), False),
         (Selector(NameSelector(any_name=True), ResourceType.GROUP, NameSelector(any_name=True)), False),
     ],

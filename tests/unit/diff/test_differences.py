@@ -30,7 +30,7 @@ ENTRIES: Final = [
 EVERY: Final = [AclBinding(pattern, entry) for pattern, entry in product(PATTERNS, ENTRIES)]
 EVERY.append(EVERY[0]._replace(pattern=EVERY[0].pattern._replace(name="__kr.run")))
 PEOPLE: Final = Selector(principals=NameSelector(literal=("User:a",)))
-NAMES: Final = Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefix="x"))
+NAMES: Final = Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefixes=("x",)))
 SCOPES: Final = [
     Scope(include, exclude, ignore)
     for include, exclude, ignore in product(

@@ -32,7 +32,7 @@ BROKERS: Final = (((1, 2),), ((1, 2), (2, 3)), ((1, 2), (2, 1), (3, 1)), ((1,), 
 SCOPES: Final = (
     Scope(),
     Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(any_name=True)),)),
-    Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefix="a")),)),
+    Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefixes=("a",))),)),
     Scope(include=(Selector(principals=NameSelector(any_name=True)),)),
     Scope(
         include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(any_name=True)),),

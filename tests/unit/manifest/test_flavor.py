@@ -106,8 +106,8 @@ def test_strimzi_ignores_the_principals_of_its_user_operator() -> None:
     mine = "  ignore: [{principals: {prefix: 'User:other-'}}]\n"
     found = declared(mine, "  flavor: strimzi\n").scope.ignore
     assert found == (
-        Selector(principals=NameSelector(prefix="User:other-")),
-        Selector(principals=NameSelector(prefix="User:CN=")),
+        Selector(principals=NameSelector(prefixes=("User:other-",))),
+        Selector(principals=NameSelector(prefixes=("User:CN=",))),
     )
     assert declared("").scope.ignore == ()
 

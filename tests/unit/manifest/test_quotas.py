@@ -28,6 +28,7 @@ def test_an_item_is_every_entity_that_its_names_make() -> None:
     assert quotas("    - {user: {default: true}, clientId: {default: true}, limits: {request_percentage: 1}}\n") == {
         "default user, default client-id": one
     }
+    assert quotas("    - {user: [User:a, b], limits: {request_percentage: 1}}\n") == {"user a": one, "user b": one}
     assert quotas("    - {ip: {default: true}, limits: {connection_creation_rate: 3/s}}\n") == {
         "default ip": {"connection_creation_rate": 3}
     }

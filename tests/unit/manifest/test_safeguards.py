@@ -109,7 +109,7 @@ def test_what_is_protected_and_who_the_brokers_are() -> None:
     prod, test = manifests().clusters["prod"], manifests().clusters["test"]
     assert prod.protect == (
         Selector(None, ResourceType.TOPIC, NameSelector(literal=("ledger.v1",))),
-        Selector(NameSelector(prefix="User:mon"), ResourceType.GROUP, NameSelector(any_name=True)),
+        Selector(NameSelector(prefixes=("User:mon",)), ResourceType.GROUP, NameSelector(any_name=True)),
     )
     assert prod.inter_broker_principals == ("User:b2", "User:b1")
     assert (test.protect, test.inter_broker_principals, test.waivers) == ((), (), ())

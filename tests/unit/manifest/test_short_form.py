@@ -26,17 +26,17 @@ def declared(spec: str) -> dict[AclBinding, Declaration]:
 @pytest.mark.parametrize(
     ("short", "rules"),
     [
-        ("  owns: pay.\n", OWN),
-        ("  owns: pay.\n  reads: x\n", f"{OWN}, {{role: consumer, topics: x, groups: {{prefix: pay.}}}}"),
+        ("  owns: {prefix: pay.}\n", OWN),
+        ("  owns: {prefix: pay.}\n  reads: x\n", f"{OWN}, {{role: consumer, topics: x, groups: {{prefix: pay.}}}}"),
         ("  writes: [x, y]\n", "{role: producer, topics: [x, y]}"),
         ("  writes: {prefix: x}\n", "{role: producer, topics: {prefix: x}}"),
         (
-            "  owns: [pay.]\n  reads: {any: true}\n",
+            "  owns: [{prefix: pay.}]\n  reads: {any: true}\n",
             f"{OWN}, {{role: consumer, topics: {{any: true}}, groups: {{prefix: pay.}}}}",
         ),
-        ("  owns: pay.\n  rules: [{deny: READ, topics: pay.x}]\n", f"{OWN}, {{deny: READ, topics: pay.x}}"),
-        ("  owns: [pay., pay-]\n", f"{OWN}, {OWN.replace('pay.', 'pay-')}"),
-        ("  owns: ${vars.env}-\n", OWN.replace("pay.", "dev-")),
+        ("  owns: {prefix: pay.}\n  rules: [{deny: READ, topics: pay.x}]\n", f"{OWN}, {{deny: READ, topics: pay.x}}"),
+        ("  owns: {prefix: [pay., pay-]}\n", f"{OWN}, {OWN.replace('pay.', 'pay-')}"),
+        ("  owns: {prefix: '${vars.env}-'}\n", OWN.replace("pay.", "dev-")),
     ],
 )
 def test_the_short_form_is_what_it_stands_for(short: str, rules: str) -> None:
@@ -44,10 +44,10 @@ def test_the_short_form_is_what_it_stands_for(short: str, rules: str) -> None:
 
 
 def test_each_binding_has_the_place_of_its_name() -> None:
-    found = declared("  owns:\n    - pay.\n  reads: [x, y]\n")
+    found = declared("  owns:\n    - {prefix: pay.}\n  reads: [x, y]\n")
     places = {str(binding.pattern): str(one.origin) for binding, one in found.items()}
     assert places["TOPIC y"] == "a.yaml:8:14"
-    assert places["GROUP PREFIXED pay."] == "a.yaml:7:7"
+    assert places["GROUP PREFIXED pay."] == "a.yaml:7:16"
 
 
 @pytest.mark.parametrize(("prefix", "status"), [("pay.", 0), ("pay.cards.", 0), ("pay-", 3), ("p.", 3)])
@@ -57,9 +57,9 @@ def test_what_a_team_calls_its_own_is_what_ownership_says(
     ownership = "{owners: [{team: pay, topics: {prefix: pay.}, files: pay.yaml}, {team: log, files: log.yaml}]}"
     head = "---\napiVersion: reconciler/v1\nkind: Ownership\nmetadata: {name: o}\n"
     (tmp_path / "cluster.yaml").write_text(f"{CLUSTER.text}{head}spec: {ownership}\n", encoding="utf-8")
-    (tmp_path / "pay.yaml").write_text(f"{HEAD}  owns: {prefix}\n", encoding="utf-8")
+    (tmp_path / "pay.yaml").write_text(f"{HEAD}  owns: {{prefix: {prefix}}}\n", encoding="utf-8")
     assert run(["validate", str(tmp_path)]) == status
-    told = f"pay.yaml:6:9: a file of pay owns every topic starting with {prefix}, and no Ownership document says so"
+    told = f"pay.yaml:6:18: a file of pay owns every topic starting with {prefix}, and no Ownership document says so"
     assert (told in capsys.readouterr().out) is (status == 3)
     (tmp_path / "pay.yaml").rename(tmp_path / "platform.yaml")
     assert run(["validate", str(tmp_path)]) == (0 if status == 3 else 3)
@@ -71,6 +71,6 @@ def test_a_short_form_owns_nothing_by_itself(tmp_path: Path, capsys: pytest.Capt
         f"---\napiVersion: reconciler/v1\nkind: Ownership\nmetadata: {{name: o}}\nspec: {{owners: [{owners}]}}\n"
     )
     (tmp_path / "cluster.yaml").write_text(CLUSTER.text + ownership, encoding="utf-8")
-    (tmp_path / "pay.yaml").write_text(HEAD + "  owns: pay.\n", encoding="utf-8")
+    (tmp_path / "pay.yaml").write_text(HEAD + "  owns: {prefix: pay.}\n", encoding="utf-8")
     assert run(["validate", str(tmp_path)]) == 3
     assert "on every topic starting with pay. of ledger" in capsys.readouterr().out

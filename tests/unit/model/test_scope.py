@@ -12,13 +12,13 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.scope import NameSelector, Scope, Selector, is_reserved
+from reconciler.model.scope import NameSelector, Scope, Selector, beyond, bounded, is_reserved
 from tests.property.strategies import bindings
 
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
-PAYMENTS = Selector(resource_type=TOPIC, names=NameSelector(prefix="payments."))
+PAYMENTS = Selector(resource_type=TOPIC, names=NameSelector(prefixes=("payments.",)))
 ANY_TOPIC = Selector(resource_type=TOPIC, names=NameSelector(any_name=True))
-SERVICES = Selector(principals=NameSelector(prefix="User:svc-"))
+SERVICES = Selector(principals=NameSelector(prefixes=("User:svc-",)))
 LEDGER = Selector(resource_type=TOPIC, names=NameSelector(literal=("ledger.v1", "ledger.v2")))
 
 
@@ -56,7 +56,7 @@ def test_what_lies_wholly_inside_is_selected(selector: Selector, selected: list[
         (ANY_TOPIC, [binding("*", kind=GROUP)]),
         (LEDGER, [binding("ledger.v1", pattern_type=PREFIXED), binding("ledger.v10"), binding("*")]),
         (SERVICES, [binding("a", "User:sv"), binding("a", "user:svc-a"), binding("a", "User:*")]),
-        (Selector(NameSelector(prefix="User:")), [binding("a", "User:*")]),
+        (Selector(NameSelector(prefixes=("User:",))), [binding("a", "User:*")]),
         (Selector(NameSelector(literal=("User:a",))), [binding("a", "User:ab")]),
         (Selector(NameSelector()), [binding("a")]),
         (Selector(), [binding("a")]),
@@ -115,6 +115,22 @@ def test_topics_are_meant_by_items_with_topics_and_no_principals_only() -> None:
     assert not Scope(ignore=(PAYMENTS,)).owns_topic("payments.a", declared=True)
 
 
+def test_names_and_prefixes_in_one_list_select_what_each_of_them_does() -> None:
+    mixed = Selector(resource_type=TOPIC, names=NameSelector(("ledger",), ("pay.", "pii.")))
+    found = [name for name in ("ledger", "ledger.v1", "pay.a", "pii.b", "other") if mixed.selects_topic(name)]
+    assert found == ["ledger", "pay.a", "pii.b"]
+    assert mixed.selects(binding("pay.x", pattern_type=PREFIXED))
+    assert not mixed.selects(binding("ledger", pattern_type=PREFIXED))
+    alone = tuple(Selector(resource_type=TOPIC, names=part) for part in (mixed.names or NameSelector()).parts())
+    assert not beyond(Scope(include=(mixed,)), Scope(include=alone))
+    assert not beyond(Scope(include=alone), Scope(include=(mixed,)))
+    assert beyond(Scope(include=(mixed,)), Scope(include=alone[1:]))
+    narrower = Selector(resource_type=TOPIC, names=NameSelector(("pii.a", "x"), ("pay.b.", "p")))
+    shared = bounded(Scope(include=(narrower,)), Scope(include=(mixed,))).include or ()
+    named = [one.names for one in shared]
+    assert named == [NameSelector(("pii.a",), ("pay.b.", "pay.", "pii."))]
+
+
 @pytest.mark.parametrize("name", ["__kr.", "__kr.1.bridge", "__kr-flag.1"])
 def test_reserved_names_belong_to_nobody(name: str) -> None:
     assert is_reserved(name)
@@ -131,7 +147,7 @@ def test_other_names_are_not_reserved(name: str) -> None:
 
 @given(bindings)
 def test_what_is_excluded_or_ignored_is_never_owned(item: AclBinding) -> None:
-    prefix = NameSelector(prefix="a")
+    prefix = NameSelector(prefixes=("a",))
     selector = Selector(resource_type=item.pattern.resource_type, names=prefix)
     inside = ResourcePattern(item.pattern.resource_type, "a", PREFIXED).contains(item.pattern)
     for scope in (Scope(exclude=(selector,)), Scope(ignore=(selector,))):

@@ -122,7 +122,7 @@ def test_the_cluster_is_never_bridged() -> None:
 
 
 def _topics(prefix: str) -> Selector:
-    return Selector(None, ResourceType.TOPIC, NameSelector(prefix=prefix))
+    return Selector(None, ResourceType.TOPIC, NameSelector(prefixes=(prefix,)))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_what_must_not_be_touched_is_not_bridged_and_the_names_beside_it_are(ter
 
 
 def test_names_out_of_scope_are_not_bridged_though_a_principal_of_the_scope_has_bindings_there() -> None:
-    named = Selector(NameSelector(prefix="User:svc"), ResourceType.TOPIC, NameSelector(prefix="x-"))
+    named = Selector(NameSelector(prefixes=("User:svc",)), ResourceType.TOPIC, NameSelector(prefixes=("x-",)))
     everywhere = Selector(NameSelector(literal=("User:ops",)))
     inside = planned(set(), {acl("x-1", "User:svc")}, terms=replace(TERMS, scope=Scope((named,))))
     assert wanted_of(inside) == ["closing TOPIC x-1"]

@@ -44,7 +44,9 @@ from tests.unit.apply.test_perform import EMPTY, acl, planned
 SCHEMA = Path(__file__).parents[3] / "schema" / "plan.json"
 ORIGINS = (Origin("teams/a.yaml", 3, 5), Origin("teams/a.yaml", 30, 7), Origin("teams/b.yaml", 3, 5))
 SELECTORS = (
-    Selector(principals=NameSelector(prefix="User:svc-"), resource_type=ResourceType.TOPIC, names=NameSelector(("a",))),
+    Selector(
+        principals=NameSelector(prefixes=("User:svc-",)), resource_type=ResourceType.TOPIC, names=NameSelector(("a",))
+    ),
     Selector(resource_type=ResourceType.GROUP, names=NameSelector(any_name=True)),
 )
 

@@ -121,7 +121,7 @@ def test_a_step_for_many_hosts_has_a_part_in_what_changes_for_one_of_them() -> N
 
 def test_what_covers_a_step_without_being_declared_has_no_place() -> None:
     wide, own = bindings("TOPIC:P:a User:a@* ALLOW READ", "TOPIC:L:ab User:a@* ALLOW READ")
-    scope = Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefix="ab")),))
+    scope = Scope(include=(Selector(resource_type=ResourceType.TOPIC, names=NameSelector(prefixes=("ab",))),))
     wish, live = declared(frozenset({own}), {}), ClusterState("id", frozenset({wide}))
     plan = propose(wish, live, Terms("c", default_allow=False, scope=scope), Request(DAY))
     assert plan.access.effects == (Effect(EffectKind.REDUNDANT, wide, None),)

@@ -16,7 +16,7 @@ from reconciler.show.kinds import kind_of
 DAY = datetime.date(2026, 1, 1)
 KIND = GroupConfig.KIND
 PAY, OTHER = (GroupConfig(name, {"share.isolation.level": "read_committed"}) for name in ("pay.in", "other"))
-OF_PAY = Selector(None, ResourceType.GROUP, NameSelector(prefix="pay."))
+OF_PAY = Selector(None, ResourceType.GROUP, NameSelector(prefixes=("pay.",)))
 
 
 def live(*items: GroupConfig, release: tuple[int, int] | None = None) -> ClusterState:

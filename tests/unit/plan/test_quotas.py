@@ -79,7 +79,7 @@ def test_absence_deletes_and_silence_does_not() -> None:
 
 def test_pruning_takes_what_is_in_scope() -> None:
     mine, other, default = (quota(entity, request_percentage=1) for entity in (ALICE, BOB, QuotaEntity.of("")))
-    scope = Scope(include=(Selector(principals=NameSelector(prefix="User:a")),))
+    scope = Scope(include=(Selector(principals=NameSelector(prefixes=("User:a",))),))
     terms = Terms("prod", scope=scope, prune=frozenset({"quotas"}))
     assert changes(planned(wanted(), mine, other, default, terms=terms)) == [Delete(mine)]
     assert changes(planned(wanted(), mine, terms=replace(terms, scope=Scope()))) == []

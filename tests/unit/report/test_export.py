@@ -2,6 +2,8 @@
 
 import pytest
 
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
 from reconciler.manifest.write.manifests import cluster_document, differences, export_manifests
 from reconciler.manifest.write.text import comment, file_stems, scalar
 from reconciler.model.acl import (
@@ -84,6 +86,14 @@ spec:
       transactionalIds: {any: true}
 """
     }
+
+
+@pytest.mark.parametrize("name", ["orders.", "orders-", "orders_"])
+def test_a_name_that_ends_as_a_prefix_does_is_spelled_out(name: str) -> None:
+    files = exported(acl("TOPIC", name, "READ"), acl("GROUP", "plain", "READ"))
+    (text,) = (text for path, text in files.items() if path.startswith("acls/"))
+    assert f"literal: [{name}]" in text
+    assert load(Source(path, text) for path, text in files.items()).warnings == ()
 
 
 def test_a_long_list_has_an_item_a_line() -> None:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.acls import AclsDeclaration
 from reconciler.manifest.documents.topics import TopicsDeclaration
+from reconciler.manifest.parts.resources import looks_like_a_prefix
 from reconciler.manifest.parts.rules import FIELD_OF, RoleUse, RuleDeclaration, entries_of, grants
 from reconciler.manifest.write.edits.interface import Changes, Wanted
 from reconciler.manifest.write.kinds.acl import folded
@@ -96,6 +97,11 @@ def _place(origin: tuple[str, int, int]) -> tuple[int, int]:
     return origin[1] - 1, origin[2] - 1
 
 
+def _places(item: TextSpan) -> list[tuple[int, int]]:
+    """Where the texts of a list's item are: one, or those of the forms of names."""
+    return [(one.line, one.column) for one in item.walk() if one.kind == "scalar"]
+
+
 def _units(page: Page) -> Iterator[RemovableUnit]:
     spec = page.span.get("spec")
     if spec is None:
@@ -130,13 +136,11 @@ Involved = Callable[[Said, str, tuple[int, int]], bool]
 def lists(unit: RemovableUnit, *, names: bool) -> Iterator[tuple[TextSpan, Involved]]:
     """The lists of a unit of which items can be taken, each with what its items have a say in."""
     if unit.number is None:
-        if unit.key == "owner":
-            found = [("principals", unit.span)]
-        else:
-            found = [("topics", unit.span), *((key.plain, value) for key, value in unit.span.entries)]
+        found = [("principals" if unit.key == "owner" else "topics", unit.span)]
     else:
         found = [(key.plain, value) for key, value in unit.span.entries]
-        found += [(key, inner) for key, value in found for _, inner in value.entries]
+    # Inside the forms of names, which may stand in a list.
+    found += [(key, inner) for key, value in found for one in (value, *value.items) for _, inner in one.entries]
     for key, span in found:
         if span.kind == "list" and names is (key not in _INVOLVED):
             yield span, _INVOLVED.get(key, of_place)
@@ -200,22 +204,22 @@ class Reduction:
         named = self._page.span.get("spec", "principals")
         said = [one for unit in self._units for one in unit.said]
         gone = self._gone(named, said, of_principal) if named is not None else []
-        if named is not None and gone and len(gone) < len(named.texts):
+        if named is not None and gone and len(gone) < len(named.items):
             self._splices += without_items(self._page.text, named, gone)
             for unit in self._units:
                 unit.said = [one for one in unit.said if not self._involves(named, gone, one, of_principal)]
 
     def _gone(self, span: TextSpan, said: Sequence[Said], involved: Involved) -> list[int]:
-        """The texts of a list all of whose bindings go, by number."""
+        """The items of a list all of whose bindings go, by number."""
         found = []
-        for number in range(len(span.texts)):
+        for number in range(len(span.items)):
             concerned = [one for one in said if self._involves(span, [number], one, involved)]
             if concerned and all(one.goes for one in concerned):
                 found.append(number)
         return found
 
     def _involves(self, span: TextSpan, numbers: Iterable[int], said: Said, involved: Involved) -> bool:
-        places = [(span.texts[number].line, span.texts[number].column) for number in numbers]
+        places = [place for number in numbers for place in _places(span.items[number])]
         return any(involved(said, self._texts[said.cluster].get(place, ""), place) for place in places)
 
     def _reduce(self, unit: RemovableUnit) -> None:
@@ -224,7 +228,7 @@ class Reduction:
         cut: dict[int, tuple[TextSpan, set[int]]] = {}
         for span, involved in (*lists(unit, names=True), *lists(unit, names=False)):
             gone = self._gone(span, left, involved)
-            if gone and len(gone) < len(span.texts):
+            if gone and len(gone) < len(span.items):
                 cut[span.start] = (span, set(gone))
                 left = [one for one in left if not self._involves(span, gone, one, involved)]
         for span, involved in (*lists(unit, names=True), *lists(unit, names=False)):
@@ -235,10 +239,10 @@ class Reduction:
             going = [one for one in left if one.goes]
             more = known | {
                 number
-                for number in range(len(span.texts))
+                for number in range(len(span.items))
                 if any(self._involves(span, [number], one, involved) for one in going)
             }
-            if more > known and len(more) < len(span.texts):
+            if more > known and len(more) < len(span.items):
                 cut[span.start] = (span, more)
                 left = [one for one in left if not self._involves(span, more, one, involved)]
         if any(one.goes for one in left):
@@ -374,7 +378,7 @@ def _resources(rule: ExportedRule) -> Item:
         return {field_name: {"any": "true"}}
     if first.pattern_type is PatternType.PREFIXED:
         return {field_name: {"prefix": names[0]}}
-    if any(pattern.name.endswith(WILDCARD) for pattern in rule.patterns):
+    if any(looks_like_a_prefix(pattern.name) for pattern in rule.patterns):
         return {field_name: {"literal": names}}
     return {field_name: names}
 
@@ -435,7 +439,7 @@ def _leaving_some(unit: RemovableUnit, places: set[object]) -> set[object]:
     """Those of the places that can leave their lists, because others stay in them."""
     found: set[object] = set()
     for span, _ in lists(unit, names=True):
-        named = [(text.line, text.column) for text in span.texts]
+        named = [place for item in span.items for place in _places(item)]
         found |= places.intersection(named) if not places.issuperset(named) else set()
     return found
 

@@ -164,12 +164,16 @@ class TopicReduction:
             before, target = self._targets.get(number, (None, None))
             configs = {name: raw for name, raw in inherited.items() if item.get("configs", name) is None}
             lost: set[str] = set()
+            counts: list[Splice] = []
             if before is not None and target is not None:
-                splices += _counts(text, item, before, target)
+                counts = _counts(text, item, before, target)
                 lost = before.topic.configs.keys() - target.topic.configs.keys()
                 configs = {name: raw for name, raw in configs.items() if name in target.topic.configs}
                 configs |= _changed(before.topic.configs, target.topic.configs)
-            splices += _with_configs(text, item, configs, lost)
+            cuts = _with_configs(text, item, configs, lost)
+            if counts and item.flow and not any(one.new for one in cuts):
+                cuts = []  # what comes would meet the last one that goes: it is looked at next
+            splices += [*counts, *cuts]
         return splices + self._without_defaults(inherited.keys())
 
     def _given_up(self) -> dict[str, str]:
