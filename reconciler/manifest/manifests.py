@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents import KINDS, KINDS_BY_NAME
@@ -183,14 +183,14 @@ class _Loading:
             if may_vary:
                 _report_misplaced(kind, document)
 
-    def _add(self, kind: Kind, document: Document) -> None:
+    def _add(self, kind: Kind[Any], document: Document) -> None:
         declared = kind.declare(document, self._table)
         if declared is not None:
             self.documents.append(declared)
         elif kind.takes_variables:
             self._complete = False
 
-    def _add_template(self, kind: Kind, document: Document) -> None:
+    def _add_template(self, kind: Kind[Any], document: Document) -> None:
         """Checks what can be checked before the variables are known: every value that is not a variable."""
         findings = document.findings
         spec = document.root.get("spec")
@@ -230,7 +230,7 @@ class _Loading:
         )
 
 
-def _report_misplaced(kind: Kind, document: Document) -> None:
+def _report_misplaced(kind: Kind[Any], document: Document) -> None:
     """Reports variables that nothing would fill in; those that are a problem anyway are reported as that."""
     findings = document.findings
     for scalar in misplaced(document.root, takes_variables=kind.takes_variables):

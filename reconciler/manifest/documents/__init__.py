@@ -1,7 +1,7 @@
 """The kinds of documents. A new kind is one file here, its fields in one of ``models``, and one line in ``KINDS``."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from reconciler.manifest.documents.access_tests import AccessTestsKind
 from reconciler.manifest.documents.acls import AclsKind
@@ -18,7 +18,7 @@ from reconciler.manifest.documents.topics import TopicsKind
 from reconciler.manifest.documents.users import UsersKind
 
 #: In the order in which people get to know them.
-KINDS: Final[tuple[Kind, ...]] = (
+KINDS: Final[tuple[Kind[Any], ...]] = (
     ClusterKind(),
     AclsKind(),
     RoleKind(),
@@ -33,4 +33,4 @@ KINDS: Final[tuple[Kind, ...]] = (
     FleetKind(),
 )
 #: By the name that a document gives, sorted.
-KINDS_BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in sorted(KINDS, key=lambda kind: kind.name)}
+KINDS_BY_NAME: Final[Mapping[str, Kind[Any]]] = {kind.name: kind for kind in sorted(KINDS, key=lambda kind: kind.name)}

@@ -178,17 +178,10 @@ def _waiver(node: MappingNode, item: "AccessTestItem", findings: Findings) -> Wa
     return Waiver(item.waiver.reason, item.waiver.expires, findings.origin(place), item.waiver.ticket)
 
 
-class AccessTestsKind(Kind):
+class AccessTestsKind(Kind["AccessTestsDocument"]):
     """Claims about access; ``reconciler.access`` decides them."""
 
     name = "AccessTests"
-
-    @staticmethod
-    def model() -> "type[AccessTestsDocument]":
-        """The fields of its documents."""
-        from reconciler.manifest.models.access_tests import AccessTestsDocument  # noqa: PLC0415
-
-        return AccessTestsDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

@@ -64,17 +64,10 @@ def _places(rules: list[RuleDeclaration]) -> Iterator[Origin]:
         yield from (declaration.origin for _, declaration in rule.declared())
 
 
-class AclsKind(Kind):
+class AclsKind(Kind["AclsDocument"]):
     """ACL rules."""
 
     name = "Acls"
-
-    @staticmethod
-    def model() -> "type[AclsDocument]":
-        """The fields of its documents."""
-        from reconciler.manifest.models.acls import AclsDocument  # noqa: PLC0415
-
-        return AclsDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

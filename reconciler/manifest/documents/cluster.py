@@ -313,18 +313,11 @@ def _guard_place(node: Node) -> Node:
     return guard if isinstance(guard, ScalarNode) else node
 
 
-class ClusterKind(Kind):
+class ClusterKind(Kind["ClusterDocument"]):
     """Declared clusters; they set the variables that the other kinds use."""
 
     name = "Cluster"
     takes_variables = False
-
-    @staticmethod
-    def model() -> "type[ClusterDocument]":
-        """The fields of its documents."""
-        from reconciler.manifest.models.cluster import ClusterDocument  # noqa: PLC0415
-
-        return ClusterDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

@@ -55,17 +55,10 @@ class ClusterTestsDeclaration:
     tests: tuple[ClusterTest, ...]
 
 
-class ClusterTestsKind(Kind):
+class ClusterTestsKind(Kind["ClusterTestsDocument"]):
     """Claims about clusters; ``reconciler.app.cluster_tests`` decides them."""
 
     name = "ClusterTests"
-
-    @staticmethod
-    def model() -> "type[ClusterTestsDocument]":
-        """The fields of its documents."""
-        from reconciler.manifest.models.cluster_tests import ClusterTestsDocument  # noqa: PLC0415
-
-        return ClusterTestsDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

@@ -110,18 +110,11 @@ def _wave(wave: "WaveSpec", place: Node, findings: Findings) -> WaveDeclaration:
     )
 
 
-class FleetKind(Kind):
+class FleetKind(Kind["FleetDocument"]):
     """Waves of clusters; ``reconciler.parts.fleet`` performs them."""
 
     name = "Fleet"
     takes_variables = False
-
-    @staticmethod
-    def model() -> "type[FleetDocument]":
-        """The fields of its documents."""
-        from reconciler.manifest.models.fleet import FleetDocument  # noqa: PLC0415
-
-        return FleetDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

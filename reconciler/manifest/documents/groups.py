@@ -38,17 +38,10 @@ class GroupsDeclaration:
     groups: tuple[DesiredItem[GroupConfig], ...]
 
 
-class GroupsKind(Kind):
+class GroupsKind(Kind["GroupsDocument"]):
     """Group configs."""
 
     name = "Groups"
-
-    @staticmethod
-    def model() -> "type[GroupsDocument]":
-        """The fields of its documents."""
-        from reconciler.manifest.models.groups import GroupsDocument  # noqa: PLC0415
-
-        return GroupsDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

@@ -1,9 +1,11 @@
 """What a kind of document is: the model of its documents, their declaration, and what they want of one cluster."""
 
 import datetime
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any, ClassVar, Protocol, TypeVar
+from importlib import import_module
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.bindings import BindingTable, OutsideScope
@@ -18,6 +20,7 @@ from reconciler.model.desired import DesiredItem, DesiredTopic
 from reconciler.model.scope import RESOURCE_FIELDS
 
 D = TypeVar("D")
+M = TypeVar("M", bound=ManifestModel)
 
 
 class Declared(Protocol):
@@ -113,10 +116,8 @@ class DesiredBuilder:
         self.listed.setdefault(item.KIND, {})[item.key] = replace(wish, expired=over)
 
 
-class Kind(Protocol):
-    """One kind of document. ``name`` is what a document calls it; ``model`` gives its fields and its JSON Schema.
-
-    Models take longer to load than all else here, so a kind loads its own when a document of it is read.
+class Kind(ABC, Generic[M]):
+    """One kind of document: ``M`` has its fields and its JSON Schema. ``name`` is what a document calls it.
 
     ``takes_variables``: whether ``${vars.name}`` can be used in the spec. Not where a document sets the variables.
     ``code_fields``: the fields whose texts are code, into which no value is put.
@@ -126,19 +127,21 @@ class Kind(Protocol):
     takes_variables: ClassVar[bool] = True
     code_fields: ClassVar[frozenset[str]] = frozenset()
 
-    @staticmethod
-    def model() -> type[ManifestModel]:
-        """The fields of its documents."""
-        ...
+    @classmethod
+    def model(cls) -> type[M]:
+        """The fields of its documents: ``NameDocument``, in the module of ``models`` that is called as the kind's own.
 
+        Models take longer to load than all else here, so a kind's is loaded when a document of it is read.
+        """
+        module = import_module(f"reconciler.manifest.models.{cls.__module__.rpartition('.')[2]}")
+        return cast("type[M]", getattr(module, f"{cls.name}Document"))
+
+    @abstractmethod
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts a document; ``None`` after reporting problems that leave none."""
-        ...
 
     def check(self, loaded: Loaded) -> None:
         """Reports what is wrong between documents; by default nothing can be."""
-        return
 
     def collect(self, builder: DesiredBuilder) -> None:
         """Adds what its documents want the cluster to have; by default nothing."""
-        return

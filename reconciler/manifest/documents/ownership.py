@@ -174,17 +174,10 @@ def _glob_problem(text: str) -> Trouble | None:
     return None
 
 
-class OwnershipKind(Kind):
+class OwnershipKind(Kind["OwnershipDocument"]):
     """Owners and consents; ``reconciler.policy`` applies them."""
 
     name = "Ownership"
-
-    @staticmethod
-    def model() -> "type[OwnershipDocument]":
-        """The fields of its documents."""
-        from reconciler.manifest.models.ownership import OwnershipDocument  # noqa: PLC0415
-
-        return OwnershipDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

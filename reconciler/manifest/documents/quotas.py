@@ -35,17 +35,10 @@ class QuotasDeclaration:
     quotas: tuple[DesiredItem[ClientQuota], ...]
 
 
-class QuotasKind(Kind):
+class QuotasKind(Kind["QuotasDocument"]):
     """Client quotas."""
 
     name = "Quotas"
-
-    @staticmethod
-    def model() -> "type[QuotasDocument]":
-        """The fields of its documents."""
-        from reconciler.manifest.models.quotas import QuotasDocument  # noqa: PLC0415
-
-        return QuotasDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

@@ -155,17 +155,10 @@ def _split(
     return tuple(takes), tuple(names)
 
 
-class RoleKind(Kind):
+class RoleKind(Kind["RoleDocument"]):
     """Bundles of rules; the kinds whose rules use them check the uses."""
 
     name = "Role"
-
-    @staticmethod
-    def model() -> "type[RoleDocument]":
-        """The fields of its documents."""
-        from reconciler.manifest.models.role import RoleDocument  # noqa: PLC0415
-
-        return RoleDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

@@ -383,18 +383,11 @@ def _waivers(
             )
 
 
-class TopicPolicyKind(Kind):
+class TopicPolicyKind(Kind["TopicPolicyDocument"]):
     """Rules for topics; ``reconciler.policy`` applies them."""
 
     name = "TopicPolicy"
     code_fields = frozenset({"expression", "pattern"})
-
-    @staticmethod
-    def model() -> "type[TopicPolicyDocument]":
-        """The fields of its documents."""
-        from reconciler.manifest.models.topic_policy import TopicPolicyDocument  # noqa: PLC0415
-
-        return TopicPolicyDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

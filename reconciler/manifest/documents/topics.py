@@ -268,17 +268,10 @@ def _topic(item: "TopicItem", configs: dict[str, str]) -> Topic:
     return Topic(item.name, item.partitions, item.replication_factor, configs)
 
 
-class TopicsKind(Kind):
+class TopicsKind(Kind["TopicsDocument"]):
     """Topics, and the rules of their owners and grants."""
 
     name = "Topics"
-
-    @staticmethod
-    def model() -> "type[TopicsDocument]":
-        """The fields of its documents."""
-        from reconciler.manifest.models.topics import TopicsDocument  # noqa: PLC0415
-
-        return TopicsDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

@@ -63,17 +63,10 @@ class UsersDeclaration:
     users: tuple[DesiredItem[ScramUser], ...]
 
 
-class UsersKind(Kind):
+class UsersKind(Kind["UsersDocument"]):
     """SCRAM users."""
 
     name = "Users"
-
-    @staticmethod
-    def model() -> "type[UsersDocument]":
-        """The fields of its documents."""
-        from reconciler.manifest.models.users import UsersDocument  # noqa: PLC0415
-
-        return UsersDocument
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
