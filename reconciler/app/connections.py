@@ -38,11 +38,11 @@ from reconciler.model.flavor import (
 )
 from reconciler.model.secrets import has_reference
 from reconciler.model.state import ClusterState, FactSource
-from reconciler.system.files import read_manifest_files
+from reconciler.plan.proposal import Plan
+from reconciler.system.files import read_manifest_files, read_properties
 
 if TYPE_CHECKING:
     from reconciler.kafka.settings import ClientSettings
-    from reconciler.plan.proposal import Plan
 
 _SERVERS: Final = "bootstrap.servers"
 
@@ -97,7 +97,6 @@ def is_properties(file: str) -> bool:
 def _of_properties(file: str) -> ClusterAddress:
     """The connection that Java's clients would make, whatever the cluster is called. It states no facts."""
     from reconciler.kafka.settings import is_of_another_client
-    from reconciler.system.files import read_properties
 
     try:
         settings = read_properties(Path(file))
@@ -244,7 +243,7 @@ def refuse_contradicted(declaration: ClusterDeclaration | None, live: ClusterSta
         raise WorkflowError(problem, "correct spec.flavor of the cluster, or connect to the one that is meant")
 
 
-def refuse_unstated(declaration: ClusterDeclaration, live: ClusterState, plan: "Plan") -> None:
+def refuse_unstated(declaration: ClusterDeclaration, live: ClusterState, plan: Plan) -> None:
     """Raise :class:`PlanRefusedError` for a plan on ACLs that were listed without the flavor that they need."""
     shown = unstated(declaration, live)
     if shown is not None and plan.moves_access:

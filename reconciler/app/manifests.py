@@ -17,7 +17,7 @@ from reconciler.manifest.guardrail_set import with_guardrails
 from reconciler.manifest.guardrails import GuardrailChange, gravest_first, guardrail_changes
 from reconciler.manifest.manifests import Manifests, desired_state
 from reconciler.manifest.manifests import load as load_sources
-from reconciler.manifest.project import Project, project_changes
+from reconciler.manifest.project import Project, is_project, project_changes, read_project
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError, Problem
 from reconciler.manifest.safeguards import guardrail_ownership, ownership
@@ -80,7 +80,7 @@ class FoundProject:
     """A project file, as it is called from the working directory, and what it says."""
 
     file: Path
-    said: "Project"
+    said: Project
 
     @property
     def path(self) -> str | None:
@@ -124,9 +124,6 @@ def _read_project(file: Path) -> FoundProject | None:
         )
     if not file.is_file():
         return None
-    from reconciler.manifest.project import is_project, read_project
-    from reconciler.system.files import read_manifest_files
-
     with sound():
         [source] = read_manifest_files(file)
         if not is_project(source.text):

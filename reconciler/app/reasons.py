@@ -4,24 +4,20 @@
 and which option of a command helps, is the command line's business.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from reconciler.access.interpretation import TooMuchToDecideError
 from reconciler.apply.environment import UnprovenError
-from reconciler.apply.lease import LeaseHeldError
+from reconciler.apply.lease import LeaseClaim, LeaseHeldError
 from reconciler.apply.preflight import RefusedError, StalePlanError, UndeclaredDefaultError
-from reconciler.plan.observed import StepState
+from reconciler.manifest.read.problem import Problem, problems_text
+from reconciler.plan.observed import Observed, StepState
+from reconciler.plan.proposal import Plan
+from reconciler.plan.refusal import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from reconciler.apply.lease import LeaseClaim
-    from reconciler.manifest.read.problem import Problem
-    from reconciler.plan.observed import Observed
-    from reconciler.plan.proposal import Plan
-    from reconciler.plan.refusal import Refusal
     from reconciler.show.claims import Checks
 
 #: The reason of what was stopped by a person or because its time was over, which is no error of the use case.
@@ -51,7 +47,7 @@ class RequestError(WorkflowError):
 class AmbiguousClusterError(RequestError):
     """Several clusters are ``declared``, or none, and nothing says which one is meant; ``snapshot`` stands for it."""
 
-    def __init__(self, declared: "Sequence[str]", *, snapshot: bool) -> None:
+    def __init__(self, declared: Sequence[str], *, snapshot: bool) -> None:
         """Keep the names."""
         alone = ", so snapshot: alone does not say which one is meant" if snapshot else ""
         super().__init__(f"the manifests declare {len(declared)} clusters{alone}")
@@ -106,10 +102,8 @@ class NoJournalError(RequestError):
 class InvalidManifestsError(WorkflowError):
     """The manifests cannot be used; ``problems`` has every one, with its place."""
 
-    def __init__(self, problems: "tuple[Problem, ...]") -> None:
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
         """Keep the problems; the message shows few of them in full, and many by kind."""
-        from reconciler.manifest.read.problem import problems_text
-
         super().__init__(problems_text(problems))
         self.problems = problems
 
@@ -134,7 +128,7 @@ class StaleError(WorkflowError):
 
     reason = "stale"
 
-    def __init__(self, message: str, advice: str = "", findings: "Sequence[Observed]" = ()) -> None:
+    def __init__(self, message: str, advice: str = "", findings: Sequence[Observed] = ()) -> None:
         """Keep the findings."""
         super().__init__(message, advice)
         self.findings = tuple(findings)
@@ -146,7 +140,7 @@ class PlanRefusedError(WorkflowError):
     reason = "refused"
 
     def __init__(
-        self, message: str, advice: str = "", *, plan: "Plan | None" = None, refusals: "Sequence[Refusal]" = ()
+        self, message: str, advice: str = "", *, plan: Plan | None = None, refusals: Sequence[Refusal] = ()
     ) -> None:
         """Keep the plan and the refusals."""
         super().__init__(message, advice)
@@ -158,7 +152,7 @@ class NotApprovedError(WorkflowError):
 
     reason = "not approved"
 
-    def __init__(self, required: int, approvals: "Sequence[str]", others: "Sequence[str]") -> None:
+    def __init__(self, required: int, approvals: Sequence[str], others: Sequence[str]) -> None:
         """Keep both lists."""
         given = ", ".join(approvals) or "nobody"
         super().__init__(f"the plan needs the approval of {required}, and {given} approved it: nothing was sent")
@@ -196,7 +190,7 @@ class HeldError(WorkflowError):
 
     reason = "held"
 
-    def __init__(self, message: str, claims: "Sequence[LeaseClaim]" = ()) -> None:
+    def __init__(self, message: str, claims: Sequence[LeaseClaim] = ()) -> None:
         """Keep the claims."""
         super().__init__(message)
         self.claims = tuple(claims)

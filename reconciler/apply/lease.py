@@ -120,7 +120,7 @@ _PATIENCE: Final = 10.0
 class LeaseHeldError(Exception):
     """Other runs hold the lease, or are about to; ``claims`` say whose, the first one first."""
 
-    def __init__(self, *claims: "LeaseClaim") -> None:
+    def __init__(self, *claims: LeaseClaim) -> None:
         """``str()`` names each holder, the run, and when the lease ends by itself."""
         found = (f"{one.holder} holds the lease, by run {one.run}, until {one.ends}" for one in claims)
         super().__init__("; ".join(found))

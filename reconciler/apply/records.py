@@ -119,7 +119,7 @@ class ThrottleRecord:
     """What happens to the throttle of a move: ``rate`` in bytes a second is set on ``brokers``, or removed."""
 
     about: Annotated[About, Flat]
-    action: Annotated[str, Says("What is done or was done.", "set")]
+    action: Annotated[str, Says("What is done or was done.", set)]
     subject: Annotated[str, Says("What is copied.", "topic orders")]
     brokers: Annotated[tuple[int, ...], Says("The brokers that copy, by id.")]
     rate: Annotated[int | None, Says("Bytes a second for each broker; null: none.", 50_000_000)]

@@ -5,9 +5,15 @@ import sys
 import click
 
 from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.app.states import access_views
 from reconciler.cli.console import CommandError, Exit, out, out_json, settings, style_for
+from reconciler.cli.notes import info_note
 from reconciler.cli.questions import TYPES, asked_principal, state_options
+from reconciler.model.acl import ResourceType
 from reconciler.results.output import OutputKind
+from reconciler.show.access import access_documents, access_lines, access_table, holdings
+from reconciler.show.matrix import matrix_document, matrix_lines, matrix_of, matrix_table
+from reconciler.show.words import with_condition
 
 
 @click.command("access", short_help="List everything that principals may do")
@@ -33,13 +39,6 @@ def command(
 
     Access through User:* and the default is included. Without --cluster, the answer is about what is declared.
     """
-    from reconciler.app.states import access_views
-    from reconciler.cli.notes import info_note
-    from reconciler.model.acl import ResourceType
-    from reconciler.show.access import access_documents, access_lines, access_table, holdings
-    from reconciler.show.matrix import matrix_document, matrix_lines, matrix_of, matrix_table
-    from reconciler.show.words import with_condition
-
     who = tuple(asked_principal(principal) for principal in principals)
     if "User:*" in who:
         raise CommandError("User:* is nobody", "omit PRINCIPAL: everybody else has a section", Exit.USAGE)

@@ -5,13 +5,14 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
+from reconciler.app.reasons import FailedChecksError, InvalidManifestsError, PlanRefusedError
+from reconciler.apply.environment import LeaseRequest
 from reconciler.cli.approval_options import PlanId, approval_options, approval_rule, pipeline_url
-from reconciler.cli.console import CommandError, Exit, error, info, out, out_json, style_for, worst
+from reconciler.cli.console import CommandError, Exit
 from reconciler.cli.options import (
     cluster_option,
     connection_options,
@@ -24,14 +25,8 @@ from reconciler.cli.options import (
     start_reader,
     yes_option,
 )
+from reconciler.manifest.read.problem import Code
 from reconciler.model.characters import shell_quoted
-from reconciler.results.output import OutputKind
-
-if TYPE_CHECKING:
-    from reconciler.app.reasons import InvalidManifestsError
-    from reconciler.apply.environment import Result
-    from reconciler.plan.refusal import Refusal
-    from reconciler.show.claims import Checks
 
 
 @click.command("apply", short_help="Apply a saved plan, or plan and apply in one step")
@@ -107,9 +102,8 @@ def command(
     """
     start_reader(cluster)
     from reconciler.app.apply import ApplyOptions, apply, apply_plan
-    from reconciler.app.reasons import FailedChecksError, InvalidManifestsError, PlanRefusedError
     from reconciler.app.records import RecordOptions
-    from reconciler.apply.environment import LeaseRequest
+    from reconciler.cli.planned import info_checks, info_refusals, show_outcome
     from reconciler.cli.terminal import Terminal
 
     records = RecordOptions(journal, audit, audit_topic, operator, run_url)
@@ -138,51 +132,16 @@ def command(
         raise
     except PlanRefusedError as refused:
         if not terminal.reviewed:
-            _info_refusals(refused.refusals)
+            info_refusals(refused.refusals)
         raise
     except FailedChecksError as failed:
-        _info_checks(failed.checks)
+        info_checks(failed.checks)
         raise
-    return _outcome(result, output)
+    return show_outcome(result, output)
 
 
-def _outcome(result: "Result", output: str) -> Exit:
-    """Print what became of each step; returns the exit status."""
-    from reconciler.apply.environment import Outcome
-    from reconciler.cli.plan import left_out
-    from reconciler.show.result import result_document, result_lines
-
-    if output == "json":
-        out_json(OutputKind.APPLY, result_document(result))
-    elif result.outcomes or result.plan.refused:
-        out(result_lines(result, style_for(sys.stdout)))
-    if result.interrupted:
-        rest = "the rest was not attempted" if result.count(Outcome.NOT_ATTEMPTED) else "nothing was left to attempt"
-        error(f"interrupted: the batch in flight was finished, {rest}")
-    return worst(
-        left_out(result.plan),
-        Exit.INTERRUPTED if result.interrupted else Exit.OK,
-        Exit.OK if result.succeeded else Exit.ERROR,
-    )
-
-
-def _info_checks(checks: "Checks") -> None:
-    from reconciler.show.claims import checks_lines
-
-    info("\n".join(checks_lines(checks, style_for(sys.stderr))))
-
-
-def _info_refusals(refusals: "tuple[Refusal, ...]") -> None:
-    from reconciler.show.plan import refusal_lines
-
-    for line in refusal_lines(refusals, style_for(sys.stderr)):
-        info(line)
-
-
-def _say_path_is_missing(plan: str, failure: "InvalidManifestsError") -> None:
+def _say_path_is_missing(plan: str, failure: InvalidManifestsError) -> None:
     """Without PATH a saved plan needs the manifests to be here: they say how its cluster is reached."""
-    from reconciler.manifest.read.problem import Code
-
     if any(problem.code == Code.NO_MANIFESTS for problem in failure.problems):
         raise CommandError(
             "there are no manifests in this directory, and a saved plan is applied as they declare its cluster by now",

@@ -2,9 +2,13 @@
 
 import click
 
+from reconciler.app.approvals import NAMESPACE, approve
 from reconciler.cli.console import Exit, out, out_json, progress
 from reconciler.cli.options import output_option
+from reconciler.model.characters import safe
+from reconciler.plan.file.document import plan_id
 from reconciler.results.output import OutputKind
+from reconciler.show.steps import summary
 
 
 @click.command("approve", short_help="Sign a saved plan as its approver")
@@ -29,11 +33,6 @@ def command(*, plan_file: str, key: str, file: str | None, output: str) -> int:
 
     `reconciler apply --require-approvals N --allowed-signers FILE` counts the people who signed.
     """
-    from reconciler.app.approvals import NAMESPACE, approve
-    from reconciler.model.characters import safe
-    from reconciler.plan.file.document import plan_id
-    from reconciler.show.steps import summary
-
     signed = approve(plan_file, key, file)
     name = plan_id(signed.plan)
     if output == "json":

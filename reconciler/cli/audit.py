@@ -6,10 +6,15 @@ import sys
 
 import click
 
+from reconciler.app.audit import list_audit, verify_audit
 from reconciler.app.options import ConnectionOptions
+from reconciler.apply.audit import AUDIT_CHECK
 from reconciler.cli.console import Exit, error, info, out, out_json, style_for
 from reconciler.cli.options import Since, cluster_option, connection_options, output_option, path_option
+from reconciler.model.characters import safe
+from reconciler.results.audit import AUDIT_ENTRY, AuditQuestion
 from reconciler.results.output import OutputKind
+from reconciler.show.audit import entry_lines
 
 
 class Digest(click.ParamType[str]):
@@ -60,10 +65,6 @@ def verify(
     that the last run printed, or compare with the topic. With the topic, a log that was deleted, emptied or begun anew
     is found too. Exit status 4 if the log is not as it was written, or is not there.
     """
-    from reconciler.app.audit import verify_audit
-    from reconciler.apply.audit import AUDIT_CHECK
-    from reconciler.model.characters import safe
-
     found = verify_audit(file, heads, cluster=cluster, topic=topic, path=path, connection=connection)
     if output == "json":
         out_json(OutputKind.AUDIT_VERIFY, AUDIT_CHECK.write(found))
@@ -99,10 +100,6 @@ def list_(
     Several logs are read together. The operator and the proposer name themselves; the approvers signed. Exit status 4
     if a line does not follow the one before it: what is listed may then be altered.
     """
-    from reconciler.app.audit import list_audit
-    from reconciler.results.audit import AUDIT_ENTRY, AuditQuestion
-    from reconciler.show.audit import entry_lines
-
     found, wrong = list_audit(files, AuditQuestion(topic, principal, by, since))
     if output == "json":
         document = {"entries": [AUDIT_ENTRY.write(one) for one in found], "problems": list(wrong)}

@@ -1,12 +1,13 @@
 """``reconciler can-i``: whether a principal may do something, on one name or on all that begin so."""
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.app.states import access_views
 from reconciler.cli.console import Exit, out, out_json, style_for
+from reconciler.cli.notes import info_note
 from reconciler.cli.questions import (
     asked_host,
     asked_operation,
@@ -21,9 +22,7 @@ from reconciler.cli.questions import (
     type_argument,
 )
 from reconciler.results.output import OutputKind
-
-if TYPE_CHECKING:
-    from reconciler.show.questions import Answered
+from reconciler.show.questions import Answered, ask, can_i_document, can_i_lines
 
 
 @click.command("can-i", short_help="Check whether a principal may do something")
@@ -55,10 +54,6 @@ def command(
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)
     who, address = asked_principal(principal), asked_host(host)
-    from reconciler.app.states import access_views
-    from reconciler.cli.notes import info_note
-    from reconciler.show.questions import ask, can_i_document, can_i_lines
-
     answers: list[Answered] = [
         ask(view, who, wanted, pattern, address) for view in access_views(request, connection, tell=info_note)
     ]

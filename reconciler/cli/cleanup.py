@@ -2,13 +2,18 @@
 
 import datetime
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.app.cleanup import CleanupResult, KeptBridge, cleanup
 from reconciler.app.options import ConnectionOptions
+from reconciler.app.records import RecordOptions
+from reconciler.apply.cleanup import Leftover
+from reconciler.apply.lease import LeaseClaim
 from reconciler.cli.console import CommandError, Exit, error, info, out, out_json
+from reconciler.cli.notes import age
 from reconciler.cli.options import (
     cluster_option,
     connection_options,
@@ -19,14 +24,6 @@ from reconciler.cli.options import (
 )
 from reconciler.model.characters import counted, safe
 from reconciler.results.output import OutputKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from reconciler.app.cleanup import CleanupResult, KeptBridge
-    from reconciler.app.records import RecordOptions
-    from reconciler.apply.cleanup import Leftover
-    from reconciler.apply.lease import LeaseClaim
 
 
 @click.command("cleanup", short_help="Remove what an interrupted apply left on the cluster")
@@ -43,7 +40,7 @@ def command(
     cluster: str | None,
     only_run: str | None,
     yes: bool,
-    records: "RecordOptions",
+    records: RecordOptions,
     connection: ConnectionOptions,
     output: str,
 ) -> int:
@@ -54,8 +51,6 @@ def command(
     --run names it. What the manifests below PATH declare is never removed, whatever marks it as a bridge; without
     manifests no bridge is.
     """
-    from reconciler.app.cleanup import cleanup
-
     with cleanup(path, cluster, connection, run=only_run) as found:
         _info_held(found.held)
         _info_kept(found.kept)
@@ -84,17 +79,17 @@ def command(
     return Exit.OK if removed.succeeded and all(one.known for one in found.kept) else Exit.ERROR
 
 
-def _info_held(held: "Iterable[LeaseClaim]") -> None:
+def _info_held(held: Iterable[LeaseClaim]) -> None:
     for claim in held:
         info(f"run {safe(claim.run)} of {safe(claim.holder)} holds the lease until {claim.ends}: left alone")
 
 
-def _info_kept(kept: "Iterable[KeptBridge]") -> None:
+def _info_kept(kept: Iterable[KeptBridge]) -> None:
     for one in kept:
         info(f"kept: {safe(str(one.binding))}: {one.reason}")
 
 
-def _ask(wanted: "Sequence[Leftover]", name: str, *, yes: bool) -> None:
+def _ask(wanted: Sequence[Leftover], name: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
@@ -104,9 +99,7 @@ def _ask(wanted: "Sequence[Leftover]", name: str, *, yes: bool) -> None:
         raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
 
 
-def _lines(wanted: "Sequence[Leftover]") -> list[str]:
-    from reconciler.cli.notes import age
-
+def _lines(wanted: Sequence[Leftover]) -> list[str]:
     if not wanted:
         return ["Nothing is left of any run."]
     lines, now = [], datetime.datetime.now(datetime.UTC)
@@ -117,12 +110,12 @@ def _lines(wanted: "Sequence[Leftover]") -> list[str]:
     return lines
 
 
-def _verdict(removed: "CleanupResult") -> list[str]:
+def _verdict(removed: CleanupResult) -> list[str]:
     lines = [f"  still there: {safe(str(binding))}" for binding in removed.left] or ["Removed."]
     return [*lines, *([f"Audit log: head {removed.audit_head}"] if removed.audit_head else [])]
 
 
-def _document(leftover: "Leftover") -> dict[str, object]:
+def _document(leftover: Leftover) -> dict[str, object]:
     return {
         "run": leftover.run,
         "bridges": [str(bridge) for bridge in leftover.bridges],

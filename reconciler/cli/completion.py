@@ -6,6 +6,7 @@ import click
 from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
 from reconciler.cli.console import Exit, out
+from reconciler.cli.main import program
 
 #: The script calls the program again with this variable set, which click looks for.
 _VARIABLE: Final = "_RECONCILER_COMPLETE"
@@ -22,8 +23,6 @@ def command(*, shell: str) -> int:
     zsh:  reconciler completion zsh > "${fpath[1]}/_reconciler"
     fish: reconciler completion fish > ~/.config/fish/completions/reconciler.fish
     """
-    from reconciler.cli.main import program
-
     script = _SHELLS[shell](program, {}, "reconciler", _VARIABLE)
     # Not script.source(), which starts a bash to ask for its version.
     out([(script.source_template % script.source_vars()).strip("\n")], whole=True)

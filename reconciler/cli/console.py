@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 import click
 
 from reconciler.dataclass import dataclass
+from reconciler.manifest.parts import fields as units
+from reconciler.model.characters import Style, escape_invisible_json, plain, safe
+from reconciler.system.process import child_environment
 
 if TYPE_CHECKING:
-    from reconciler.model.characters import Style
     from reconciler.results.output import OutputKind
 
 # The standard streams, so that a command can rely on them whatever it was started with.
@@ -246,10 +248,8 @@ def watched(stream: TextIO) -> bool:
     return stream.isatty() and "CI" not in os.environ
 
 
-def style_for(stream: TextIO) -> "Style":
+def style_for(stream: TextIO) -> Style:
     """How to style text for ``stream``."""
-    from reconciler.model.characters import plain
-
     return _styled if coloured(stream) else plain
 
 
@@ -279,7 +279,7 @@ def write(text: str) -> None:
         raise CommandError(f"the result cannot be printed: {error.strerror}") from error
 
 
-def out_json(kind: "OutputKind", document: "Mapping[str, Any]") -> None:
+def out_json(kind: "OutputKind", document: Mapping[str, Any]) -> None:
     """Data for a program, on stdout: one JSON document and its kind, keys in order; or another ``--output``."""
     from reconciler.results.output import output
 
@@ -290,8 +290,6 @@ def out_json(kind: "OutputKind", document: "Mapping[str, Any]") -> None:
 
 def _json(document: Any) -> str:
     import json
-
-    from reconciler.model.characters import escape_invisible_json
 
     return escape_invisible_json(json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True)) + "\n"
 
@@ -331,8 +329,6 @@ def info_lines(lines: Iterable[str]) -> None:
 
 def _lines(text: str) -> str:
     """Whatever a message quotes, only its ends of lines count."""
-    from reconciler.model.characters import safe
-
     return "\n".join(map(safe, text.split("\n")))
 
 
@@ -352,8 +348,6 @@ def show(text: str) -> None:
 
 
 def _paged(text: str) -> bool:
-    from reconciler.system.process import child_environment
-
     words = shlex.split(os.environ.get("PAGER") or "less")
     program = shutil.which(words[0]) if words else None
     if program is None:
@@ -423,8 +417,6 @@ class Bytes(click.ParamType[int]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Parse, or fail with what was expected."""
-        from reconciler.manifest.parts import fields as units  # slow to import, and for few commands only
-
         try:
             return units.in_range(units.amount(value, units.BYTES), self._least, 2**63 - 1)
         except ValueError as error:

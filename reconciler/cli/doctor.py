@@ -3,20 +3,17 @@
 import re
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from reconciler.app.doctor import Diagnosis, NeedCheck, diagnose
 from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import Exit, out, out_json, style_for
 from reconciler.cli.options import cluster_option, connection_options, optional_path_argument, output_option
 from reconciler.kafka.errors import WITHOUT_MESSAGES
-from reconciler.model.characters import counted
+from reconciler.model.characters import Style, counted
 from reconciler.results.output import OutputKind
-
-if TYPE_CHECKING:
-    from reconciler.app.doctor import Diagnosis, NeedCheck
-    from reconciler.model.characters import Style
 
 
 def _release(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[int, int] | None:
@@ -58,8 +55,6 @@ def command(
 
     Nothing is changed, except by --canary. Exit 1 if planning for this cluster is not possible.
     """
-    from reconciler.app.doctor import diagnose
-
     found = diagnose(path, cluster, connection, canary=canary, upgrade=upgrade)
     if output == "json":
         out_json(OutputKind.DOCTOR, _document(found))
@@ -76,7 +71,7 @@ _AUTHORIZER: Final = {
 _FIELDS: Final = {"principal": "principal", "allow-everyone-if-no-acl-found": "allowEveryoneIfNoAclFound"}
 
 
-def check_words(check: "NeedCheck", found: "Diagnosis") -> str:
+def check_words(check: NeedCheck, found: Diagnosis) -> str:
     """What is so, met or not."""
     seen, may = found.inspection, "may" if check.met else "may not"
     texts = {
@@ -105,13 +100,13 @@ def check_words(check: "NeedCheck", found: "Diagnosis") -> str:
     return texts[check.need]
 
 
-def _version_words(check: "NeedCheck") -> str:
+def _version_words(check: NeedCheck) -> str:
     if check.met:
         return f"kafkaVersion is {check.detail}, and the cluster says so too"
     return check.detail if check.required else f"kafkaVersion is stated as {check.detail}; the cluster tells none"
 
 
-def _lines(found: "Diagnosis", style: "Style") -> Iterator[str]:
+def _lines(found: Diagnosis, style: Style) -> Iterator[str]:
     wrong, note = style("error", "wrong  "), style("warn", "note   ")
     for check in found.checks:
         mark = style("add", "ok     ") if check.met else wrong if check.required else note
@@ -123,7 +118,7 @@ def _lines(found: "Diagnosis", style: "Style") -> Iterator[str]:
         yield f"       metadata.version {found.inspection.metadata_version}"
 
 
-def _document(diagnosis: "Diagnosis") -> dict[str, Any]:
+def _document(diagnosis: Diagnosis) -> dict[str, Any]:
     found = diagnosis.inspection
     return {
         "clusterId": found.cluster_id,

@@ -6,7 +6,7 @@ import shlex
 import click
 
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.console import Exit, worst
+from reconciler.cli.console import Exit, error, worst
 from reconciler.cli.options import (
     as_of_option,
     cluster_option,
@@ -16,7 +16,6 @@ from reconciler.cli.options import (
     path_argument,
     start_reader,
 )
-from reconciler.cli.plan import print_plan
 from reconciler.results.output import OutputKind
 
 
@@ -45,8 +44,8 @@ def command(
     """
     start_reader(cluster)
     from reconciler.app.plan import drift as run_drift
-    from reconciler.cli.console import error
     from reconciler.cli.notes import info_note
+    from reconciler.cli.planned import print_plan
     from reconciler.show.claims import Checks
 
     drift = run_drift(path, cluster, connection, as_of=as_of, tell=info_note)

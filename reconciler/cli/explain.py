@@ -6,7 +6,10 @@ from dataclasses import replace
 import click
 
 from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.app.quota import quota_views
+from reconciler.app.states import access_views
 from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
+from reconciler.cli.notes import info_note
 from reconciler.cli.questions import (
     asked_host,
     asked_operation,
@@ -20,6 +23,8 @@ from reconciler.cli.questions import (
     type_argument,
 )
 from reconciler.results.output import OutputKind
+from reconciler.show.questions import ask, explain_document, explain_lines
+from reconciler.show.quota import Client, ClientLimits
 
 
 @click.command("explain", short_help="Explain why a request is allowed or denied")
@@ -55,12 +60,6 @@ def command(
         raise CommandError(
             "User:* is not a principal: a request comes from one principal", "ask can-i User:*", Exit.USAGE
         )
-    from reconciler.app.quota import quota_views
-    from reconciler.app.states import access_views
-    from reconciler.cli.notes import info_note
-    from reconciler.show.questions import ask, explain_document, explain_lines
-    from reconciler.show.quota import Client, ClientLimits
-
     views = access_views(request, connection, beside=True, tell=info_note)
     found = [ask(view, who, wanted, pattern, address) for view in views]
     if client_id is not None:

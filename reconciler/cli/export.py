@@ -2,20 +2,20 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
+from reconciler.app.export import Exported
+from reconciler.app.export import export as run_export
 from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, info, out, out_json, progress, settings
+from reconciler.cli.notes import info_note
 from reconciler.cli.options import cluster_option, connection_options, listing_option, optional_path_argument
 from reconciler.codec.kinds import LISTED
+from reconciler.manifest.write.manifests import Export, Layout
+from reconciler.model.state import ClusterState
 from reconciler.results.output import OutputKind
-
-if TYPE_CHECKING:
-    from reconciler.app.export import Exported
-    from reconciler.manifest.write.manifests import Export, Layout
-    from reconciler.model.state import ClusterState
 
 #: What a cluster has, as rows; that something cannot be read or named is a row, too.
 LISTS: Final = ("bindings", "topics", *LISTED, "opaque", "unreadableTopics")
@@ -63,7 +63,7 @@ def command(
     cluster: str | None,
     directory: str | None,
     snapshot: str | None,
-    layout: "Layout",
+    layout: Layout,
     no_roles: bool,
     connection: ConnectionOptions,
     output: str,
@@ -74,9 +74,6 @@ def command(
     describes yet, pass --connections. Without --out and --snapshot the manifests go to stdout; with -o table or -o csv,
     a list of the cluster's bindings, topics, quotas and group configs.
     """
-    from reconciler.app.export import export as run_export
-    from reconciler.cli.notes import info_note
-
     if snapshot is not None and directory is not None:
         raise CommandError("--snapshot and --out exclude each other", "give one of the two", Exit.USAGE)
     exported = run_export(path, cluster, connection, tell=info_note)
@@ -108,7 +105,7 @@ def command(
     return Exit.OK
 
 
-def info_gaps(state: "ClusterState") -> None:
+def info_gaps(state: ClusterState) -> None:
     """Say what the listings may lack."""
     for gap in state.gaps:
         info(f"warning: {gap}")
@@ -118,11 +115,11 @@ def info_gaps(state: "ClusterState") -> None:
         info(f"warning: {len(state.opaque)} ACL entries are of a kind that this client cannot name")
 
 
-def _left(export: "Export") -> list[dict[str, str]]:
+def _left(export: Export) -> list[dict[str, str]]:
     return [{"subject": item.subject, "reason": item.reason} for item in export.left]
 
 
-def _write_snapshot(exported: "Exported", file: str) -> None:
+def _write_snapshot(exported: Exported, file: str) -> None:
     try:
         exported.save_snapshot(file)
     except OSError as error:

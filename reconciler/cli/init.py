@@ -10,6 +10,10 @@ from typing import Any, Final
 import click
 
 from reconciler.cli.console import CommandError, Exit, progress
+from reconciler.manifest.documents.cluster import address_problem
+from reconciler.manifest.parts.document import document_name_problem
+from reconciler.manifest.parts.resources import principal_problem
+from reconciler.manifest.write.text import scalar
 
 #: The files, each with the template that it is made from.
 _FILES: Final = {
@@ -42,8 +46,6 @@ class _Checked(click.ParamType[str]):
 
 
 def _name_problem(text: str) -> str | None:
-    from reconciler.manifest.parts.document import document_name_problem
-
     return document_name_problem(text)
 
 
@@ -54,15 +56,11 @@ def _team_problem(text: str) -> str | None:
 
 
 def _servers_problem(text: str) -> str | None:
-    from reconciler.manifest.documents.cluster import address_problem
-
     problems = (address_problem(server) for server in _split(text))
     return next((f"{trouble.message}: {trouble.advice}" for trouble in problems if trouble), None)
 
 
 def _principal_problem(text: str) -> str | None:
-    from reconciler.manifest.parts.resources import principal_problem
-
     trouble = principal_problem(text, may_be_everyone=False)
     return None if trouble is None else f"{trouble.message}: {trouble.advice}"
 
@@ -158,8 +156,6 @@ def _is_here(server: str) -> bool:
 def _texts(values: Mapping[str, object]) -> dict[str, str]:
     """The files, by path. Every value is written as one YAML text, whatever characters it has."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    from reconciler.manifest.write.text import scalar
 
     def written(value: object) -> str:
         texts = value if isinstance(value, list) else [value]

@@ -7,8 +7,11 @@ from typing import Final
 
 import click
 
+from reconciler.access.lint.rules import RULES, rule_of
+from reconciler.app.lint import lint, minimise
 from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
+from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     Keeping,
     also_fail_on,
@@ -22,6 +25,7 @@ from reconciler.cli.options import (
 )
 from reconciler.cli.parts import part_module
 from reconciler.results.output import OutputKind
+from reconciler.show.lint import lint_document, lint_lines, minimised_document, minimised_lines, rule_lines
 
 _WARNING: Final = "warning"
 
@@ -100,10 +104,6 @@ def command(
     """
     if explain is not None:
         return _explain(explain)
-    from reconciler.app.lint import lint, minimise
-    from reconciler.cli.notes import info_note
-    from reconciler.show.lint import lint_document, lint_lines, minimised_document, minimised_lines
-
     request = StateRequest(path, cluster, offline, as_of=as_of)
     editing = fix or (smaller and keeping != Keeping())
     _check_fix(fix=fix, smaller=smaller, also=also, keeping=keeping)
@@ -141,9 +141,6 @@ def _check_fix(*, fix: bool, smaller: bool, also: tuple[str, ...], keeping: Keep
 
 
 def _explain(name: str) -> int:
-    from reconciler.access.lint.rules import RULES, rule_of
-    from reconciler.show.lint import rule_lines
-
     rule = rule_of(name)
     if rule is None:
         known = ", ".join(f"{one.code} {one.name}" for one in RULES)

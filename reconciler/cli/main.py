@@ -21,9 +21,11 @@ from reconciler.cli.console import (
     own_settings,
     private_files,
     settings,
+    show,
     steady,
     watched,
 )
+from reconciler.cli.parts import missing, other_commands, own_commands
 from reconciler.model.characters import safe
 from reconciler.system.process import forbid_core_dumps
 
@@ -103,15 +105,11 @@ class Commands(CommandTable):
         """The module of a command; metadata of other packages is read for a name that neither core nor parts have."""
         if name in self.table:
             return super().home(name)
-        from reconciler.cli import parts
-
-        row = parts.own_commands().get(name) or parts.other_commands()[0].get(name)
+        row = own_commands().get(name) or other_commands()[0].get(name)
         return None if row is None else row.module
 
     def listed(self) -> dict[str, dict[str, str]]:
         """The core's headings with what parts and other packages add to them, then other headings."""
-        from reconciler.cli.parts import other_commands, own_commands
-
         found = {heading: dict(table) for heading, table in COMMANDS.items()}
         taken = {*self.table, *self.aliases}
         for rows in (own_commands(), other_commands()[0]):
@@ -123,8 +121,6 @@ class Commands(CommandTable):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Also the parts that are not installed, with the line that installs each."""
-        from reconciler.cli.parts import missing, other_commands
-
         super().format_commands(ctx, formatter)
         rows = [(name, f"{part.adds[0].upper()}{part.adds[1:]}: {part.pip}") for name, part in missing()]
         if rows:
@@ -154,8 +150,6 @@ class Commands(CommandTable):
 
 def _with_parts(message: str) -> str:
     """What to say of a command that does not exist, where it may be one of a part that is not installed."""
-    from reconciler.cli.parts import missing
-
     absent = "; ".join(f"{name}: {part.pip}" for name, part in missing())
     return f"{message} Parts that are not installed: {absent}." if absent else message
 
@@ -182,8 +176,6 @@ def _paged() -> Iterator[None]:
         yield
     finally:
         if settings.held is not None:
-            from reconciler.cli.console import show
-
             text, settings.held = "".join(settings.held), None
             show(text)
 

@@ -14,28 +14,27 @@ from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, progress
 from reconciler.cli.options import SECRETS, Function
 from reconciler.dataclass import dataclass
-from reconciler.show.formats.slack import Link
+from reconciler.kafka.secret_source import SecretError, SecretSource
+from reconciler.model.secrets import is_reference
+from reconciler.show.formats.document import report_text
+from reconciler.show.formats.slack import Link, slack_message
+from reconciler.show.reading import Report
+from reconciler.show.verdicts import Tone, verdict
 from reconciler.system import plugins
 
 if TYPE_CHECKING:
-    from reconciler.show.reading import Report
     from reconciler.system.webhook import Webhook
-
 
 #: What makes the body of a message, JSON, of the report and the links to the run.
 Notifier: TypeAlias = "Callable[[Report, Sequence[Link]], str]"
 
 
-def _slack(report: "Report", links: "Sequence[Link]") -> str:
-    from reconciler.show.formats.slack import slack_message
-
+def _slack(report: Report, links: Sequence[Link]) -> str:
     return slack_message(report, links)
 
 
-def _webhook_body(report: "Report", links: "Sequence[Link]") -> str:
+def _webhook_body(report: Report, links: Sequence[Link]) -> str:
     """The report as ``--format json`` writes it, for programs."""
-    from reconciler.show.formats.document import report_text
-
     return report_text(report)
 
 
@@ -130,11 +129,10 @@ def notify_options(function: Function) -> Function:
 
 
 def notify(
-    notification: Notification, report: "Report", connection: ConnectionOptions, moment: datetime.datetime
+    notification: Notification, report: Report, connection: ConnectionOptions, moment: datetime.datetime
 ) -> None:
     """Send the message, unless there is nothing to look at; what goes wrong ends the command."""
-    from reconciler.show.verdicts import Tone, verdict
-    from reconciler.system.webhook import WebhookError, deliver
+    from reconciler.system.webhook import WebhookError, deliver  # TLS, for few runs only
 
     if verdict(report).tone is Tone.CALM and not notification.always:
         return
@@ -147,8 +145,6 @@ def notify(
 
 
 def _webhook(notification: Notification, connection: ConnectionOptions) -> "Webhook":
-    from reconciler.kafka.secret_source import SecretError, SecretSource
-    from reconciler.model.secrets import is_reference
     from reconciler.system.webhook import WebhookError, webhook
 
     secrets = SecretSource(frozenset(connection.allow_env), tuple(map(Path, connection.secrets_dirs)))

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 
 from reconciler.app.ahead import reader_ahead
-from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
-from reconciler.cli.console import Bytes, CommandError, Exit, debug, settings
+from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions, moment
+from reconciler.cli.console import Bytes, CommandError, Exit, debug, error, settings
 from reconciler.dataclass import dataclass
+from reconciler.model.desired import instant_of, read_moment
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.refusal import Guard
 
 if TYPE_CHECKING:
     from reconciler.app.manifests import FoundProject
     from reconciler.app.records import RecordOptions
-    from reconciler.plan.guards import GuardAcknowledgement
+    from reconciler.show.claims import Checks
     from reconciler.show.result import Columns
 
 # What the values of options can be, beside what click has.
@@ -52,8 +55,6 @@ class Moment(click.ParamType[datetime.date]):
         """Parse, or fail with what was expected."""
         if isinstance(value, datetime.date):
             return value
-        from reconciler.model.desired import read_moment
-
         try:
             return read_moment(value)
         except ValueError:
@@ -69,9 +70,6 @@ class Since(click.ParamType[datetime.datetime]):
         """The instant in UTC, or fail with what was expected."""
         if isinstance(value, datetime.datetime):
             return value
-        from reconciler.app.options import moment
-        from reconciler.model.desired import instant_of, read_moment
-
         if match := re.fullmatch(r"([0-9]{1,5})([hd])", value):
             return moment() - datetime.timedelta(**{{"h": "hours", "d": "days"}[match[2]]: int(match[1])})
         try:
@@ -85,11 +83,8 @@ class Accepted(click.ParamType["GuardAcknowledgement"]):
 
     name = "guard"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "GuardAcknowledgement":
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> GuardAcknowledgement:
         """Parse, or end the command with the guards that there are."""
-        from reconciler.plan.guards import GuardAcknowledgement
-        from reconciler.plan.refusal import Guard
-
         guard, equals, name = value.partition("=")
         try:
             if not equals or not name:
@@ -102,22 +97,28 @@ class Accepted(click.ParamType["GuardAcknowledgement"]):
 
 # Where an option's value comes from if nobody gives it: the project file, and the user's own connections file.
 
-#: The words that need two sets of manifests to compare.
-_COMPARING: Final = "guardrails"
+#: The words of ``--fail-on``. Guardrails need two sets of manifests to compare.
+NEW_ACCESS: Final = "new-access"
+GUARDRAILS: Final = "guardrails"
+TRUNCATED: Final = "truncated"
 
 
 def project() -> "FoundProject | None":
     """The project file of this run, read when something first asks for it."""
     if settings.project is None:
-        from reconciler.app.manifests import find_project
-
         context = click.get_current_context(silent=True)
         # What a shell asks while somebody types has no room for the problems of a file.
         typing = context is not None and context.resilient_parsing
-        settings.project = (None if typing else find_project(),)
+        settings.project = (None if typing else _found(),)
         for found in filter(None, settings.project):
             debug(f"project file: {found.file}")
     return settings.project[0]
+
+
+def _found(*below: str) -> "FoundProject | None":
+    from reconciler.app.manifests import find_project  # what only prints help reads no file
+
+    return find_project(*below)
 
 
 def from_project(field: str, otherwise: Any) -> Callable[[], Any]:
@@ -142,14 +143,28 @@ def also_fail_on(given: Iterable[str], known: Collection[str], *compared: str | 
 
     Nothing takes a word away: neither the command line nor a proposal that edits the file, if its base is given.
     """
-    from reconciler.app.manifests import find_project
-
     others = [directory for directory in compared if directory is not None]
-    projects = filter(None, [project(), *map(find_project, others)])
+    projects = filter(None, [project(), *map(_found, others)])
     added = {word for found in projects for word in found.said.fail_on if word in known}
     if not others:
-        added.discard(_COMPARING)
+        added.discard(GUARDRAILS)
     return tuple(dict.fromkeys((*given, *sorted(added))))
+
+
+def check_comparable(base: str | None, guardrails: str | None) -> None:
+    """``--fail-on guardrails`` without anything to compare with would never fail."""
+    if base is None and guardrails is None:
+        raise CommandError(
+            "--fail-on guardrails needs something to compare with", "add --base DIR or --guardrails DIR", Exit.USAGE
+        )
+
+
+def weakened(*found: "Checks") -> bool:
+    """Whether manifests loosen their guardrails, which is said."""
+    if not any(checks.guardrails.weakened for checks in found):
+        return False
+    error("these manifests change rules that judge them (--fail-on guardrails)")
+    return True
 
 
 def user_connections() -> str | None:

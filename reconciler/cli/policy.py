@@ -1,13 +1,17 @@
 """``reconciler policy``: a topic policy to begin with, from a cluster or without one."""
 
 import datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.app.export import export
 from reconciler.app.options import ConnectionOptions
+from reconciler.app.topic_policy import propose_topic_policy
 from reconciler.cli.console import CommandError, Exit, info, out, out_json, progress
+from reconciler.cli.export import info_gaps
+from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     as_of_option,
     cluster_option,
@@ -16,10 +20,9 @@ from reconciler.cli.options import (
     optional_path_argument,
     output_option,
 )
+from reconciler.manifest.parts.document import document_name_problem
 from reconciler.results.output import OutputKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from reconciler.show.policy import DEFAULT_POLICY
 
 
 @click.group("policy", short_help="Propose a topic policy from a cluster")
@@ -60,16 +63,8 @@ def init(
     if defaults and name is not None:
         raise CommandError("--defaults has a name of its own", "leave --name out", Exit.USAGE)
     if defaults:
-        from reconciler.show.policy import DEFAULT_POLICY
-
         _write(DEFAULT_POLICY, {}, file, output)
         return Exit.OK
-    from reconciler.app.export import export
-    from reconciler.app.topic_policy import propose_topic_policy
-    from reconciler.cli.export import info_gaps
-    from reconciler.cli.notes import info_note
-    from reconciler.manifest.parts.document import document_name_problem
-
     if name is not None and (problem := document_name_problem(name)) is not None:
         raise CommandError(f"--name: {problem}", status=Exit.USAGE)
     exported = export(path, cluster, connection, acls=False, tell=info_note)
@@ -79,7 +74,7 @@ def init(
     return Exit.OK
 
 
-def _write(text: str, waived: "Mapping[str, Sequence[str]]", file: str | None, output: str) -> None:
+def _write(text: str, waived: Mapping[str, Sequence[str]], file: str | None, output: str) -> None:
     if output == "json":
         out_json(OutputKind.POLICY_INIT, {"policy": text, "waived": waived})
     elif file is None:

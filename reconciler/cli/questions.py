@@ -1,6 +1,6 @@
 """Arguments and options of the questions: who, what, on which names, of which state."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -16,9 +16,17 @@ from reconciler.cli.options import (
     path_option,
     with_options,
 )
-
-if TYPE_CHECKING:
-    from reconciler.model.acl import AclOperation, ResourcePattern
+from reconciler.manifest.parts.resources import host_problem, principal_problem
+from reconciler.model.acl import (
+    CLUSTER_NAME,
+    SUPPORTED_OPERATIONS,
+    WILDCARD,
+    AclOperation,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.model.topic import topic_name_problem
 
 #: Resource types as people type them.
 TYPES: Final = ("topic", "group", "cluster", "transactional-id", "delegation-token", "user")
@@ -67,10 +75,8 @@ name_options = with_options(_NAMES)
 
 def asked_pattern(
     resource_type: str, name: str | None, *, prefix: bool = False, any_name: bool = False
-) -> "ResourcePattern":
+) -> ResourcePattern:
     """The names that a command line is about; ends the command where it is wrong."""
-    from reconciler.model.acl import CLUSTER_NAME, WILDCARD, PatternType, ResourcePattern, ResourceType
-
     kind = ResourceType[resource_type.upper().replace("-", "_")]
     if kind is ResourceType.CLUSTER:
         if (name is not None and name != CLUSTER_NAME) or prefix or any_name:
@@ -87,10 +93,8 @@ def asked_pattern(
     return ResourcePattern(kind, name, PatternType.PREFIXED if prefix else PatternType.LITERAL)
 
 
-def asked_operation(operation: str, pattern: "ResourcePattern") -> "AclOperation":
+def asked_operation(operation: str, pattern: ResourcePattern) -> AclOperation:
     """The operation that a command line is about; ends the command if the resource has none such."""
-    from reconciler.model.acl import SUPPORTED_OPERATIONS, AclOperation
-
     name = operation.upper().replace("-", "_")
     supported = SUPPORTED_OPERATIONS[pattern.resource_type]
     if name not in {known.name for known in supported}:
@@ -102,8 +106,6 @@ def asked_operation(operation: str, pattern: "ResourcePattern") -> "AclOperation
 
 def asked_principal(text: str) -> str:
     """The principal that a command line is about; ends the command if it is none."""
-    from reconciler.manifest.parts.resources import principal_problem
-
     trouble = principal_problem(text)
     if trouble is not None:
         raise _wrong(trouble.message, trouble.advice)
@@ -115,9 +117,6 @@ def asked_host(text: str | None) -> str | None:
 
     Brokers compare texts: any other spelling would pass by every DENY on that very address.
     """
-    from reconciler.manifest.parts.resources import host_problem
-    from reconciler.model.acl import WILDCARD
-
     if text is None:
         return None
     if text == WILDCARD or "/" in text:
@@ -129,8 +128,6 @@ def asked_host(text: str | None) -> str | None:
 
 
 def _check_topic(name: str, *, prefix: bool) -> None:
-    from reconciler.model.topic import topic_name_problem
-
     problem = topic_name_problem(name)
     if problem is not None and not (prefix and name in (".", "..")):
         advice = f"every name that begins so: {name.rstrip('*')} --prefix" if name.endswith("*") else ""

@@ -5,9 +5,12 @@ import sys
 import click
 
 from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.app.quota import quota_views
 from reconciler.cli.console import CommandError, Exit, out, out_json, settings, style_for
+from reconciler.cli.notes import info_note
 from reconciler.cli.questions import asked_principal, state_options
 from reconciler.results.output import OutputKind
+from reconciler.show.quota import Client, quota_document, quota_lines, quota_table
 
 
 @click.command("quota", short_help="Explain which quotas limit a client")
@@ -31,10 +34,6 @@ def command(
     """
     if (principal is None) == (ip is None) or (ip is not None and client_id):
         raise CommandError("say PRINCIPAL, perhaps with --client-id, or --ip", status=Exit.USAGE)
-    from reconciler.app.quota import quota_views
-    from reconciler.cli.notes import info_note
-    from reconciler.show.quota import Client, quota_document, quota_lines, quota_table
-
     client = Client(None if principal is None else asked_principal(principal), client_id, ip)
     views = quota_views(request, connection, tell=info_note)
     if output == "json":

@@ -5,6 +5,7 @@ from typing import Final
 from reconciler.app import reasons
 from reconciler.app.reasons import INTERRUPTED, WorkflowError
 from reconciler.cli.console import CommandError, Exit, settings
+from reconciler.manifest.read.problem import problems_text
 from reconciler.model.characters import safe, shell_quoted
 
 _STATUSES: Final = {
@@ -58,8 +59,6 @@ def _words(error: WorkflowError) -> tuple[str, str]:
             how = "NAME=snapshot:FILE" if error.snapshot else "NAME, in a question about declarations with --offline"
             advice = f"write --cluster {how}; declared are: {', '.join(error.declared) or 'none'}"
         case reasons.InvalidManifestsError() if settings.expand:
-            from reconciler.manifest.read.problem import problems_text
-
             message = problems_text(error.problems, expand=True)
         case reasons.NoAuditTopicError():
             message = "a snapshot has no topic for --audit-topic"

@@ -1,12 +1,14 @@
 """``reconciler reassignments``: what is moving on a cluster, and cancelling it."""
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.app.options import ConnectionOptions
+from reconciler.app.reassignments import Cancelled, Unfinished, reassignments
+from reconciler.app.records import RecordOptions
 from reconciler.cli.console import CommandError, Exit, error, info, info_lines, out, out_json, style_for
+from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     cluster_option,
     connection_options,
@@ -20,10 +22,7 @@ from reconciler.cli.options import (
 )
 from reconciler.model.characters import counted, safe
 from reconciler.results.output import OutputKind
-
-if TYPE_CHECKING:
-    from reconciler.app.reassignments import Unfinished
-    from reconciler.app.records import RecordOptions
+from reconciler.show.reassignments import end_lines, ends_document, move_lines, moves_document
 
 
 @click.group("reassignments", short_help="List and cancel moves of replicas that are unfinished")
@@ -49,10 +48,6 @@ def command() -> None:
 )
 def list_(*, path: str | None, cluster: str | None, expand: bool, connection: ConnectionOptions, output: str) -> None:
     """List the topics of which brokers are moving replicas, with what is left to copy."""
-    from reconciler.app.reassignments import reassignments
-    from reconciler.cli.notes import info_note
-    from reconciler.show.reassignments import move_lines, moves_document
-
     with reassignments(path, cluster, connection, tell=info_note) as found:
         moves = sorted((*found.chosen, *found.others), key=lambda move: move.topic)
         if output == "json":
@@ -90,7 +85,7 @@ def cancel(
     path: str | None,
     cluster: str | None,
     yes: bool,
-    records: "RecordOptions",
+    records: RecordOptions,
     expand: bool,
     connection: ConnectionOptions,
     output: str,
@@ -104,10 +99,6 @@ def cancel(
     """
     if bool(topics) == all_of_them:
         raise CommandError("say which: TOPIC, one or more, or --all", status=Exit.USAGE)
-    from reconciler.app.reassignments import Cancelled, reassignments
-    from reconciler.cli.notes import info_note
-    from reconciler.show.reassignments import end_lines, ends_document, move_lines, moves_document
-
     named = None if all_of_them else topics
     with reassignments(path, cluster, connection, topics=named, breaks=break_lease, tell=info_note) as found:
         for name in sorted(found.outside) if all_of_them else ():
@@ -134,7 +125,7 @@ def cancel(
     return Exit.OK if ended.succeeded else Exit.ERROR
 
 
-def _ask(found: "Unfinished", *, yes: bool) -> None:
+def _ask(found: Unfinished, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():

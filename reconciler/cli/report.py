@@ -5,7 +5,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 import click
 
@@ -13,16 +13,17 @@ from reconciler import __version__
 from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, error, out, out_text, progress, style_for
 from reconciler.cli.notifying import Notification, notify, notify_options
-from reconciler.cli.options import also_fail_on
+from reconciler.cli.options import TRUNCATED, also_fail_on
 from reconciler.cli.parts import Named
+from reconciler.plan.file.document import PlanFileError, parse_plan
+from reconciler.show.access_lines import rows_shown
 from reconciler.show.formats import FORMATS, GROUP, format_named, format_names
+from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats.markdown import marker_problem
+from reconciler.show.formats.sarif import manifests_problem
+from reconciler.show.reading import Report, ResultError, join, read_result
+from reconciler.system.files import write_atomically
 from reconciler.system.plugins import PluginError
-
-if TYPE_CHECKING:
-    from reconciler.show.formats.interface import FormatOptions
-    from reconciler.show.reading import Report
-
-_TRUNCATED: Final = "truncated"
 
 
 class Instant(click.ParamType[datetime.datetime]):
@@ -72,7 +73,7 @@ class Instant(click.ParamType[datetime.datetime]):
 @click.option(
     "--fail-on",
     multiple=True,
-    type=click.Choice([_TRUNCATED]),
+    type=click.Choice([TRUNCATED]),
     help="Exit 3 if a format that was written does not show all rows of access (truncated); it is written anyway.",
 )
 @click.option("--at", metavar="TIME", type=Instant(), help="Time of the results.  [default: now]")
@@ -96,8 +97,6 @@ def command(
     could be made, not what it contains; with --fail-on, also whether it shows all rows. With --notify-webhook, a
     Slack-compatible message is sent too.
     """
-    from reconciler.show.reading import join
-
     options = _options(manifests, marker, at or _now())
     others = [_other(text) for text in also]
     report = join(map(_read, results))
@@ -114,13 +113,12 @@ def command(
         _write(text, file)
     if notification is not None:
         notify(notification, report, connection, _now())
-    failing = also_fail_on(fail_on, (_TRUNCATED,))
-    return _truncated(report, cut) if _TRUNCATED in failing else Exit.OK
+    failing = also_fail_on(fail_on, (TRUNCATED,))
+    return _truncated(report, cut) if TRUNCATED in failing else Exit.OK
 
 
-def _formatted(name: str, report: "Report", options: "FormatOptions", cut: dict[str, str]) -> str:
+def _formatted(name: str, report: Report, options: FormatOptions, cut: dict[str, str]) -> str:
     """The report in a format; ``cut`` gets what it does not show."""
-    from reconciler.show.access_lines import rows_shown
 
     def on_cut(shown: int, rows: int) -> None:
         cut[name] = rows_shown(shown, rows)
@@ -131,7 +129,7 @@ def _formatted(name: str, report: "Report", options: "FormatOptions", cut: dict[
         raise CommandError(str(error)) from error
 
 
-def _truncated(report: "Report", cut: dict[str, str]) -> Exit:
+def _truncated(report: Report, cut: dict[str, str]) -> Exit:
     """Say what is not shown; of principals that a plan only counts no format can show more."""
     counted = [plan.terms.cluster for plan in report.all_plans if plan.access.more_principals]
     for form, words in cut.items():
@@ -150,12 +148,8 @@ def _other(text: str) -> tuple[str, str]:
     return name, file
 
 
-def _options(manifests: str, marker: str, made: datetime.datetime) -> "FormatOptions":
+def _options(manifests: str, marker: str, made: datetime.datetime) -> FormatOptions:
     """What formats may need; checked whichever format is chosen."""
-    from reconciler.show.formats.interface import FormatOptions
-    from reconciler.show.formats.markdown import marker_problem
-    from reconciler.show.formats.sarif import manifests_problem
-
     for option, problem in (
         (f"--manifests {manifests}", manifests_problem(manifests)),
         (f"--marker {marker}", marker_problem(marker) if marker else None),
@@ -165,11 +159,8 @@ def _options(manifests: str, marker: str, made: datetime.datetime) -> "FormatOpt
     return FormatOptions(__version__, made, manifests, marker, style_for(sys.stdout))
 
 
-def _read(file: str) -> "Report":
+def _read(file: str) -> Report:
     """One result; a saved plan has to be as it was saved."""
-    from reconciler.plan.file.document import PlanFileError, parse_plan
-    from reconciler.show.reading import ResultError, read_result
-
     text = _content(file)
     try:
         document = json.loads(text)
@@ -196,8 +187,6 @@ def _content(file: str) -> str:
 
 
 def _write(text: str, file: str) -> None:
-    from reconciler.system.files import write_atomically
-
     try:
         write_atomically(text, file)
     except OSError as error:

@@ -1,14 +1,21 @@
 """``reconciler schema``: the JSON Schema of manifests, for editors and for CI."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from reconciler.apply.audit import AUDIT
+from reconciler.apply.records import JOURNAL
 from reconciler.cli.console import CommandError, Exit, out, progress
-
-if TYPE_CHECKING:
-    from reconciler.codec.codec import Codec
+from reconciler.codec.codec import Codec
+from reconciler.codec.document import schema_text
+from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS
+from reconciler.manifest.schema import schema_text as manifest_schema_text
+from reconciler.plan.file.document import plan_schema_text
+from reconciler.results.documents import LintOutput, TestOutput, ValidateOutput, printed
+from reconciler.results.output import OutputKind
+from reconciler.snapshot.document import snapshot_schema_text
 
 #: What this program reads besides manifests, and mostly writes itself.
 _FILES: Final = ("connections", "project", "plan", "snapshot", "journal", "audit", "lint", "test", "validate")
@@ -29,8 +36,6 @@ def command(*, kind: str | None, directory: str | None) -> int:
     Editors with the YAML language server find the schema by the first line of a manifest:
     # yaml-language-server: $schema=schema/manifest.json
     """
-    from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS
-
     if kind is not None and directory is not None:
         raise CommandError("--out writes every schema", f"leave out {kind}, or print it alone", Exit.USAGE)
     kinds = (*SCHEMA_KINDS, *_FILES)
@@ -50,15 +55,6 @@ def command(*, kind: str | None, directory: str | None) -> int:
 
 
 def _text(kind: str) -> str:
-    from reconciler.apply.audit import AUDIT
-    from reconciler.apply.records import JOURNAL
-    from reconciler.codec.document import schema_text
-    from reconciler.manifest.schema import schema_text as manifest_schema_text
-    from reconciler.plan.file.document import plan_schema_text
-    from reconciler.results.documents import LintOutput, TestOutput, ValidateOutput, printed
-    from reconciler.results.output import OutputKind
-    from reconciler.snapshot.document import snapshot_schema_text
-
     match kind:
         case "plan":
             return plan_schema_text()

@@ -5,6 +5,8 @@ import sys
 import click
 
 from reconciler.app.options import ConnectionOptions
+from reconciler.app.records import saved_plan
+from reconciler.app.show import NOT_VERIFIED, verify
 from reconciler.cli.console import CommandError, Exit, out, out_json, style_for, watched
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
@@ -15,6 +17,8 @@ from reconciler.cli.options import (
     output_option,
 )
 from reconciler.results.output import OutputKind
+from reconciler.show.plan import plan_lines, plan_report
+from reconciler.show.review import verification_document, verification_lines
 
 
 @click.command("show", short_help="Print a saved plan, and verify it")
@@ -43,11 +47,6 @@ def command(
     the cluster, or a snapshot of it, and compared: status 4 if anything differs that its id binds. Without it, the
     plan is marked as not verified.
     """
-    from reconciler.app.records import saved_plan
-    from reconciler.app.show import NOT_VERIFIED, verify
-    from reconciler.show.plan import plan_lines, plan_report
-    from reconciler.show.review import verification_document, verification_lines
-
     plan, digest = saved_plan(plan_file)
     found = NOT_VERIFIED
     if cluster is not None:

@@ -2,12 +2,13 @@
 
 import datetime
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.app.access_tests import TestedAccess, run_tests
 from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
+from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     as_of_option,
     base_option,
@@ -17,10 +18,11 @@ from reconciler.cli.options import (
     output_option,
     path_argument,
 )
+from reconciler.model.characters import counted, safe
 from reconciler.results.output import OutputKind
-
-if TYPE_CHECKING:
-    from reconciler.app.access_tests import TestedAccess
+from reconciler.show.claims import claims_lines, test_document
+from reconciler.show.cluster_tests import cluster_test_lines
+from reconciler.show.review import guardrail_lines, together
 
 
 @click.command("test", short_help="Run access tests against manifests or a live cluster")
@@ -57,14 +59,9 @@ def command(
     """
     if as_is and (cluster is None or offline):
         raise CommandError("--as-is is about a live cluster", "add --cluster NAME", Exit.USAGE)
-    from reconciler.app.access_tests import run_tests
-    from reconciler.cli.notes import info_note
-
     request = StateRequest(path, cluster, offline, as_of=as_of, guardrails=guardrails)
     decided = run_tests(request, connection, as_is=as_is, base=base, tell=info_note)
     if output == "json":
-        from reconciler.show.claims import test_document
-
         out_json(OutputKind.TEST, test_document(decided))
     else:
         _print(decided, all_of_them=all_of_them)
@@ -74,12 +71,7 @@ def command(
     return Exit.FAILED_CHECK if stopping else Exit.OK
 
 
-def _print(decided: "list[TestedAccess]", *, all_of_them: bool) -> None:
-    from reconciler.model.characters import counted, safe
-    from reconciler.show.claims import claims_lines
-    from reconciler.show.cluster_tests import cluster_test_lines
-    from reconciler.show.review import guardrail_lines, together
-
+def _print(decided: list[TestedAccess], *, all_of_them: bool) -> None:
     style = style_for(sys.stdout)
     if not decided:
         out([style("warn", "no Cluster is declared: nothing can be tested with these manifests yet")])

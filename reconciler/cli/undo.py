@@ -4,8 +4,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.app.access_tests import checks_of
 from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.app.undo import undo
 from reconciler.cli.console import Exit, info
+from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     accept_option,
     as_of_option,
@@ -14,13 +17,14 @@ from reconciler.cli.options import (
     output_option,
     path_argument,
 )
+from reconciler.cli.planned import left_out, print_plan, save, verdict
+from reconciler.model.characters import safe
+from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.proposal import Plan
 from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     import datetime
-
-    from reconciler.plan.guards import GuardAcknowledgement
-    from reconciler.plan.proposal import Plan
 
 
 @click.command("undo", short_help="Plan the reversal of an applied plan")
@@ -43,7 +47,7 @@ def command(
     journal: str | None,
     only_run: str | None,
     allow_deletes: bool,
-    accept: "tuple[GuardAcknowledgement, ...]",
+    accept: tuple[GuardAcknowledgement, ...],
     as_of: "datetime.date | None",
     expand: bool,
     connection: ConnectionOptions,
@@ -54,12 +58,6 @@ def command(
     Nothing is written to the cluster: save the plan with --out and apply it. The plan's warnings list what cannot be
     restored.
     """
-    from reconciler.app.access_tests import checks_of
-    from reconciler.app.undo import undo
-    from reconciler.cli.notes import info_note
-    from reconciler.cli.plan import left_out, print_plan, save, verdict
-    from reconciler.model.characters import safe
-
     options = PlanOptions(as_of, allow_deletes=allow_deletes, accept=accept)
     planned, reverted = undo(plan_file, path, options, connection, journal=journal, run=only_run, tell=info_note)
     checks = checks_of(planned)
@@ -71,7 +69,7 @@ def command(
     return left_out(planned.plan) if status is Exit.OK else status
 
 
-def _git_advice(plan: "Plan") -> str:
+def _git_advice(plan: Plan) -> str:
     commit = plan.source_commit
     if commit is None:
         return "The manifests still declare what this reverts: revert them as well, or the next plan brings it back."

@@ -2,32 +2,42 @@
 
 import datetime
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 import click
 
+from reconciler.app.reasons import InvalidManifestsError
+from reconciler.app.validate import ManifestValidation, ValidatedCluster, validate
 from reconciler.cli.console import Exit, out, out_json, style_for
 from reconciler.cli.options import (
+    GUARDRAILS,
     also_fail_on,
     as_of_option,
     base_option,
+    check_comparable,
     expand_option,
     guardrails_option,
     output_option,
     path_argument,
+    weakened,
 )
-from reconciler.cli.plan import check_comparable, weakened
+from reconciler.codec.kinds import PLURALS
+from reconciler.manifest.read.problem import Problem, problems_text
+from reconciler.model.characters import Style
+from reconciler.results.documents import VALIDATE, ProblemEntry, ValidatedEntry, ValidateOutput
+from reconciler.results.findings import Level
 from reconciler.results.output import OutputKind
+from reconciler.show.claims import checks_entry, checks_lines
+from reconciler.show.review import (
+    declared_entries,
+    declared_lines,
+    declared_topic_entries,
+    guardrail_lines,
+    no_tests_line,
+    together,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from reconciler.app.validate import ManifestValidation, ValidatedCluster
-    from reconciler.manifest.read.problem import Problem
-    from reconciler.model.characters import Style
-    from reconciler.results.documents import ProblemEntry
-
-_GUARDRAILS: Final = "guardrails"
 #: So many clusters have a line each.
 _EACH: Final = 20
 #: So many of those that share a line are named.
@@ -43,7 +53,7 @@ _NAMED: Final = 5
 @expand_option
 @click.option(
     "--fail-on",
-    type=click.Choice([_GUARDRAILS]),
+    type=click.Choice([GUARDRAILS]),
     help="Exit 3 if the manifests do not only tighten the guardrails of --base, or ask for more than --guardrails "
     "allow.",
 )
@@ -63,12 +73,9 @@ def command(
     fail on what is declared, a file names what another team owns (Ownership), or a topic breaks a TopicPolicy.
     With --expand, variables, roles and short forms are shown as what they stand for on each cluster.
     """
-    from reconciler.app.reasons import InvalidManifestsError
-    from reconciler.app.validate import validate
-
     if fail_on is not None:
         check_comparable(base, guardrails)
-    failing = also_fail_on(() if fail_on is None else (fail_on,), (_GUARDRAILS,), base, guardrails)
+    failing = also_fail_on(() if fail_on is None else (fail_on,), (GUARDRAILS,), base, guardrails)
     try:
         found = validate(path, as_of, guardrails=guardrails, base=base)
         if found.problems and output != "json":
@@ -87,10 +94,7 @@ def command(
     return Exit.ERROR if found.problems else Exit.OK if found.valid and not loosened else Exit.FAILED_CHECK
 
 
-def _print(found: "ManifestValidation", *, expand: bool) -> None:
-    from reconciler.manifest.read.problem import problems_text
-    from reconciler.show.review import guardrail_lines, no_tests_line, together
-
+def _print(found: ManifestValidation, *, expand: bool) -> None:
     style = style_for(sys.stdout)
     if warnings := tuple(dict.fromkeys(found.warnings)):
         out([*problems_text(warnings, heading=False, expand=expand).split("\n"), ""], whole=True)
@@ -108,13 +112,9 @@ def _print(found: "ManifestValidation", *, expand: bool) -> None:
 
 
 def _cluster_lines(
-    clusters: "Sequence[ValidatedCluster]", style: "Style", *, expand: bool
-) -> "Iterator[tuple[list[str], list[str]]]":
+    clusters: Sequence[ValidatedCluster], style: Style, *, expand: bool
+) -> Iterator[tuple[list[str], list[str]]]:
     """What is said of each cluster; in a fleet those of which the same is said share it, unless all is wanted."""
-    from reconciler.codec.kinds import PLURALS
-    from reconciler.show.claims import checks_lines
-    from reconciler.show.review import declared_lines
-
     alike: dict[tuple[str, ...], list[str]] = {}
     for one in clusters:
         wanted = one.desired
@@ -132,7 +132,7 @@ def _cluster_lines(
     yield from ((names, list(lines)) for lines, names in alike.items())
 
 
-def _named(names: "Sequence[str]") -> str:
+def _named(names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"cluster {names[0]}"
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
@@ -140,12 +140,8 @@ def _named(names: "Sequence[str]") -> str:
 
 
 def _document(
-    clusters: "Iterable[ValidatedCluster]", problems: "Iterable[Problem]", *, valid: bool, expand: bool = False
+    clusters: Iterable[ValidatedCluster], problems: Iterable[Problem], *, valid: bool, expand: bool = False
 ) -> dict[str, object]:
-    from reconciler.results.documents import VALIDATE, ValidatedEntry, ValidateOutput
-    from reconciler.show.claims import checks_entry
-    from reconciler.show.review import declared_entries, declared_topic_entries
-
     validated = {
         one.name: ValidatedEntry(
             len(one.desired.bindings),
@@ -160,10 +156,7 @@ def _document(
     return VALIDATE.write(ValidateOutput(valid, validated, tuple(map(_problem, dict.fromkeys(problems)))))
 
 
-def _problem(problem: "Problem") -> "ProblemEntry":
-    from reconciler.results.documents import ProblemEntry
-    from reconciler.results.findings import Level
-
+def _problem(problem: Problem) -> ProblemEntry:
     return ProblemEntry(
         problem.code,
         Level(problem.severity),

@@ -4,8 +4,11 @@ import sys
 
 import click
 
+from reconciler.access.effective import who_can
 from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.app.states import access_views
 from reconciler.cli.console import Exit, out, out_json, settings, style_for
+from reconciler.cli.notes import info_note
 from reconciler.cli.questions import (
     asked_operation,
     asked_pattern,
@@ -16,6 +19,8 @@ from reconciler.cli.questions import (
     type_argument,
 )
 from reconciler.results.output import OutputKind
+from reconciler.show.access import holders_document, holders_lines, holders_table
+from reconciler.show.words import with_condition
 
 
 @click.command("who-can", short_help="List who may do something")
@@ -43,12 +48,6 @@ def command(
     """
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)
-    from reconciler.access.effective import who_can
-    from reconciler.app.states import access_views
-    from reconciler.cli.notes import info_note
-    from reconciler.show.access import holders_document, holders_lines, holders_table
-    from reconciler.show.words import with_condition
-
     found = [
         with_condition(view, lambda one: who_can(one.authorizer, wanted, pattern))
         for view in access_views(request, connection, tell=info_note)

@@ -61,7 +61,7 @@ def _defined(cls: Any, params: SimpleNamespace) -> Any:
     return abc.update_abstractmethods(cls)
 
 
-def _fields(cls: Any) -> dict[str, "Field[Any]"]:
+def _fields(cls: Any) -> dict[str, Field[Any]]:
     """The fields by name, inherited ones first; what the class body says of its own becomes their default."""
     found: dict[str, Field[Any]] = {}
     for base in reversed(cls.__mro__[1:]):
@@ -121,7 +121,7 @@ def _add(cls: Any, methods: Mapping[str, Any]) -> None:
             setattr(cls, name, method)
 
 
-def _methods(cls: Any, found: Mapping[str, "Field[Any]"], params: SimpleNamespace) -> dict[str, Any]:
+def _methods(cls: Any, found: Mapping[str, Field[Any]], params: SimpleNamespace) -> dict[str, Any]:
     names, methods = tuple(found), dict[str, Any]()
     values = _values([name for name, one in found.items() if one.compare])
     if params.repr:
@@ -205,7 +205,7 @@ def _with_state(names: tuple[str, ...]) -> Any:
     return restore
 
 
-def _first_init(cls: Any, found: Mapping[str, "Field[Any]"], *, frozen: bool) -> Any:
+def _first_init(cls: Any, found: Mapping[str, Field[Any]], *, frozen: bool) -> Any:
     def __init__(self: Any, *values: Any, **named: Any) -> None:  # noqa: N807 - shown where arguments are wrong
         made = cls.__init__ = _init(cls, found, frozen=frozen)
         made(self, *values, **named)
@@ -213,7 +213,7 @@ def _first_init(cls: Any, found: Mapping[str, "Field[Any]"], *, frozen: bool) ->
     return __init__
 
 
-def _init(cls: Any, found: Mapping[str, "Field[Any]"], *, frozen: bool) -> Any:
+def _init(cls: Any, found: Mapping[str, Field[Any]], *, frozen: bool) -> Any:
     """Compile the constructor; its parameters are the fields."""
     given, lines = ["self"], []
     known: dict[str, Any] = {"_made": _MADE, "_set": object.__setattr__, "__name__": cls.__module__}

@@ -39,7 +39,7 @@ def broker_settings(
         resources = {str(broker): ConfigResource(ResourceType.BROKER, str(broker)) for broker in brokers}
         timeout = min(connection.settings.request_timeout, _PATIENCE_SECONDS)
 
-        def ask(names: Sequence[str]) -> "Mapping[str, Future[dict[str, ConfigEntry]]]":
+        def ask(names: Sequence[str]) -> Mapping[str, Future[dict[str, ConfigEntry]]]:
             asked = [connection.admin.describe_configs([resources[one]], request_timeout=timeout) for one in names]
             return {one: futures[resources[one]] for one, futures in zip(names, asked, strict=True)}
 

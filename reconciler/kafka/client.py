@@ -269,7 +269,7 @@ class AdminConnection:
             return None
         return self._refused
 
-    def wait(self, future: "Future[T]") -> T:
+    def wait(self, future: Future[T]) -> T:
         """The future's result. Polls meanwhile, because librdkafka requests OAUTHBEARER tokens through a callback.
 
         Raises ``KafkaException``.
@@ -281,7 +281,7 @@ class AdminConnection:
         self._heard = True
         return result
 
-    def _wait(self, future: "Future[Any]") -> None:
+    def _wait(self, future: Future[Any]) -> None:
         started = asked = time.monotonic()
         while not future.done():
             self._client.poll(0)
@@ -296,7 +296,7 @@ class AdminConnection:
                 raise KafkaException(KafkaError(TIMED_OUT, "the client did not answer in time"))
             wait((future,), timeout=_POLL_SECONDS)
 
-    def read(self, ask: "Callable[[], Future[T]]") -> T:
+    def read(self, ask: Callable[[], Future[T]]) -> T:
         """The result of ``ask``, retried a few times if that may help; raises :class:`ClusterError`."""
         for turn in attempts(SystemClock(), _READ_ATTEMPTS):
             try:
@@ -310,8 +310,8 @@ class AdminConnection:
         raise AssertionError("the last attempt returns or raises")
 
     def read_each(
-        self, names: Sequence[K], ask: "Callable[[Sequence[K]], Mapping[K, Future[T]]]"
-    ) -> "dict[K, T | ClientFailure]":
+        self, names: Sequence[K], ask: Callable[[Sequence[K]], Mapping[K, Future[T]]]
+    ) -> dict[K, T | ClientFailure]:
         """The result of one request for each name; names with a retriable failure are requested again a few times."""
         outcomes: dict[K, T | ClientFailure] = {}
         pending = list(names)
@@ -324,7 +324,7 @@ class AdminConnection:
                 break
         return outcomes
 
-    def _asked(self, names: Sequence[K], ask: "Callable[[Sequence[K]], Mapping[K, Future[T]]]") -> "dict[K, Future[T]]":
+    def _asked(self, names: Sequence[K], ask: Callable[[Sequence[K]], Mapping[K, Future[T]]]) -> dict[K, Future[T]]:
         """A future for each name. What has no answer after a few seconds is asked again by a new client.
 
         Only readings are: a write must not be performed twice. Before first contact nothing is asked again.
@@ -351,7 +351,7 @@ class AdminConnection:
         self._close_retired(kept)
         return best
 
-    def outcome(self, future: "Future[T]") -> "T | ClientFailure":
+    def outcome(self, future: Future[T]) -> T | ClientFailure:
         """The future's result or failure."""
         try:
             return self.wait(future)
@@ -399,22 +399,22 @@ def _patience(rounds: int) -> float:
     return _ASK_AGAIN_SECONDS[rounds - 1] if rounds <= len(_ASK_AGAIN_SECONDS) else math.inf
 
 
-def _best(futures: "Sequence[Future[T]]") -> "Future[T]":
+def _best(futures: Sequence[Future[T]]) -> Future[T]:
     """The first that has an answer, else one that has ended, so that nobody waits longer; else the last."""
     ended = (one for test in (_answered, Future.done) for one in futures if test(one))
     return next(ended, futures[-1])
 
 
-def _answered(future: "Future[Any] | None") -> bool:
+def _answered(future: Future[Any] | None) -> bool:
     """Whether it has a result, or an error of a broker's own: librdkafka's own errors are of one connection."""
     return future is not None and future.done() and _code(future) not in UNANSWERED
 
 
-def _timed_out(future: "Future[Any] | None") -> bool:
+def _timed_out(future: Future[Any] | None) -> bool:
     return future is not None and future.done() and _code(future) == TIMED_OUT
 
 
-def _code(future: "Future[Any]") -> int | None:
+def _code(future: Future[Any]) -> int | None:
     """The client's code of a future that failed; ``None`` for a result, and for what is no error of the client."""
     error = future.exception()
     cause = error.args[0] if isinstance(error, KafkaException) else None

@@ -275,7 +275,7 @@ class KafkaCluster:
         return listing or AclListing(self._connection.settings, self._readers)
 
 
-def _list(settings: ClientSettings, listing: AclListing, answered: "Future[Any]") -> None:
+def _list(settings: ClientSettings, listing: AclListing, answered: Future[Any]) -> None:
     """Begin a listing after its handshake, in the client's thread. Whoever reads says what failed."""
     with suppress(Exception):
         handshake_of(settings, answered.result())

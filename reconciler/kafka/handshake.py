@@ -81,14 +81,14 @@ _REFUSALS: Final = {
 }
 
 
-def begin_handshake(connection: AdminConnection) -> "Future[Any]":
+def begin_handshake(connection: AdminConnection) -> Future[Any]:
     """Call DescribeCluster; :func:`handshake_with` waits for the answer."""
     timeout = connection.settings.request_timeout
     future: Future[Any] = connection.admin.describe_cluster(include_authorized_operations=True, request_timeout=timeout)
     return future
 
 
-def handshake_with(connection: AdminConnection, begun: "Future[Any] | None" = None) -> Handshake:
+def handshake_with(connection: AdminConnection, begun: Future[Any] | None = None) -> Handshake:
     """Call DescribeCluster, or wait for the call that was ``begun``; raises :class:`ClusterError`."""
     calls = [begun] if begun is not None else []
     answer = connection.read(lambda: calls.pop() if calls else begin_handshake(connection))
@@ -129,7 +129,7 @@ def probe_authorizer(connection: AdminConnection) -> AuthorizerProbe:
     )
     timeout = connection.settings.request_timeout
 
-    def ask(filters: Sequence[AclBindingFilter]) -> "Mapping[AclBindingFilter, Future[Any]]":
+    def ask(filters: Sequence[AclBindingFilter]) -> Mapping[AclBindingFilter, Future[Any]]:
         asked: Mapping[AclBindingFilter, Future[Any]] = connection.admin.delete_acls(
             list(filters), request_timeout=timeout
         )

@@ -62,12 +62,12 @@ class KafkaProbe:
         answers.update((node, self._answer(future)) for node, future in asked.items())
         return answers
 
-    def _ask_broker(self, topic: str, broker: int) -> "Future[Any]":
+    def _ask_broker(self, topic: str, broker: int) -> Future[Any]:
         resource = ConfigResource(ResourceType.TOPIC, topic)
         admin = self._connection.admin
         return admin.describe_configs([resource], request_timeout=ASK_SECONDS, broker=broker)[resource]
 
-    def _ask_controller(self, topic: str) -> "Future[Any]":
+    def _ask_controller(self, topic: str) -> Future[Any]:
         """Through another broker each time, so that one without a connection to the controller does not block us."""
         # Any valid config will do: the topic does not exist, and the request only validates.
         entry = ConfigEntry(
@@ -83,7 +83,7 @@ class KafkaProbe:
         )
         return futures[resource]
 
-    def _answer(self, future: "Future[Any]") -> ProbeAnswer:
+    def _answer(self, future: Future[Any]) -> ProbeAnswer:
         try:
             self._connection.wait(future)
         except KafkaException as error:

@@ -22,10 +22,10 @@ _PROGRAM: Final = (
 )
 _ROOT: Final = str(Path(__file__).parents[2])
 #: Started early and not asked for yet, by module.
-_early: Final[dict[str, "subprocess.Popen[bytes]"]] = {}
+_early: Final[dict[str, subprocess.Popen[bytes]]] = {}
 
 
-def start_reader(module: str) -> "subprocess.Popen[bytes]":
+def start_reader(module: str) -> subprocess.Popen[bytes]:
     """Start a process with this reader, which waits for its task on stdin.
 
     ``-P`` keeps the working directory, which others may write to, off its import path.
@@ -40,7 +40,7 @@ def start_reader(module: str) -> "subprocess.Popen[bytes]":
     )
 
 
-def reader(module: str) -> "subprocess.Popen[bytes]":
+def reader(module: str) -> subprocess.Popen[bytes]:
     """The process that was started early, once, or a new one."""
     return _early.pop(module, None) or start_reader(module)
 

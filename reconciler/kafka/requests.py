@@ -29,14 +29,14 @@ class Item(NamedTuple):
 
 
 def request(
-    connection: AdminConnection, call: Callable[..., Mapping[Any, "Future[Any]"]], items: Sequence[Item]
+    connection: AdminConnection, call: Callable[..., Mapping[Any, Future[Any]]], items: Sequence[Item]
 ) -> list[Answer]:
     """Send ``items`` with a method of the client; one answer for each, in order. Without items nothing is sent."""
     return begin_request(connection, call, items)()
 
 
 def begin_request(
-    connection: AdminConnection, call: Callable[..., Mapping[Any, "Future[Any]"]], items: Sequence[Item]
+    connection: AdminConnection, call: Callable[..., Mapping[Any, Future[Any]]], items: Sequence[Item]
 ) -> Callable[[], list[Answer]]:
     """Send as :func:`request` does; what is returned waits for the answers."""
     _check(items)
@@ -55,7 +55,7 @@ def begin_request(
     return lambda: [answer(item, payload) for item, payload in zip(items, payloads, strict=True)]
 
 
-def answer_of(connection: AdminConnection, future: "Future[Any]") -> Answer:
+def answer_of(connection: AdminConnection, future: Future[Any]) -> Answer:
     """The answer for one item, from its future."""
     outcome = connection.outcome(future)
     return outcome.answer() if isinstance(outcome, ClientFailure) else DONE

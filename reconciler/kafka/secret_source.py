@@ -62,7 +62,7 @@ class SecretSource:
                 "References are ${env:NAME}, ${file:PATH:KEY} and ${dir:DIR:FILE}.",
             )
 
-        def value(match: "re.Match[str]") -> str:
+        def value(match: re.Match[str]) -> str:
             found = self._value(match[1])
             values.add(found)
             return found

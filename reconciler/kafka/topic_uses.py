@@ -82,7 +82,7 @@ def _timestamp(milliseconds: int) -> str:
 def _partitions(connection: AdminConnection, names: Sequence[str]) -> tuple[dict[str, list[int]], dict[str, str]]:
     """The partitions of each topic, and the reason for topics that could not be described."""
 
-    def ask(asked: Sequence[str]) -> Mapping[str, "Future[TopicDescription]"]:
+    def ask(asked: Sequence[str]) -> Mapping[str, Future[TopicDescription]]:
         found: Mapping[str, Future[TopicDescription]] = connection.admin.describe_topics(
             TopicCollection(list(asked)), request_timeout=_timeout(connection)
         )
@@ -111,7 +111,7 @@ def _list_offsets(
 ) -> dict[tuple[str, int], Any]:
     places = [(name, number) for name, ids in partitions.items() for number in ids]
 
-    def ask(asked: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], "Future[Any]"]:
+    def ask(asked: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], Future[Any]]:
         wanted = {TopicPartition(*place): spec for place in asked}
         futures = connection.admin.list_offsets(wanted, request_timeout=_timeout(connection))
         return {(one.topic, one.partition): future for one, future in futures.items()}
@@ -119,7 +119,7 @@ def _list_offsets(
     return connection.read_each(places, ask) if places else {}
 
 
-def _committed(connection: AdminConnection, asked: list[ConsumerGroupTopicPartitions]) -> "Future[Any]":
+def _committed(connection: AdminConnection, asked: list[ConsumerGroupTopicPartitions]) -> Future[Any]:
     futures = connection.admin.list_consumer_group_offsets(asked, request_timeout=_timeout(connection))
     (future,) = futures.values()
     return future

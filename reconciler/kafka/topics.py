@@ -60,7 +60,7 @@ def visible_names(connection: AdminConnection) -> list[str]:
     return sorted(connection.read(lambda: _begun(partial(connection.admin.list_topics, timeout=timeout))).topics)
 
 
-def _begun(call: Callable[[], Any]) -> "Future[Any]":
+def _begun(call: Callable[[], Any]) -> Future[Any]:
     """The only call that blocks, in a thread that nobody waits for: the client's callbacks need polling meanwhile."""
     future: Future[Any] = Future()
 
@@ -99,7 +99,7 @@ def is_unknown(connection: AdminConnection, name: str) -> bool:
     return isinstance(answer, ClientFailure) and answer.code == UNKNOWN_TOPIC
 
 
-def _describe(connection: AdminConnection) -> Callable[[Sequence[str]], Mapping[str, "Future[Any]"]]:
+def _describe(connection: AdminConnection) -> Callable[[Sequence[str]], Mapping[str, Future[Any]]]:
     timeout = connection.settings.request_timeout
     return lambda names: connection.admin.describe_topics(TopicCollection(list(names)), request_timeout=timeout)
 
@@ -171,7 +171,7 @@ def _own_configs(
     """
     timeout = connection.settings.request_timeout
 
-    def ask(asked: Sequence[str]) -> Mapping[str, "Future[Any]"]:
+    def ask(asked: Sequence[str]) -> Mapping[str, Future[Any]]:
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in asked]
         futures = connection.admin.describe_configs(resources, request_timeout=timeout)
         return {resource.name: future for resource, future in futures.items()}
@@ -212,7 +212,7 @@ def _put(read: TopicReadResult, topic: Topic, configs: Mapping[str, str | None])
 
 
 def _ask_each(
-    connection: AdminConnection, names: Sequence[str], ask: Callable[[Sequence[str]], Mapping[str, "Future[Any]"]]
+    connection: AdminConnection, names: Sequence[str], ask: Callable[[Sequence[str]], Mapping[str, Future[Any]]]
 ) -> dict[str, Any]:
     """One request for all of ``names``: the answer for each, a :class:`ClientFailure` if it was refused.
 

@@ -46,7 +46,7 @@ def parse_jaas(text: str) -> JaasEntry:
     return JaasEntry(entry[1].rpartition(".")[2], options)
 
 
-def _unescaped(escape: "re.Match[str]") -> str:
+def _unescaped(escape: re.Match[str]) -> str:
     text = escape[1]
     return chr(int(text, 8)) if text[0] in "01234567" else _SIGNS.get(text, text)
 

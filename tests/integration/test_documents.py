@@ -13,7 +13,7 @@ from reconciler.manifest.connections import connections
 from reconciler.manifest.read.findings import Source
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.parts.local.demo import BINDINGS, TOPICS
+from reconciler.parts.local.tour import BINDINGS, TOPICS
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.commands_page import PAGES, described, every_command, refreshed
 

@@ -49,6 +49,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.addresses import ip_range
 from reconciler.model.characters import is_visible
 from reconciler.model.desired import Declaration, Expiry, Origin
 from reconciler.model.scope import RESERVED_PREFIXES, RESOURCE_FIELDS, is_reserved
@@ -464,8 +465,6 @@ def host_problem(text: str) -> Trouble | None:
 
 def _range_problem(text: str) -> Trouble | None:
     """Why a text with a slash is no range that a reviewer can read, as ``CidrUtils`` of Kafka 4.4 reads it."""
-    from reconciler.model.addresses import ip_range  # noqa: PLC0415  (needed by few manifests)
-
     found = ip_range(text)
     if found is None:
         advice = "write 10.0.0.0/8 or fe80::/10: an address, a slash, and how many of its bits count"

@@ -7,15 +7,13 @@ Sources: KIP-13, KIP-55, KIP-124, KIP-546, KIP-599, KIP-612; ``QuotaConfig``, ``
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple, TypeAlias
+from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias
 
 from reconciler.dataclass import dataclass
+from reconciler.model.addresses import IpAddress, resolved
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal, Unmatched, unmatched_by_librdkafka
 from reconciler.model.says import REQUIRED, AnyNumber, As, Name, Says
-
-if TYPE_CHECKING:
-    from reconciler.model.addresses import IpAddress
 
 #: Stands for "every one without an entity of its own". Kafka refuses an empty name; ``<default>`` is an ordinary name.
 DEFAULT_NAME: Final = ""
@@ -76,12 +74,10 @@ class QuotaEntity:
         return name if kind == IP and not more else None
 
     @property
-    def address(self) -> "IpAddress | None":
+    def address(self) -> IpAddress | None:
         """The address of an entity for one."""
         if not self.ip:
             return None
-        from reconciler.model.addresses import resolved  # noqa: PLC0415  (few clusters have such a quota)
-
         return resolved(self.ip)
 
     def __str__(self) -> str:

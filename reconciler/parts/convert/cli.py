@@ -1,7 +1,7 @@
 """``reconciler convert``: manifests from what another tool keeps, proven against it."""
 
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -9,16 +9,15 @@ from reconciler.cli.console import CommandError, Exit, info, out, out_json, prog
 from reconciler.cli.export import write_files
 from reconciler.cli.options import Keeping, edit_options, output_option
 from reconciler.cli.parts import Named
+from reconciler.codec.kinds import PLURALS
+from reconciler.manifest.write.manifests import Layout
 from reconciler.model.characters import is_visible
+from reconciler.parts.convert.app import ConversionSource, ConversionStyle, Converted, convert_into, convert_source
+from reconciler.parts.convert.conversion import Remark, Sign
 from reconciler.parts.convert.formats import AUTO, FORMATS, GROUP, OF_CLUSTERS, reader
 from reconciler.parts.edit.cli.options import keep
 from reconciler.results.output import OutputKind
 from reconciler.system.plugins import PluginError
-
-if TYPE_CHECKING:
-    from reconciler.manifest.write.manifests import Layout
-    from reconciler.parts.convert.app import ConversionSource, ConversionStyle, Converted
-    from reconciler.parts.convert.conversion import Remark, Sign
 
 #: Kept here because its module is expensive to import; a test holds the two together.
 LAYOUTS: Final = ("principal", "source", "team", "single")
@@ -87,7 +86,7 @@ def command(
     name: str,
     source_cluster: str | None,
     config: str | None,
-    layout: "Layout",
+    layout: Layout,
     implied: bool,
     no_roles: bool,
     output: str,
@@ -104,9 +103,6 @@ def command(
         raise CommandError("--into and --out exclude each other", "give one of the two", Exit.USAGE)
     if into is None and keeping != Keeping():
         raise CommandError("--write and --branch are for --into", status=Exit.USAGE)
-    from reconciler.codec.kinds import PLURALS
-    from reconciler.parts.convert.app import ConversionSource, ConversionStyle, convert_source
-
     if implied and no_roles:
         raise CommandError("--implied is for roles: it says nothing with --no-roles", status=Exit.USAGE)
 
@@ -136,7 +132,7 @@ def command(
     return Exit.DIFFERENT if converted.skipped else status
 
 
-def _hand_over(converted: "Converted", directory: str | None, output: str) -> None:
+def _hand_over(converted: Converted, directory: str | None, output: str) -> None:
     if directory is not None:
         write_files(converted.files, directory)
     if output == "json":
@@ -147,11 +143,9 @@ def _hand_over(converted: "Converted", directory: str | None, output: str) -> No
 
 
 def _into(
-    source: "ConversionSource", into: str, style: "ConversionStyle", keeping: Keeping, output: str
-) -> "tuple[Converted, Exit]":
+    source: ConversionSource, into: str, style: ConversionStyle, keeping: Keeping, output: str
+) -> tuple[Converted, Exit]:
     """Add to manifests that are there; the cluster is the one that is named, else the only one."""
-    from reconciler.parts.convert.app import convert_into
-
     context = click.get_current_context()
     named = context.get_parameter_source("name") is not click.ParameterSource.DEFAULT
     found = convert_into(source, into, context.params["name"] if named else None, style)
@@ -186,7 +180,7 @@ def _stdin() -> str:
         raise CommandError("-: the text is not UTF-8") from error
 
 
-def _document(converted: "Converted") -> dict[str, object]:
+def _document(converted: Converted) -> dict[str, object]:
     return {
         "files": dict(converted.files),
         "recognised": [sign._asdict() for sign in converted.signs],
@@ -198,12 +192,12 @@ def _document(converted: "Converted") -> dict[str, object]:
     }
 
 
-def _source(converted: "Converted", source_format: str) -> str:
+def _source(converted: Converted, source_format: str) -> str:
     return " and ".join(sign.format for sign in converted.signs) or (
         "the source" if source_format == AUTO else source_format
     )
 
 
-def _shown(said: "Remark | Sign") -> str:
+def _shown(said: Remark | Sign) -> str:
     text = str(said)
     return text if is_visible(text) else ascii(text)[1:-1]

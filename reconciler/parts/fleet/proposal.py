@@ -70,7 +70,7 @@ class PlannedWave:
 class FleetPlan:
     """Everything that a fleet apply will do. ``unchanged`` clusters need nothing; ``failures`` could not be planned."""
 
-    name: Annotated[str, Says("The fleet.", "all")]
+    name: Annotated[str, Says("The fleet.", all)]
     as_of: Annotated[str, Says("The instant, or the begin of the day, that decides what has expired.", "2026-11-21")]
     waves: Annotated[tuple[PlannedWave, ...], Says("The waves, in order.")]
     unchanged: Annotated[tuple[str, ...], Says("Clusters that need no change.", default=REQUIRED)] = ()

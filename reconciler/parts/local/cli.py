@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.cli.console import CommandError, Exit, out, out_json, progress
 from reconciler.cli.options import output_option
+from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION, SandboxError, SandboxSpec
+from reconciler.parts.local.sandbox.lifecycle import down, find, status, up
+from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.results.output import OutputKind
-
-if TYPE_CHECKING:
-    from reconciler.parts.local.sandbox.state import Sandbox
 
 
 @click.group("sandbox", short_help="Run a local Kafka cluster with access control")
@@ -44,9 +43,6 @@ def up_command(
     output: str,
 ) -> None:
     """Start a cluster and write its connections file."""
-    from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION, SandboxSpec
-    from reconciler.parts.local.sandbox.lifecycle import up
-
     with _failures():
         spec = SandboxSpec(
             name=name,
@@ -70,8 +66,6 @@ def up_command(
 @output_option
 def down_command(name: str | None, every: bool, output: str) -> None:
     """Stop a sandbox and remove everything it wrote."""
-    from reconciler.parts.local.sandbox.lifecycle import down, status
-
     if every and name is not None:
         raise CommandError("--all and --name exclude each other", "give one of the two", Exit.USAGE)
     with _failures():
@@ -92,8 +86,6 @@ def down_command(name: str | None, every: bool, output: str) -> None:
 @output_option
 def status_command(name: str | None, output: str) -> None:
     """List running sandboxes."""
-    from reconciler.parts.local.sandbox.lifecycle import find, status
-
     with _failures():
         sandboxes = status() if name is None else [find(name)]
     if output == "json":
@@ -104,8 +96,6 @@ def status_command(name: str | None, output: str) -> None:
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    from reconciler.parts.local.sandbox.layout import SandboxError
-
     try:
         yield
     except SandboxError as error:
@@ -117,7 +107,7 @@ def _failures() -> Iterator[None]:
         ) from error
 
 
-def _as_json(sandbox: "Sandbox") -> dict[str, object]:
+def _as_json(sandbox: Sandbox) -> dict[str, object]:
     return {
         "name": sandbox.name,
         "version": sandbox.kafka_version,
@@ -135,7 +125,7 @@ def _as_json(sandbox: "Sandbox") -> dict[str, object]:
     }
 
 
-def _as_text(sandbox: "Sandbox") -> list[str]:
+def _as_text(sandbox: Sandbox) -> list[str]:
     return [
         f"Sandbox {sandbox.name} is {sandbox.condition()}: Kafka {sandbox.kafka_version} at {sandbox.bootstrap}",
         f"  users        {', '.join(sandbox.users)} (super users: {', '.join(sandbox.super_users) or 'none'})",

@@ -1,7 +1,4 @@
-"""``reconciler demo``: the tour's clients and the cluster that it begins with.
-
-``reconciler demo``: a tour on a real broker, from a cluster kept by hand to one kept in git.
-"""
+"""``reconciler demo``: a tour on a real broker, from a cluster kept by hand to one kept in git."""
 
 import importlib.resources
 import os
@@ -9,33 +6,21 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 import click
-from confluent_kafka import Consumer, KafkaError, Message, Producer
 
 from reconciler.cli.console import CommandError, Exit, error, fitted, out, out_json, progress, style_for
 from reconciler.cli.options import output_option
-from reconciler.model.acl import (
-    AccessControlEntry,
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
-)
-from reconciler.model.listing import Create
-from reconciler.model.topic import Topic
-from reconciler.ports import Clock, Cluster, ClusterError, ReadRequest
+from reconciler.parts.local.sandbox.layout import SandboxError, SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import running, status, up
+from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.parts.local.tour import PLACE, USERS, WIDTH, Tour, TourStep, shown_path
+from reconciler.ports import ClusterError
 from reconciler.results.output import OutputKind
-
-if TYPE_CHECKING:
-    from reconciler.parts.local.sandbox.state import Sandbox
-    from reconciler.parts.local.tour import TourStep
 
 #: The sandbox, and the cluster that ``examples/acls`` declares.
 _NAME: Final = "demo"
@@ -53,8 +38,6 @@ def command(*, keep: bool, fleet: bool, output: str) -> int:
     Kafka (45 MB). Commands are shown as you would type them, with their output, and clients try what they may and may
     not do. Each step states a claim; exit 1 if one of them does not hold.
     """
-    from reconciler.parts.local.tour import WIDTH, Tour
-
     style, began = style_for(sys.stdout), time.monotonic()
 
     def show(role: str, text: str) -> None:
@@ -79,11 +62,7 @@ def command(*, keep: bool, fleet: bool, output: str) -> int:
 
 
 @contextmanager
-def _sandbox(*, keep: bool) -> "Iterator[Sandbox]":
-    from reconciler.parts.local.sandbox.layout import SandboxError, SandboxSpec, generated_users
-    from reconciler.parts.local.sandbox.lifecycle import running, status, up
-    from reconciler.ports import ClusterError
-
+def _sandbox(*, keep: bool) -> Iterator[Sandbox]:
     if any(sandbox.name == _NAME and sandbox.condition() != "crashed" for sandbox in status()):
         raise CommandError(f"a sandbox {_NAME} is up already", f"end it: reconciler sandbox down --name {_NAME}")
     spec = SandboxSpec(name=_NAME, users=generated_users("admin", "reconciler", *USERS))
@@ -96,10 +75,8 @@ def _sandbox(*, keep: bool) -> "Iterator[Sandbox]":
         raise CommandError(f"the sandbox failed: {error}", error.advice) from error
 
 
-def _manifests(sandbox: "Sandbox") -> str:
+def _manifests(sandbox: Sandbox) -> str:
     """``examples/acls`` of the clone, or a copy of what the wheel carries, so that it can be edited."""
-    from reconciler.parts.local.tour import PLACE
-
     clone = Path(__file__).parents[3] / "examples" / "acls"
     if clone.is_dir():
         return os.path.relpath(clone)
@@ -108,18 +85,15 @@ def _manifests(sandbox: "Sandbox") -> str:
     return f"{PLACE}/manifests"
 
 
-def _over_a_fleet(sandbox: "Sandbox", manifests: str, show: Show) -> "list[TourStep]":
+def _over_a_fleet(sandbox: Sandbox, manifests: str, show: Show) -> list[TourStep]:
     from reconciler.parts.fleet.cli.tour import FleetTour
-    from reconciler.parts.local.tour import PLACE
 
     tour = FleetTour(sandbox.directory, show)
     tour.prepare(Path(manifests.replace(PLACE, str(sandbox.directory))))
     return list(tour.steps())
 
 
-def _say_where(sandbox: "Sandbox", show: Show) -> None:
-    from reconciler.parts.local.tour import PLACE, shown_path
-
+def _say_where(sandbox: Sandbox, show: Show) -> None:
     show("title", f"Kafka {sandbox.kafka_version} is up at {sandbox.bootstrap}, with access control on.")
     show("dim", "The commands below run as you see them, with the middle of long output left out.")
     show("dim", "▸ is a client's attempt, ✓ what was checked.")
@@ -133,10 +107,8 @@ def _program() -> str:
     return str(Path(sys.executable).parent.absolute() / "reconciler")
 
 
-def _go_on(sandbox: "Sandbox", manifests: str, *, keep: bool, seconds: float) -> Iterator[str]:
+def _go_on(sandbox: Sandbox, manifests: str, *, keep: bool, seconds: float) -> Iterator[str]:
     """The commands to go on with, which can be pasted as they are."""
-    from reconciler.parts.local.tour import PLACE, shown_path
-
     program = shlex.quote(_program())
     place = shown_path(sandbox.directory)
     yield ""
@@ -158,7 +130,7 @@ def _go_on(sandbox: "Sandbox", manifests: str, *, keep: bool, seconds: float) ->
         yield f"  {line}"
 
 
-def _document(steps: "list[TourStep]", kept: "Sandbox | None") -> dict[str, object]:
+def _document(steps: list[TourStep], kept: Sandbox | None) -> dict[str, object]:
     return {
         "succeeded": all(step.holds for step in steps),
         "connections": None if kept is None else str(kept.connections),
@@ -173,133 +145,3 @@ def _document(steps: "list[TourStep]", kept: "Sandbox | None") -> dict[str, obje
             for step in steps
         ],
     }
-
-
-# A producer and a consumer of one record each, which show what the brokers permit a user.
-
-_SECONDS: Final = 20.0
-#: Errors that the client reports although a broker answers; they say nothing about access.
-_PASSING: Final = frozenset({KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
-
-
-class Attempt(NamedTuple):
-    """Whether the brokers permitted it, and the position of the record or the error of the client."""
-
-    allowed: bool
-    words: str
-
-
-def write(settings: Mapping[str, str], topic: str, value: str) -> Attempt:
-    """Produce one record and wait for the result."""
-    attempts: list[Attempt] = []
-
-    def delivered(error: KafkaError | None, message: Message) -> None:
-        where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
-        attempts.append(Attempt(True, f"written to {where}") if error is None else _refused(error))
-
-    producer = Producer({**settings, "log_level": 0, "message.timeout.ms": int(_SECONDS * 1000)})
-    producer.produce(topic, value.encode(), on_delivery=delivered)
-    producer.flush(_SECONDS + 1)
-    return attempts[0] if attempts else Attempt(False, f"no answer in {_SECONDS:g} s")
-
-
-def read(settings: Mapping[str, str], topic: str, group: str) -> Attempt:
-    """Consume one record of the topic as a member of the group."""
-    consumer = Consumer(
-        {**settings, "log_level": 0, "group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
-    )
-    try:
-        consumer.subscribe([topic])
-        return _first(consumer)
-    finally:
-        consumer.close()
-
-
-def _first(consumer: Consumer) -> Attempt:
-    end = time.monotonic() + _SECONDS
-    while time.monotonic() < end:
-        message: Any = consumer.poll(0.2)
-        if message is None:
-            continue
-        error = message.error()
-        if error is None:
-            return Attempt(True, f"read from {message.topic()}: {message.value().decode()}")
-        if error.code() not in _PASSING:
-            return _refused(error)
-    return Attempt(False, f"nothing came in {_SECONDS:g} s")
-
-
-def _refused(error: KafkaError) -> Attempt:
-    return Attempt(False, f"{error.name()}: {error.str()}")
-
-
-# The cluster of the tour before there are manifests: access of teams, and manual changes.
-
-#: Users that log in on the tour, besides the super users.
-USERS: Final = ("svc-orders", "svc-analytics", "svc-batch")
-#: A broker enforces a change shortly after the controller accepted it, usually within milliseconds.
-_ENFORCED_SECONDS: Final = 20.0
-
-_TOPIC, _GROUP = ResourceType.TOPIC, ResourceType.GROUP
-
-
-def _acls(
-    principal: str, permission: str, operations: str, pattern: ResourcePattern, host: str = "*"
-) -> Iterator[AclBinding]:
-    for operation in operations.split():
-        entry = AccessControlEntry(f"User:{principal}", host, AclOperation[operation], AclPermissionType[permission])
-        yield AclBinding(pattern, entry)
-
-
-def _topic(name: str) -> ResourcePattern:
-    return ResourcePattern(_TOPIC, name)
-
-
-def _prefix(kind: ResourceType, name: str) -> ResourcePattern:
-    return ResourcePattern(kind, name, PatternType.PREFIXED)
-
-
-TOPICS: Final = (
-    # An hour instead of a week: set by hand when a disk was full.
-    Topic("orders.placed", 3, 1, {"retention.ms": "3600000"}),
-    Topic("orders.personal.addresses", 3, 1, {"cleanup.policy": "compact", "retention.ms": "604800000"}),
-    Topic("payments.settled", 3, 1, {"retention.ms": "604800000"}),
-    Topic("legacy.import", 1, 1),
-)
-
-BINDINGS: Final = (
-    # As in the manifests.
-    *_acls("svc-orders", "ALLOW", "WRITE DESCRIBE", _topic("orders.placed")),
-    *_acls("svc-orders", "ALLOW", "READ DESCRIBE", _topic("payments.settled")),
-    *_acls("svc-orders", "ALLOW", "READ", ResourcePattern(_GROUP, "orders")),
-    *_acls("svc-payments", "ALLOW", "READ DESCRIBE", _topic("orders.placed")),
-    *_acls("svc-payments", "ALLOW", "READ", ResourcePattern(_GROUP, "payments")),
-    *_acls("svc-analytics", "ALLOW", "READ", _prefix(_TOPIC, "orders.")),
-    *_acls("svc-analytics", "ALLOW", "READ", _prefix(_GROUP, "analytics-")),
-    # Granted for an audit that is over.
-    *_acls("svc-analytics", "ALLOW", "READ", _topic("payments.settled")),
-    # Manual changes: a quick fix that grants too much, an emergency DENY that stayed, a service that no longer exists.
-    *_acls("svc-analytics", "ALLOW", "READ", _prefix(_TOPIC, "payments.")),
-    *_acls("svc-orders", "DENY", "WRITE", _topic("orders.placed")),
-    *_acls("svc-batch", "ALLOW", "ALL", _topic("orders.placed")),
-    # Not ours: ignored by declaration, and out of scope.
-    *_acls("sa-mirror", "ALLOW", "READ DESCRIBE", _prefix(_TOPIC, "orders.")),
-    *_acls("monitoring", "ALLOW", "DESCRIBE", _topic("*")),
-    *_acls("etl", "ALLOW", "READ WRITE", _topic("legacy.import"), "10.0.0.9"),
-)
-
-#: A manual change after the manifests were applied.
-BY_HAND: Final = tuple(_acls("svc-batch", "ALLOW", "WRITE", _topic("orders.placed")))
-
-
-def put(cluster: Cluster, clock: Clock, bindings: Sequence[AclBinding], topics: Sequence[Topic] = ()) -> None:
-    """Create through Kafka's Admin API and wait until the broker enforces it; raises :class:`ClusterError`."""
-    answers = [*cluster.send([Create(topic) for topic in topics]), *cluster.send([Create(b) for b in bindings])]
-    for answer in answers:
-        if not answer.good:
-            raise ClusterError(answer.code, answer.message)
-    end = clock.monotonic() + _ENFORCED_SECONDS
-    while not cluster.read(ReadRequest(all_topics=False)).bindings.issuperset(bindings):
-        if clock.monotonic() > end:
-            raise ClusterError("not_enforced", f"the broker does not know its new ACLs after {_ENFORCED_SECONDS:g} s")
-        clock.sleep(0.1)

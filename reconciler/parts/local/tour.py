@@ -12,19 +12,30 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, Message, Producer
 
 from reconciler.cli.console import Exit
 from reconciler.dataclass import dataclass
 from reconciler.kafka.cluster import connect
 from reconciler.kafka.secret_source import SecretSource
 from reconciler.kafka.settings import client_settings
+from reconciler.model.acl import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from reconciler.model.desired import moment_text
-from reconciler.parts.local.demo import BINDINGS, BY_HAND, TOPICS, Attempt, put, read, write
+from reconciler.model.listing import Create
+from reconciler.model.topic import Topic
+from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.ports import Clock, Cluster, ClusterError, ReadRequest
 from reconciler.system.process import SystemClock
-
-if TYPE_CHECKING:
-    from reconciler.parts.local.sandbox.state import Sandbox
 
 #: How the transcript calls the sandbox's directory, so that its command lines stay short.
 PLACE: Final = "$DEMO"
@@ -38,6 +49,13 @@ _AUDIT: Final = ("--audit", f"{PLACE}/audit.jsonl")
 _PLAN: Final = f"{PLACE}/plan.json"
 #: For how long the tour's emergency lasts: long enough for a slow machine to give the access.
 _MOMENT: Final = datetime.timedelta(seconds=20)
+
+
+class Attempt(NamedTuple):
+    """Whether the brokers permitted it, and the position of the record or the error of the client."""
+
+    allowed: bool
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +105,7 @@ class Tour:
     With ``snapshots`` the cluster as people kept it, and as it is in the end, stays in ``$DEMO/snapshots``.
     """
 
-    sandbox: "Sandbox"
+    sandbox: Sandbox
     manifests: str
     show: Callable[[str, str], None]
     snapshots: bool = False
@@ -208,7 +226,7 @@ class Tour:
             TourStep(claim, " ".join(["reconciler", *words]), tuple(output), expected.met(status, output), status)
         )
 
-    def _started(self, arguments: Iterable[str]) -> "subprocess.Popen[str]":
+    def _started(self, arguments: Iterable[str]) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [*_PROGRAM, *(word.replace(PLACE, str(self.sandbox.directory)) for word in arguments)],
             stdin=subprocess.DEVNULL,
@@ -233,7 +251,7 @@ _LEFTOVERS: Final = (
 _NOT_OURS: Final = ("User:sa-mirror", "User:monitoring", "User:etl", "TOPIC legacy.import", "topic legacy.import")
 
 
-def put_bindings(sandbox: "Sandbox", *, everything: bool) -> None:
+def put_bindings(sandbox: Sandbox, *, everything: bool) -> None:
     """Put the lived-in state on the cluster, or the later change by hand, as the super user ``admin``."""
     login = sandbox.settings("admin")
     client = {name: value for name, value in login.items() if name != "bootstrap.servers"}
@@ -278,3 +296,126 @@ def _style(line: str) -> str:
 def _without_options(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment without what sets options: the tour shows commands with all that they are given."""
     return {name: value for name, value in environment.items() if not name.startswith("RECONCILER_")}
+
+
+# A producer and a consumer of one record each, which show what the brokers permit a user.
+
+_SECONDS: Final = 20.0
+#: Errors that the client reports although a broker answers; they say nothing about access.
+_PASSING: Final = frozenset({KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
+
+
+def write(settings: Mapping[str, str], topic: str, value: str) -> Attempt:
+    """Produce one record and wait for the result."""
+    attempts: list[Attempt] = []
+
+    def delivered(error: KafkaError | None, message: Message) -> None:
+        where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
+        attempts.append(Attempt(True, f"written to {where}") if error is None else _refused(error))
+
+    producer = Producer({**settings, "log_level": 0, "message.timeout.ms": int(_SECONDS * 1000)})
+    producer.produce(topic, value.encode(), on_delivery=delivered)
+    producer.flush(_SECONDS + 1)
+    return attempts[0] if attempts else Attempt(False, f"no answer in {_SECONDS:g} s")
+
+
+def read(settings: Mapping[str, str], topic: str, group: str) -> Attempt:
+    """Consume one record of the topic as a member of the group."""
+    consumer = Consumer(
+        {**settings, "log_level": 0, "group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
+    )
+    try:
+        consumer.subscribe([topic])
+        return _first(consumer)
+    finally:
+        consumer.close()
+
+
+def _first(consumer: Consumer) -> Attempt:
+    end = time.monotonic() + _SECONDS
+    while time.monotonic() < end:
+        message: Any = consumer.poll(0.2)
+        if message is None:
+            continue
+        error = message.error()
+        if error is None:
+            return Attempt(True, f"read from {message.topic()}: {message.value().decode()}")
+        if error.code() not in _PASSING:
+            return _refused(error)
+    return Attempt(False, f"nothing came in {_SECONDS:g} s")
+
+
+def _refused(error: KafkaError) -> Attempt:
+    return Attempt(False, f"{error.name()}: {error.str()}")
+
+
+# The cluster of the tour before there are manifests: access of teams, and manual changes.
+
+#: Users that log in on the tour, besides the super users.
+USERS: Final = ("svc-orders", "svc-analytics", "svc-batch")
+#: A broker enforces a change shortly after the controller accepted it, usually within milliseconds.
+_ENFORCED_SECONDS: Final = 20.0
+
+_TOPIC, _GROUP = ResourceType.TOPIC, ResourceType.GROUP
+
+
+def _acls(
+    principal: str, permission: str, operations: str, pattern: ResourcePattern, host: str = "*"
+) -> Iterator[AclBinding]:
+    for operation in operations.split():
+        entry = AccessControlEntry(f"User:{principal}", host, AclOperation[operation], AclPermissionType[permission])
+        yield AclBinding(pattern, entry)
+
+
+def _topic(name: str) -> ResourcePattern:
+    return ResourcePattern(_TOPIC, name)
+
+
+def _prefix(kind: ResourceType, name: str) -> ResourcePattern:
+    return ResourcePattern(kind, name, PatternType.PREFIXED)
+
+
+TOPICS: Final = (
+    # An hour instead of a week: set by hand when a disk was full.
+    Topic("orders.placed", 3, 1, {"retention.ms": "3600000"}),
+    Topic("orders.personal.addresses", 3, 1, {"cleanup.policy": "compact", "retention.ms": "604800000"}),
+    Topic("payments.settled", 3, 1, {"retention.ms": "604800000"}),
+    Topic("legacy.import", 1, 1),
+)
+
+BINDINGS: Final = (
+    # As in the manifests.
+    *_acls("svc-orders", "ALLOW", "WRITE DESCRIBE", _topic("orders.placed")),
+    *_acls("svc-orders", "ALLOW", "READ DESCRIBE", _topic("payments.settled")),
+    *_acls("svc-orders", "ALLOW", "READ", ResourcePattern(_GROUP, "orders")),
+    *_acls("svc-payments", "ALLOW", "READ DESCRIBE", _topic("orders.placed")),
+    *_acls("svc-payments", "ALLOW", "READ", ResourcePattern(_GROUP, "payments")),
+    *_acls("svc-analytics", "ALLOW", "READ", _prefix(_TOPIC, "orders.")),
+    *_acls("svc-analytics", "ALLOW", "READ", _prefix(_GROUP, "analytics-")),
+    # Granted for an audit that is over.
+    *_acls("svc-analytics", "ALLOW", "READ", _topic("payments.settled")),
+    # Manual changes: a quick fix that grants too much, an emergency DENY that stayed, a service that no longer exists.
+    *_acls("svc-analytics", "ALLOW", "READ", _prefix(_TOPIC, "payments.")),
+    *_acls("svc-orders", "DENY", "WRITE", _topic("orders.placed")),
+    *_acls("svc-batch", "ALLOW", "ALL", _topic("orders.placed")),
+    # Not ours: ignored by declaration, and out of scope.
+    *_acls("sa-mirror", "ALLOW", "READ DESCRIBE", _prefix(_TOPIC, "orders.")),
+    *_acls("monitoring", "ALLOW", "DESCRIBE", _topic("*")),
+    *_acls("etl", "ALLOW", "READ WRITE", _topic("legacy.import"), "10.0.0.9"),
+)
+
+#: A manual change after the manifests were applied.
+BY_HAND: Final = tuple(_acls("svc-batch", "ALLOW", "WRITE", _topic("orders.placed")))
+
+
+def put(cluster: Cluster, clock: Clock, bindings: Sequence[AclBinding], topics: Sequence[Topic] = ()) -> None:
+    """Create through Kafka's Admin API and wait until the broker enforces it; raises :class:`ClusterError`."""
+    answers = [*cluster.send([Create(topic) for topic in topics]), *cluster.send([Create(b) for b in bindings])]
+    for answer in answers:
+        if not answer.good:
+            raise ClusterError(answer.code, answer.message)
+    end = clock.monotonic() + _ENFORCED_SECONDS
+    while not cluster.read(ReadRequest(all_topics=False)).bindings.issuperset(bindings):
+        if clock.monotonic() > end:
+            raise ClusterError("not_enforced", f"the broker does not know its new ACLs after {_ENFORCED_SECONDS:g} s")
+        clock.sleep(0.1)

@@ -3,21 +3,33 @@
 import datetime
 import threading
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
-from reconciler.app.options import ConnectionOptions
+from reconciler.app.apply import ApplyOptions, stoppable
+from reconciler.app.connections import manifests_below
+from reconciler.app.options import ApprovalRule, ConnectionOptions
+from reconciler.app.records import RecordOptions
+from reconciler.apply.environment import LeaseRequest
 from reconciler.cli.approval_options import Duration, approval_rule
 from reconciler.cli.console import CommandError, Exit, info, worst
 from reconciler.cli.options import connection_options, guardrails_option, path_argument
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import safe
-
-if TYPE_CHECKING:
-    from reconciler.app.options import ApprovalRule
-    from reconciler.parts.serve.rounds import ManifestSource, ServeOptions
-    from reconciler.show.rounds import Round
+from reconciler.parts.serve.http import ServePages, status_server
+from reconciler.parts.serve.narrowing import ApprovedPlans
+from reconciler.parts.serve.rounds import (
+    DirectorySource,
+    ManifestSource,
+    OnlyStoppable,
+    ServeLoop,
+    ServeOptions,
+    git_source,
+    run_round,
+)
+from reconciler.show.rounds import Round, RoundHistory
+from reconciler.system.process import SystemClock
 
 #: How the holder of a server's lease begins.
 _SERVER: Final = "serve:"
@@ -120,12 +132,6 @@ def command(
     and removes what dead runs left. It performs a plan only if enough people have signed it. It does nothing on what it
     cannot read. Several servers may watch one cluster: whoever holds the lease acts.
     """
-    from reconciler.app.apply import stoppable
-    from reconciler.parts.serve.http import ServePages, status_server
-    from reconciler.parts.serve.rounds import OnlyStoppable, ServeLoop
-    from reconciler.show.rounds import RoundHistory
-    from reconciler.system.process import SystemClock
-
     _check(act, plans, audit, git_ref, git_remote)
     rule = approval_rule(require_approvals, allowed_signers, not_author, ())
     if (plans is None) != (rule is None):
@@ -152,12 +158,9 @@ def command(
 
 
 def _one_round(
-    source: "ManifestSource", options: "list[ServeOptions]", connection: ConnectionOptions, said: "_Said"
+    source: ManifestSource, options: list[ServeOptions], connection: ConnectionOptions, said: "_Said"
 ) -> int:
     """A round of each cluster; exit 1 where one did less than it was to."""
-    from reconciler.app.apply import stoppable
-    from reconciler.parts.serve.rounds import OnlyStoppable, run_round
-
     status = Exit.OK
     with stoppable(lambda: None) as stopped:
         for one in options:
@@ -173,7 +176,7 @@ class _Said:
 
     words: dict[str, str] = field(default_factory=dict)
 
-    def say(self, found: "Round") -> None:
+    def say(self, found: Round) -> None:
         """A line, if it is news."""
         words = found.words() + (f": {safe(found.advice)}" if found.advice else "")
         if self.words.get(found.cluster) != words:
@@ -199,16 +202,12 @@ def _check(act: bool, plans: str | None, audit: str | None, git_ref: str | None,
         raise CommandError("--git-remote needs --git-ref", "name the branch: --git-ref refs/heads/main", Exit.USAGE)
 
 
-def _source(path: str, git_ref: str | None, git_remote: str | None) -> "ManifestSource":
-    from reconciler.parts.serve.rounds import DirectorySource, git_source
-
+def _source(path: str, git_ref: str | None, git_remote: str | None) -> ManifestSource:
     return DirectorySource(path) if git_ref is None else git_source(path, git_ref, git_remote)
 
 
-def _declared(source: "ManifestSource", connection: ConnectionOptions) -> list[str]:
+def _declared(source: ManifestSource, connection: ConnectionOptions) -> list[str]:
     """Every cluster that the manifests declare at the start."""
-    from reconciler.app.connections import manifests_below
-
     with source.checkout() as checkout:
         found = sorted(manifests_below(checkout.path, connection).clusters)
     if not found:
@@ -216,13 +215,7 @@ def _declared(source: "ManifestSource", connection: ConnectionOptions) -> list[s
     return found
 
 
-def _options(cluster: str, given: _Records, plans: str | None, rule: "ApprovalRule | None") -> "ServeOptions":
-    from reconciler.app.apply import ApplyOptions
-    from reconciler.app.records import RecordOptions
-    from reconciler.apply.environment import LeaseRequest
-    from reconciler.parts.serve.narrowing import ApprovedPlans
-    from reconciler.parts.serve.rounds import ServeOptions
-
+def _options(cluster: str, given: _Records, plans: str | None, rule: ApprovalRule | None) -> ServeOptions:
     records = RecordOptions(audit=given.audit, operator=given.operator)
     # Not the name by which a person applies on this machine: a server breaks leases of its own name.
     lease = LeaseRequest(f"{_SERVER}{records.who().removeprefix(_SERVER)}", seconds=_LEASE)

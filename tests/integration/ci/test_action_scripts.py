@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from reconciler.app.approvals import approve
 from reconciler.cli.main import run
 from reconciler.model.state import ClusterState
-from reconciler.parts.local.demo import BINDINGS, TOPICS
+from reconciler.parts.local.tour import BINDINGS, TOPICS
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.ci.player import ROOT, git
 from tests.prepared import search_path

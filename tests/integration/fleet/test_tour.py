@@ -18,8 +18,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.cli.tour import FleetTour
-from reconciler.parts.local.demo import BINDINGS, TOPICS
-from reconciler.parts.local.tour import TourStep
+from reconciler.parts.local.tour import BINDINGS, TOPICS, TourStep
 from reconciler.snapshot.document import snapshot_text
 
 if TYPE_CHECKING:

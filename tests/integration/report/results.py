@@ -20,7 +20,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.state import ClusterState
-from reconciler.parts.local.demo import BINDINGS, TOPICS
+from reconciler.parts.local.tour import BINDINGS, TOPICS
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 _EXAMPLES: Final = Path(__file__).parents[3] / "examples"

@@ -3,12 +3,12 @@
 import datetime
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, info, progress
+from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     Keeping,
     as_of_option,
@@ -18,11 +18,11 @@ from reconciler.cli.options import (
     output_option,
     path_argument,
 )
+from reconciler.model.characters import counted, safe
+from reconciler.parts.edit.adoption import Difference
+from reconciler.parts.edit.app.adopt import AdoptOptions, adopt
 from reconciler.parts.edit.cli.options import keep
 from reconciler.results.output import OutputKind
-
-if TYPE_CHECKING:
-    from reconciler.parts.edit.adoption import Difference
 
 
 @click.command("adopt", short_help="Turn drift into an edit of the manifests")
@@ -62,10 +62,6 @@ def command(
     edit does to declared access, and get a patch; --write writes it. Nothing is written to the cluster. Exit 2 if
     something that you keep cannot be declared.
     """
-    from reconciler.cli.notes import info_note
-    from reconciler.model.characters import counted, safe
-    from reconciler.parts.edit.app.adopt import AdoptOptions, adopt
-
     selected = everything or bool(only or exclude)
     if not selected and not sys.stdin.isatty():
         advice = "give --all, or --only FIELD=NAME"
@@ -87,14 +83,12 @@ def command(
     return Exit.DIFFERENT if found.refused and status == Exit.OK else status
 
 
-def _all(differences: "Sequence[Difference]") -> "Sequence[Difference]":
+def _all(differences: Sequence[Difference]) -> Sequence[Difference]:
     return differences
 
 
-def _asked(differences: "Sequence[Difference]") -> "Sequence[Difference]":
+def _asked(differences: Sequence[Difference]) -> Sequence[Difference]:
     """Those that a person keeps, one by one or from here on."""
-    from reconciler.model.characters import safe
-
     kept: list[Difference] = []
     for number, one in enumerate(differences, 1):
         what = "only on the cluster" if one.keeps else "only in the manifests"

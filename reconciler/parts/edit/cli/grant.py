@@ -3,11 +3,11 @@
 import datetime
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
-from reconciler.app.options import ConnectionOptions
+from reconciler.app.options import ConnectionOptions, moment
 from reconciler.cli.console import CommandError, Exit, info
 from reconciler.cli.options import (
     Keeping,
@@ -18,6 +18,7 @@ from reconciler.cli.options import (
     from_project,
     output_option,
     path_option,
+    project_path,
 )
 from reconciler.cli.questions import (
     TYPES,
@@ -30,12 +31,12 @@ from reconciler.cli.questions import (
     operation_argument,
     principal_argument,
 )
-from reconciler.parts.edit.cli.now import AtOnce, give_now, now_options
-from reconciler.parts.edit.cli.options import keep
+from reconciler.model.characters import safe
+from reconciler.model.desired import Expiry
+from reconciler.parts.edit.app.editing import EditRefusedError
+from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, grant
+from reconciler.parts.edit.cli.options import AtOnce, keep, now_options
 from reconciler.results.output import OutputKind
-
-if TYPE_CHECKING:
-    from reconciler.model.desired import Expiry
 
 # Arguments and options of the commands that edit who may do what.
 
@@ -49,11 +50,8 @@ class Until(click.ParamType["Expiry"]):
 
     name = "time"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Expiry":
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Expiry:
         """Parse, or fail with what was expected."""
-        from reconciler.app.options import moment
-        from reconciler.model.desired import Expiry
-
         if isinstance(value, Expiry):
             return value
         found = _SPAN.fullmatch(value)
@@ -98,8 +96,6 @@ cluster_of_edit = click.option(
 
 def said(notes: Iterable[str]) -> None:
     """What else there is to know about an edit."""
-    from reconciler.model.characters import safe
-
     for note in notes:
         info(safe(note))
 
@@ -130,7 +126,7 @@ def command(
     prefix: bool,
     any_name: bool,
     host: str | None,
-    until: "Expiry | None",
+    until: Expiry | None,
     reason: str | None,
     ticket: str | None,
     path: str | None,
@@ -147,10 +143,6 @@ def command(
     Ownership names, or a file of its own. You see what the edit does to access, and get a patch; --write writes it. No
     cluster is contacted, except with --now: break-glass access is on the cluster at once, and ends by itself.
     """
-    from reconciler.cli.options import project_path
-    from reconciler.parts.edit.app.editing import EditRefusedError
-    from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, grant
-
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     operations = tuple(asked_operation(one, pattern) for one in operation.split(","))
     asked = AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
@@ -168,6 +160,8 @@ def command(
         unwritten = error
     extra = None
     if at_once.now:
+        from reconciler.parts.edit.cli.now import give_now  # what performs is loaded for that alone
+
         status, extra = give_now(path or project_path(), cluster, asked, terms, connection, at_once, output=output)
         if status != Exit.OK:
             return status

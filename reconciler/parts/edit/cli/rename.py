@@ -5,8 +5,17 @@ import datetime
 import click
 
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.options import Keeping, as_of_option, connection_options, edit_options, output_option, path_option
+from reconciler.cli.options import (
+    Keeping,
+    as_of_option,
+    connection_options,
+    edit_options,
+    output_option,
+    path_option,
+    project_path,
+)
 from reconciler.cli.questions import asked_principal
+from reconciler.parts.edit.app.grant import rename
 from reconciler.parts.edit.cli.grant import said
 from reconciler.parts.edit.cli.options import keep
 from reconciler.results.output import OutputKind
@@ -37,9 +46,6 @@ def command(
     Apply the first edit, move the clients to the new name, then make and apply the second: nobody is interrupted.
     Places that name OLD in Ownership, access tests and the like are listed. No cluster is contacted.
     """
-    from reconciler.cli.options import project_path
-    from reconciler.parts.edit.app.grant import rename
-
     found = rename(
         path or project_path(),
         asked_principal(old),

@@ -5,8 +5,16 @@ import datetime
 import click
 
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.console import out_json, progress
-from reconciler.cli.options import Keeping, as_of_option, connection_options, edit_options, output_option, path_option
+from reconciler.cli.console import CommandError, Exit, out_json, progress
+from reconciler.cli.options import (
+    Keeping,
+    as_of_option,
+    connection_options,
+    edit_options,
+    output_option,
+    path_option,
+    project_path,
+)
 from reconciler.cli.questions import (
     asked_host,
     asked_operation,
@@ -16,9 +24,9 @@ from reconciler.cli.questions import (
     name_options,
     principal_argument,
 )
+from reconciler.parts.edit.app.grant import AskedAccess, NotDeclaredError, revoke
 from reconciler.parts.edit.cli.grant import cluster_of_edit, optional_resource_argument, said
-from reconciler.parts.edit.cli.now import AtOnce, end_now, end_now_options
-from reconciler.parts.edit.cli.options import keep
+from reconciler.parts.edit.cli.options import AtOnce, end_now_options, keep
 from reconciler.results.output import OutputKind
 
 
@@ -59,10 +67,6 @@ def command(
     get a patch; --write writes it. No cluster is contacted, except with --now: it ends break-glass access at once, and
     the edit is of that access only.
     """
-    from reconciler.cli.console import CommandError, Exit
-    from reconciler.cli.options import project_path
-    from reconciler.parts.edit.app.grant import AskedAccess, NotDeclaredError, revoke
-
     if operation is not None and resource_type is None:
         raise CommandError(f"{operation} on what?", "give TYPE and NAME, as in READ topic orders", Exit.USAGE)
     pattern = None
@@ -74,6 +78,8 @@ def command(
     if at_once.now:
         # The edit takes back what was ended just now, and no grant of the principal that somebody reviewed.
         where = path or project_path()
+        from reconciler.parts.edit.cli.now import end_now  # what performs is loaded for that alone
+
         (status, extra), asked = end_now(where, cluster, asked, connection, at_once, output=output)
         if status != Exit.OK:
             return status

@@ -4,9 +4,12 @@ import click
 
 from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, write
-from reconciler.cli.options import Keeping, connection_options, edit_options, output_option, path_option
+from reconciler.cli.options import Keeping, connection_options, edit_options, output_option, path_option, project_path
 from reconciler.cli.questions import asked_principal, principal_argument
 from reconciler.model.characters import shell_quoted
+from reconciler.parts.edit.app import users
+from reconciler.parts.edit.app.grant import GrantTerms
+from reconciler.parts.edit.app.users import disable as disabled
 from reconciler.parts.edit.cli.grant import cluster_of_edit, said
 from reconciler.parts.edit.cli.options import keep
 from reconciler.results.output import OutputKind
@@ -45,10 +48,6 @@ def disable(
     Without --cluster, wherever PRINCIPAL is declared. The references to its passwords stay in the file. You get a
     patch; --write writes it. No cluster is contacted: plan and apply the edit.
     """
-    from reconciler.cli.options import project_path
-    from reconciler.parts.edit.app.grant import GrantTerms
-    from reconciler.parts.edit.app.users import disable as disabled
-
     terms = GrantTerms(None, reason, ticket)
     found = disabled(path or project_path(), cluster, asked_principal(principal), terms, connection)
     said((*found.notes, _to_send(principal, path, cluster)) if found.edit.files else ())
@@ -116,10 +115,6 @@ def generate(
     """
     if (file is None) != to_stdout:
         raise CommandError("say where the password goes", "give --to FILE or --stdout, one of the two", Exit.USAGE)
-    from reconciler.cli.options import project_path
-    from reconciler.parts.edit.app import users
-    from reconciler.parts.edit.app.grant import GrantTerms
-
     place, terms = users.PasswordPlace(file, reference), GrantTerms(None, reason, ticket)
     where = path or project_path()
     found = users.generate(where, cluster, asked_principal(principal), place, terms, connection, mechanism=mechanism)

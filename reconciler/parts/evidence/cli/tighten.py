@@ -3,12 +3,12 @@
 import datetime
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.app.options import ConnectionOptions, StateRequest
-from reconciler.cli.console import CommandError, Exit, error, info_lines, progress, style_for
+from reconciler.cli.console import CommandError, Exit, error, info_lines, out_json, progress, style_for
+from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     CONNECTION,
     Date,
@@ -23,11 +23,22 @@ from reconciler.cli.options import (
     with_options,
 )
 from reconciler.parts.edit.cli.options import keep
+from reconciler.parts.evidence.app.tighten import (
+    Staged,
+    Tightening,
+    TightenOptions,
+    day_of,
+    staged,
+    tighten,
+    tighten_output,
+    write_stage,
+)
 from reconciler.parts.evidence.cli.usage import check_period, period_options
+from reconciler.parts.evidence.show.tighten import tighten_lines
+from reconciler.parts.evidence.tighten.suggestion import Thresholds
+from reconciler.parts.evidence.usage.message import Window
 from reconciler.results.output import OutputKind
-
-if TYPE_CHECKING:
-    from reconciler.parts.evidence.app.tighten import Staged, Tightening
+from reconciler.results.tightened import TIGHTEN
 
 # Options of ``tighten``: how much evidence is enough. Each default is explained in ``docs/tighten.md``.
 
@@ -165,11 +176,6 @@ def command(
     something.
     """
     check_period(since, until)
-    from reconciler.cli.notes import info_note
-    from reconciler.parts.evidence.app.tighten import TightenOptions, day_of, staged, tighten, write_stage
-    from reconciler.parts.evidence.tighten.suggestion import Thresholds
-    from reconciler.parts.evidence.usage.message import Window
-
     options = TightenOptions(Window(since, until), Thresholds(**given_thresholds(bounds)), any_age)
     begun = stage is not None and Path(stage).exists()
     _check_stage(stage, not_before, keeping, begun=begun)
@@ -201,15 +207,8 @@ def _check_stage(stage: str | None, not_before: datetime.date | None, keeping: K
         raise CommandError("a new stage changes no manifests", "leave out --write and --branch", Exit.USAGE)
 
 
-def _finish(
-    found: "Tightening", keeping: Keeping | None, output: str, shown: int, watched: "Staged | None" = None
-) -> int:
+def _finish(found: Tightening, keeping: Keeping | None, output: str, shown: int, watched: Staged | None = None) -> int:
     """Say what was found, and hand the edit over; ``None``: there is nothing to hand over yet."""
-    from reconciler.cli.console import out_json
-    from reconciler.parts.evidence.app.tighten import tighten_output
-    from reconciler.parts.evidence.show.tighten import tighten_lines
-    from reconciler.results.tightened import TIGHTEN
-
     told = tighten_output(found, watched)
     info_lines(tighten_lines(told, style_for(sys.stderr), shown=shown))
     document = {"tightened": TIGHTEN.write(told)}

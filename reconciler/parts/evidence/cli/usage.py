@@ -7,8 +7,14 @@ import click
 
 from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.cli.console import CommandError, Exit, error, out, out_json, style_for
+from reconciler.cli.notes import info_note
 from reconciler.cli.options import Date, with_options
 from reconciler.cli.questions import state_options
+from reconciler.parts.evidence.app.usage import usage
+from reconciler.parts.evidence.show.usage import usage_document, usage_lines
+from reconciler.parts.evidence.usage.cluster import UsageQuestion
+from reconciler.parts.evidence.usage.message import Window
+from reconciler.parts.evidence.usage.scan import Summary
 from reconciler.results.output import OutputKind
 
 # Options of ``usage`` and ``fleet usage``: which days of the logs count, and what is shown of them.
@@ -88,13 +94,6 @@ def command(
     check_period(since, until)
     if replay and request.plan is not None:
         raise CommandError("--plan and --replay are two changes", "give one of them", Exit.USAGE)
-    from reconciler.cli.notes import info_note
-    from reconciler.parts.evidence.app.usage import usage
-    from reconciler.parts.evidence.show.usage import usage_document, usage_lines
-    from reconciler.parts.evidence.usage.cluster import UsageQuestion
-    from reconciler.parts.evidence.usage.message import Window
-    from reconciler.parts.evidence.usage.scan import Summary
-
     question = UsageQuestion(Window(since, until), repeats)
     view, found = usage(request, places, question, connection, replay=replay, tell=info_note)
     if output == "json":

@@ -43,26 +43,24 @@ _OVER_CLUSTER: Final = ("ALTER", "CLUSTER_ACTION")
 class WhoCan:
     """Who has an operation on some name of a pattern."""
 
-    operation: "AclOperation"
-    pattern: "ResourcePattern"
+    operation: AclOperation
+    pattern: ResourcePattern
 
 
-def holders(
-    session: "SparkSession", store: FleetStore, run: FleetRun, manifests: "Manifests", question: WhoCan
-) -> Answer:
+def holders(session: SparkSession, store: FleetStore, run: FleetRun, manifests: Manifests, question: WhoCan) -> Answer:
     """Who may do what is asked, on every cluster."""
     work = partial(_holders, store=store, question=question)
     lines = run_tasks(session, _lists(session, run, manifests), work)
     return ["cluster", "principal", "names", "hosts", "certain"], sorted(json.loads(line) for line in lines)
 
 
-def access_frame(session: "SparkSession", store: FleetStore, run: FleetRun, manifests: "Manifests") -> "DataFrame":
+def access_frame(session: SparkSession, store: FleetStore, run: FleetRun, manifests: Manifests) -> DataFrame:
     """Effective access on every cluster, a row for each operation of each principal."""
     return task_frame(session, _lists(session, run, manifests), partial(_reaches, store=store), _ACCESS)
 
 
 def blast_radius(
-    session: "SparkSession", store: FleetStore, run: FleetRun, manifests: "Manifests"
+    session: SparkSession, store: FleetStore, run: FleetRun, manifests: Manifests
 ) -> tuple[Answer, dict[str, str]]:
     """Principals by how much they can reach, summed over the clusters; and clusters that cannot be judged, with why.
 
@@ -138,12 +136,12 @@ def _reached(rows: Iterable[AccessReach]) -> dict[str, Reached]:
     return found
 
 
-def _lists(session: "SparkSession", run: FleetRun, manifests: "Manifests") -> list[list[Unit]]:
+def _lists(session: SparkSession, run: FleetRun, manifests: Manifests) -> list[list[Unit]]:
     units = [(reading, manifests.clusters.get(reading.cluster)) for reading in run.readings]
     return partition(units, [reading.rows for reading, _ in units], task_count(session))
 
 
-def _judge(reading: Reading, declaration: "ClusterDeclaration | None", store: FleetStore) -> "_Judged":
+def _judge(reading: Reading, declaration: ClusterDeclaration | None, store: FleetStore) -> "_Judged":
     if reading.acl_gap:
         raise NotWholeError(f"the ACL listing may not be whole: {reading.acl_gap}")
     state = read_live(store.files, reading)
@@ -157,11 +155,11 @@ def _judge(reading: Reading, declaration: "ClusterDeclaration | None", store: Fl
     return state, authorizer
 
 
-def _established_default(authorizer: Authorizer, declaration: "ClusterDeclaration | None") -> Authorizer:
+def _established_default(authorizer: Authorizer, declaration: ClusterDeclaration | None) -> Authorizer:
     return authorizer if declaration is None else as_established(authorizer, declaration)
 
 
-def _claimed_by(declaration: "ClusterDeclaration | None") -> frozenset[str]:
+def _claimed_by(declaration: ClusterDeclaration | None) -> frozenset[str]:
     """The super users that only the manifests state: there, whoever proposes a change would answer the question."""
     return frozenset() if declaration is None else frozenset(claimed_super_users(declaration))
 
@@ -178,7 +176,7 @@ _Judged: TypeAlias = "tuple[ClusterState, Authorizer]"
 
 
 def _rows(
-    reading: Reading, declaration: "ClusterDeclaration | None", store: FleetStore, memory: ReachMemory
+    reading: Reading, declaration: ClusterDeclaration | None, store: FleetStore, memory: ReachMemory
 ) -> Iterator[AccessReach]:
     state, authorizer = _judge(reading, declaration, store)
     claimed = _claimed_by(declaration)

@@ -271,7 +271,7 @@ class FleetApply:
 
 
 def apply_members(
-    jobs: Sequence[MemberJob], attempt: str, *, terms: ApplyTerms, texts: "Broadcast[tuple[Source, ...]]"
+    jobs: Sequence[MemberJob], attempt: str, *, terms: ApplyTerms, texts: Broadcast[tuple[Source, ...]]
 ) -> Iterator[str]:
     """One record for each cluster, in order."""
     with tempfile.TemporaryDirectory(prefix="reconciler-fleet-") as scratch:

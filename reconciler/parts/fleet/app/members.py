@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from reconciler.app.connections import cure, told, unstated
+from reconciler.app.connections import cure, password_prefixes, read_connections, told, unstated
 from reconciler.app.options import ConnectionOptions, Tell, ignore
 from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.app.session import Target, live, refuse_another_time
@@ -160,7 +160,7 @@ _SIGNED: Final = "AWS_MSK_IAM"
 
 
 def task_secrets(
-    places: Iterable[str] = (), connection: "ConnectionOptions | None" = None, *, passwords: bool = False
+    places: Iterable[str] = (), connection: ConnectionOptions | None = None, *, passwords: bool = False
 ) -> dict[str, str]:
     """The variables of our environment that tasks need to log in: to the stores at ``places``, and to clusters.
 
@@ -169,8 +169,6 @@ def task_secrets(
     """
     found = store_environment() if any("://" in place for place in places) else {}
     if connection is not None:
-        from reconciler.app.connections import password_prefixes
-
         of_aws = _signs_for_aws(connection)
         prefixes = password_prefixes(connection) if passwords else ()
         secret = secret_environment(connection.allow_env, prefixes)
@@ -179,12 +177,10 @@ def task_secrets(
     return found
 
 
-def _signs_for_aws(connection: "ConnectionOptions") -> bool:
+def _signs_for_aws(connection: ConnectionOptions) -> bool:
     """Whether some cluster takes AWS credentials; of clusters that only manifests describe, nothing is known here."""
     if connection.connections is None:
         return connection.trust_manifests
-    from reconciler.app.connections import read_connections
-
     known = read_connections(connection.connections).values()
     return any(_SIGNED in (*one.client.values(), *one.barrier_client.values()) for one in known)
 

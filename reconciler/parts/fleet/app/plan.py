@@ -63,13 +63,13 @@ class PlanTerms:
     ``guardrails`` are the texts that hold the manifests: their directory need not be where a task runs.
     """
 
-    texts: "Broadcast[tuple[Source, ...]]"
+    texts: Broadcast[tuple[Source, ...]]
     connections: MemberConnections
     options: PlanOptions
     commit: str | None
     at_once: int = 4
     timeout: float = 300.0
-    guardrails: "Broadcast[tuple[Source, ...]] | None" = None
+    guardrails: Broadcast[tuple[Source, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

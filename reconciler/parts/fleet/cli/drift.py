@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from reconciler import __version__
+from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, error, out, out_json, settings, style_for, worst
 from reconciler.cli.options import as_of_option, expand_option, listing_option, path_argument
 from reconciler.dataclass import dataclass
+from reconciler.manifest.manifests import Manifests
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
     facts_option,
@@ -23,14 +25,18 @@ from reconciler.parts.fleet.cli.fleet import (
     spark_options,
     store_option,
 )
+from reconciler.results.fleet_drift import FleetDrift, FleetRun
 from reconciler.results.output import OutputKind
+from reconciler.show.document import lines_shown
+from reconciler.show.fleet import drift_lines, drift_summary
+from reconciler.show.fleet_report import FleetReport, fleet_document, fleet_report
+from reconciler.show.formats import format_named
+from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.reading import fleet_result
 from reconciler.system.files import write_atomically
 
 if TYPE_CHECKING:
-    from reconciler.manifest.manifests import Manifests
     from reconciler.parts.fleet.store import FleetStore
-    from reconciler.results.fleet_drift import FleetDrift, FleetRun
-    from reconciler.show.fleet_report import FleetReport
 
 _SHOWN: Final = 10
 
@@ -77,7 +83,6 @@ def command(
     No cluster is contacted. The differences stay in the store, for `reconciler fleet query`.
     """
     with session_for(spark, store) as session:
-        from reconciler.app.options import ConnectionOptions
         from reconciler.parts.fleet.app.runs import drift_fleet, stored_run, wanted
         from reconciler.parts.fleet.spark.tables import store_at
 
@@ -86,10 +91,6 @@ def command(
         given = wanted(path, fleet_name, as_of, ConnectionOptions(connections))
         info_unassigned(given.fleet)
         drift = drift_fleet(session(), place, run, given)
-    from reconciler.show.document import lines_shown
-    from reconciler.show.fleet import drift_lines, drift_summary
-    from reconciler.show.fleet_report import fleet_document
-
     shown = Shown(_SHOWN if show is None and not settings.rows else show, teams=output == "json" or html is not None)
     fleet = report_of(drift, place, given.manifests, run, shown)
     if output == "json":
@@ -116,13 +117,10 @@ class Shown:
     teams: bool
 
 
-def report_of(
-    drift: "FleetDrift", store: "FleetStore", manifests: "Manifests", run: "FleetRun", shown: Shown
-) -> "FleetReport":
+def report_of(drift: FleetDrift, store: "FleetStore", manifests: Manifests, run: FleetRun, shown: Shown) -> FleetReport:
     """What is reported, whatever the format."""
     from reconciler.parts.fleet.app.members import differences_by_team
     from reconciler.parts.fleet.spark.views import changes_of
-    from reconciler.show.fleet_report import fleet_report
 
     teams = differences_by_team(drift, store, manifests) if shown.teams else {}
     taken = {item.cluster: item.taken for item in run.readings}
@@ -135,12 +133,8 @@ def report_of(
     )
 
 
-def write_reports(fleet: "FleetReport", html: str | None, metrics: str | None) -> None:
+def write_reports(fleet: FleetReport, html: str | None, metrics: str | None) -> None:
     """The page and the textfile, where they are asked for."""
-    from reconciler.show.formats import format_named
-    from reconciler.show.formats.interface import FormatOptions
-    from reconciler.show.reading import fleet_result
-
     options = FormatOptions(__version__, datetime.datetime.now(datetime.UTC))
     try:
         for name, file in (("prometheus", metrics), ("html", html)):

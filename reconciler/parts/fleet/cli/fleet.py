@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from reconciler.app.options import ConnectionOptions
 from reconciler.cli.commands import CommandTable
 from reconciler.cli.console import CommandError, info, progress
 from reconciler.cli.options import gathered, user_connections, with_options
@@ -16,9 +17,9 @@ from reconciler.cli.parts import PARTS
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import safe
 from reconciler.parts.fleet import NEEDS
+from reconciler.show.fleet import cluster_names
 
 if TYPE_CHECKING:
-    from reconciler.app.options import ConnectionOptions
     from reconciler.parts.fleet.membership import Fleet
     from reconciler.parts.fleet.spark.session import Session
 
@@ -110,7 +111,7 @@ spark_options = with_options(
 def session_for(
     options: SparkOptions,
     *places: str,
-    connection: "ConnectionOptions | None" = None,
+    connection: ConnectionOptions | None = None,
     passwords: bool = False,
     workers: bool = True,
 ) -> "Iterator[Session]":
@@ -148,6 +149,4 @@ def _prepare_quick_starts() -> None:
 def info_unassigned(fleet: "Fleet") -> None:
     """Say which clusters belong to no wave."""
     if fleet.unassigned:
-        from reconciler.show.fleet import cluster_names
-
         info(f"in no wave of fleet {safe(fleet.name)}, and left alone: {cluster_names(fleet.unassigned)}")

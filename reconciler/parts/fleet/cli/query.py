@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from reconciler.app.connections import as_operator_says
+from reconciler.app.manifests import load
+from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, error, out, out_json
 from reconciler.cli.options import listing_option, path_argument
+from reconciler.cli.questions import asked_operation, asked_pattern
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
     facts_option,
@@ -20,6 +24,7 @@ from reconciler.parts.fleet.cli.fleet import (
     store_option,
 )
 from reconciler.results.output import OutputKind
+from reconciler.show.fleet import table_lines
 
 if TYPE_CHECKING:
     from reconciler.parts.fleet.app.access import WhoCan
@@ -81,12 +86,8 @@ def command(
     # A ranking of what was compared needs no Spark, which takes seconds to start.
     of_access = asked["who_can"] is not None or asked["blast_radius"]
     with nullcontext() if asked["furthest"] else session_for(spark, store, workers=of_access) as session:
-        from reconciler.app.connections import as_operator_says
-        from reconciler.app.manifests import load
-        from reconciler.app.options import ConnectionOptions
         from reconciler.parts.fleet.app.query import FleetQuestion, ask_fleet, basis_of, furthest
         from reconciler.parts.fleet.spark.tables import store_at
-        from reconciler.show.fleet import table_lines
 
         who_can = None if asked["who_can"] is None else _who_can(asked["who_can"])
         question = FleetQuestion(**{**asked, "who_can": who_can})
@@ -131,7 +132,6 @@ def _tell_gaps(basis: "FleetBasis", answer: "FleetAnswer") -> None:
 
 def _who_can(text: str) -> "WhoCan":
     """``OPERATION TYPE NAME`` as a question; a name that ends with ``*`` is a prefix."""
-    from reconciler.cli.questions import asked_operation, asked_pattern
     from reconciler.parts.fleet.app.access import WhoCan
 
     words = shlex.split(text)

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.app.connections import as_operator_says, refuse_proposed_secrets
+from reconciler.app.manifests import load
+from reconciler.app.options import ConnectionOptions, moment
 from reconciler.cli.console import CommandError, Exit, error, out, out_json, progress
 from reconciler.cli.options import connection_options, output_option, path_argument
 from reconciler.parts.fleet.cli.fleet import (
@@ -16,12 +19,12 @@ from reconciler.parts.fleet.cli.fleet import (
     spark_options,
     store_option,
 )
+from reconciler.results.fleet_drift import FleetRun, HeaderError
 from reconciler.results.output import OutputKind
+from reconciler.show.fleet import run_lines
 
 if TYPE_CHECKING:
-    from reconciler.app.options import ConnectionOptions
     from reconciler.parts.fleet.store import FleetStore
-    from reconciler.results.fleet_drift import FleetRun
 
 
 @click.command("snapshot", short_help="Read all clusters into the store")
@@ -68,7 +71,7 @@ def command(
     at_once: int,
     timeout: float,
     attempts: int,
-    connection: "ConnectionOptions",
+    connection: ConnectionOptions,
     spark: SparkOptions,
     output: str,
 ) -> int:
@@ -80,18 +83,12 @@ def command(
     if files and (only or snapshots):
         raise CommandError("--from goes without --cluster and --snapshots", status=Exit.USAGE)
     if not (files or snapshots):
-        from reconciler.app.connections import refuse_proposed_secrets
-
         refuse_proposed_secrets(path, connection)
     with session_for(spark, store, *files, connection=None if files or snapshots else connection) as session:
-        from reconciler.app.connections import as_operator_says
-        from reconciler.app.manifests import load
-        from reconciler.app.options import moment
         from reconciler.parts.fleet.app.members import MemberConnections, file_readers, live_readers
         from reconciler.parts.fleet.app.runs import fleet_in, take
         from reconciler.parts.fleet.spark.readings import CollectionLimits
         from reconciler.parts.fleet.spark.tables import store_at
-        from reconciler.show.fleet import run_lines
 
         manifests = as_operator_says(load(path), path, connection)
         if files:
@@ -121,8 +118,6 @@ def command(
 
 def _forgotten(place: "FleetStore", keep: int) -> list[str]:
     """The runs that went; the new one is there whatever becomes of the old ones."""
-    from reconciler.results.fleet_drift import HeaderError
-
     try:
         return place.retain(keep)
     except (HeaderError, OSError) as trouble:
@@ -130,7 +125,7 @@ def _forgotten(place: "FleetStore", keep: int) -> list[str]:
         return []
 
 
-def run_document(run: "FleetRun") -> dict[str, object]:
+def run_document(run: FleetRun) -> dict[str, object]:
     """What ``--output json`` prints."""
     return {
         "run": run.id,

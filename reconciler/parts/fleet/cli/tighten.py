@@ -3,7 +3,6 @@
 import datetime
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,7 +19,7 @@ from reconciler.parts.evidence.tighten.suggestion import Thresholds
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.fleet.app.logs import log_parts
 from reconciler.parts.fleet.app.runs import stored_run, wanted
-from reconciler.parts.fleet.app.tighten import tighten_fleet
+from reconciler.parts.fleet.app.tighten import FleetTightening, tighten_fleet
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
     facts_option,
@@ -34,9 +33,6 @@ from reconciler.parts.fleet.cli.fleet import (
 from reconciler.parts.fleet.spark.tables import store_at
 from reconciler.results.output import OutputKind
 from reconciler.results.tightened import FLEET_TIGHTEN
-
-if TYPE_CHECKING:
-    from reconciler.parts.fleet.app.tighten import FleetTightening
 
 
 @click.command("tighten", short_help="Narrow access of all clusters to what their logs show in use")
@@ -106,7 +102,7 @@ def command(
     return _status(found)
 
 
-def _status(found: "FleetTightening") -> int:
+def _status(found: FleetTightening) -> int:
     for name, why in found.failed.items():
         error(f"of {safe(name)} nothing can be said: {safe(why)}")
     for text in _broken(found):
@@ -119,6 +115,6 @@ def _status(found: "FleetTightening") -> int:
     )
 
 
-def _broken(found: "FleetTightening") -> Iterator[str]:
+def _broken(found: FleetTightening) -> Iterator[str]:
     for summary in (*(one.summary for one in found.clusters), found.unassigned):
         yield from summary.broken

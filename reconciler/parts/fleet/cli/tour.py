@@ -15,6 +15,7 @@ from typing import Final
 from reconciler.app.manifests import load
 from reconciler.app.options import today
 from reconciler.cli.console import Exit
+from reconciler.cli.main import run
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import desired_state
 from reconciler.model.acl import (
@@ -133,8 +134,6 @@ class FleetTour:
             )
 
     def _run(self, claim: str, words: tuple[str, ...], expected: Expected) -> TourStep:
-        from reconciler.cli.main import run
-
         parts = ["reconciler fleet", *(word if word.startswith(PLACE) else shlex.quote(word) for word in words)]
         self.show("plain", "")
         for text in command_lines(parts):

@@ -337,7 +337,7 @@ def _count(
     number: int,
     _: Iterable[int],
     *,
-    shared: "Broadcast[list[bytes]]",
+    shared: Broadcast[list[bytes]],
     files: StoreFiles,
     groups: Mapping[str, str],
     parts: int,

@@ -29,7 +29,7 @@ SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData 
 _POLL_SECONDS: Final = 0.01
 _SHOWN_BYTES: Final = 8192
 #: JVMs of this process. One whose standard input is closed ends, so that none outlives us.
-_running: Final[list["subprocess.Popen[bytes]"]] = []
+_running: Final[list[subprocess.Popen[bytes]]] = []
 
 
 def spark_home() -> str:

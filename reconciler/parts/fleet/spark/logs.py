@@ -225,7 +225,7 @@ class CountedLogs:
     """
 
     session: SparkSession
-    counted: "RDD[tuple[_Key, Any]]"
+    counted: RDD[tuple[_Key, Any]]
     nobody: int
 
     def ask(self, subjects: Sequence[S], work: Callable[[S, Iterable[Counted]], R]) -> tuple[list[R], Summary]:
@@ -283,7 +283,7 @@ def _asked(
     number: int,
     counted: Iterable[tuple[_Key, Any]],
     *,
-    shared: "Broadcast[list[bytes]]",
+    shared: Broadcast[list[bytes]],
     work: Callable[[Any, Iterable[Counted]], Any],
 ) -> Iterator[tuple[int, Any]]:
     own = ((event, found) for (_, event), found in counted)

@@ -69,7 +69,7 @@ def spark_session(
     ui: bool = False,
     more: Mapping[str, str] = FrozenMap(),
     secrets: Mapping[str, str] = FrozenMap(),
-) -> "Iterator[SparkSession]":
+) -> Iterator[SparkSession]:
     """A session that ends with the block; one that is there already is used as it is and stays.
 
     Without ``master`` what spark-submit says counts, and without that all cores of this machine. Of our environment
@@ -119,7 +119,7 @@ def starting_session(
         jvm = None if submitted or _has_jvm() else Jvm(settings, environment, Path(scratch))
         started: list[SparkSession] = []
 
-        def session() -> "SparkSession":
+        def session() -> SparkSession:
             if not started:
                 with jvm.gateway() if jvm is not None else nullcontext():
                     started.append(_started(settings, workers=workers and local))
@@ -139,7 +139,7 @@ def is_running() -> bool:
     return _active() is not None or _has_jvm()
 
 
-def _active() -> "SparkSession | None":
+def _active() -> SparkSession | None:
     if "pyspark.sql" not in sys.modules:
         return None
     from pyspark.sql import SparkSession
@@ -156,7 +156,7 @@ def _has_jvm() -> bool:
     return SparkContext._gateway is not None
 
 
-def _started(settings: Mapping[str, str], *, workers: bool) -> "SparkSession":
+def _started(settings: Mapping[str, str], *, workers: bool) -> SparkSession:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 

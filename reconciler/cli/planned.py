@@ -1,0 +1,140 @@
+"""What commands print of a plan and of what became of it, and the exit statuses that these mean."""
+
+import sys
+from collections.abc import Sequence
+
+from reconciler.apply.environment import Outcome, Result
+from reconciler.cli.console import Exit, error, info, out, out_json, progress, settings, style_for, watched, worst
+from reconciler.cli.options import GUARDRAILS, NEW_ACCESS, TRUNCATED, weakened
+from reconciler.plan.proposal import Plan
+from reconciler.plan.refusal import Refusal
+from reconciler.plan.review.topics import Ruling
+from reconciler.results.output import OutputKind
+from reconciler.show.claims import Checks, agreed_lines, checks_document, checks_lines
+from reconciler.show.drift import drift_lines, drift_table
+from reconciler.show.plan import plan_lines, plan_report, refusal_lines
+from reconciler.show.result import result_document, result_lines
+from reconciler.show.review import cut_words
+
+
+def print_plan(
+    plan: Plan,
+    checks: Checks | None,
+    *,
+    expand: bool,
+    output: str,
+    kind: OutputKind,
+    servers: Sequence[str] = (),
+    where: str = "PATH",
+) -> None:
+    """Print a plan to stdout, as text or as JSON of a kind; with what was checked of its end.
+
+    ``servers`` are where the cluster was reached, for reports of the JSON; ``where`` are the arguments that a command
+    needs to find manifests and cluster again.
+    """
+    if output == "json":
+        if kind is OutputKind.DRIFT and settings.table:
+            out_json(kind, drift_table(plan))
+            return
+        more = {} if checks is None else checks_document(checks)
+        out_json(kind, {**plan_report(plan, servers=servers), **more})
+        return
+    if settings.quiet:
+        from reconciler.show.verdicts import quiet_line
+
+        out([quiet_line(plan, drift=kind is OutputKind.DRIFT, stopped=checks is not None and checks.stops)])
+        return
+    style = style_for(sys.stdout)
+    agreed = () if checks is None else agreed_lines(checks, style, expand=expand)
+    if kind is OutputKind.DRIFT:
+        out(drift_lines(plan, style, expand=expand, agreed=agreed, where=where))
+    else:
+        out(plan_lines(plan, style, expand=expand, agreed=agreed, short_id=watched(sys.stdout)))
+    if checks is not None:
+        out(checks_lines(checks, style, expand=expand, agreed=False))
+
+
+def verdict(plan: Plan, checks: Checks, *, saved: bool) -> Exit:
+    """Say whether a guard, a claim or an owner stands against a plan; such a plan is not saved."""
+    unsaved = ": the plan was not saved" if saved else ""
+    if plan.stops:
+        error(f"a guard refuses this plan{unsaved}")
+        return Exit.REFUSED
+    if checks.stops:
+        error(f"policy checks failed{unsaved}")
+        return Exit.FAILED_CHECK
+    return Exit.OK
+
+
+def left_out(plan: Plan) -> Exit:
+    """Say that guards refuse some of the changes, which keeps no other one from being saved and performed.
+
+    Where something else speaks against the plan, the status is that of it: 5 with a saved plan says that nothing does.
+    """
+    if plan.stops or not plan.refused:
+        return Exit.OK
+    number = len(plan.refused)
+    error(f"a guard refuses {number:,} change{'s' if number > 1 else ''}: the plan is the rest")
+    return Exit.REFUSED
+
+
+def gate(plan: Plan, checks: Checks, fail_on: tuple[str, ...], *, whole: bool) -> Exit:
+    """Say which conditions of ``--fail-on`` a plan meets; ``whole`` if all rows of access are shown that there are."""
+    failed = Exit.OK
+    if NEW_ACCESS in fail_on and plan.gives_access:
+        error("somebody gains access, or gets a password (--fail-on new-access)")
+        failed = Exit.FAILED_CHECK
+    if GUARDRAILS in fail_on and weakened(checks):
+        failed = Exit.FAILED_CHECK
+    if TRUNCATED in fail_on and (plan.access.more_principals or cut_words(plan.access, expand=whole)):
+        error("not all rows of access are shown (--fail-on truncated)")
+        failed = Exit.FAILED_CHECK
+    return failed
+
+
+def save(plan: Plan, file: str) -> None:
+    """Write a plan, and say under which digest."""
+    from reconciler.app.records import save_plan
+
+    progress(f"saved {file}  {save_plan(plan, file)}")
+
+
+def answers(plan: Plan, *, saved: bool) -> Exit:
+    """Say whether the cluster refuses a step, or could not be asked about one; such a plan is not saved."""
+    validation = plan.topics.validation
+    if validation is None:
+        return Exit.OK
+    unsaved = ": the plan was not saved" if saved else ""
+    refused, unknown = validation.count(Ruling.REFUSED), validation.count(Ruling.UNKNOWN)
+    if refused:
+        error(f"the cluster refuses {refused:,} of the steps{unsaved}")
+    if unknown:
+        error(f"the cluster gave no answer about {unknown:,} of the steps{unsaved}")
+    return worst(Exit.FAILED_CHECK if refused else Exit.OK, Exit.ERROR if unknown else Exit.OK)
+
+
+def show_outcome(result: Result, output: str) -> Exit:
+    """Print what became of each step; returns the exit status."""
+    if output == "json":
+        out_json(OutputKind.APPLY, result_document(result))
+    elif result.outcomes or result.plan.refused:
+        out(result_lines(result, style_for(sys.stdout)))
+    if result.interrupted:
+        rest = "the rest was not attempted" if result.count(Outcome.NOT_ATTEMPTED) else "nothing was left to attempt"
+        error(f"interrupted: the batch in flight was finished, {rest}")
+    return worst(
+        left_out(result.plan),
+        Exit.INTERRUPTED if result.interrupted else Exit.OK,
+        Exit.OK if result.succeeded else Exit.ERROR,
+    )
+
+
+def info_checks(checks: Checks) -> None:
+    """Say on stderr what was checked of a plan's end."""
+    info("\n".join(checks_lines(checks, style_for(sys.stderr))))
+
+
+def info_refusals(refusals: tuple[Refusal, ...]) -> None:
+    """Say on stderr what guards refuse."""
+    for line in refusal_lines(refusals, style_for(sys.stderr)):
+        info(line)
