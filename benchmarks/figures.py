@@ -161,6 +161,28 @@ def sizes(files: Sequence[Source]) -> Iterator[Figure]:
         for token in tokenize.generate_tokens(io.StringIO(file.text).readline)
     )
     yield Figure("comment lines", "1.1 %", f"{100 * comments / sum(lines):.1f} %")
+    local = sum(imports_in_functions(files).values())
+    yield Figure("imports of our own modules inside functions", "", str(local))
+
+
+def imports_in_functions(files: Sequence[Source]) -> dict[Path, int]:
+    """How many statements import our own modules only when a function runs, of each file that has some."""
+    local = re.compile(r"^ +from reconciler\.", re.M)
+    counts = {
+        file.path: sum(_imports_ours(part) for part in _in_functions(file.tree))
+        for file in files
+        if local.search(file.text)
+    }
+    return {path: count for path, count in counts.items() if count}
+
+
+def _in_functions(tree: ast.Module) -> set[ast.AST]:
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return {part for function in functions for part in ast.walk(function)}
+
+
+def _imports_ours(node: ast.AST) -> bool:
+    return isinstance(node, ast.ImportFrom) and (node.module or "").startswith("reconciler")
 
 
 def homonyms(files: Sequence[Source]) -> Iterator[Figure]:

@@ -38,6 +38,8 @@ COMMON = {"__init__", "interface", "listed"}
 #: What a listed kind may cost: new files, and changed lines in files that exist.
 MOST_FILES = 6
 MOST_LINES = 9
+#: Imports that wait until a function runs: what starts a process first, loads an engine or a client, or is seldom used.
+MOST_IMPORTS_IN_FUNCTIONS = 60
 
 
 def sources(words: str) -> Iterator[tuple[Path, ast.Module]]:
@@ -93,6 +95,11 @@ def test_classes_are_defined_without_compiling_their_methods() -> None:
     standard = re.compile(r"^ *(from dataclasses import .*\bdataclass\b|@dataclasses\.dataclass)", re.M)
     found = [str(file.path) for file in figures.sources() if standard.search(file.text)]
     assert [path for path in found if not path.startswith("dataclass/")] == []
+
+
+def test_few_imports_wait_until_a_function_runs() -> None:
+    found = figures.imports_in_functions(figures.sources())
+    assert sum(found.values()) <= MOST_IMPORTS_IN_FUNCTIONS, found
 
 
 @pytest.mark.parametrize("kind", figures.LISTED, ids=lambda kind: kind.words)
