@@ -12,6 +12,7 @@ from reconciler.access.lint.rules.stale import expired
 from reconciler.access.remediation import Minimised
 from reconciler.access.remediation import minimise as smaller
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
+from reconciler.app.reasons import WorkflowError
 from reconciler.app.states import AccessState, access_states
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.selectors import LintWaiver
@@ -22,7 +23,8 @@ from reconciler.model.flavor import APACHE
 from reconciler.model.frozen import without_collector
 from reconciler.model.listing import ListedItem
 from reconciler.results.access import AccessView
-from reconciler.show.lint import Linted
+from reconciler.results.findings import matter
+from reconciler.show.lint import Linted, linted_findings
 from reconciler.show.words import with_condition
 
 
@@ -31,15 +33,30 @@ def lint(
     connection: ConnectionOptions = ConnectionOptions(),
     *,
     principals: frozenset[str] | None = None,
+    base: str | None = None,
     tell: Tell = ignore,
 ) -> list[Linted]:
     """What is redundant, ineffective or risky in each state: what is declared for each cluster, or what one has.
 
-    ``principals`` are all that exist, if that is known: others are findings. Raises a :class:`WorkflowError`.
+    ``principals`` are all that exist, if that is known: others are findings. What is declared is compared with the
+    manifests below ``base``, which the author of a proposal cannot edit. Raises a :class:`WorkflowError`.
     """
     states = access_states(request, connection, all_topics=True, beside=True, tell=tell)
     with without_collector():
-        return [_linted(state, principals, request.at) for state in states]
+        found = [_linted(state, principals, request.at) for state in states]
+    known = {} if base is None or request.live else _known(replace(request, path=base), connection, principals)
+    return [replace(one, known=known.get(one.view.cluster)) for one in found]
+
+
+def _known(
+    request: StateRequest, connection: ConnectionOptions, principals: frozenset[str] | None
+) -> dict[str, tuple[str, ...]]:
+    """By cluster: the matters of what the base declares; nothing where it cannot be read, so that all is new."""
+    try:
+        found = lint(request, connection, principals=principals)
+    except WorkflowError:
+        return {}
+    return {one.view.cluster: tuple(sorted(map(matter, linted_findings(one)))) for one in found}
 
 
 def minimise(

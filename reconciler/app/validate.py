@@ -7,7 +7,7 @@ from dataclasses import replace
 from reconciler.app.access_tests import checks
 from reconciler.app.manifests import desired, guardrails_changed, held, load
 from reconciler.app.options import moment
-from reconciler.app.reasons import InvalidManifestsError
+from reconciler.app.reasons import InvalidManifestsError, WorkflowError
 from reconciler.app.states import authorizer
 from reconciler.dataclass import dataclass
 from reconciler.manifest.guardrails import GuardrailChange
@@ -17,6 +17,7 @@ from reconciler.manifest.read.problem import Code, Problem, in_order
 from reconciler.manifest.safeguards import cluster_warnings, declares_access_tests, expired_rules
 from reconciler.model.desired import DesiredState
 from reconciler.plan.guards import guardrail_review
+from reconciler.results.findings import matter
 from reconciler.show.claims import Checks
 
 
@@ -57,16 +58,40 @@ def validate(
     """
     manifests, day = held(load(path), path, guardrails), as_of or moment()
     changes = () if base is None else guardrails_changed(base, path)
+    judge = base or guardrails
     clusters: list[ValidatedCluster] = []
     problems: list[Problem] = []
     for declaration in manifests.clusters.values():
         problems.extend(_of_client(declaration))
         try:
-            clusters.append(_validated(manifests, declaration, day, changes))
+            one = _validated(manifests, declaration, day, changes)
+            known = known_matters(judge, one.name, day)
+            clusters.append(replace(one, checks=replace(one.checks, known=known)))
         except InvalidManifestsError as error:
             problems.extend(error.problems)
     warnings = (*manifests.warnings, *(item for one in clusters for item in one.warnings))
     return ManifestValidation(tuple(clusters), in_order(warnings), in_order(problems), declares_access_tests(manifests))
+
+
+def known_matters(directory: str | None, cluster: str, day: datetime.date) -> tuple[str, ...] | None:
+    """The matters of what is found about a cluster in the base; ``None`` where there is no base, or none to be read.
+
+    The base is manifests that whoever proposes a change cannot edit. What is found is new unless it is found there.
+    """
+    if directory is None:
+        return None
+    from reconciler.show.claims import checks_entry
+    from reconciler.show.findings import agreed_checks, agreed_findings, problem_entry, problem_finding
+
+    try:
+        found = validate(directory, day)
+    except WorkflowError:
+        return None
+    entries = [(one.name, checks_entry(one.checks)) for one in found.clusters if one.name == cluster]
+    matters = [matter(problem_finding(problem_entry(one))) for one in found.warnings]
+    matters += [matter(one) for name, entry in entries for one in agreed_findings(entry, name)]
+    matters += [matter(one) for name, entry in entries for one in agreed_checks(entry, name, "")]
+    return tuple(sorted(matters)) if entries else None
 
 
 def _of_client(declaration: ClusterDeclaration) -> Iterator[Problem]:

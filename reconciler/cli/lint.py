@@ -48,7 +48,8 @@ _WARNING: Final = "warning"
     "--guardrails",
     metavar="DIR",
     type=click.Path(exists=True),
-    help="Manifests that the proposal cannot edit: failOn of the project file there, or above, holds too.",
+    help="Manifests that the proposal cannot edit: failOn of the project file there, or above, holds too. What "
+    "is found there as well is known in reports.",
 )
 @click.option(
     "--known-principals",
@@ -121,7 +122,7 @@ def command(
         for view, minimised in found if output == "text" else ():
             out(minimised_lines(view, minimised, style_for(sys.stdout)))
         return Exit.OK
-    linted = lint(request, connection, principals=_principals(known_principals), tell=info_note)
+    linted = lint(request, connection, principals=_principals(known_principals), base=guardrails, tell=info_note)
     if output == "json":
         out_json(OutputKind.LINT, lint_document(linted))
     else:

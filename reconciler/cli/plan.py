@@ -77,13 +77,15 @@ def command(
     start_reader(cluster)
     from reconciler.app.access_tests import checks_of
     from reconciler.app.plan import plan as run_plan
+    from reconciler.app.validate import known_matters
     from reconciler.cli.notes import info_note
     from reconciler.cli.planned import answers, gate, left_out, print_plan, save, verdict
 
     fail_on = also_fail_on(fail_on, _FAIL_ON, base, planning.guardrails)
     planning = replace(planning, base=base)
     planned = run_plan(path, cluster, planning, connection, ask_broker=validate_with_broker, tell=info_note)
-    checks = checks_of(planned)
+    known = known_matters(base or planning.guardrails, planned.plan.terms.cluster, planned.plan.as_of)
+    checks = replace(checks_of(planned), known=known)
     print_plan(planned.plan, checks, kind=OutputKind.PLAN, expand=expand, output=output, servers=planned.servers)
     saved = save_as is not None
     status = worst(verdict(planned.plan, checks, saved=saved), answers(planned.plan, saved=saved))

@@ -25,10 +25,10 @@ from reconciler.cli.options import (
 from reconciler.codec.kinds import PLURALS
 from reconciler.manifest.read.problem import Problem, problems_text
 from reconciler.model.characters import Style
-from reconciler.results.documents import VALIDATE, ProblemEntry, ValidatedEntry, ValidateOutput
-from reconciler.results.findings import Level
+from reconciler.results.documents import VALIDATE, ValidatedEntry, ValidateOutput
 from reconciler.results.output import OutputKind
 from reconciler.show.claims import checks_entry, checks_lines
+from reconciler.show.findings import problem_entry
 from reconciler.show.review import (
     declared_entries,
     declared_lines,
@@ -153,15 +153,4 @@ def _document(
         )
         for one in clusters
     }
-    return VALIDATE.write(ValidateOutput(valid, validated, tuple(map(_problem, dict.fromkeys(problems)))))
-
-
-def _problem(problem: Problem) -> ProblemEntry:
-    return ProblemEntry(
-        problem.code,
-        Level(problem.severity),
-        *problem.origin,
-        problem.message,
-        problem.advice,
-        tuple(map(str, problem.related)),
-    )
+    return VALIDATE.write(ValidateOutput(valid, validated, tuple(map(problem_entry, dict.fromkeys(problems)))))

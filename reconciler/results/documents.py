@@ -36,6 +36,12 @@ _Unseen: TypeAlias = Annotated[
 _IdleWaivers: TypeAlias = Annotated[tuple[Origin, ...], Says("Waivers that accept nothing that was found.")]
 _Standing: TypeAlias = Annotated[str, Says("What came of it.", "failed")]
 _Stops: TypeAlias = Annotated[bool, Says("Whether it ends the command with a failure.", True)]
+_Known: TypeAlias = Annotated[
+    tuple[AnyText, ...] | None,
+    Says(
+        "A digest of each finding and check of the base; null: there is none that could be read.", omit=True, null=True
+    ),
+]
 _Guardrails: TypeAlias = Annotated[
     GuardrailReview, GUARDRAILS, Says("What judged the manifests besides themselves.", omit=True)
 ]
@@ -90,6 +96,7 @@ class LintedState:
         ),
     ] = None
     unseen: _Unseen = ()
+    known: _Known = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +290,7 @@ class ChecksEntry:
     guardrails: _Guardrails = NO_GUARDRAILS
     cluster_tests: _ClusterTests = ()
     ends: Annotated[tuple[EndEntry, ...], Says("Declared items of listed kinds that end.", omit=True)] = ()
+    known: _Known = None
 
 
 @dataclass(frozen=True, slots=True)

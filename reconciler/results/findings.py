@@ -1,5 +1,8 @@
 """What commands found, in one shape: findings, each with a stable rule, and checks that passed or did not."""
 
+import hashlib
+import json
+import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Final
@@ -92,6 +95,35 @@ class Check:
     def where(self) -> str:
         """``prod, after the plan``; empty where neither is known."""
         return ", ".join(filter(None, (self.cluster, self.basis)))
+
+
+# What is new against the base: a digest of what each finding and check is about and says.
+#
+# Only the line on which it stands is left out, for every edit above it moves it. Whatever else differs, such as the
+# subject, the level, an example or who accepts it until when, makes it another matter.
+
+#: How files of guardrails are called: as ``PREFIX`` of the manifests; a test holds the two together.
+OF_GUARDRAILS: Final = "guardrails://"
+#: A line of a check, of one topic: its place has a line and a column.
+_OF_TOPIC: Final = re.compile(r"^(topic \S+ at \S+?):\d+:\d+(`?: )")
+#: A line that only says where ACLs are declared that the line before it names.
+_PLACES: Final = "declared at "
+
+
+def matter(one: Finding | Check) -> str:
+    """The digest; equal for what two sets of manifests have in common."""
+    file = "" if one.place is None else one.place.file.removeprefix(OF_GUARDRAILS)
+    if isinstance(one, Finding):
+        lines = () if one.rule.startswith("KR") else one.details
+        said: tuple[str, ...] = ("finding", one.rule, str(one.level), one.subject, one.message, one.waived)
+    else:
+        lines = one.lines
+        # Ownership names its checks by their places.
+        name = "" if one.group == "Ownership" else one.name
+        said = ("check", one.group, name, str(one.standing), one.message)
+    kept = (_OF_TOPIC.sub(r"\1\2", line) for line in lines if not line.startswith(_PLACES))
+    text = json.dumps([*said, one.cluster, file, *kept])
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]
 
 
 # Findings by rule, as people read them: what a rule advises once, and operations on one pattern on one line.

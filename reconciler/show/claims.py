@@ -384,7 +384,7 @@ class Checks:
     """What came of every claim, what files name without owning it, what topics do not keep, the consents in use.
 
     ``lapsing`` are the rules that go on when a consent ends on which they rely: each is a breach from then on. ``ends``
-    are declared items that end by themselves.
+    are declared items that end by themselves. ``known`` are the matters of the base, where there is one.
     """
 
     claims: tuple[ClaimResult, ...] = ()
@@ -395,6 +395,7 @@ class Checks:
     cluster_tests: tuple[ClusterTestResult, ...] = ()
     lapsing: Lapsing = field(default_factory=dict)
     ends: tuple[EndEntry, ...] = ()
+    known: tuple[str, ...] | None = None
 
     @property
     def stops(self) -> bool:
@@ -435,6 +436,7 @@ def checks_entry(found: Checks) -> ChecksEntry:
         found.guardrails,
         tuple(map(cluster_test_entry, found.cluster_tests)),
         found.ends,
+        found.known,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from reconciler.access.assertion import Via
 from reconciler.manifest.guardrail_meaning import Meaning
+from reconciler.manifest.read.problem import Problem
 from reconciler.model.acl import AclBinding
 from reconciler.model.characters import as_name, binding_name, counted, ticked
 from reconciler.model.desired import Origin
@@ -71,6 +72,12 @@ def unseen_findings(facts: Iterable[str], cluster: str) -> Iterator[Finding]:
     """What no finding about ACLs can take into account."""
     for fact in facts:
         yield Finding("not-seen", "not-seen", Level.NOTE, fact, "", cluster)
+
+
+def problem_entry(problem: Problem) -> ProblemEntry:
+    """A problem in a manifest as commands print it for programs."""
+    severity, places = Level(problem.severity), tuple(map(str, problem.related))
+    return ProblemEntry(problem.code, severity, *problem.origin, problem.message, problem.advice, places)
 
 
 def problem_finding(problem: ProblemEntry) -> Finding:

@@ -50,6 +50,7 @@ class FirstScreen:
     owners: tuple[Row, ...]
     lasting: tuple[Row, ...]
     approval: Row | None
+    compared: Row | None = None
 
 
 def first_screen(report: Report) -> FirstScreen:
@@ -60,8 +61,33 @@ def first_screen(report: Report) -> FirstScreen:
         (plan,) = report.plans
         about = access_words(plan) if plan.steps or plan.access.access_changes else about
     return FirstScreen(
-        word, about, tuple(_access(report)), tuple(_owners(report)), tuple(_lasting(report)), _approval(report)
+        word,
+        about,
+        tuple(_access(report)),
+        tuple(_owners(report)),
+        tuple(_lasting(report)),
+        _approval(report),
+        _compared(report),
     )
+
+
+def _compared(report: Report) -> Row | None:
+    """How many findings and exceptions the base has as well; ``None`` where nothing was compared."""
+    if report.known is None:
+        return None
+    known, new = report.compared
+    return Row(f"{known:,} known, {new:,} new")
+
+
+def known_rows(report: Report) -> Iterator[Row]:
+    """Findings and checks that stop nothing and that the base has as well."""
+    for one in report.known_findings:
+        subject = f"{one.subject}: " if one.subject else ""
+        where = () if one.place is None else (str(one.place),)
+        yield Row(f"{one.rule}: {subject}{one.message}", label=str(one.level), notes=(one.cluster, one.waived, *where))
+    for check in report.known_checks:
+        where = () if check.place is None else (str(check.place),)
+        yield Row(f"{check.name}: {check.message}", label=str(check.standing), notes=(check.where, *where))
 
 
 def review_word(report: Report) -> ReviewWord:

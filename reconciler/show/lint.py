@@ -15,9 +15,9 @@ from reconciler.model.characters import Style, counted, plain, safe
 from reconciler.model.desired import Declaration
 from reconciler.results.access import AccessView
 from reconciler.results.documents import LINT, LintedState, LintEntry, LintOutput, WaiverEntry
-from reconciler.results.findings import FindingGroup, FindingRow, Level, finding_groups
+from reconciler.results.findings import Finding, FindingGroup, FindingRow, Level, finding_groups
 from reconciler.show.document import FEW, first_lines, first_names
-from reconciler.show.findings import lint_finding
+from reconciler.show.findings import idle_waivers, lint_finding, unseen_findings
 
 _LEVELS: Final = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "dim"}
 #: Rows of all rules that are errors together, of all others together, and how many each rule has at least.
@@ -30,7 +30,8 @@ class Linted:
     """The findings of one state: those that stand, those that are waived (with the waiver), and idle waivers.
 
     ``ignored`` are findings about bindings that the cluster's ``ignore`` leaves to somebody else. ``implied`` are those
-    about a DESCRIBE next to the READ or WRITE that implies it, as roles and ``kafka-acls.sh`` do.
+    about a DESCRIBE next to the READ or WRITE that implies it, as roles and ``kafka-acls.sh`` do. ``known`` are the
+    matters of the base, where there is one.
     """
 
     view: AccessView
@@ -39,6 +40,7 @@ class Linted:
     idle_waivers: tuple[LintWaiver, ...] = ()
     ignored: int = 0
     implied: int = 0
+    known: tuple[str, ...] | None = None
 
     @property
     def has_errors(self) -> bool:
@@ -194,6 +196,7 @@ def _state(one: Linted) -> LintedState:
         one.implied,
         one.view.condition or None,
         one.view.unseen,
+        one.known,
     )
 
 
@@ -215,6 +218,14 @@ def _entry(finding: LintFinding) -> LintEntry:
         tuple(finding.related),
         finding.origin,
     )
+
+
+def linted_findings(one: Linted) -> Iterator[Finding]:
+    """The findings of a state as reports have them."""
+    state = _state(one)
+    yield from (lint_finding(entry, state.cluster) for entry in (*state.findings, *state.waived))
+    yield from idle_waivers(state.idle_waivers, state.cluster)
+    yield from unseen_findings(state.unseen, state.cluster)
 
 
 def minimised_document(found: Sequence[tuple[AccessView, Minimised]]) -> dict[str, Any]:

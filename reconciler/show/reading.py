@@ -3,8 +3,10 @@
 A result's JSON to a report: its ``kind`` says which command printed it; anything else is refused.
 """
 
+import functools
+import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, TypeVar
@@ -27,7 +29,7 @@ from reconciler.results.documents import (
     TestOutput,
     ValidateOutput,
 )
-from reconciler.results.findings import LEVELS, Check, CheckStatus, Finding, Level
+from reconciler.results.findings import LEVELS, Check, CheckStatus, Finding, Level, matter
 from reconciler.results.output import KIND, OutputKind
 from reconciler.results.tightened import FLEET_TIGHTEN, TIGHTEN, fleet_tighten_findings, tighten_findings
 from reconciler.show.findings import (
@@ -49,6 +51,7 @@ from reconciler.show.kinds import sign_of
 
 # Everything that one report speaks of.
 
+_Item = TypeVar("_Item", Finding, Check)
 #: Of the addresses of a cluster, so many say which one it is.
 _SERVERS_NAMED: Final = 3
 
@@ -57,7 +60,8 @@ _SERVERS_NAMED: Final = 3
 class Report:
     """Plans, drift reports (plans that only report), findings, checks, and how fleets drifted.
 
-    ``looked`` are states with their basis, ``servers`` where clusters were reached, as far as results say.
+    ``looked`` are states with their basis, ``servers`` where clusters were reached, as far as results say. ``known``
+    are the matters of the base, and how many of each; ``None``: nothing was compared, so all is new.
     """
 
     plans: tuple[Plan, ...] = ()
@@ -67,6 +71,7 @@ class Report:
     looked: tuple[tuple[str, str], ...] = ()
     fleets: tuple[FleetReport, ...] = ()
     servers: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    known: Mapping[str, int] | None = None
 
     @property
     def all_plans(self) -> tuple[Plan, ...]:
@@ -101,9 +106,44 @@ class Report:
         """Open findings that neither a check nor a plan tells, and that are not about guardrails."""
         return tuple(
             one
-            for one in self.open_findings
+            for one in self.new_findings
             if not one.checked and not one.about_guardrails and not one.rule.startswith("left-")
         )
+
+    @property
+    def new_findings(self) -> tuple[Finding, ...]:
+        """Open findings that the base does not have."""
+        known = frozenset(self.known_findings)
+        return tuple(one for one in self.open_findings if one not in known)
+
+    @property
+    def known_findings(self) -> tuple[Finding, ...]:
+        """Findings that the base has as well; an error is never one of them."""
+        found = sorted((one for one in self.findings if one.level is not Level.ERROR or one.waived), key=_order)
+        return tuple(self._known(one for one in found if not one.checked and not one.about_guardrails))
+
+    @property
+    def known_checks(self) -> tuple[Check, ...]:
+        """Checks that did not pass in the base either; one that stops something is never one of them."""
+        order = (CheckStatus.PASSED, CheckStatus.FAILED, CheckStatus.UNDECIDED)
+        return tuple(self._known(one for one in self.checks_once if one.standing not in order))
+
+    @property
+    def compared(self) -> tuple[int, int]:
+        """How many findings and checks that stop nothing are known, and how many are new."""
+        known = len(self.known_findings) + len(self.known_checks)
+        new = sum(not one.standing.stops and not one.told_elsewhere for one in self.broken_checks)
+        accepted = frozenset(self.known_findings)
+        waived = sum(one not in accepted for one in self.waived_findings if not one.checked)
+        return known, len(self.other_findings) + new + waived
+
+    def _known(self, found: Iterable[_Item]) -> Iterator[_Item]:
+        """Of equal matters as many as the base has."""
+        left = Counter(self.known or {})
+        for one in found:
+            if left[which := matter(one)] > 0:
+                left[which] -= 1
+                yield one
 
     @property
     def waived_findings(self) -> tuple[Finding, ...]:
@@ -127,9 +167,9 @@ class Report:
 
     @property
     def broken_checks(self) -> tuple[Check, ...]:
-        """Checks that did not pass, those that stop something first."""
-        order = tuple(CheckStatus)
-        found = (check for check in self.checks_once if check.standing is not CheckStatus.PASSED)
+        """Checks that did not pass and are not known, those that stop something first."""
+        order, known = tuple(CheckStatus), frozenset(self.known_checks)
+        found = (check for check in self.checks_once if check.standing is not CheckStatus.PASSED and check not in known)
         return tuple(sorted(found, key=lambda check: (order.index(check.standing), check.cluster, check.group)))
 
     @property
@@ -149,7 +189,14 @@ def join(reports: Iterable[Report]) -> Report:
         tuple(dict.fromkeys(chain.from_iterable(one.looked for one in reports))),
         tuple(chain.from_iterable(one.fleets for one in reports)),
         tuple(dict.fromkeys(chain.from_iterable(one.servers for one in reports))),
+        _union(one.known for one in reports),
     )
+
+
+def _union(known: Iterable[Mapping[str, int] | None]) -> Mapping[str, int] | None:
+    """What several results say of one base; a result of no base takes nothing away."""
+    found = [Counter(one) for one in known if one is not None]
+    return functools.reduce(operator.or_, found) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +260,7 @@ def _plan_report(document: dict[str, Any]) -> Report:
     plan, servers = _plan_of(document)
     agreed, cluster = _read(CHECKS, document), plan.terms.cluster
     return Report(
+        known=None if agreed.known is None else Counter(agreed.known),
         plans=(plan,),
         findings=(
             *verification_findings(plan, document),
@@ -254,7 +302,9 @@ def _lint_report(form: LintOutput) -> Report:
         findings += [lint_finding(one, state.cluster) for one in (*state.findings, *state.waived)]
         findings += idle_waivers(state.idle_waivers, state.cluster)
         findings += unseen_findings(state.unseen, state.cluster)
-    return Report(findings=tuple(findings), looked=tuple((state.cluster, state.basis) for state in form.states))
+    known = _union(None if state.known is None else Counter(state.known) for state in form.states)
+    looked = tuple((state.cluster, state.basis) for state in form.states)
+    return Report(findings=tuple(findings), looked=looked, known=known)
 
 
 def _test_report(form: TestOutput) -> Report:
@@ -291,6 +341,7 @@ def _agreed_report(states: Sequence[tuple[str, str, ChecksEntry]]) -> Report:
         findings=tuple(found for cluster, _, agreed in states for found in agreed_findings(agreed, cluster)),
         checks=tuple(check for cluster, basis, agreed in states for check in agreed_checks(agreed, cluster, basis)),
         looked=tuple((cluster, basis) for cluster, basis, _ in states),
+        known=_union(None if agreed.known is None else Counter(agreed.known) for _, _, agreed in states),
     )
 
 

@@ -65,9 +65,7 @@ def verdict(report: Report) -> Verdict:
         parts.append(found[0].words)
     elif found:
         parts.append(_many(report, found))
-    levels = [
-        one.level for one in report.open_findings if not one.rule.startswith("left-") and not one.about_guardrails
-    ]
+    levels = [one.level for one in report.new_findings if not one.rule.startswith("left-") and not one.about_guardrails]
     if tone is Tone.CALM and any(level is not Level.NOTE for level in levels):
         tone = Tone.CAUTION
         counts = [counted(levels.count(level), level) for level in LEVELS if level in levels]

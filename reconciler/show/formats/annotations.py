@@ -30,7 +30,7 @@ def write(report: Report, options: FormatOptions) -> str:
 
 def _lines(report: Report, manifests: str) -> Iterator[str]:
     for level in Level:
-        found = [one for one in report.open_findings if one.level is level]
+        found = [one for one in report.new_findings if one.level is level]
         yield from (_line(one, manifests) for one in found[:_SHOWN])
         if len(found) > _SHOWN:
             more = f"{counted(len(found) - _SHOWN, 'finding')} more of this level; the full report has them"

@@ -19,7 +19,7 @@ from reconciler.results.findings import Check, CheckStatus, Finding, FindingGrou
 from reconciler.show.access_lines import NAMES_SHOWN, AccessLine, access_lines, ordered_lines, rows_shown
 from reconciler.show.document import Row, SectionName
 from reconciler.show.drift import drift_document
-from reconciler.show.first_screen import FirstScreen, first_screen
+from reconciler.show.first_screen import FirstScreen, first_screen, known_rows
 from reconciler.show.fleet_report import FleetCluster
 from reconciler.show.formats.document import FittedSection, Measure, fitted
 from reconciler.show.formats.escaping import markdown_cell as cell
@@ -314,7 +314,7 @@ def _first_section(report: Report) -> FittedSection:
         counts = ", ".join(f"{report.standings[one]:,} {one}" for one in CheckStatus if report.standings[one])
         lines.append(f"- {counted(len(report.checks_once), 'check')}: {counts}")
     if report.findings:
-        levels = [one.level for one in report.open_findings]
+        levels = [one.level for one in report.new_findings]
         counts = ", ".join(counted(levels.count(level), level) for level in Level if level in levels)
         waived = f"{len(report.waived_findings):,} accepted" if report.waived_findings else ""
         lines.append(f"- findings: {', '.join(filter(None, (counts, waived)))}")
@@ -329,6 +329,8 @@ def _first_rows(screen: FirstScreen) -> Iterator[str]:
         for row in rows:
             sign = "🛑 " if row.sign == "!" else ""
             yield f"- **{what}**: {sign}{prose(_short(row.sentence))}"
+    if screen.compared is not None:
+        yield f"- **Findings**: {screen.compared.text}"
     if screen.approval is not None:
         sign = "🛑 " if screen.approval.sign == "!" else ""
         yield f"- **Approval**: {sign}{prose(screen.approval.text)}"
@@ -372,6 +374,7 @@ def _sections(report: Report) -> Iterator[FittedSection]:
     yield from access_sections(report)
     yield from _checks(report.broken_checks)
     yield from _findings(report.other_findings)
+    yield from _known(report)
     yield from warning_sections(report)
     yield from note_sections(report)
     for plan in report.plans[:MOST_PLANS]:
@@ -434,6 +437,14 @@ def _findings(findings: Iterable[Finding]) -> Iterator[FittedSection]:
         opening = f"<details><summary>Findings ({total:,})</summary>\n\n| | rule | what | where |\n|---|---|---|---|\n"
         closing = "\n</details>\n"
         yield FittedSection("\n", rows, more("finding"), opening, closing, weight=2)
+
+
+def _known(report: Report) -> Iterator[FittedSection]:
+    """What the base has as well, folded."""
+    rows = [text for row in known_rows(report) for text in _document_row(row)]
+    if rows:
+        opening = f"<details><summary>Known, as in the base ({len(rows):,})</summary>\n\n"
+        yield FittedSection("\n", rows, more("finding"), opening, "\n</details>\n")
 
 
 def _finding_rows(group: FindingGroup) -> Iterator[str]:

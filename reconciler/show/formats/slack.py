@@ -96,7 +96,10 @@ def _lines(report: Report) -> Iterator[str]:
         yield from texts[:_MOST_LINES]
         if len(texts) > _MOST_LINES:
             yield f"{len(texts) - _MOST_LINES:,} more {what}"
-    if report.open_findings:
+    if report.known is not None:
+        known, new = report.compared
+        yield f"findings: {known:,} known, {new:,} new"
+    elif report.open_findings:
         yield counted(len(report.open_findings), "finding")
 
 

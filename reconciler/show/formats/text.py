@@ -6,9 +6,9 @@ from dataclasses import replace
 from reconciler.model.characters import Style, plain, safe
 from reconciler.plan.guards import NO_GUARDRAILS
 from reconciler.results.findings import CheckStatus, Finding, Level, finding_groups
-from reconciler.show.document import FEW, lines_shown
+from reconciler.show.document import FEW, first_lines, lines_shown
 from reconciler.show.drift import drift_lines as cluster_drift_lines
-from reconciler.show.first_screen import review_word
+from reconciler.show.first_screen import first_screen, known_rows, review_word
 from reconciler.show.fleet import drift_lines
 from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.lint import group_lines
@@ -18,6 +18,8 @@ from reconciler.show.review import rows_cut
 from reconciler.show.verdicts import Tone, verdict
 
 _TONES = {Tone.STOP: "error", Tone.CAUTION: "warn", Tone.CALM: "add"}
+#: Of what the base has as well, so many are named.
+_KNOWN = 3
 _LEVELS = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "dim"}
 
 
@@ -60,6 +62,11 @@ def report_lines(report: Report, style: Style = plain, *, expand: bool = False) 
         yield from (f"    {safe(line)}" for line in (check.message, *check.lines))
     if broken[len(shown) :]:
         yield f"  and {len(broken) - len(shown):,} more, which the HTML page and JSON have"
+    if (compared := first_screen(report).compared) is not None:
+        yield ""
+        yield style("title", f"Findings: {compared.text}")
+        known = [f"  known: {safe(row.text)}  [{safe(row.label)}]" for row in known_rows(report)]
+        yield from (style("dim", line) for line in first_lines(known, expand=expand, most=_KNOWN))
     told = report.other_findings
     if told:
         yield ""

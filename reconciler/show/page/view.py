@@ -20,7 +20,8 @@ from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, operations_words
 from reconciler.results.findings import Check, CheckStatus, Finding, FindingGroup, finding_groups
 from reconciler.show.access_lines import MOST_HARMLESS, AccessLine, gravity, ordered_lines
-from reconciler.show.first_screen import FirstScreen, first_screen
+from reconciler.show.document import Row
+from reconciler.show.first_screen import FirstScreen, first_screen, known_rows
 from reconciler.show.fleet_report import FleetCluster, FleetReport
 from reconciler.show.matrix import ALL, LETTERS
 from reconciler.show.plan import Note, plan_notes
@@ -400,6 +401,7 @@ class PageView:
     standings: tuple[tuple[str, int], ...]
     levels: tuple[tuple[str, int], ...]
     fleets: tuple[FleetView, ...] = ()
+    known: tuple[Row, ...] = ()
 
 
 def page_view(report: Report) -> PageView:
@@ -407,6 +409,7 @@ def page_view(report: Report) -> PageView:
     plans = [*((plan, False) for plan in report.plans), *((plan, True) for plan in report.drifts)]
     told = report.other_findings
     levels = Counter(str(one.level) for one in told)
+    known = frozenset(report.known_findings)
     return PageView(
         _title(report),
         verdict(report),
@@ -418,12 +421,13 @@ def page_view(report: Report) -> PageView:
         report.guardrail_findings,
         tuple(one for one in report.open_findings if one.rule.startswith("guard-")),
         tuple(finding_groups(told)),
-        report.waived_findings,
+        tuple(one for one in report.waived_findings if one not in known),
         tuple(check for check in report.broken_checks if not check.told_elsewhere),
         tuple(one for one in report.checks_once if one.standing is CheckStatus.PASSED and one.group != "Fleet"),
         tuple((str(one), report.standings[one]) for one in CheckStatus if report.standings[one]),
         tuple(levels.items()),
         tuple(_fleet_view(number, fleet) for number, fleet in enumerate(report.fleets, 1)),
+        tuple(known_rows(report)),
     )
 
 
