@@ -18,7 +18,8 @@ from reconciler.manifest.safeguards import cluster_warnings, declares_access_tes
 from reconciler.model.desired import DesiredState
 from reconciler.plan.guards import guardrail_review
 from reconciler.results.findings import matter
-from reconciler.show.claims import Checks
+from reconciler.show.claims import Checks, checks_entry
+from reconciler.show.findings import agreed_checks, agreed_findings, problem_entry, problem_finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +81,6 @@ def known_matters(directory: str | None, cluster: str, day: datetime.date) -> tu
     """
     if directory is None:
         return None
-    from reconciler.show.claims import checks_entry
-    from reconciler.show.findings import agreed_checks, agreed_findings, problem_entry, problem_finding
-
     try:
         found = validate(directory, day)
     except WorkflowError:
