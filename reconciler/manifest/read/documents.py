@@ -48,7 +48,8 @@ TEMPLATE: Final = Trouble(
     Code.YAML_SYNTAX, "this is a template, not YAML yet", "render it first, as with `helm template`"
 )
 _KEY_LINE: Final = re.compile(r"[^\s:#]+:(?=\S)")
-_CLOSING: Final = {"sequence": ("[", "]"), "mapping": ("{", "}")}
+_MISSING: Final = "write one, or remove a comma"
+_CLOSING: Final = {"[": "]", "{": "}"}
 #: So many lines before the place are looked at for what it could belong to.
 _LINES_BACK: Final = 1_000
 
@@ -67,21 +68,24 @@ def report_syntax(findings: Findings, error: yaml.MarkedYAMLError) -> None:
     places = [
         Origin(path, mark.line + 1, mark.column + 1) for mark in (error.problem_mark, error.context_mark) if mark
     ] or [Origin(path, 1, 1)]
-    if len(places) > 1 and not findings.line(places[0].line).strip():
+    stumbled = places[0]
+    if len(places) > 1 and not findings.line(stumbled.line).strip():
         places.reverse()
     words = ": ".join(part for part in (error.context, error.problem) if part)
-    found = _Stumble(findings, words, places[0])
-    trouble, place = found.trouble(places[-1])
+    found = _Stumble(findings, words, places[0], stumbled)
+    trouble, place = found.trouble()
     # Where an indentation is wrong, the beginning of the construct around it explains nothing.
-    related = () if found.is_indentation else [other for other in places[1:] if other != place]
+    shown = () if found.is_indentation else (other for other in places if other != place)
+    last = len(findings.source.text.splitlines())
+    related = [other for other in shown if other.line <= last and findings.line(other.line).strip()]
     findings.add_at(trouble, place, 1, related=related)
 
 
 class _Stumble:
     """One syntax error: libyaml's words, and the lines around its place."""
 
-    def __init__(self, findings: Findings, words: str, place: Origin) -> None:
-        self._findings, self.words, self.place = findings, words, place
+    def __init__(self, findings: Findings, words: str, place: Origin, stumbled: Origin) -> None:
+        self._findings, self.words, self.place, self._stumbled = findings, words, place, stumbled
         self.is_indentation = False
         # Columns are counted in the text as it is: what may be shown of a line has its secrets masked.
         text = findings.source.text.splitlines()[: place.line]
@@ -89,8 +93,8 @@ class _Stumble:
         start = max(0, place.line - 1 - _LINES_BACK)
         self._before = [line for number in range(start, place.line - 1) if (line := _content(number + 1, text[number]))]
 
-    def trouble(self, began: Origin) -> tuple[Trouble, Origin]:
-        """What is wrong, and where; ``began`` is where libyaml says that the construct around it begins."""
+    def trouble(self) -> tuple[Trouble, Origin]:
+        """What is wrong, and where."""
         blank = self._line[: len(self._line) - len(self._line.lstrip())]
         if "\t" in blank and ("tab" in self.words or "cannot start any token" in self.words):
             place = self.place._replace(column=blank.index("\t") + 1)
@@ -98,9 +102,11 @@ class _Stumble:
             return _trouble("a tab indents this line", "indent it with spaces: YAML does not allow tabs there"), place
         if _TEMPLATE.search(self._line):
             return TEMPLATE, self.place
-        return self._by_words(began), self.place
+        if "parsing a flow" in self.words:
+            return self._open_bracket()
+        return self._by_words(), self.place
 
-    def _by_words(self, began: Origin) -> Trouble:
+    def _by_words(self) -> Trouble:
         words = self.words
         if "expected '-' indicator" in words or "expected key" in words or "<document start>" in words:
             return self._misplaced()
@@ -108,8 +114,6 @@ class _Stumble:
             return self._second_colon()
         if "expected ':'" in words:
             return self._no_colon(self._before[-1] if self._before and not self._line.strip() else None)
-        if "parsing a flow" in words:
-            return self._open_bracket(began)
         if "quoted scalar" in words and "end of stream" in words:
             return _trouble("the quotation mark that opens here is never closed", "close it where the text ends")
         if "escape" in words:
@@ -177,12 +181,41 @@ class _Stumble:
         advice = f"write a space after its colon: {glued[0]} …" if glued else "write it as key: value"
         return _trouble(f"{where} has no ': ' between a key and a value", advice)
 
-    def _open_bracket(self, began: Origin) -> Trouble:
-        opening, closing = _CLOSING["sequence" if "sequence" in self.words else "mapping"]
+    def _open_bracket(self) -> tuple[Trouble, Origin]:
         if "${" in self._line:
-            return _trouble("a variable without quotes stands in brackets", "put ${…} in quotes there")
-        message = f"the {opening} of line {began.line} is not closed before this"
-        return _trouble(message, f"close it with {closing}, and separate its items with commas")
+            return _trouble("a variable without quotes stands in brackets", "put ${…} in quotes there"), self.place
+        opened = self._opened()
+        if opened is None:
+            return _trouble(f"this is not YAML: {self.words}", _CHECK), self.place
+        opening, place = opened
+        advice = f"close it with {_CLOSING[opening]}, and separate its items with commas"
+        if not any(map(str.strip, self._rest())):
+            return _trouble(f"the {opening} that opens here is never closed", advice), place
+        if "flow node" in self.words:
+            return _trouble(f"a value is missing here, inside the {opening} of line {place.line}", _MISSING), self.place
+        return _trouble(f"the {opening} of line {place.line} is not closed before this", advice), self.place
+
+    def _rest(self) -> Iterator[str]:
+        """The text from the place on, without comments."""
+        lines = self._findings.source.text.splitlines()[self._stumbled.line - 1 :]
+        for number, line in enumerate(lines):
+            yield "" if line.lstrip().startswith("#") else line[self._stumbled.column - 1 :] if number == 0 else line
+
+    def _opened(self) -> tuple[str, Origin] | None:
+        """The innermost open bracket and where it is: libyaml names it only where an item ends."""
+        opened: list[tuple[str, Origin]] = []
+        try:
+            for token in yaml.scan(self._findings.source.text, Loader=yaml.CSafeLoader):
+                start = self.place._replace(line=token.start_mark.line + 1, column=token.start_mark.column + 1)
+                if (start.line, start.column) >= (self._stumbled.line, self._stumbled.column):
+                    break
+                if isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken):
+                    opened.append(("[" if isinstance(token, yaml.FlowSequenceStartToken) else "{", start))
+                elif isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken) and opened:
+                    opened.pop()
+        except yaml.YAMLError:
+            pass  # the scanner stumbles there too
+        return opened[-1] if opened else None
 
 
 def _trouble(message: str, advice: str) -> Trouble:
