@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Plans MANIFESTS once more on CLUSTER and performs the plan if it is the one that PLAN_ID names. With REQUIRE_APPROVALS
-# performs PLAN, the file that so many people have signed: signatures are over bytes, and planning again makes others.
-# With APPLIED moves that branch to the commit. Ends as apply does: 4 where the plan is another one by now, and nothing was
-# sent; 5 where guards refuse changes, and nothing else was left undone, or where they refuse the plan.
+# Plans MANIFESTS once more on CLUSTER and performs the plan if it is the one that PLAN_ID names. With PLAN performs that
+# file: so an apply that was cut short goes on, and with REQUIRE_APPROVALS so does what so many people have signed, since
+# signatures are over bytes and planning again makes others. With APPLIED moves that branch to the commit. Ends as apply
+# does: 4 where the plan is another one by now, and nothing was sent; 5 where guards refuse changes, and nothing else was
+# left undone, or where they refuse the plan.
 set -euo pipefail
 # shellcheck source=action/arguments.sh
 source "$(dirname "${BASH_SOURCE[0]}")/arguments.sh"
@@ -11,7 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/guardrails.sh"
 METRICS=
 
 approvals=()
-if [[ -n "${REQUIRE_APPROVALS:-}${ALLOWED_SIGNERS:-}${NOT_AUTHOR:-}${PLAN:-}" ]]; then
+if [[ -n "${REQUIRE_APPROVALS:-}${ALLOWED_SIGNERS:-}${NOT_AUTHOR:-}" ]]; then
   # Each of them alone would look like a rule that holds.
   [[ "${REQUIRE_APPROVALS:-}" =~ ^[1-9][0-9]{0,2}$ ]] || refuse "REQUIRE_APPROVALS has to be how many people must have signed PLAN"
   [[ -n "${ALLOWED_SIGNERS:-}" ]] || refuse "REQUIRE_APPROVALS needs ALLOWED_SIGNERS: whose signatures count?"
@@ -26,15 +27,18 @@ fi
   refuse "PLAN_ID has to be the plan-… or change-… id that was approved"
 ((${#target[@]})) || refuse "CLUSTER is missing"
 
+[[ -z "${PLAN:-}" || -f "$PLAN" ]] || refuse "there is no file $PLAN"
+
 planned=0
-if ((${#approvals[@]})); then
+if [[ -n "${PLAN:-}" ]]; then
   plan=$PLAN
   reconciler show "$plan" --output json >"$OUT/result.json" || planned=$?
   : "${PLAN_ID:=$(field "$plan" planId)}"
 else
   plan=$OUT/plan.json
   reconciler plan "$MANIFESTS" "${target[@]}" "${reach[@]}" "${rails[@]}" "${compared[@]}" "${options[@]}" \
-    --out "$plan" --output json >"$OUT/result.json" || planned=$?
+    --out "$plan" --output json >"$OUT/result.json" 2>"$OUT/messages.txt" || planned=$?
+  cat "$OUT/messages.txt" >&2
 fi
 [[ -s "$OUT/result.json" ]] && output plan-id "$(field "$OUT/result.json" planId)"
 # 2, by --detailed-exitcode, says no more than that there is something to do; 5 with a plan, that guards left changes out.
@@ -43,7 +47,7 @@ if [[ $planned != 0 && $planned != 2 && ! ($planned == 5 && -s "$plan") ]]; then
   results=()
   if [[ -s "$OUT/result.json" ]]; then results+=("$OUT/result.json"); fi
   if ! judged "$planned"; then
-    failed plan "$planned"
+    failed plan "$planned" "$OUT/messages.txt"
     results+=("$OUT/failed.json")
   fi
   report "${results[@]}"
@@ -51,7 +55,11 @@ if [[ $planned != 0 && $planned != 2 && ! ($planned == 5 && -s "$plan") ]]; then
 fi
 
 status=0
-apply=("$plan" "$MANIFESTS" "${reach[@]}" "${rails[@]}" "${approvals[@]}" --require-id "$PLAN_ID" --audit "$OUT/audit.jsonl")
+apply=("$plan" "$MANIFESTS" "${reach[@]}" "${rails[@]}" "${approvals[@]}" --require-id "$PLAN_ID")
+apply+=(--audit "$OUT/audit.jsonl" --journal "$OUT/plan.json.journal")
+# Whoever started the run, as the system says; a machine's user would be the same for all.
+: "${OPERATOR:=${GITHUB_ACTOR:-${GITLAB_USER_LOGIN:-${BUILD_REQUESTEDFOREMAIL:-${BITBUCKET_STEP_TRIGGERER_UUID:-${BUILD_USER_ID:-}}}}}}"
+if [[ -n "$OPERATOR" ]]; then apply+=(--operator "$OPERATOR"); fi
 if [[ -n "${SNAPSHOT:-}" ]]; then apply+=("${target[@]}"); fi
 reconciler apply "${apply[@]}" | tee "$OUT/applied.txt" || status=$?
 performed=$status
@@ -60,7 +68,7 @@ if [[ $performed == 0 ]]; then move_applied || status=1 performed=1; fi
 output status "$status"
 results=("$OUT/result.json")
 if [[ $performed != 0 ]]; then
-  failed apply "$status"
+  failed apply "$status" "$OUT/plan.json.journal"
   results+=("$OUT/failed.json")
 fi
 report "${results[@]}"

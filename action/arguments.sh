@@ -29,7 +29,7 @@ places() { MANIFESTS=$MANIFESTS OUT=$OUT python3 -I "$action/places.py" "$1"; }
 places own || exit 64
 mkdir -p "$OUT"
 # What an earlier run has left there must not pass for what this one found.
-rm -f "$OUT"/{validate,lint,plan,result,failed}.json "$OUT"/{comment.md,summary.md,reconciler.sarif,junit.xml,report.html} \
+rm -f "$OUT"/{validate,lint,plan,result,failed}.json "$OUT"/{messages.txt,comment.md,summary.md,reconciler.sarif,junit.xml,report.html} \
   "$OUT"/gitlab-{terraform,codequality}.json
 
 refuse() {
@@ -79,10 +79,10 @@ field() {
   python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1], encoding="utf-8")).get(sys.argv[2], ""))' "$1" "$2"
 }
 
-# A command that ended without a result: reports that leave it out would look as if it had found nothing.
+# A command that ended without a result: reports that leave it out would look as if it had found nothing. FILE has what it
+# said on standard error, or is the journal of an apply.
 failed() {
-  python3 -I -c 'import json, sys; print(json.dumps({"kind": "Failed", "failed": sys.argv[1], "status": int(sys.argv[2]), "cluster": sys.argv[3]}))' \
-    "$1" "$2" "${CLUSTER:-}" >"$OUT/failed.json"
+  python3 -I "$action/failed.py" "$1" "$2" "${CLUSTER:-}" "${3:-}" >"$OUT/failed.json"
 }
 
 # Whether a plan that ended with STATUS came to its end: then its result says all that speaks against it.
@@ -92,6 +92,7 @@ judged() {
 
 # What people see: reports of the results, in OUT and in the summary of the job.
 report() {
+  rm -f "$OUT/messages.txt"
   local one form=text formats=(markdown=comment.md sarif=reconciler.sarif junit=junit.xml html=report.html) also=()
   if [[ -n "${GITHUB_ACTIONS:-}" ]]; then form=github; fi
   if [[ -n "${GITHUB_STEP_SUMMARY:-}" ]]; then formats+=(summary=summary.md); fi

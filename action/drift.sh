@@ -7,12 +7,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/arguments.sh"
 ((${#target[@]})) || refuse "CLUSTER is missing"
 
 status=0
-reconciler drift "$MANIFESTS" "${target[@]}" "${reach[@]}" --output json >"$OUT/result.json" || status=$?
+reconciler drift "$MANIFESTS" "${target[@]}" "${reach[@]}" --output json >"$OUT/result.json" 2>"$OUT/messages.txt" || status=$?
+cat "$OUT/messages.txt" >&2
 output status "$status"
 if [[ $status == 0 || $status == 2 ]]; then
   report "$OUT/result.json"
 else
-  failed drift "$status"
+  failed drift "$status" "$OUT/messages.txt"
   METRICS=
   report "$OUT/failed.json"
 fi

@@ -2,7 +2,10 @@
 """Says results where GitHub shows them: a pull request's comment, code scanning, an issue. Standard library only.
 
     github.py comment FILE            posts FILE on pull request PULL_REQUEST, or replaces what was posted before
-    github.py approved CLUSTER        prints the plan id that stood in the comment when COMMIT's pull request was merged
+    github.py approved CLUSTER        prints the change id of the comment when COMMIT's pull request was merged
+    github.py parity CLUSTER RESULTS EARLIER
+                                      leaves in RESULTS the plan that was approved, and prints its id: the one there, or
+                                      the one in EARLIER that an earlier attempt of this run began; 4 if neither
     github.py sarif FILE              uploads FILE for COMMIT and REF
     github.py issue FILE open|close   keeps one open issue for FILE's marker, or closes it
     github.py pull FILE open|close    keeps one pull request of BRANCH into BASE_BRANCH, or closes it
@@ -16,6 +19,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import sys
 import urllib.error
 import urllib.parse
@@ -27,7 +31,7 @@ from typing import Any
 BOT = "github-actions[bot]"
 LABEL = "kafka-drift"
 MARKER = re.compile(r"<!-- reconciler:[^\r\n]{1,300} -->")
-PLAN = re.compile(r"\bplan-[0-9a-f]{64}\b")
+CHANGE = re.compile(r"\bchange-[0-9a-f]{64}\b")
 #: After this a report in Markdown has ids only; before it are names that anybody may have chosen, such as a plan's.
 IDS = "<summary>Approve with --require-id</summary>"
 
@@ -96,20 +100,41 @@ def comment(file: str) -> None:
         call("PATCH", f"/issues/comments/{before['id']}", {"body": text})
 
 
-def approved(cluster: str) -> None:
-    """Prints nothing where no pull request, or no comment with one plan, belongs to the commit.
+def approved(cluster: str) -> str:
+    """The change id; empty where no pull request, or no comment with one plan, belongs to the commit.
 
-    Nor where the comment was changed after the merge: nobody has reviewed what it says since.
+    So it is where the comment was changed after the merge: nobody has reviewed what it says since. The id of the change
+    and not of the plan: another merge, or an ACL that is none of this change's, makes another plan of the same change.
     """
     commit = os.environ["COMMIT"]
     for pull in pages(f"/commits/{commit}/pulls"):
         if pull.get("merge_commit_sha") == commit and pull.get("merged_at"):
             found = ours(pages(f"/issues/{pull['number']}/comments"), f"<!-- reconciler:{cluster} -->")
             seen = [item for item in found if item.get("updated_at", "") <= pull["merged_at"]]
-            ids = {plan for item in seen for plan in PLAN.findall(item["body"].rpartition(IDS)[2])}
+            ids = {change for item in seen for change in CHANGE.findall(item["body"].rpartition(IDS)[2])}
             if len(ids) == 1 and all(IDS in item["body"] for item in seen):
-                print(ids.pop())
-                return
+                return ids.pop()
+    return ""
+
+
+def parity(cluster: str, results: str, earlier: str) -> None:
+    """A plan without steps needs no approval; a cut apply goes on with the plan that it began with."""
+    now, before = Path(results), Path(earlier)
+    found = json.loads((now / "result.json").read_text(encoding="utf-8"))
+    wanted = approved(cluster) if os.environ.get("PARITY", "true") == "true" else found["changeId"]
+    if found["steps"] and found["changeId"] != wanted:
+        plan = before / "plan.json"
+        if not plan.is_file() or json.loads(plan.read_text(encoding="utf-8"))["changeId"] != wanted:
+            shown = wanted or "no plan"
+            print(
+                f"::error::this commit plans to {found['changeId']}, its pull request showed {shown}: run the workflow "
+                "by hand, and review the plan there",
+                file=sys.stderr,
+            )
+            raise SystemExit(4)
+        shutil.copyfile(plan, now / "plan.json")
+        print("an earlier attempt began to apply what was approved: it goes on", file=sys.stderr)
+    print(json.loads((now / "plan.json").read_text(encoding="utf-8"))["planId"])
 
 
 def sarif(file: str) -> None:
@@ -162,7 +187,9 @@ def main(arguments: list[str]) -> None:
         case ["comment", file]:
             comment(file)
         case ["approved", cluster]:
-            approved(cluster)
+            sys.stdout.write(f"{found}\n" if (found := approved(cluster)) else "")
+        case ["parity", cluster, results, earlier]:
+            parity(cluster, results, earlier)
         case ["sarif", file]:
             sarif(file)
         case ["issue", file, ("open" | "close") as state]:

@@ -31,13 +31,14 @@ if [[ $status == 0 || $status == 3 ]]; then
   if ((${#target[@]})); then
     planned=0
     reconciler plan "$MANIFESTS" "${target[@]}" "${reach[@]}" "${rails[@]}" "${compared[@]}" "${options[@]}" \
-      --out "$OUT/plan.json" --output json >"$OUT/result.json" || planned=$?
+      --out "$OUT/plan.json" --output json >"$OUT/result.json" 2>"$OUT/messages.txt" || planned=$?
+    cat "$OUT/messages.txt" >&2
     if [[ -s "$OUT/result.json" ]]; then
       results+=("$OUT/result.json")
       output plan-id "$(field "$OUT/result.json" planId)"
       output change-id "$(field "$OUT/result.json" changeId)"
     fi
-    judged "$planned" || failed plan "$planned"
+    judged "$planned" || failed plan "$planned" "$OUT/messages.txt"
     if [[ $planned == 5 && "${BEFORE_APPLY:-}" == true && -s "$OUT/plan.json" ]]; then planned=0; fi
     if [[ $planned != 0 ]]; then status=$planned; fi
   fi

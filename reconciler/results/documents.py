@@ -341,6 +341,7 @@ class FailedOutput:
     failed: Annotated[str, Says("The command.", "plan")]
     status: Annotated[AnyInteger, Says("The status that it ended with.", 1)]
     cluster: Annotated[str, Says("The cluster.", "prod")] = ""
+    message: Annotated[AnyText, Says("Its error, or how far it came; empty: not known.", "0 done of 12 steps")] = ""
 
 
 LINT: Final[Record[LintOutput]] = record_of(LintOutput)

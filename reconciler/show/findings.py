@@ -405,4 +405,5 @@ def failed_check(form: FailedOutput) -> Check:
 
 
 def _failed(form: FailedOutput) -> str:
-    return f"{form.failed} ended with {form.status}, so its findings are unknown"
+    told = f" ({form.message})" if form.message else ""
+    return f"{form.failed} ended with {form.status}{told}, so its findings are unknown"

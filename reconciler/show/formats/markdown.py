@@ -12,7 +12,7 @@ from typing import Final
 
 from reconciler.model.characters import counted, with_points
 from reconciler.model.desired import Origin, moment_text
-from reconciler.plan.file.document import plan_id
+from reconciler.plan.file.document import change_id, plan_id
 from reconciler.plan.phase import TITLES
 from reconciler.plan.proposal import Plan
 from reconciler.results.findings import Check, CheckStatus, Finding, FindingGroup, Level, finding_groups
@@ -354,7 +354,10 @@ def _tail(report: Report) -> str:
         return ""
     lines = ["", "<details><summary>Approve with --require-id</summary>", ""] if report.plans else []
     # What people approve is what pipelines compare with the plan of the merged commit (action/github.py).
-    lines += [f"- {code(cut(plan.terms.cluster))} {code(plan_id(plan))}" for plan in report.plans[:MOST_PLANS]]
+    lines += [
+        f"- {code(cut(plan.terms.cluster))} {code(plan_id(plan))} {code(change_id(plan))}"
+        for plan in report.plans[:MOST_PLANS]
+    ]
     commits = {plan.source_commit: None for plan in report.all_plans[:MOST_PLANS] if plan.source_commit}
     lines += ["", "</details>"] if report.plans else []
     return "\n".join([*lines, *(f"\nManifests of {code(cut(commit))}" for commit in commits), ""])

@@ -65,7 +65,7 @@ class Player:
         for name, job in document["jobs"].items():
             needs = [job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", [])
             context = {
-                "github": {**event, "repository": "team/kafka", "token": TOKEN},
+                "github": {"run_attempt": "1", **event, "repository": "team/kafka", "token": TOKEN},
                 "inputs": values,
                 "secrets": self.secrets if "environment" in job else {},
                 "needs": {need: {"result": played[need].result, "outputs": played[need].outputs} for need in needs},
@@ -75,7 +75,7 @@ class Player:
         return played
 
     def _job(self, name: str, job: Mapping[str, Any], context: dict[str, Any], *, ready: bool) -> Played:
-        functions = {"cancelled": lambda: False, "success": lambda: ready, "format": formatted}
+        functions = {"always": lambda: True, "cancelled": lambda: False, "success": lambda: ready, "format": formatted}
         condition = job.get("if")
         wanted = ready if condition is None else _truth(condition, context, functions)
         if not wanted:
@@ -101,13 +101,15 @@ class _Run:
 
     @property
     def _functions(self) -> dict[str, Any]:
-        return {"cancelled": lambda: False, "success": lambda: not self.failed, "format": formatted}
+        succeeded = {"success": lambda: not self.failed, "format": formatted}
+        return {"always": lambda: True, "cancelled": lambda: False, **succeeded}
 
     def all(self, job: Mapping[str, Any]) -> Played:
         for step in job["steps"]:
             condition = step.get("if")
             wanted = not self.failed if condition is None else _truth(condition, self.context, self._functions)
-            implicit = condition is not None and "cancelled" not in str(condition) and self.failed
+            asked = any(word in str(condition) for word in ("cancelled", "always"))
+            implicit = condition is not None and not asked and self.failed
             if wanted and not implicit:
                 status, outputs = self._step(step)
                 if "id" in step:
@@ -135,6 +137,8 @@ class _Run:
                 self.player.artifacts[with_["name"]] = Path(with_["path"])
                 return 0, {}
             case "actions/download-artifact":
+                if with_["name"] not in self.player.artifacts:
+                    return 1, {}
                 shutil.copytree(self.player.artifacts[with_["name"]], with_["path"])
                 return 0, {}
             case "./reconciler":

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -397,3 +398,45 @@ def test_drift_is_proposed_as_an_edit_and_none_is_none(pipeline: Pipeline) -> No
     done = pipeline.run("edit", EDIT="adopt", **{**pipeline.here, "OPTIONS": "--only\nprincipals=User:nobody"})
     assert done.returncode == 0, done.stderr
     assert pipeline.outputs["changed"] == "false"
+
+
+def test_why_a_plan_could_not_be_made_and_how_far_an_apply_came_are_told_to_people(pipeline: Pipeline) -> None:
+    pipeline.snapshot.write_text("{}", encoding="utf-8")
+    assert pipeline.run("plan", **pipeline.here).returncode == 1
+    comment = (pipeline.out / "comment.md").read_text(encoding="utf-8")
+    assert "plan ended with 1 (" in comment
+    assert "formatVersion" in comment
+
+
+def test_an_apply_that_was_cut_short_goes_on_with_its_plan(pipeline: Pipeline) -> None:
+    """The state has a part of the plan: planned again it is another one, the file that was approved is applied."""
+    assert pipeline.run("plan", **pipeline.here).returncode == 0
+    approved, before = pipeline.outputs["plan-id"], pipeline.snapshot.read_bytes()
+    plan = pipeline.directory / "merged-plan.json"
+    shutil.copy(pipeline.out / "plan.json", plan)
+    assert pipeline.run("apply", PLAN_ID=approved, **pipeline.here).returncode == 0
+    whole = json.loads(pipeline.snapshot.read_text(encoding="utf-8"))
+    part = json.loads(before)
+    there = [(one["name"], one["resourceType"]) for one in part["acls"]]
+    part["acls"] += [one for one in whole["acls"] if (one["name"], one["resourceType"]) not in there][:1]
+    assert len(part["acls"]) > len(there)
+    pipeline.snapshot.write_text(json.dumps(part), encoding="utf-8")
+    assert pipeline.run("apply", PLAN_ID="plan-" + "0" * 64, PLAN=str(plan), **pipeline.here).returncode == 4
+    done = pipeline.run("apply", PLAN_ID=approved, PLAN=str(plan), OPERATOR="alice", **pipeline.here)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(pipeline.snapshot.read_text(encoding="utf-8"))["acls"] == whole["acls"]
+    assert '"operator": "alice"' in (pipeline.out / "audit.jsonl").read_text(encoding="utf-8").replace('":"', '": "')
+    assert (pipeline.out / "plan.json.journal").exists()
+
+
+def test_a_note_of_a_killed_apply_counts_what_its_journal_has(tmp_path: Path) -> None:
+    lines = [
+        {"record": "run", "steps": 5},
+        {"record": "outcomes", "outcomes": [{"step": "a", "outcome": "done"}, {"step": "b", "outcome": "unknown"}]},
+        {"record": "outcomes", "outcomes": [{"step": "b", "outcome": "done"}]},
+    ]
+    journal = tmp_path / "plan.json.journal"
+    journal.write_text("\n".join(map(json.dumps, lines)) + '\n{"record": "outc', encoding="utf-8")
+    command = [sys.executable, "-I", str(ROOT / "action" / "failed.py"), "apply", "130", "prod", str(journal)]
+    note = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert (note["kind"], note["status"], note["message"]) == ("Failed", 130, "2 done of 5 steps")

@@ -11,7 +11,7 @@ import pytest
 from tests.integration.ci.github import BOT, TOKEN, GitHub, github
 from tests.integration.ci.player import ROOT
 
-_ID, _OTHER = "plan-" + "a" * 64, "plan-" + "b" * 64
+_ID, _OTHER = "change-" + "a" * 64, "change-" + "b" * 64
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.prepared import search_path
 
 _EXAMPLES = ROOT / "examples" / "ci"
 _KNOWN = set(re.findall(r"^#   ([A-Z_]+) +\w", (ROOT / "action" / "arguments.sh").read_text(encoding="utf-8"), re.M))
-_KNOWN |= {"PLAN_ID", "GITHUB_OUTPUT", "CI"}
+_KNOWN |= {"PLAN", "PLAN_ID", "GITHUB_OUTPUT", "CI"}
 
 
 _PIPELINES = [

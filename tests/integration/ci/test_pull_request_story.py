@@ -99,17 +99,25 @@ class Story:
         self.hub.merged[merged] = number
         return merged
 
-    def proposed(self, head: str, *, by: str = "team/kafka") -> dict[str, Played]:
+    def proposed(
+        self, head: str, *, by: str = "team/kafka", snapshot: str = "snapshots/prod.json"
+    ) -> dict[str, Played]:
         pull = {"number": 7, "head": {"repo": {"full_name": by}}, "base": {"sha": self.base}}
-        event = {"sha": head, "ref": "refs/pull/7/merge", "event": {"pull_request": pull}}
-        return self.player.play("plan", event, cluster="prod", environment="kafka-read", snapshot="snapshots/prod.json")
+        event = {"sha": head, "ref": "refs/pull/7/merge", "event_name": "pull_request", "event": {"pull_request": pull}}
+        return self.player.play("plan", event, cluster="prod", environment="kafka-read", snapshot=snapshot)
 
     def pushed(self, commit: str) -> dict[str, object]:
         before = git(self.origin, "rev-parse", f"{commit}^1")
         return {"sha": commit, "ref": "refs/heads/main", "event": {"before": before}}
 
-    def merged(self, commit: str, options: str = "") -> dict[str, Played]:
-        event = self.pushed(commit)
+    def queued(self, head: str) -> dict[str, Played]:
+        """The merge queue's group at ``head`` is checked."""
+        group = {"merge_group": {"base_sha": self.base}}
+        event = {"sha": head, "ref": "refs/heads/gh-readonly-queue/main", "event_name": "merge_group", "event": group}
+        return self.player.play("plan", event, cluster="prod", environment="kafka-read")
+
+    def merged(self, commit: str, options: str = "", attempt: int = 1) -> dict[str, Played]:
+        event = {**self.pushed(commit), "run_attempt": str(attempt)}
         environments = {"plan-environment": "kafka-read", "environment": "kafka-prod"}
         return self.player.play("apply", event, cluster="prod", options=options, **environments)
 
@@ -206,7 +214,7 @@ def test_a_merge_that_plans_to_something_else_is_not_applied(story: Story) -> No
         cluster.send(creations(moved))
     played = story.merged(merged)
     assert _results(played) == {"plan": "failure", "apply": "skipped"}
-    assert "review it again" in played["plan"].log
+    assert "run the workflow by hand" in played["plan"].log
     assert story.live() == set(moved)
 
 
@@ -217,6 +225,51 @@ def _wanted() -> set[AclBinding]:
         AclBinding(pattern, AccessControlEntry("User:story-shop", "*", operation, AclPermissionType.ALLOW))
         for operation in operations
     }
+
+
+@pytest.mark.broker
+def test_another_merge_does_not_take_an_approval_away_and_a_queue_is_checked(story: Story) -> None:
+    """Two pull requests from one base, each with a topic of its own: both are merged and applied as they were shown."""
+    story.proposed(story.commit({"manifests/acls.yaml": _ACLS}, "grant"))
+    first = story.merge("grant", 7)
+    git(story.origin, "checkout", "--quiet", "-b", "second", story.base)
+    head = story.commit({"manifests/reader.yaml": _READER.replace("story.orders", "story.events")}, "second")
+    shown = story.hub.comments.pop(7)
+    story.proposed(head)
+    story.hub.comments[8] = story.hub.comments.pop(7)
+    story.hub.comments[7] = shown
+    assert _results(story.merged(first)) == {"plan": "success", "apply": "success"}
+    second = story.merge("second", 8)
+    assert _results(story.queued(second)) == {"plan": "success", "tell": "skipped", "offline": "skipped"}
+    applied = story.merged(second)
+    assert _results(applied) == {"plan": "success", "apply": "success"}, _failed(applied)
+    assert len(story.live()) == 5
+    # Run again after it succeeded, there is nothing left to approve.
+    again = story.merged(second, attempt=2)
+    assert _results(again) == {"plan": "success", "apply": "success"}, _failed(again)
+
+
+@pytest.mark.broker
+def test_an_apply_that_was_cut_short_is_finished_by_another_attempt(story: Story) -> None:
+    """Half of the plan is applied: the jobs that failed go on with the plan they have, and so does the whole run."""
+    story.proposed(story.commit({"manifests/acls.yaml": _ACLS, "manifests/reader.yaml": _READER}, "grant"))
+    merged = story.merge("grant", 7)
+    whole = story.merged(merged)
+    assert _results(whole) == {"plan": "success", "apply": "success"}, _failed(whole)
+    done = sorted(story.live())
+    with story.cluster() as cluster:
+        cluster.send(deletions(done[:2]))
+    again = story.merged(merged, attempt=2)
+    assert _results(again) == {"plan": "success", "apply": "success"}, _failed(again)
+    assert "it goes on" in again["plan"].log
+    assert sorted(story.live()) == done
+
+
+@pytest.mark.broker
+def test_a_fork_without_a_snapshot_gets_the_checks_that_need_no_cluster(story: Story) -> None:
+    played = story.proposed(story.commit({"manifests/acls.yaml": _ACLS}, "fork"), by="x/kafka", snapshot="nowhere.json")
+    assert _results(played)["offline"] == "success", _failed(played)
+    assert story.hub.comments == {}
 
 
 @pytest.mark.broker
