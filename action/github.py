@@ -113,7 +113,7 @@ def approved(cluster: str) -> str:
             seen = [item for item in found if item.get("updated_at", "") <= pull["merged_at"]]
             ids = {change for item in seen for change in CHANGE.findall(item["body"].rpartition(IDS)[2])}
             if len(ids) == 1 and all(IDS in item["body"] for item in seen):
-                return ids.pop()
+                return str(ids.pop())
     return ""
 
 
