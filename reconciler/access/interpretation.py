@@ -47,7 +47,9 @@ _PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
 
 
 def as_binding(entry: OpaqueBinding) -> AclBinding | None:
-    """The binding that an entry is, or ``None`` if a code is lost or newer than this version knows."""
+    """The binding that an entry is, or ``None`` if a code is lost or newer than we know, or it is perhaps not there."""
+    if entry.perhaps:
+        return None
     # No binding has the code 0, so what is lost is refused as what is newer.
     kind, pattern_type, operation, permission = (
         code or 0 for code in (entry.resource_type, entry.pattern_type, entry.operation, entry.permission_type)
@@ -73,8 +75,8 @@ def widest(entry: OpaqueBinding) -> Iterator[AclBinding]:
 
 
 def covering(entry: OpaqueBinding) -> Iterator[AclBinding]:
-    """A binding that covers exactly what the entry covers, if its pattern is known."""
-    if entry.resource_type in _TYPES and entry.pattern_type in _PATTERN_TYPES and entry.name:
+    """A binding that covers exactly what the entry covers, if its pattern is known and it is there for certain."""
+    if not entry.perhaps and entry.resource_type in _TYPES and entry.pattern_type in _PATTERN_TYPES and entry.name:
         yield next(widest(entry))
 
 

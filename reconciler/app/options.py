@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from reconciler.apply.records import PastRun
     from reconciler.manifest.read.problem import Problem
     from reconciler.plan.guards import GuardAcknowledgement
+    from reconciler.results.access import PastState
 
 #: Before the file that stands for a cluster.
 SNAPSHOT: Final = "snapshot:"
@@ -161,11 +162,23 @@ def beside_now(at: datetime.date) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """A past time, and who knows the state of a cluster then.
+
+    ``read`` takes the store of readings, the cluster's name, the time, and audit logs.
+    """
+
+    at: datetime.datetime
+    read: "Callable[[str, str, datetime.datetime, tuple[str, ...]], PastState]"
+
+
+@dataclass(frozen=True, slots=True)
 class StateRequest:
     """Of which state something is asked: of ``cluster`` as it is, or ``offline`` or without one, as it is declared.
 
     ``path`` is the directory of manifests (the working directory if ``None``), ``plan`` a saved plan: the states before
     and after it. ``guardrails`` is a directory of manifests whose rules hold with those below ``path``.
+    With ``past`` it is asked of the cluster as it was then, by the readings in ``store`` and the logs ``audit``.
     """
 
     path: str | None = None
@@ -174,6 +187,9 @@ class StateRequest:
     plan: str | None = None
     as_of: datetime.date | None = None
     guardrails: str | None = None
+    past: Past | None = None
+    store: str | None = None
+    audit: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Asks the clock, once, where nobody says what decides what has expired."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from reconciler.app.manifests import desired
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
-from reconciler.app.reasons import WorkflowError
+from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.app.session import open_any, refuse_another_time, time_said
 from reconciler.app.states import check_cluster, declared_access, plan_asked
 from reconciler.model.kinds.quota import ClientQuota
@@ -22,6 +22,8 @@ def quota_views(
 
     Raises a :class:`WorkflowError` where they cannot be read: a client is not unlimited because nobody may look.
     """
+    if request.past is not None:
+        raise RequestError("quotas are asked of a cluster as it is now", "leave the past time out, or the client id")
     plan = None if request.plan is None else plan_asked(request, request.plan)
     if not request.live:
         found = declared_access(request, connection)

@@ -13,11 +13,18 @@ from typing import Final
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.app.cluster_tests import decide_cluster_tests
-from reconciler.app.connections import declared_version, manifests_below, read_connections
+from reconciler.app.connections import declared_version, manifests_below, read_connections, version_of
 from reconciler.app.manifests import desired, held, teams_of
-from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
+from reconciler.app.options import SNAPSHOT, ConnectionOptions, Past, StateRequest, Tell, ignore
 from reconciler.app.planning import LISTINGS, beside_after, beside_declared, beside_live
-from reconciler.app.reasons import AmbiguousClusterError, NoAuthorizerError, NoClusterError, StaleError, WorkflowError
+from reconciler.app.reasons import (
+    AmbiguousClusterError,
+    NoAuthorizerError,
+    NoClusterError,
+    RequestError,
+    StaleError,
+    WorkflowError,
+)
 from reconciler.app.records import saved_plan
 from reconciler.app.session import Target, declared, open_any, refuse_another_time, time_said
 from reconciler.app.terms import claimed_super_users
@@ -70,6 +77,8 @@ def access_views(
     With ``beside`` also what is known of logins and quotas, which takes two more requests. Raises
     :class:`PastTimeError` and :class:`FutureTimeError` for a time other than now of a cluster that is to be read.
     """
+    if request.past is not None:
+        return [past_access(request, request.past, connection, beside=beside).view]
     if request.live:
         refuse_another_time(request.cluster, request.as_of, ahead=True)
     if request.plan is not None:
@@ -100,7 +109,7 @@ def access_states(
 
     With ``beside`` also the users and quotas of a live one, which takes two more requests.
     """
-    if request.live:
+    if request.live or request.past is not None:
         read = live_access(
             request, connection, all_topics=all_topics, cluster_tests=cluster_tests, beside=beside, tell=tell
         )
@@ -155,6 +164,8 @@ def live_access(
 
     Raises :class:`PastTimeError` for a past time of a cluster.
     """
+    if request.past is not None:
+        return past_access(request, request.past, connection, beside=beside)
     refuse_another_time(request.cluster, request.as_of)
     with open_any(request.path, request.cluster, connection, tell, request.guardrails) as (manifests, target):
         declaration = target.declaration
@@ -190,6 +201,45 @@ def live_access(
         if manifests is not None and declaration is not None:
             view = replace(view, owners=partial(teams_of, manifests, declaration.name))
         return AccessState(view, manifests, declaration, wanted, state, tested)
+
+
+def past_access(
+    request: StateRequest, past: Past, connection: ConnectionOptions = ConnectionOptions(), *, beside: bool = False
+) -> AccessState:
+    """What a cluster had at a past time; nothing is asked of it.
+
+    Its super users and default-allow are those that are stated today: no reading has them. What the manifests declare
+    today is not said of what was there then. Raises :class:`RequestError` where the time is not covered.
+    """
+    if request.cluster is None or request.plan is not None or request.offline or SNAPSHOT in request.cluster:
+        raise RequestError("a past time is asked of one cluster by its name", "write --cluster NAME, without --plan")
+    if request.store is None:
+        raise RequestError("a past time needs the store of readings", "give --store DIR, where serve keeps them")
+    name, manifests, declaration = request.cluster, None, None
+    if request.path is None and connection.connections is not None:
+        known = read_connections(connection.connections).get(name)
+        declaration = with_flavor(known.facts) if known is not None else None
+    else:
+        manifests = _manifests(request, connection)
+        declaration = declared(manifests, name)[0]
+    found = past.read(request.store, name, past.at, request.audit)
+    state = found.state
+    version = version_of(state.kafka_version, state.kafka_version_gap, declaration)
+    state = replace(state, kafka_version=version)
+    if state.acl_gap:
+        raise RequestError(f"the ACLs of that time are not known: {state.acl_gap}")
+    scram = declaration is not None and declaration.only_scram_logins
+    view = AccessView(
+        name,
+        Basis.PAST,
+        authorizer(declaration, state.bindings, state),
+        tuple(sorted(state.topics)) if state.topic_gap is None else None,
+        claimed_facts(declaration) if declaration is not None else ClaimedFacts(),
+        unseen=declaration.flavor.unseen if declaration is not None else (),
+        beside=beside_live(state, only_scram=scram) if beside else None,
+        past=found,
+    )
+    return AccessState(view, manifests, declaration, None, state)
 
 
 def _only_live(said: Mapping[AclBinding, Declaration], state: ClusterState) -> Mapping[AclBinding, Declaration]:

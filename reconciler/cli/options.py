@@ -21,6 +21,7 @@ from reconciler.plan.refusal import Guard
 
 if TYPE_CHECKING:
     from reconciler.app.manifests import FoundProject
+    from reconciler.app.options import Past
     from reconciler.app.records import RecordOptions
     from reconciler.show.claims import Checks
     from reconciler.show.result import Columns
@@ -273,6 +274,47 @@ as_of_option = click.option(
     type=Moment(),
     help="Day (YYYY-MM-DD, as it begins in UTC) or instant (2027-01-31T18:00:00Z) used to decide what has expired.  "
     "[default: now]",
+)
+
+
+class PastTime(click.ParamType["Past"]):
+    """A day or an instant in the past, with the part that knows states of then."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Past":
+        """The time, or fail with what was expected."""
+        from reconciler.app.options import Past
+        from reconciler.cli.parts import part_module
+        from reconciler.model.desired import instant_of, read_moment
+
+        if isinstance(value, Past):
+            return value
+        try:
+            at = instant_of(read_moment(value))
+        except ValueError:
+            self.fail(f"{value!r} is not a time: write YYYY-MM-DD, or an instant as 2026-03-01T18:00:00Z", param, ctx)
+        return Past(at, part_module("history", "--at").read_past)
+
+
+#: ``--at`` with what it needs.
+past_options: Final = (
+    click.option(
+        "--at",
+        "past",
+        metavar="TIME",
+        type=PastTime(),
+        help="With --cluster and --store: answer for this past day, as it begins in UTC, or instant.",
+    ),
+    click.option(
+        "--store", metavar="DIR", help="With --at: the store of readings, which serve --store or fleet snapshot keep."
+    ),
+    click.option(
+        "--audit",
+        metavar="FILE",
+        multiple=True,
+        help="With --at: an audit log, which has the instants and the people of changes; repeatable.",
+    ),
 )
 
 yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")

@@ -50,6 +50,7 @@ PARTS: Final = {
     "edit": InstallablePart("edits of manifests: grant, revoke, adopt, lint --fix"),
     "evidence": InstallablePart("unused ACLs, least privilege"),
     "fleet": InstallablePart("many clusters on Spark", "fleet"),
+    "history": InstallablePart("access in the past", "history"),
     "convert": InstallablePart("other tools' files as manifests"),
     "local": InstallablePart("a local Kafka: sandbox, demo", "sandbox"),
 }

@@ -13,6 +13,7 @@ from reconciler.cli.options import (
     cluster_option,
     gathered,
     listing_option,
+    past_options,
     path_option,
     with_options,
 )
@@ -43,9 +44,13 @@ _NAMES = (
 )
 
 
-def state_options(*lists: str) -> Decorator:
-    """Of which state is asked, handed over as ``request``, with ``connection`` and ``output`` of these ``lists``."""
-    return with_options((*_STATE, listing_option(*lists)))
+def state_options(*lists: str, past: bool = True) -> Decorator:
+    """Of which state is asked, handed over as ``request``, with ``connection`` and ``output`` of these ``lists``.
+
+    With ``past``, also of a past time.
+    """
+    more = gathered("request", StateRequest, *past_options) if past else ()
+    return with_options((*_STATE, *more, listing_option(*lists)))
 
 
 _STATE = (

@@ -17,7 +17,7 @@ from reconciler.show.quota import Client, quota_document, quota_lines, quota_tab
 @click.argument("principal", metavar="[PRINCIPAL]", required=False)
 @click.option("--client-id", metavar="ID", default="", help="The client id.  [default: none]")
 @click.option("--ip", metavar="ADDRESS", help="Instead of PRINCIPAL: the address that connections come from.")
-@state_options("answers.limits")
+@state_options("answers.limits", past=False)
 def command(
     *,
     principal: str | None,

@@ -22,8 +22,8 @@ _STATUSES: Final = {
 #: What helps where a reason has nothing to add to it.
 _ADVICE: Final[dict[type[WorkflowError], str]] = {
     reasons.NoClusterError: "add --cluster NAME, or --cluster snapshot:FILE",
-    reasons.PastTimeError: "ask a snapshot of that time (--cluster snapshot:FILE), or the manifests at the commit of "
-    "that time (without --cluster, or with --offline)",
+    reasons.PastTimeError: "to ask what was there then: --at TIME --store DIR; --as-of decides only what has expired. "
+    "Or ask a snapshot of that time (--cluster snapshot:FILE), or what is declared (--offline)",
     reasons.FutureTimeError: "leave --as-of out, or ask what is declared: without --cluster, or with --offline",
     reasons.OperatorConnectionError: "give --connections FILE, from the base branch or the environment",
     reasons.NoConnectionError: "declare bootstrapServers in its Cluster document, or give --connections FILE",

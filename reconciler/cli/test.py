@@ -6,7 +6,7 @@ import sys
 import click
 
 from reconciler.app.access_tests import TestedAccess, run_tests
-from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.app.options import ConnectionOptions, Past, StateRequest
 from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
@@ -16,7 +16,9 @@ from reconciler.cli.options import (
     connection_options,
     guardrails_option,
     output_option,
+    past_options,
     path_argument,
+    with_options,
 )
 from reconciler.model.characters import counted, safe
 from reconciler.results.output import OutputKind
@@ -37,6 +39,7 @@ from reconciler.show.review import guardrail_lines, together
 @guardrails_option
 @base_option
 @as_of_option
+@with_options(past_options)
 @output_option
 def command(
     *,
@@ -49,18 +52,21 @@ def command(
     guardrails: str | None,
     base: str | None,
     as_of: datetime.date | None,
+    past: Past | None,
+    store: str | None,
+    audit: tuple[str, ...],
     output: str,
 ) -> int:
     """Run the access tests below PATH over every name, principal and host that exists or could exist.
 
     Without --cluster, they run on what is declared for each cluster; with it, on the live bindings with those in scope
     replaced by what is declared, and cluster tests run on what the brokers tell. Exit 3 if a test fails or is
-    undecided, unless it is a warning or waived.
+    undecided, unless it is a warning or waived. With --at, today's tests run on the bindings of then.
     """
     if as_is and (cluster is None or offline):
         raise CommandError("--as-is is about a live cluster", "add --cluster NAME", Exit.USAGE)
-    request = StateRequest(path, cluster, offline, as_of=as_of, guardrails=guardrails)
-    decided = run_tests(request, connection, as_is=as_is, base=base, tell=info_note)
+    request = StateRequest(path, cluster, offline, None, as_of, guardrails, past, store, audit)
+    decided = run_tests(request, connection, as_is=as_is or past is not None, base=base, tell=info_note)
     if output == "json":
         out_json(OutputKind.TEST, test_document(decided))
     else:

@@ -100,6 +100,7 @@ def opaque_codec(*, closed: bool) -> Record[OpaqueBinding]:
         field(*_HOST),
         _code("operation", 99),
         _code("permissionType", 3),
+        field("perhaps", BOOLEAN, "Whether it is not known if it was there.", False, default=False, omit=True),
         closed=closed,
     )
 

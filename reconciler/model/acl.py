@@ -225,7 +225,8 @@ class OpaqueBinding:
     """A live entry of a kind that the client cannot name: counted and reported, never planned.
 
     Codes are the wire codes where the reader kept them, ``None`` where the client lost them. Several entries
-    may read alike, so a state holds them in a tuple, not in a set.
+    may read alike, so a state holds them in a tuple, not in a set. ``perhaps``: all codes are known, and it is not
+    known whether the entry was there at the time of the state.
     """
 
     name: str
@@ -235,6 +236,7 @@ class OpaqueBinding:
     pattern_type: int | None
     operation: int | None
     permission_type: int | None
+    perhaps: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from reconciler.model.characters import safe
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds.quota import ClientQuota, levels, limit_text, limits
 from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.topics import BrokerAnswer, Ruling
 from reconciler.results.findings import Check, CheckStatus, Finding, Level
@@ -30,6 +31,8 @@ class Basis(StrEnum):
     DESIRED = "desired"
     #: What is live, with the steps of a saved plan done.
     PLANNED = "planned"
+    #: What was there at a past time.
+    PAST = "past"
 
 
 _WORDS: Final = {
@@ -38,7 +41,24 @@ _WORDS: Final = {
     Basis.SNAPSHOT: "Snapshot of cluster {}.",
     Basis.DESIRED: "Cluster {} as seen by one broker, with everything in scope as declared.",
     Basis.PLANNED: "Cluster {} as seen by one broker, with the plan applied.",
+    Basis.PAST: "Cluster {} in the past.",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class PastState:
+    """What is known of a cluster at a past time: what was perhaps there is in ``state.opaque``.
+
+    ``words`` say what that rests on. ``unknown`` are what was perhaps there, a sentence each.
+    """
+
+    state: ClusterState
+    words: str
+    unknown: tuple[str, ...] = ()
+
+
+#: So many of what is not known are said with an answer.
+_UNKNOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +103,7 @@ class AccessView(StateView):
     :func:`reconciler.show.words.with_condition`. ``unseen`` is what decides access at this make of Kafka besides
     ACLs, a clause each: no answer can take it into account. ``beside`` is what is known of logins and quotas, where it
     was asked for. ``as_of`` is the time that decided what had ended, where that is not now. ``owners`` gives the teams
-    that own a name.
+    that own a name. ``past`` is what an answer about a past time rests on.
     """
 
     authorizer: Authorizer
@@ -94,17 +114,24 @@ class AccessView(StateView):
     beside: "BesideAcls | None" = None
     as_of: str = ""
     owners: Callable[[ResourcePattern], tuple[str, ...]] = lambda _: ()
+    past: PastState | None = None
 
     @property
     def words(self) -> str:
         """What was looked at, and what has to be true for the answer to hold."""
+        if self.past is not None:
+            unknown = self.past.unknown
+            more = [f"And {len(unknown) - _UNKNOWN:,} more."] if len(unknown) > _UNKNOWN else []
+            return " ".join([self.past.words, *unknown[:_UNKNOWN], *more])
         held = [f"This holds {self.condition}."] if self.condition else []
         return " ".join([self._looked_at(self.as_of), *held, *(f"Not seen: {fact}." for fact in self.unseen)])
 
     def document(self) -> dict[str, object]:
         """The same for programs; ``condition`` is null where the answer rests on no claim."""
         # Not super(): a dataclass with slots is another class than the one in which this is compiled.
-        unseen = {"unseen": list(self.unseen)} if self.unseen else {}
+        unseen: dict[str, object] = {"unseen": list(self.unseen)} if self.unseen else {}
+        if self.past is not None:
+            unseen |= {"past": self.past.words, "unknown": list(self.past.unknown)}
         return {**StateView.document(self), "condition": self.condition or None, **unseen}
 
     def beside_lines(self, principal: str | None) -> list[str]:

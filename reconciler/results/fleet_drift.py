@@ -57,6 +57,7 @@ class Reading:
     ``wanted``, the declared resources of listed kinds by ``KIND`` and key; ``listings`` are the live ones by ``KIND``.
     ``leftovers`` are the live bindings on reserved names, and the bridges that they mark: few, and no comparison of
     buckets finds them. ``notes`` say how it was read otherwise than usual.
+    ``unchanged_until`` is when a server last saw the reading before this one to hold.
     """
 
     cluster: Annotated[str, Says("The cluster's name.", "prod")]
@@ -92,6 +93,12 @@ class Reading:
     ] = dataclasses.field(default_factory=dict)
     leftovers: Annotated[tuple[AclBinding, ...], Says("What runs have there for their own use.", omit=True)] = ()
     notes: Annotated[tuple[str, ...], Says("How it was read otherwise than usual.", omit=True)] = ()
+    ended: Annotated[
+        str, Says("When the reading ended; absent where nobody knows.", "2026-11-21T05:17:02Z", omit=True)
+    ] = ""
+    unchanged_until: Annotated[
+        str, Says("When the reading before it was last seen to hold.", "2026-11-21T05:12:00Z", omit=True)
+    ] = ""
 
     @property
     def rows(self) -> int:

@@ -40,6 +40,7 @@ class OutputKind(StrEnum):
     FLEET_TIGHTEN = "FleetTighten"
     FLEET_USAGE = "FleetUsage"
     GRANT = "Grant"
+    HISTORY = "History"
     LINT = "Lint"
     #: ``lint --fix``, and ``lint --minimise`` with ``--write`` or ``--branch``: an edit of the manifests.
     LINT_EDIT = "LintEdit"

@@ -50,6 +50,7 @@ _ELSEWHERE: Final = {
     OutputKind.FLEET_SNAPSHOT: "tests/integration/fleet",
     OutputKind.FLEET_TIGHTEN: "tests/integration/fleet",
     OutputKind.FLEET_USAGE: "tests/integration/fleet",
+    OutputKind.HISTORY: "tests/integration/test_history.py",
     OutputKind.SANDBOX_UP: "tests/integration/test_sandbox_lifecycle.py",
 }
 _LIVE: Final = ("m", "--cluster", "snapshot:live.json")

@@ -29,7 +29,7 @@ def opaque(truth: AclBinding, codes: Iterable[str]) -> OpaqueBinding:
         "operation": int(entry.operation),
         "permission_type": int(entry.permission_type),
     }
-    return OpaqueBinding(pattern.name, entry.principal, entry.host, **(named | dict.fromkeys(codes)))
+    return OpaqueBinding(pattern.name, entry.principal, entry.host, **(named | dict.fromkeys(codes)))  # type: ignore[arg-type]
 
 
 def shown(

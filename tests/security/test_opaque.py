@@ -45,7 +45,7 @@ def _entry(**codes: int | None) -> OpaqueBinding:
         "operation": NEWER_THAN_OURS,
         "permission_type": ALLOW,
     }
-    return OpaqueBinding("*", "User:*", "*", **known | codes)
+    return OpaqueBinding("*", "User:*", "*", **known | codes)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -155,7 +155,7 @@ def test_an_entry_on_an_asterisk_of_a_lost_pattern_type_may_reach_every_name(
     codes: tuple[int | None, ...],
 ) -> None:
     """LITERAL ``*`` does not match ``*x``, but PREFIXED ``*`` does."""
-    lost = OpaqueBinding("*", "User:a", "*", *codes)
+    lost = OpaqueBinding("*", "User:a", "*", *codes)  # type: ignore[arg-type]
     for name in ("*x", "*", "g"):
         decision = Authorizer([], opaque=[lost]).authorize("User:a", "10.0.0.1", _O.READ, _T.GROUP, name)
         assert decision.rule is DecisionRule.UNDECIDED

@@ -35,7 +35,7 @@ def _opaque(truth: AclBinding, lost: Iterable[str]) -> OpaqueBinding:
         "operation": int(entry.operation),
         "permission_type": int(entry.permission_type),
     }
-    return OpaqueBinding(pattern.name, entry.principal, entry.host, **(codes | dict.fromkeys(lost)))
+    return OpaqueBinding(pattern.name, entry.principal, entry.host, **(codes | dict.fromkeys(lost)))  # type: ignore[arg-type]
 
 
 def _truths(entry: OpaqueBinding) -> Iterator[AclBinding]:
@@ -66,7 +66,7 @@ def test_an_entry_with_all_codes_is_its_binding() -> None:
     for place in range(4):
         codes = [2, 3, 3, 3]
         codes[place] = 99
-        assert as_binding(OpaqueBinding("a", "User:a", "*", *codes)) is None
+        assert as_binding(OpaqueBinding("a", "User:a", "*", *codes)) is None  # type: ignore[arg-type]
     assert as_binding(OpaqueBinding("", "User:a", "*", 2, 3, 3, 3)) is None
 
 

@@ -73,7 +73,7 @@ def check_period(since: datetime.date | None, until: datetime.date | None) -> No
 )
 @period_options
 @replay_options
-@state_options()
+@state_options(past=False)
 def command(
     *,
     places: tuple[str, ...],

@@ -1,0 +1,272 @@
+"""Questions about the past: the state at a time, and since when and by whose doing a fact has held."""
+
+import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+from reconciler.app.audit import read_logs
+from reconciler.app.options import now
+from reconciler.app.reasons import RequestError, WorkflowError
+from reconciler.codec.annotated import record_of
+from reconciler.codec.objects import Record
+from reconciler.dataclass import dataclass
+from reconciler.model.acl import AclBinding, OpaqueBinding, ResourceType
+from reconciler.model.desired import moment_text
+from reconciler.model.says import AnyText, Says
+from reconciler.model.topic import Topic
+from reconciler.parts.fleet.rows import binding_of
+from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.store import FleetStore
+from reconciler.parts.history.evidence import ACLS, state_of
+from reconciler.parts.history.intervals import CLOCKS, Cause, Fact
+from reconciler.parts.history.table import Coverage, Row, TableError
+from reconciler.parts.history.update import History, NoReadingError, history_of
+from reconciler.results.access import PastState
+from reconciler.results.audit import LogsError
+from reconciler.results.fleet_drift import HeaderError, Reading
+
+
+def text_of(time: int) -> str:
+    """A time in seconds as records write it."""
+    return moment_text(datetime.datetime.fromtimestamp(time, datetime.UTC))
+
+
+def open_history(store: FleetStore, cluster: str, audit: Sequence[str]) -> History:
+    """What is known of a cluster's past, with what is new in its sources; raises :class:`WorkflowError`."""
+    try:
+        return history_of(store, cluster, read_logs(audit), int(now().timestamp()))
+    except NoReadingError as error:
+        advice = "keep readings with `reconciler serve --store DIR`, or `reconciler fleet snapshot --store DIR`"
+        raise RequestError(str(error), advice) from error
+    except (HeaderError, LogsError, TableError, OSError) as error:
+        raise WorkflowError(f"the history cannot be read: {error}") from error
+
+
+def read_past(place: str, cluster: str, at: datetime.datetime, audit: tuple[str, ...]) -> PastState:
+    """The state of a cluster at a past time; what was perhaps there is in it as such.
+
+    Raises :class:`RequestError` for a time before the first reading or after the last one.
+    """
+    store = store_at(place)
+    history = open_history(store, cluster, audit)
+    time, coverage = int(at.timestamp()), history.coverage
+    check_covered(cluster, coverage, time)
+    kinds = [kind for kind, (_, hi) in coverage.first.items() if hi <= time <= coverage.last[kind][0]]
+    certain = [row.fact for row in history.rows if row.interval.at(time) is True and row.fact[0] in kinds]
+    perhaps = [row for row in history.rows if row.interval.at(time) is None and row.fact[0] in kinds]
+    before, after = _readings(store, cluster, coverage, time)
+    state = state_of(coverage.cluster_id, certain, kinds)
+    if before is not None:
+        state = replace(state, kafka_version=before.kafka_version, kafka_version_gap=before.kafka_version_gap)
+    opaque = tuple(_perhaps(binding_of(row.fact[1:])) for row in perhaps if row.fact[0] == ACLS)
+    return PastState(
+        replace(state, opaque=opaque),
+        " ".join([_basis(cluster, time, before, after), *(f"{note}." for note in history.notes)]),
+        tuple(_unknown(row) for row in perhaps),
+    )
+
+
+def check_covered(cluster: str, coverage: Coverage, time: int) -> None:
+    """Raise :class:`RequestError` where nothing is known of a time."""
+    first, last = coverage.first.get(ACLS), coverage.last.get(ACLS)
+    if first is None or last is None:
+        raise RequestError(f"no reading of cluster {cluster} saw all of its ACLs")
+    if time < first[1]:
+        raise RequestError(
+            f"{text_of(time)} is before the first evidence: the first reading of cluster {cluster} ended at "
+            f"{text_of(first[1] - 1 - CLOCKS)}, and clocks may differ by a minute"
+        )
+    if time > last[0]:
+        raise RequestError(
+            f"{text_of(time)} is after the last evidence: cluster {cluster} was read at {text_of(last[0] + CLOCKS)}",
+            "take a reading, and ask again; or ask the cluster as it is now, without --at",
+        )
+
+
+def _perhaps(binding: AclBinding) -> OpaqueBinding:
+    pattern, entry = binding
+    codes = (int(pattern.resource_type), int(pattern.pattern_type), int(entry.operation), int(entry.permission_type))
+    return OpaqueBinding(pattern.name, entry.principal, entry.host, *codes, perhaps=True)
+
+
+def _readings(store: FleetStore, cluster: str, coverage: Coverage, time: int) -> tuple[Reading | None, Reading | None]:
+    """The readings that a time lies between, as far as the store still has them."""
+    stamp = f"{datetime.datetime.fromtimestamp(time, datetime.UTC):%Y%m%dT%H%M%S}"
+    ids = store.run_ids()
+    before = _first(store, cluster, coverage, [run for run in reversed(ids) if run < stamp])
+    return before, _first(store, cluster, coverage, [run for run in ids if run > stamp])
+
+
+def _first(store: FleetStore, cluster: str, coverage: Coverage, ids: Iterable[str]) -> Reading | None:
+    for run_id in ids:
+        reading = store.run(run_id).reading(cluster)
+        if reading is not None and reading.cluster_id == coverage.cluster_id:
+            return reading
+    return None
+
+
+def _basis(cluster: str, time: int, before: Reading | None, after: Reading | None) -> str:
+    """What an answer rests on, in sentences."""
+    readings = [one.taken for one in (before, after) if one is not None]
+    rests = (
+        f", from readings at {' and '.join(readings)}" if readings else ", from what was derived of earlier readings"
+    )
+    return (
+        f"Cluster {cluster} at {text_of(time)}{rests}, and audit logs. A change that no run made and that was undone "
+        "between two readings is not seen. Super users and allow.everyone.if.no.acl.found are those stated today."
+    )
+
+
+def _unknown(row: Row) -> str:
+    """Between which times it is not known whether something was there, and why, in a sentence."""
+    one = row.interval
+    gained = one.from_hi is not None and one.from_lo is not None
+    return f"Unknown: {describe(row.fact)}, {_window(row, begin=gained)}."
+
+
+def _window(row: Row, *, begin: bool) -> str:
+    one = row.interval
+    cause = one.began if begin else one.ended
+    lo, hi = (one.from_lo, one.from_hi) if begin else (one.to_lo, one.to_hi)
+    until = f"and {text_of(hi)}" if hi is not None else "and the last reading"
+    return f"changed between {text_of(lo or 0)} {until}{_by(cause)}"
+
+
+def _by(cause: Cause) -> str:
+    if not cause.run:
+        return ", of which no run has a record"
+    return f" by run {cause.run}" if cause.sure else f", perhaps by run {cause.run}"
+
+
+def describe(fact: Fact) -> str:
+    """A fact in words."""
+    if fact[0] == ACLS:
+        return str(binding_of(fact[1:]))
+    if fact[0] == Topic.KIND:
+        return f"topic {fact[1]} {fact[2]}"
+    return f"{fact[0]} {fact[2]}"
+
+
+# Since when, until when, by whose doing.
+
+
+class Doing(StrEnum):
+    """Whose doing a change was: a run's that an audit log names, or of no run that any log names."""
+
+    RUN = "run"
+    HAND = "hand"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The begin or the end of an interval: exactly, by a run, or between two times."""
+
+    exactly: Annotated[
+        str | None, Says("When a run's record says that it was; null: not known.", "2026-03-01T02:00:00Z")
+    ]
+    after: Annotated[str | None, Says("It was later than this; null: there is no evidence.", "2026-03-01T01:59:00Z")]
+    before: Annotated[str | None, Says("It was earlier than this; null: there is no evidence.", "2026-03-01T02:06:01Z")]
+    run: Annotated[str | None, Says("The run that did it; null: no run has a record of it.", "20260301T020000Z-0a1b")]
+    sure: Annotated[bool, Says("Whether that run's step was done for certain.", True)]
+    operator: Annotated[AnyText | None, Says("Who ran it.", "ci@build-7")] = None
+    proposer: Annotated[AnyText | None, Says("The commit's author, unverified.", "bob@example.com")] = None
+    approved_by: Annotated[tuple[AnyText, ...], Says("Who approved it, by verified signatures.")] = ()
+    commit: Annotated[str | None, Says("The commit of the manifests.", "0123abc")] = None
+    url: Annotated[AnyText | None, Says("Where the pipeline shows the run.", "https://ci.example.com/runs/17")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A fact, and when it held; ``began`` is ``None`` where the first evidence has it, ``ended`` where the last has."""
+
+    what: Annotated[AnyText, Says("What held.", "User:b ALLOW READ on TOPIC x")]
+    began: Annotated[Turn | None, Says("When it began; null: it was there in the first evidence.")]
+    ended: Annotated[Turn | None, Says("When it ended; null: it was there in the last evidence.")]
+    ticket: Annotated[AnyText | None, Says("The ticket or the reason of its declaration; null: none.", "RISK-12")]
+
+
+HELD: Final[Record[Held]] = record_of(Held)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryQuestion:
+    """Which facts are meant: about a topic or a principal, changed ``since`` a time or still there, by whose doing."""
+
+    topic: str | None = None
+    principal: str | None = None
+    since: datetime.datetime | None = None
+    by: Doing | None = None
+
+    def selects(self, row: Row) -> bool:
+        """Whether an interval is meant."""
+        return self._is_about(row.fact) and self._is_of_time(row) and (self.by is None or any(self._turns(row)))
+
+    def _is_about(self, fact: Fact) -> bool:
+        if fact[0] == ACLS:
+            pattern, entry = binding_of(fact[1:])
+            if self.principal is not None and entry.principal != self.principal:
+                return False
+            of_topic = pattern.resource_type is ResourceType.TOPIC
+            return self.topic is None or (of_topic and pattern.matches(self.topic))
+        if self.topic is not None:
+            return fact[:2] == (Topic.KIND, self.topic) and self.principal is None
+        return self.principal is None or (fact[0] != Topic.KIND and self.principal.partition(":")[2] in fact[1])
+
+    def _is_of_time(self, row: Row) -> bool:
+        end = row.interval.to_hi
+        return self.since is None or end is None or end > int(self.since.timestamp())
+
+    def _turns(self, row: Row) -> Iterator[bool]:
+        """Of each change of the interval in the time that is meant, whether it is of whose doing is meant."""
+        one, since = row.interval, int(self.since.timestamp()) if self.since is not None else 0
+        if one.from_lo is not None and (one.from_hi or one.from_lo) > since:
+            yield bool(one.began.run) is (self.by is Doing.RUN)
+        if one.to_hi is not None or one.is_open:
+            yield bool(one.ended.run) is (self.by is Doing.RUN)
+
+
+def ask_history(
+    place: str, cluster: str, question: HistoryQuestion, audit: tuple[str, ...] = ()
+) -> tuple[tuple[Held, ...], str, tuple[str, ...]]:
+    """When what is meant held, what that rests on, and what is to be said of the sources."""
+    history = open_history(store_at(place), cluster, audit)
+    first, last = history.coverage.first.get(ACLS), history.coverage.last.get(ACLS)
+    rows = sorted(
+        filter(question.selects, history.rows), key=lambda row: (row.interval.from_lo or 0, describe(row.fact))
+    )
+    said = (
+        f"Cluster {cluster}, from its first reading at {text_of(first[0] + CLOCKS)} through the last one at "
+        f"{text_of(last[0] + CLOCKS)}."
+        if first is not None and last is not None
+        else f"Cluster {cluster}: no reading saw all of its ACLs."
+    )
+    return tuple(_held(row, history.coverage.runs) for row in rows), said, tuple(history.notes)
+
+
+def _held(row: Row, runs: Mapping[str, Mapping[str, Any]]) -> Held:
+    one = row.interval
+    began = None if one.from_lo is None else _turn(one.began, (one.from_lo, one.from_hi), runs)
+    stays = one.to_hi is None and not one.is_open
+    ended = None if stays else _turn(one.ended, (one.to_lo, one.to_hi), runs)
+    return Held(describe(row.fact), began, ended, row.ticket or None)
+
+
+def _turn(cause: Cause, between: tuple[int | None, int | None], runs: Mapping[str, Mapping[str, Any]]) -> Turn:
+    whose = runs.get(cause.run, {})
+    after, before = (text_of(time) if time is not None else None for time in between)
+    # The run's own line was written when the answer came; what it found, and left, is known to the width of clocks.
+    exactly = text_of(cause.at) if cause.sure else None
+    return Turn(
+        exactly,
+        after,
+        before,
+        cause.run or None,
+        cause.sure,
+        whose.get("operator"),
+        whose.get("proposer"),
+        tuple(whose.get("approvedBy", ())),
+        whose.get("commit"),
+        whose.get("url"),
+    )

@@ -1,0 +1,61 @@
+"""Keeps readings of a cluster in the store: a new one where something differs, else that the newest one still holds."""
+
+import datetime
+import secrets
+from dataclasses import replace
+
+from reconciler.dataclass import dataclass
+from reconciler.model.desired import moment_text
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.readings import Place, read_live, write_live
+from reconciler.parts.fleet.store import FleetStore, NoRunError
+from reconciler.parts.history.evidence import facts_of
+from reconciler.parts.history.update import CONFIRMED, confirmed_until
+from reconciler.results.fleet_drift import FleetRun, Reading
+
+
+@dataclass(frozen=True, slots=True)
+class FreshReading:
+    """What was just read of a cluster, and when the reading began and ended."""
+
+    cluster: str
+    state: ClusterState
+    scope: Scope
+    began: datetime.datetime
+    ended: datetime.datetime
+
+
+def keep_reading(store: FleetStore, fresh: FreshReading) -> str | None:
+    """Keep a reading as a new run of the store; its id, or ``None`` where the newest one has the same.
+
+    Then the store says that the newest one held until this one began. Raises ``HeaderError`` and ``OSError``.
+    """
+    before = _newest(store)
+    known = before.reading(fresh.cluster) if before is not None else None
+    began, ended = moment_text(fresh.began.replace(microsecond=0)), moment_text(fresh.ended.replace(microsecond=0))
+    if known is not None and _same(store, known, fresh.state):
+        store.files.write(f"{CONFIRMED}/cluster={fresh.cluster}", f"{known.taken} {began} {ended}\n".encode())
+        return None
+    run_id = f"{fresh.began:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(2)}"
+    place = Place(store.files, f"taken={run_id}", fresh.cluster, secrets.token_hex(4))
+    confirmed = confirmed_until(store, fresh.cluster)
+    held = known is not None and confirmed is not None and confirmed[0] == known.taken
+    until = moment_text(datetime.datetime.fromtimestamp(confirmed[1], datetime.UTC)) if held and confirmed else ""
+    reading = replace(write_live(fresh.state, fresh.scope, place, began), ended=ended, unchanged_until=until)
+    others = () if before is None else tuple(one for one in before.readings if one.cluster != fresh.cluster)
+    failures = () if before is None else tuple(one for one in before.failures if one.cluster != fresh.cluster)
+    readings = tuple(sorted((*others, reading), key=lambda one: one.cluster))
+    store.commit(FleetRun(run_id, began, readings, failures))
+    return run_id
+
+
+def _newest(store: FleetStore) -> FleetRun | None:
+    try:
+        return store.run()
+    except NoRunError:
+        return None
+
+
+def _same(store: FleetStore, known: Reading, state: ClusterState) -> bool:
+    return known.cluster_id == state.cluster_id and facts_of(read_live(store.files, known)) == facts_of(state)

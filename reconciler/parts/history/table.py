@@ -1,0 +1,280 @@
+"""The table of intervals of one cluster, as Parquet files in the store of snapshots.
+
+Layout: ``intervals/cluster=NAME/id=CLUSTER/FILE`` and ``sightings/cluster=NAME/id=CLUSTER/FILE``. The names of files
+sort by the time at which they were written. Rows are only added. A file has all intervals of a fact of which it has
+any, so of each fact the newest file counts; an earlier one says what was known then. Sightings are kept for ever, so
+intervals can be derived again when readings and logs are gone.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from reconciler.codec.document import compact
+from reconciler.dataclass import dataclass
+from reconciler.parts.fleet.rows import COLUMNS, TEXT_COLUMNS
+from reconciler.parts.fleet.spark.tables import from_parquet, parquet
+from reconciler.parts.fleet.store import StoreFiles
+from reconciler.parts.history.evidence import ACLS
+from reconciler.parts.history.intervals import Cause, Fact, Interval, Sighting
+
+#: Of the table's files; a reader refuses a newer one.
+FORMAT: Final = 1
+#: Where the schema of a file holds the coverage.
+_COVERAGE: Final = b"coverage"
+#: So many files are put together into one.
+_MOST_FILES: Final = 64
+
+_TIME: Final = pa.timestamp("s", tz="UTC")
+_FACT: Final = [
+    pa.field("kind", pa.string(), nullable=False),
+    *(pa.field(name, pa.string() if name in TEXT_COLUMNS else pa.int8()) for name in COLUMNS),
+    pa.field("value", pa.string()),
+]
+#: ``name`` is the key of what is no ACL, and ``value`` its value as JSON.
+INTERVALS: Final = pa.schema(
+    [
+        *_FACT,
+        *(pa.field(name, _TIME) for name in ("from_lo", "from_hi", "to_lo", "to_hi")),
+        pa.field("began_run", pa.string()),
+        pa.field("began_sure", pa.bool_()),
+        pa.field("began_at", _TIME),
+        pa.field("ended_run", pa.string()),
+        pa.field("ended_sure", pa.bool_()),
+        pa.field("ended_at", _TIME),
+        pa.field("ticket", pa.string()),
+        pa.field("known_at", _TIME),
+    ]
+)
+SIGHTINGS: Final = pa.schema(
+    [
+        *_FACT,
+        pa.field("lo", pa.int64()),
+        pa.field("hi", pa.int64()),
+        pa.field("there", pa.bool_()),
+        pa.field("run", pa.string()),
+        pa.field("number", pa.int64()),
+        pa.field("left", pa.bool_()),
+    ]
+)
+_FIELDS: Final = len(_FACT)
+
+
+class TableError(Exception):
+    """The table cannot be used; ``str()`` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a table rests on: which cluster, which readings and which log lines.
+
+    ``first`` and ``last`` are the bounds of each kind's first and last reading in seconds. ``reading`` and ``run`` are
+    the last reading's time and the run of the store that has it. ``logs`` are, by id, how many lines were taken in and
+    the digest of the last one. ``times`` are of runs that had not ended. ``runs`` say whose a run was. ``thinned``:
+    readings before it may be gone.
+    """
+
+    cluster_id: str
+    first: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    last: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    reading: str = ""
+    run: str = ""
+    logs: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    times: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    thinned: int = 0
+
+    @property
+    def begin(self) -> int:
+        """The first time of which ACLs are known."""
+        return self.first[ACLS][0] if ACLS in self.first else 0
+
+    @property
+    def begin_of_last(self) -> int:
+        """The earliest time of the last reading of ACLs."""
+        return self.last[ACLS][0] if ACLS in self.last else 0
+
+    @property
+    def end(self) -> int:
+        """The last time of which ACLs are known."""
+        return self.last[ACLS][1] if ACLS in self.last else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An interval of a fact; ``ticket`` is why it began, as its declaration said."""
+
+    fact: Fact
+    interval: Interval
+    ticket: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalTable:
+    """The table of one cluster in a store."""
+
+    files: StoreFiles
+    cluster: str
+    cluster_id: str
+
+    def coverage(self) -> Coverage | None:
+        """What it rests on; ``None``: there is none yet. Raises :class:`TableError`."""
+        names = self._names()
+        return _coverage(self.files.read(f"{self._place}/{names[-1]}")) if names else None
+
+    def rows(self) -> list[Row]:
+        """The intervals as they are known now; raises :class:`TableError` and ``OSError``."""
+        found: list[Row] = []
+        known: set[Fact] = set()
+        for name in reversed(self._names()):
+            newer: set[Fact] = set()
+            for row in _rows(from_parquet(self.files.read(f"{self._place}/{name}"))):
+                if row.fact not in known:
+                    newer.add(row.fact)
+                    found.append(row)
+            known |= newer
+        return found
+
+    def sightings(self, facts: set[Fact]) -> dict[Fact, list[Sighting]]:
+        """What is kept of these facts."""
+        found: dict[Fact, list[Sighting]] = {fact: [] for fact in facts}
+        for name in self.files.names(self._kept):
+            for fact, sighting in _sightings(from_parquet(self.files.read(f"{self._kept}/{name}"))):
+                if fact in facts:
+                    found[fact].append(sighting)
+        return found
+
+    def add(
+        self, rows: Sequence[Row], sightings: Mapping[Fact, Iterable[Sighting]], coverage: Coverage, known_at: int
+    ) -> None:
+        """Add what was found; what is kept of evidence first, so that no interval rests on nothing."""
+        name = f"{known_at:012d}-{len(self._names()):06d}.parquet"
+        if sightings:
+            self.files.write(f"{self._kept}/{name}", parquet(_sightings_table(sightings)))
+        self.files.write(f"{self._place}/{name}", parquet(_rows_table(rows, coverage, known_at)))
+        if len(self._names()) > _MOST_FILES:
+            self._put_together()
+
+    def _put_together(self) -> None:
+        """One file for all but the newest, which has the coverage: the same rows, in the same order of files."""
+        *names, _ = self._names()
+        tables = [from_parquet(self.files.read(f"{self._place}/{name}")) for name in names]
+        rows: list[pa.Table] = []
+        known: set[Fact] = set()
+        for table in reversed(tables):
+            facts = [_fact(side) for side in table.select(range(_FIELDS)).to_pylist()]
+            keep = [fact not in known for fact in facts]
+            rows.append(table.filter(pa.array(keep)))
+            known.update(facts)
+        merged = pa.concat_tables(rows[::-1]).replace_schema_metadata(tables[-1].schema.metadata)
+        self.files.write(f"{self._place}/{names[-1]}", parquet(merged))
+        for name in names[:-1]:
+            self.files.remove(f"{self._place}/{name}")
+        kept = [name for name in self.files.names(self._kept) if name <= names[-1]]
+        if kept:
+            tables = [from_parquet(self.files.read(f"{self._kept}/{name}")) for name in kept]
+            self.files.write(f"{self._kept}/{kept[-1]}", parquet(pa.concat_tables(tables)))
+            for name in kept[:-1]:
+                self.files.remove(f"{self._kept}/{name}")
+
+    @property
+    def _place(self) -> str:
+        return f"intervals/cluster={self.cluster}/id={self.cluster_id}"
+
+    @property
+    def _kept(self) -> str:
+        return f"sightings/cluster={self.cluster}/id={self.cluster_id}"
+
+    def _names(self) -> Sequence[str]:
+        return self.files.names(self._place)
+
+
+def _coverage(data: bytes) -> Coverage:
+    text = (pq.read_schema(pa.BufferReader(data)).metadata or {}).get(_COVERAGE)
+    if text is None:
+        raise TableError("the table of intervals says of no cluster that it is of")
+    found = json.loads(text)
+    if found.pop("format") > FORMAT:
+        raise TableError("the table of intervals was written by a newer version")
+    for name in ("first", "last", "logs"):
+        found[name] = {key: tuple(value) for key, value in found[name].items()}
+    return Coverage(**found)
+
+
+def _coverage_text(coverage: Coverage) -> bytes:
+    fields = ("cluster_id", "first", "last", "reading", "run", "logs", "times", "runs", "thinned")
+    return compact({"format": FORMAT, **{name: getattr(coverage, name) for name in fields}}).encode()
+
+
+def _columns(facts: Sequence[Fact]) -> list[list[Any]]:
+    """The columns of facts: those of ACLs have seven fields, others a key and a value."""
+    acl = [
+        (kind, *rest, None) if kind == ACLS else (kind, None, rest[0], *[None] * 5, rest[1]) for kind, *rest in facts
+    ]
+    return [list(column) for column in zip(*acl, strict=True)] if acl else [[] for _ in range(_FIELDS)]
+
+
+def _fact(side: Mapping[str, Any]) -> Fact:
+    if side["kind"] == ACLS:
+        return (ACLS, *(side[name] for name in COLUMNS))
+    return (side["kind"], side["name"], side["value"])
+
+
+def _facts(table: pa.Table) -> Iterator[Fact]:
+    columns = [table[name].to_pylist() for name in ("kind", *COLUMNS, "value")]
+    for kind, *rest, value in zip(*columns, strict=True):
+        yield (kind, *rest) if kind == ACLS else (kind, rest[1], value)
+
+
+def _rows_table(rows: Sequence[Row], coverage: Coverage, known_at: int) -> pa.Table:
+    columns = _columns([row.fact for row in rows])
+    times = [[getattr(row.interval, name) for row in rows] for name in ("from_lo", "from_hi", "to_lo", "to_hi")]
+    causes: list[list[Any]] = []
+    for name in ("began", "ended"):
+        found: list[Cause] = [getattr(row.interval, name) for row in rows]
+        causes += ([one.run or None for one in found], [one.sure for one in found], [one.at or None for one in found])
+    last = [[row.ticket or None for row in rows], [known_at] * len(rows)]
+    arrays = [
+        pa.array(values, form.type) for values, form in zip([*columns, *times, *causes, *last], INTERVALS, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=INTERVALS.with_metadata({_COVERAGE: _coverage_text(coverage)}))
+
+
+def _rows(table: pa.Table) -> Iterator[Row]:
+    times = [_seconds(table[name]) for name in ("from_lo", "from_hi", "to_lo", "to_hi", "began_at", "ended_at")]
+    causes = [table[name].to_pylist() for name in ("began_run", "began_sure", "ended_run", "ended_sure", "ticket")]
+    for fact, *bounds, began, ended, run, sure, end, end_sure, ticket in zip(
+        _facts(table), *times, *causes, strict=True
+    ):
+        begin, until = Cause(run or "", sure, began or 0), Cause(end or "", end_sure, ended or 0)
+        yield Row(fact, Interval(bounds[0], bounds[1], bounds[2], bounds[3], begin, until), ticket or "")
+
+
+def _seconds(column: Any) -> list[int | None]:
+    """Parquet has no seconds: what is read is in milliseconds."""
+    found: list[int | None] = column.cast(_TIME).cast(pa.int64()).to_pylist()
+    return found
+
+
+def _sightings_table(sightings: Mapping[Fact, Iterable[Sighting]]) -> pa.Table:
+    pairs = [(fact, one) for fact, items in sightings.items() for one in items]
+    columns = _columns([fact for fact, _ in pairs])
+    names = ("lo", "hi", "there", "run", "number", "left")
+    values = [[getattr(one, name) for _, one in pairs] for name in names]
+    arrays = [pa.array(value, form.type) for value, form in zip([*columns, *values], SIGHTINGS, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=SIGHTINGS)
+
+
+def _sightings(table: pa.Table) -> Iterator[tuple[Fact, Sighting]]:
+    columns = [table[name].to_pylist() for name in ("lo", "hi", "there", "run", "number", "left")]
+    for fact, *values in zip(_facts(table), *columns, strict=True):
+        yield fact, Sighting(*values)
+
+
+def covering(coverage: Coverage, **changes: Any) -> Coverage:
+    """The same with changes."""
+    return replace(coverage, **changes)

@@ -1,0 +1,234 @@
+"""Brings a table of intervals up to date: takes in readings of the store and lines of audit logs that it has not seen.
+
+A line counts once a reading of a later time is there, which checks it. A log that comes late is taken in as long as
+the readings of its time are there.
+"""
+
+import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from reconciler.apply.audit import line_digest, log_of
+from reconciler.dataclass import dataclass
+from reconciler.parts.fleet.readings import read_live
+from reconciler.parts.fleet.store import FleetStore
+from reconciler.parts.history.evidence import ACLS, DeedReader, Deeds, Readings, SeenState, facts_of, seconds
+from reconciler.parts.history.intervals import CLOCKS, Fact, Interval, Sighting, intervals
+from reconciler.parts.history.table import Coverage, IntervalTable, Row, covering
+from reconciler.results.audit import LogLine, log_lines
+from reconciler.results.fleet_drift import Reading
+
+#: The directory with a file for each cluster that says until when its newest reading held.
+CONFIRMED: Final = "confirmed"
+
+
+class NoReadingError(Exception):
+    """The store has no reading of the cluster; ``str()`` says so."""
+
+
+@dataclass(slots=True)
+class History:
+    """What is known of a cluster's past: intervals, what they rest on, and what is to be said of their sources."""
+
+    coverage: Coverage
+    rows: Sequence[Row]
+    notes: Sequence[str] = ()
+
+
+def history_of(
+    store: FleetStore, cluster: str, logs: Mapping[str, Sequence[bytes]], known_at: int, *, keep: bool = True
+) -> History:
+    """The table of a cluster, with what is new taken in; it is written with ``keep``, where that is permitted.
+
+    ``logs`` are the lines of audit logs, by file. Raises :class:`NoReadingError`, ``HeaderError``, ``TableError``,
+    ``LogsError`` and ``OSError``.
+    """
+    ids = store.files.names(f"intervals/cluster={cluster}")
+    cluster_id = _newest_id(store, cluster) or (ids[-1].removeprefix("id=") if ids else None)
+    if cluster_id is None:
+        raise NoReadingError(f"the store {store.files.root} has no reading of cluster {cluster}")
+    table = IntervalTable(store.files, cluster, cluster_id)
+    notes = [
+        f"the name {cluster} was once that of another cluster, {other.removeprefix('id=')}: its past is not this one's"
+        for other in ids
+        if other != f"id={cluster_id}"
+    ]
+    before = table.coverage() or Coverage(cluster_id)
+    return _Taking(store, table, before, notes).take(logs, known_at, keep=keep)
+
+
+def _newest_id(store: FleetStore, cluster: str) -> str | None:
+    for run_id in reversed(store.run_ids()):
+        if (reading := store.run(run_id).reading(cluster)) is not None:
+            return reading.cluster_id
+    return None
+
+
+class _NewLine(NamedTuple):
+    """A line that was not taken in, its time, and its number and digest in its file."""
+
+    line: LogLine
+    time: int
+    number: int
+    digest: str
+
+
+@dataclass(slots=True)
+class _Taking:
+    store: FleetStore
+    table: IntervalTable
+    before: Coverage
+    notes: list[str]
+
+    def take(self, logs: Mapping[str, Sequence[bytes]], known_at: int, *, keep: bool) -> History:
+        """Take in what is new."""
+        before = self.before
+        known = self.table.rows() if before.run else []
+        new = list(self._new_lines(logs))
+        readings = list(self._stored(self._since(new)))
+        seen = Readings()
+        for state in self._states(readings):
+            seen.add(state)
+        last = {**before.last, **{kind: one.times[-1] for kind, one in seen.kinds.items()}}
+        deeds, taken, times = self._deeds(new, last[ACLS][0] if ACLS in last else 0)
+        pending = {row.fact for row in known if row.interval.is_open}
+        affected = seen.changed() | set(deeds.sightings) | pending
+        first = {**{kind: one.times[0] for kind, one in seen.kinds.items()}, **before.first}
+        added, rows = self._derived(affected, seen, deeds, known)
+        if not before.run:
+            rows += (row for row in _unchanged(seen) if row.fact not in affected)
+        run, reading = readings[-1] if readings else (before.run, None)
+        all_rows = [*(row for row in known if row.fact not in affected), *rows]
+        coverage = covering(
+            before,
+            first=first,
+            last=last,
+            reading=reading.taken if reading is not None else before.reading,
+            run=run,
+            logs=taken,
+            times=times,
+            runs=_runs({**before.runs, **deeds.runs}, all_rows),
+        )
+        # That the newest reading still holds is no news that needs a file.
+        if keep and (rows or coverage.run != before.run or taken != dict(before.logs)):
+            with suppress(PermissionError):
+                self.table.add(rows, added, coverage, known_at)
+        return History(coverage, all_rows, self.notes)
+
+    def _derived(
+        self, affected: set[Fact], seen: Readings, deeds: Deeds, known: Sequence[Row]
+    ) -> tuple[dict[Fact, list[Sighting]], list[Row]]:
+        """The sightings of these facts that are new, and their intervals from all of them."""
+        kept = self.table.sightings(affected) if self.before.run and affected else {}
+        base = {row.fact for row in known if row.interval.from_lo is None}
+        tickets = {(row.interval.began.run, row.fact): row.ticket for row in known if row.ticket} | deeds.tickets
+        added: dict[Fact, list[Sighting]] = {}
+        rows: list[Row] = []
+        for fact in sorted(affected, key=repr):
+            old = set(kept.get(fact, ()))
+            new = {*deeds.sightings.get(fact, ()), *deeds.attempts.get((fact[0], str(fact[1])), ())}
+            new |= set(seen.sightings(fact, new | old))
+            if fact[0] in self.before.first:
+                new.add(Sighting(*self.before.first[fact[0]], fact in base))
+            added[fact] = sorted(new - old, key=lambda one: (one.lo, one.hi, one.number))
+            found = intervals(old | new)
+            rows += (Row(fact, one, tickets.get((one.began.run, fact), "")) for one in found)
+        return added, rows
+
+    def _since(self, new: Sequence[_NewLine]) -> str:
+        """The run of the store from which on readings are needed: the last one, or an earlier one for late lines."""
+        earliest = min((one.time for one in new), default=None)
+        if not self.before.run or earliest is None or earliest - 2 * CLOCKS > self.before.begin_of_last:
+            return self.before.run
+        wanted = datetime.datetime.fromtimestamp(max(0, earliest - 2 * CLOCKS), datetime.UTC)
+        ids = [run_id for run_id in self.store.run_ids() if run_id < f"{wanted:%Y%m%dT%H%M%S}"]
+        return min(ids[-1], self.before.run) if ids else ""
+
+    def _stored(self, since: str) -> Iterator[tuple[str, Reading]]:
+        """The readings of the cluster from a run on, each once, by the run that has it."""
+        taken = ""
+        for run_id in self.store.run_ids():
+            reading = self.store.run(run_id).reading(self.table.cluster) if run_id >= since else None
+            if reading is not None and reading.taken != taken and reading.cluster_id == self.before.cluster_id:
+                taken = reading.taken
+                yield run_id, reading
+
+    def _states(self, readings: Sequence[tuple[str, Reading]]) -> Iterator[SeenState]:
+        """What the readings saw, and once more what they saw where they were confirmed later."""
+        confirmed = confirmed_until(self.store, self.table.cluster)
+        before: SeenState | None = None
+        for _, reading in readings:
+            facts = facts_of(read_live(self.store.files, reading))
+            if before is not None and reading.unchanged_until:
+                again = seconds(reading.unchanged_until)
+                if again > before.began:
+                    yield SeenState(again, again, before.facts)
+            began = seconds(reading.taken)
+            before = SeenState(began, max(began, seconds(reading.ended)) if reading.ended else began, facts)
+            yield before
+            if confirmed is not None and confirmed[0] == reading.taken and confirmed[1] > began:
+                yield SeenState(confirmed[1], confirmed[2], facts)
+
+    def _new_lines(self, logs: Mapping[str, Sequence[bytes]]) -> Iterator[_NewLine]:
+        """The lines of logs that were not taken in; a log of which lines are gone or changed is named and left."""
+        offsets: dict[str, int] = {}
+        new: dict[str, Sequence[bytes]] = {}
+        for file, lines in logs.items():
+            log = next((one.id for line in lines if (one := log_of(line)) is not None), "")
+            count, digest = self.before.logs.get(log, (0, ""))
+            if len(lines) < count:
+                self.notes.append(f"{file} has {len(lines)} lines, and {count} were taken in before: lines are gone")
+            elif count and line_digest(lines[count - 1]) != digest:
+                self.notes.append(f"{file}: line {count} is not as it was when it was taken in: audit verify says more")
+            elif len(lines) > count:
+                offsets[file], new[file] = count, lines[count:]
+        for line in log_lines(new):
+            time = seconds(getattr(line.content, "time", ""))
+            yield _NewLine(line, time, offsets[line.file] + line.number, line_digest(new[line.file][line.number - 1]))
+
+    def _deeds(
+        self, new: Iterable[_NewLine], limit: int
+    ) -> tuple[Deeds, dict[str, tuple[int, str]], dict[str, list[int]]]:
+        """What the lines before a time say, how far each log is taken in, and the times of runs that go on."""
+        reader = DeedReader(self.before.cluster_id, self.before.times)
+        taken, waiting, late = dict(self.before.logs), set[str](), 0
+        for one in new:
+            if one.line.log in waiting:
+                continue
+            if one.time + 1 + CLOCKS > limit:
+                waiting.add(one.line.log)
+                continue
+            taken[one.line.log] = (one.number, one.digest)
+            if one.time - 2 * CLOCKS < self.before.thinned:
+                late += 1
+            else:
+                reader.take(one.line)
+        if late:
+            self.notes.append(f"{late} lines of audit logs came after the readings of their time were thinned out")
+        for cluster, lines in sorted(reader.deeds.foreign.items()):
+            self.notes.append(f"{lines} lines of audit logs are of another cluster, {cluster}: they do not count")
+        return reader.deeds, taken, reader.unfinished()
+
+
+def _unchanged(seen: Readings) -> Iterator[Row]:
+    """The intervals of what is there in every reading."""
+    for one in seen.kinds.values():
+        for fact in one.first & one.last:
+            if fact not in one.flips:
+                yield Row(fact, Interval(None, one.times[0][0], None, None))
+
+
+def _runs(runs: Mapping[str, Mapping[str, object]], rows: Iterable[Row]) -> Mapping[str, Mapping[str, object]]:
+    """Whose the runs are that rows name."""
+    named = {cause.run for row in rows for cause in (row.interval.began, row.interval.ended)}
+    return {run: whose for run, whose in runs.items() if run in named}
+
+
+def confirmed_until(store: FleetStore, cluster: str) -> tuple[str, int, int] | None:
+    """When the reading of a time was last seen to hold: its time, and when the later look began and ended."""
+    try:
+        taken, began, ended = store.files.read(f"{CONFIRMED}/cluster={cluster}").decode().split()
+    except (FileNotFoundError, ValueError):
+        return None
+    return taken, seconds(began), seconds(ended)

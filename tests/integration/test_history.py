@@ -1,0 +1,159 @@
+"""Access in the past: the commands, on a store that a server kept, without Spark."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.apply.environment import Outcome
+from reconciler.cli.main import run
+from tests.cases.test_cases import binding
+from tests.unit.history.world import read, run_records, store, text, write_log
+
+RISK = binding("User:svc-risk ALLOW READ on TOPIC PREFIXED payments.")
+NIGHT = binding("User:svc-night ALLOW READ on TOPIC payments.orders")
+BASE = binding("User:svc-pay ALLOW WRITE on TOPIC payments.orders")
+DAY = 86_400
+GIVEN, TAKEN = 2 * DAY + 3 * 3600, 8 * DAY + 3 * 3600
+CONNECTIONS = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: prod}
+spec: {bootstrapServers: "127.0.0.1:1", allowEveryoneIfNoAclFound: false, superUsers: [User:root]}
+"""
+ASKED = ("--cluster", "prod", "--store", "store", "--connections", "connections.yaml")
+
+
+@pytest.fixture
+def past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Ten days: a run gave svc-risk access on day 2 and took it on day 8; a hand gave svc-night access on day 4."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CI", raising=False)
+    Path("connections.yaml").write_text(CONNECTIONS)
+    place = store(tmp_path / "store")
+    bindings = {BASE}
+    for hour in range(0, 240, 6):
+        time = hour * 3600
+        if hour == 54:
+            bindings.add(RISK)
+        if hour == 96:
+            bindings.add(NIGHT)
+        if hour == 198:
+            bindings.discard(RISK)
+        read(place, bindings, time)
+    write_log(
+        Path("audit.jsonl"),
+        [
+            *run_records("run-1", GIVEN - 5, [(GIVEN, RISK, True, Outcome.DONE)]),
+            *run_records("run-2", TAKEN - 5, [(TAKEN, RISK, False, Outcome.DONE)]),
+        ],
+    )
+    return tmp_path
+
+
+def who_can(capsys: pytest.CaptureFixture[str], time: float, *more: str) -> dict[str, Any]:
+    capsys.readouterr()
+    asked = ["who-can", "READ", "topic", "payments.orders", *ASKED, "--at", text(time), *more, "--output", "json"]
+    assert run(asked) == 0, capsys.readouterr().err
+    (found,) = json.loads(capsys.readouterr().out)["states"]
+    return dict(found)
+
+
+def holders(found: dict[str, Any]) -> set[str]:
+    return {one["principal"] for one in found["holders"]}
+
+
+def test_who_could_on_that_day(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = ("--audit", "audit.jsonl")
+    assert holders(who_can(capsys, 1 * DAY, *log)) == set()
+    assert holders(who_can(capsys, 3 * DAY, *log)) == {"User:svc-risk"}
+    assert holders(who_can(capsys, 6 * DAY, *log)) == {"User:svc-risk", "User:svc-night"}
+    after = who_can(capsys, 9 * DAY, *log)
+    assert holders(after) == {"User:svc-night"}
+    assert after["unknown"] == []
+
+
+def test_what_no_run_did_is_unknown_between_two_readings(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the six hours between the two readings nobody knows; the answer says between which times, and why."""
+    found = who_can(capsys, 4 * DAY - 3600, "--audit", "audit.jsonl")
+    (unknown,) = found["unknown"]
+    assert "User:svc-night" in unknown
+    assert "no run has a record" in unknown
+    asked = ["can-i", "User:svc-night", "READ", "topic", "payments.orders", *ASKED, "--at", text(4 * DAY - 3600)]
+    assert run(asked) == 3
+    assert "undecided" in capsys.readouterr().out
+    # Of what a run did, its log knows the instant, to the width of clocks.
+    assert holders(who_can(capsys, GIVEN - 70)) == set()
+    assert who_can(capsys, GIVEN)["unknown"] != []
+    assert holders(who_can(capsys, GIVEN + 61)) == {"User:svc-risk"}
+
+
+def test_times_without_evidence_have_answers_of_their_own(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for time, said in ((-1, "before the first evidence"), (300 * DAY, "after the last evidence")):
+        assert run(["who-can", "READ", "topic", "x", *ASKED, "--at", text(time * DAY if time < 0 else time)]) == 64
+        assert said in capsys.readouterr().err
+    assert run(["who-can", "READ", "topic", "x", "--cluster", "other", "--store", "store", "--at", text(0)]) in (1, 64)
+    capsys.readouterr()
+    assert (
+        run(
+            [
+                "who-can",
+                "READ",
+                "topic",
+                "x",
+                "--cluster",
+                "prod",
+                "--connections",
+                "connections.yaml",
+                "--as-of",
+                "2026-01-03",
+            ]
+        )
+        == 64
+    )
+    assert "--at TIME --store DIR" in capsys.readouterr().err
+    assert run(["who-can", "READ", "topic", "x", *ASKED[:2], *ASKED[4:], "--at", text(DAY)]) == 64
+    assert "--store DIR" in capsys.readouterr().err
+
+
+def test_history_says_since_when_by_whom_and_who_approved(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--cluster", "prod", "--store", "store", "--audit", "audit.jsonl"]
+    assert run(["history", "topic", "payments.orders", *where]) == 0
+    shown = capsys.readouterr().out
+    assert "User:svc-risk ALLOW READ on TOPIC PREFIXED payments.  [RISK-12]" in shown
+    assert (
+        f"since {text(GIVEN)}, by run run-1 of ci@build-7, proposed by bob@example.com, approved by alice@example.com"
+        in shown
+    )
+    assert f"ended {text(TAKEN)}, by run run-2" in shown
+    assert "since before the first reading" in shown
+    assert run(["history", "--by", "hand", *where, "--output", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["kind"] == "History"
+    (held,) = document["held"]
+    assert (held["what"], held["ended"], held["began"]["run"]) == (str(NIGHT), None, None)
+    assert held["began"]["after"] < text(4 * DAY) < held["began"]["before"]
+    assert run(["history", "principal", "User:svc-pay", *where]) == 0
+    assert "1 interval." in capsys.readouterr().out
+
+
+def test_a_log_of_another_cluster_counts_for_nothing_and_is_named(
+    past: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_log(Path("other.jsonl"), run_records("x", DAY, [(DAY, NIGHT, True, Outcome.DONE)], "another"), "1" * 32)
+    assert run(["history", "--cluster", "prod", "--store", "store", "--audit", "other.jsonl"]) == 0
+    assert "are of another cluster, another: they do not count" in capsys.readouterr().err
+
+
+def test_evidence_that_goes_later_leaves_what_was_derived(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The log is dropped and readings are thinned out: intervals that rest on them stay."""
+    before = who_can(capsys, 3 * DAY, "--audit", "audit.jsonl")
+    Path("audit.jsonl").unlink()
+    place = store(past / "store")
+    for name in place.run_ids()[:-1]:
+        place.files.remove(f"runs/{name}.json")
+    after = who_can(capsys, 3 * DAY)
+    assert after["holders"] == before["holders"]
+    assert run(["history", "principal", "User:svc-risk", "--cluster", "prod", "--store", "store"]) == 0
+    assert "approved by alice@example.com" in capsys.readouterr().out

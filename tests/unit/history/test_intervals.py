@@ -1,0 +1,110 @@
+"""What is known of a fact between sightings is exactly what all courses of events that explain them have in common."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reconciler.parts.history.intervals import Cause, Interval, Sighting, intervals, spans, tightened
+
+LAST = 7
+
+
+def courses(sightings: Sequence[Sighting]) -> Iterator[tuple[int, ...]]:
+    """Every unit of time in which each sighting may have been, in the order that runs give them."""
+    for cells in product(*(range(one.lo, one.hi) for one in sightings)):
+        pairs = list(zip(sightings, cells, strict=True))
+        if all(
+            here <= there
+            for one, here in pairs
+            for other, there in pairs
+            if one.run and one.run == other.run and one.number < other.number
+        ):
+            yield cells
+
+
+def possible(sightings: Sequence[Sighting], time: int) -> set[bool]:
+    """The values that the fact may have at a time, if it changes at most once between two sightings."""
+    found = set()
+    for cells in courses(sightings):
+        pairs = list(zip(sightings, cells, strict=True))
+        before = [(cell, one) for one, cell in pairs if cell < time]
+        after = [(cell, one) for one, cell in pairs if cell >= time]
+        last = [one for cell, one in before if cell == max(before, key=lambda it: it[0])[0]]
+        first = [one for cell, one in after if cell == min(after, key=lambda it: it[0])[0]]
+        for group, later in ((last, True), (first, False)):
+            for one in group:
+                others = [two.number for two in group if two.run == one.run and one.run]
+                # Of one run's sightings in one unit of time the last number is the last, and the first the first.
+                if not others or one.number == (max if later else min)(others):
+                    found.add(bool(one.there))
+    return found
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> list[Sighting]:
+    found = []
+    for number in range(draw(st.integers(1, 4))):
+        lo = draw(st.integers(0, LAST - 1))
+        run = draw(st.sampled_from(("", "", "r")))
+        found.append(Sighting(lo, draw(st.integers(lo + 1, min(LAST, lo + 3))), draw(st.booleans()), run, number))
+    return found
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(worlds())
+def test_known_is_what_every_course_of_events_has_in_common(sightings: list[Sighting]) -> None:
+    begin, end = min(one.lo for one in tightened(sightings)), max(one.hi for one in tightened(sightings))
+    if not any(True for _ in courses(sightings)):
+        return  # the order of a run contradicts its times
+    known = list(spans(sightings))
+    for time in range(begin, end + 1):
+        told = {span.there for span in known if span.lo <= time <= span.hi}
+        expected = possible(sightings, time)
+        assert told == (expected if len(expected) == 1 else set()), (time, known)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(worlds())
+def test_intervals_say_of_every_time_what_spans_say(sightings: list[Sighting]) -> None:
+    begin, end = min(one.lo for one in tightened(sightings)), max(one.hi for one in tightened(sightings))
+    known, found = list(spans(sightings)), intervals(sightings)
+    for time in range(begin, end + 1):
+        told = {span.there for span in known if span.lo <= time <= span.hi}
+        answers = {one.at(time) for one in found}
+        answer = True if True in answers else None if None in answers else False
+        assert answer == (told.pop() if told else None), (time, found, known)
+
+
+def test_a_step_of_a_run_is_known_to_the_width_of_clocks_and_has_its_run_as_cause() -> None:
+    before = Sighting(100, 220, False, "r", 0)
+    after = Sighting(105, 220, True, "r", 1, left=True)
+    (found,) = intervals([Sighting(0, 10, False), before, after, Sighting(400, 410, True)])
+    assert found == Interval(100, 220, None, None, Cause("r", sure=True, at=159))
+    assert [found.at(time) for time in (0, 100, 101, 219, 220, 9999)] == [False, False, None, None, True, True]
+
+
+def test_what_no_run_did_is_between_two_readings_and_has_no_cause() -> None:
+    (found,) = intervals(
+        [Sighting(0, 10, False), Sighting(20, 30, True), Sighting(40, 50, True), Sighting(60, 70, False)]
+    )
+    assert found == Interval(0, 30, 40, 70)
+    assert found.began.run == found.ended.run == ""
+
+
+def test_a_step_without_an_answer_is_the_perhaps_cause() -> None:
+    sent = [Sighting(100, 220, False, "r", 0), Sighting(105, 220, None, "r", 1, left=True)]
+    (found,) = intervals([Sighting(0, 10, False), *sent, Sighting(400, 410, True)])
+    assert (found.from_lo, found.from_hi, found.began) == (100, 410, Cause("r", at=159))
+
+
+def test_a_reading_that_contradicts_a_run_at_the_same_time_leaves_it_open_until_the_next_one() -> None:
+    step = [Sighting(100, 220, False, "r", 0), Sighting(100, 220, True, "r", 1, left=True)]
+    (found,) = intervals([Sighting(0, 10, False), *step, Sighting(150, 280, False)])
+    assert found.is_open
+    assert found.at(300) is None
+    assert [
+        one.at(350)
+        for one in intervals([*step, Sighting(0, 10, False), Sighting(150, 280, False), Sighting(300, 310, True)])
+    ] == [True]
