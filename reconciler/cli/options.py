@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 
 from reconciler.app.ahead import reader_ahead
-from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions, moment
+from reconciler.app.options import ConnectionOptions, MoveOptions, Past, PlanOptions, moment
 from reconciler.cli.console import Bytes, CommandError, Exit, debug, error, settings
+from reconciler.cli.parts import part_module
 from reconciler.dataclass import dataclass
 from reconciler.model.desired import instant_of, read_moment
 from reconciler.plan.guards import GuardAcknowledgement
@@ -21,7 +22,6 @@ from reconciler.plan.refusal import Guard
 
 if TYPE_CHECKING:
     from reconciler.app.manifests import FoundProject
-    from reconciler.app.options import Past
     from reconciler.app.records import RecordOptions
     from reconciler.show.claims import Checks
     from reconciler.show.result import Columns
@@ -277,17 +277,13 @@ as_of_option = click.option(
 )
 
 
-class PastTime(click.ParamType["Past"]):
+class PastTime(click.ParamType[Past]):
     """A day or an instant in the past, with the part that knows states of then."""
 
     name = "time"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Past":
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Past:
         """The time, or fail with what was expected."""
-        from reconciler.app.options import Past
-        from reconciler.cli.parts import part_module
-        from reconciler.model.desired import instant_of, read_moment
-
         if isinstance(value, Past):
             return value
         try:

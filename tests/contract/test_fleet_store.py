@@ -1,5 +1,6 @@
 """What every store of a fleet keeps to: its files, and the runs, wishes and comparisons that are made of them."""
 
+import datetime
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.parts.fleet.spark.tables import Files
-from reconciler.parts.fleet.store import FleetStore, NoRunError, StoreFiles
+from reconciler.parts.fleet.store import FleetStore, NoRunError, StoreFiles, thinned
 from reconciler.results.fleet_drift import Bucket, ClusterDrift, Failure, FleetDrift, FleetRun, HeaderError, Reading
 from tests.contract.memory_files import MemoryFiles
 
@@ -104,6 +105,21 @@ def test_old_runs_go_and_what_a_kept_one_names_stays(store: FleetStore) -> None:
     store.files.write("bindings/taken=run-9/cluster=c/being-taken.parquet", b"1")
     store.commit(_run("run-2"))
     store.commit(_run("run-3", kept))
-    assert store.retain(1) == ["run-2"]
+    assert store.retain(["run-3"]) == ["run-2"]
     assert store.run_ids() == ["run-3"]
     assert list(store.files.names("bindings")) == ["taken=run-1", "taken=run-9"]
+
+
+def test_all_of_a_month_stays_then_one_a_day_then_one_a_week() -> None:
+    """A reading every six hours for eight years: which stay is decided by their ages alone, and again the same."""
+    now = datetime.datetime(2034, 1, 1, tzinfo=datetime.UTC)
+    times = [now - datetime.timedelta(hours=6 * number) for number in range(8 * 365 * 4)][::-1]
+    names = [f"{time:%Y%m%dT%H%M%S.%fZ}-aa" for time in times]
+    stays = thinned(names, now, 30)
+    ages = [(now - times[names.index(name)]).days for name in stays]
+    assert len([age for age in ages if age < 30]) == 30 * 4
+    assert 330 <= len([age for age in ages if 31 <= age <= 365]) <= 336
+    assert 305 <= len([age for age in ages if age > 365]) <= 320
+    assert max(ages) <= 7 * 52 * 7
+    assert thinned(stays, now, 30) == stays
+    assert thinned(["other", *names[:1]], now, 0) == ["other", names[0]]

@@ -8,6 +8,10 @@ import pytest
 
 from reconciler.apply.environment import Outcome
 from reconciler.cli.main import run
+from reconciler.model.state import ClusterState
+from reconciler.parts.history.evidence import seconds
+from reconciler.parts.history.update import confirmed_until
+from reconciler.snapshot.document import snapshot_text
 from tests.cases.test_cases import binding
 from tests.unit.history.world import read, run_records, store, text, write_log
 
@@ -157,3 +161,39 @@ def test_evidence_that_goes_later_leaves_what_was_derived(past: Path, capsys: py
     assert after["holders"] == before["holders"]
     assert run(["history", "principal", "User:svc-risk", "--cluster", "prod", "--store", "store"]) == 0
     assert "approved by alice@example.com" in capsys.readouterr().out
+
+
+MANIFESTS = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: prod}
+spec: {allowEveryoneIfNoAclFound: false}
+"""
+
+
+def test_a_server_keeps_a_reading_in_each_round_that_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where nothing differs it says until when the newest one held, and writes no other."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CI", raising=False)
+    Path("m").mkdir()
+    Path("m/all.yaml").write_text(MANIFESTS)
+    place = store(tmp_path / "readings")
+    serve = ["serve", "m", "--cluster", "prod=snapshot:live.json", "--once", "--store", "readings"]
+    seen = []
+    for bindings in ({BASE}, {BASE}, {BASE, NIGHT}, {BASE, NIGHT}, {BASE}):
+        Path("live.json").write_text(snapshot_text(ClusterState("id", frozenset(bindings))))
+        assert run(serve) == 0, capsys.readouterr().err
+        seen.append((len(place.run_ids()), confirmed_until(place, "prod")))
+    assert [runs for runs, _ in seen] == [1, 1, 2, 2, 3]
+    newest = place.run().reading("prod")
+    assert newest is not None
+    confirmed = seen[3][1]
+    assert confirmed is not None
+    assert seconds(newest.unchanged_until) == confirmed[1]
+    Path("live.json").write_text(snapshot_text(ClusterState("id", frozenset({NIGHT}))))
+    Path("readings/runs").rename("elsewhere")
+    Path("readings/runs").write_text("no directory")
+    assert run(serve) == 1
+    assert "no reading was kept in readings" in capsys.readouterr().err

@@ -496,7 +496,7 @@ def test_a_dead_run_holds_up_no_emergency_for_long(
 
 @pytest.mark.parametrize(("operator", "holder"), [("two", "serve:two"), ("serve:two", "serve:two")])
 def test_a_servers_lease_has_the_name_that_its_operator_gave(operator: str, holder: str) -> None:
-    options = _options("prod", _Records(True, None, operator, HOUR, None), None, None)
+    options = _options("prod", _Records(True, None, operator, HOUR, None, None), None, None)
     assert options.apply.lease is not None
     assert options.apply.lease.holder == holder
     assert options.apply.lease.seconds < 60

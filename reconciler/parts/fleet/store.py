@@ -4,6 +4,7 @@ Layout below the root: ``runs/ID.json``; ``bindings|topics|configs/taken=ID/clus
 ``compiled/KEY.json`` and ``wishes|…/key=KEY/cluster=NAME/…`` for desired state. Files never change once written.
 """
 
+import datetime
 from collections.abc import Sequence
 from typing import Final, Protocol
 
@@ -18,6 +19,8 @@ from reconciler.results.fleet_drift import (
     run_text,
 )
 
+#: So many desired states are kept.
+_MOST_COMPILED: Final = 30
 _DATA: Final = ("bindings", "topics", "configs")
 _COMPILED: Final = ("wishes", "desired-topics", "desired-configs", "expired")
 
@@ -65,6 +68,29 @@ class StoreFiles(Protocol):
     def address(self, name: str) -> str:
         """The file as Spark reads it."""
         ...
+
+
+def thinned(run_ids: Sequence[str], now: datetime.datetime, days: int) -> list[str]:
+    """The runs that stay: all of the last ``days``, the first of each day of a year, of each week of seven years.
+
+    The newest one stays in any case, and so does one whose name does not begin with its time.
+    """
+    stays, seen = [], set[str]()
+    for run_id in run_ids:
+        try:
+            taken = datetime.datetime.strptime(run_id[:15], "%Y%m%dT%H%M%S").replace(tzinfo=datetime.UTC)
+        except ValueError:
+            stays.append(run_id)
+            continue
+        age = now - taken
+        if age <= datetime.timedelta(days=days) or run_id == run_ids[-1]:
+            stays.append(run_id)
+        elif age <= datetime.timedelta(weeks=7 * 52):
+            part = f"{taken:%Y%m%d}" if age <= datetime.timedelta(days=365) else f"{taken:%G-%V}"
+            if part not in seen:
+                stays.append(run_id)
+            seen.add(part)
+    return stays
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +146,13 @@ class FleetStore:
                     continue  # a comparison that was interrupted, or is still running
         raise NoRunError("nothing has been compared yet: run `reconciler fleet drift`")
 
-    def retain(self, keep: int) -> list[str]:
-        """Remove all but the newest ``keep`` runs, and data that no kept run names; returns the removed runs.
+    def retain(self, kept: Sequence[str]) -> list[str]:
+        """Remove all but these runs, and data that none of them names; returns the removed runs.
 
         Raises ``HeaderError`` before it removes anything if the record of a kept run cannot be read.
         """
-        known = self.run_ids()
-        gone, kept = known[:-keep], known[-keep:]
+        gone = sorted(set(self.run_ids()).difference(kept))
+        kept = sorted(kept)
         used = {part for run_id in kept for part in self._data_of(self.run(run_id))}
         for run_id in gone:
             self.files.remove(f"runs/{run_id}.json")
@@ -139,7 +165,7 @@ class FleetStore:
             if not any(part.startswith(f"run={run_id}") for run_id in kept):
                 self._drop(("results",), part)
         # A desired state can be compiled again.
-        for name in self.files.names_by_age("compiled")[:-keep]:
+        for name in self.files.names_by_age("compiled")[:-_MOST_COMPILED]:
             self.files.remove(f"compiled/{name}")
             self._drop(_COMPILED, f"key={name.removesuffix('.json')}")
         return gone

@@ -16,5 +16,9 @@ COMMANDS = {
     )
 }
 #: What options of the core's commands need of this part.
-OPTIONS = {"--at": "reconciler.parts.history.app"}
+OPTIONS = {
+    "--at": "reconciler.parts.history.app",
+    "--keep": "reconciler.parts.history.keep",
+    "serve --store": "reconciler.parts.history.keep",
+}
 NEEDS = ("pyarrow",)

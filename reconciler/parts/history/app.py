@@ -21,7 +21,7 @@ from reconciler.parts.fleet.spark.tables import store_at
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.parts.history.evidence import ACLS, state_of
 from reconciler.parts.history.intervals import CLOCKS, Cause, Fact
-from reconciler.parts.history.table import Coverage, Row, TableError
+from reconciler.parts.history.table import FactRow, TableCoverage, TableError
 from reconciler.parts.history.update import History, NoReadingError, history_of
 from reconciler.results.access import PastState
 from reconciler.results.audit import LogsError
@@ -68,7 +68,7 @@ def read_past(place: str, cluster: str, at: datetime.datetime, audit: tuple[str,
     )
 
 
-def check_covered(cluster: str, coverage: Coverage, time: int) -> None:
+def check_covered(cluster: str, coverage: TableCoverage, time: int) -> None:
     """Raise :class:`RequestError` where nothing is known of a time."""
     first, last = coverage.first.get(ACLS), coverage.last.get(ACLS)
     if first is None or last is None:
@@ -91,7 +91,9 @@ def _perhaps(binding: AclBinding) -> OpaqueBinding:
     return OpaqueBinding(pattern.name, entry.principal, entry.host, *codes, perhaps=True)
 
 
-def _readings(store: FleetStore, cluster: str, coverage: Coverage, time: int) -> tuple[Reading | None, Reading | None]:
+def _readings(
+    store: FleetStore, cluster: str, coverage: TableCoverage, time: int
+) -> tuple[Reading | None, Reading | None]:
     """The readings that a time lies between, as far as the store still has them."""
     stamp = f"{datetime.datetime.fromtimestamp(time, datetime.UTC):%Y%m%dT%H%M%S}"
     ids = store.run_ids()
@@ -99,7 +101,7 @@ def _readings(store: FleetStore, cluster: str, coverage: Coverage, time: int) ->
     return before, _first(store, cluster, coverage, [run for run in ids if run > stamp])
 
 
-def _first(store: FleetStore, cluster: str, coverage: Coverage, ids: Iterable[str]) -> Reading | None:
+def _first(store: FleetStore, cluster: str, coverage: TableCoverage, ids: Iterable[str]) -> Reading | None:
     for run_id in ids:
         reading = store.run(run_id).reading(cluster)
         if reading is not None and reading.cluster_id == coverage.cluster_id:
@@ -119,14 +121,14 @@ def _basis(cluster: str, time: int, before: Reading | None, after: Reading | Non
     )
 
 
-def _unknown(row: Row) -> str:
+def _unknown(row: FactRow) -> str:
     """Between which times it is not known whether something was there, and why, in a sentence."""
     one = row.interval
     gained = one.from_hi is not None and one.from_lo is not None
     return f"Unknown: {describe(row.fact)}, {_window(row, begin=gained)}."
 
 
-def _window(row: Row, *, begin: bool) -> str:
+def _window(row: FactRow, *, begin: bool) -> str:
     one = row.interval
     cause = one.began if begin else one.ended
     lo, hi = (one.from_lo, one.from_hi) if begin else (one.to_lo, one.to_hi)
@@ -178,7 +180,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldFact:
     """A fact, and when it held; ``began`` is ``None`` where the first evidence has it, ``ended`` where the last has."""
 
     what: Annotated[AnyText, Says("What held.", "User:b ALLOW READ on TOPIC x")]
@@ -187,7 +189,7 @@ class Held:
     ticket: Annotated[AnyText | None, Says("The ticket or the reason of its declaration; null: none.", "RISK-12")]
 
 
-HELD: Final[Record[Held]] = record_of(Held)
+HELD: Final[Record[HeldFact]] = record_of(HeldFact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,7 @@ class HistoryQuestion:
     since: datetime.datetime | None = None
     by: Doing | None = None
 
-    def selects(self, row: Row) -> bool:
+    def selects(self, row: FactRow) -> bool:
         """Whether an interval is meant."""
         return self._is_about(row.fact) and self._is_of_time(row) and (self.by is None or any(self._turns(row)))
 
@@ -214,11 +216,11 @@ class HistoryQuestion:
             return fact[:2] == (Topic.KIND, self.topic) and self.principal is None
         return self.principal is None or (fact[0] != Topic.KIND and self.principal.partition(":")[2] in fact[1])
 
-    def _is_of_time(self, row: Row) -> bool:
+    def _is_of_time(self, row: FactRow) -> bool:
         end = row.interval.to_hi
         return self.since is None or end is None or end > int(self.since.timestamp())
 
-    def _turns(self, row: Row) -> Iterator[bool]:
+    def _turns(self, row: FactRow) -> Iterator[bool]:
         """Of each change of the interval in the time that is meant, whether it is of whose doing is meant."""
         one, since = row.interval, int(self.since.timestamp()) if self.since is not None else 0
         if one.from_lo is not None and (one.from_hi or one.from_lo) > since:
@@ -229,7 +231,7 @@ class HistoryQuestion:
 
 def ask_history(
     place: str, cluster: str, question: HistoryQuestion, audit: tuple[str, ...] = ()
-) -> tuple[tuple[Held, ...], str, tuple[str, ...]]:
+) -> tuple[tuple[HeldFact, ...], str, tuple[str, ...]]:
     """When what is meant held, what that rests on, and what is to be said of the sources."""
     history = open_history(store_at(place), cluster, audit)
     first, last = history.coverage.first.get(ACLS), history.coverage.last.get(ACLS)
@@ -245,12 +247,12 @@ def ask_history(
     return tuple(_held(row, history.coverage.runs) for row in rows), said, tuple(history.notes)
 
 
-def _held(row: Row, runs: Mapping[str, Mapping[str, Any]]) -> Held:
+def _held(row: FactRow, runs: Mapping[str, Mapping[str, Any]]) -> HeldFact:
     one = row.interval
     began = None if one.from_lo is None else _turn(one.began, (one.from_lo, one.from_hi), runs)
     stays = one.to_hi is None and not one.is_open
     ended = None if stays else _turn(one.ended, (one.to_lo, one.to_hi), runs)
-    return Held(describe(row.fact), began, ended, row.ticket or None)
+    return HeldFact(describe(row.fact), began, ended, row.ticket or None)
 
 
 def _turn(cause: Cause, between: tuple[int | None, int | None], runs: Mapping[str, Mapping[str, Any]]) -> Turn:

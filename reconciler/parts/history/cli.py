@@ -6,6 +6,8 @@ import click
 
 from reconciler.cli.console import CommandError, Exit, info, out, out_json
 from reconciler.cli.options import Since, listing_option
+from reconciler.parts.history.app import HELD, Doing, HistoryQuestion, ask_history
+from reconciler.parts.history.show import held_lines
 from reconciler.results.output import OutputKind
 
 
@@ -49,9 +51,6 @@ def command(
         raise CommandError("history topic NAME, or history principal NAME", "", Exit.USAGE)
     if (kind == "topic" and topic) or (kind == "principal" and principal):
         raise CommandError(f"the {kind} is named twice", "", Exit.USAGE)
-    from reconciler.parts.history.app import HELD, Doing, HistoryQuestion, ask_history
-    from reconciler.parts.history.show import held_lines
-
     question = HistoryQuestion(
         name if kind == "topic" else topic,
         name if kind == "principal" else principal,

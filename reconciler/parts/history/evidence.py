@@ -24,7 +24,7 @@ from reconciler.model.markers import without_harmless
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.fleet.rows import binding_of, row_of
-from reconciler.parts.history.intervals import CLOCKS, Fact, Sighting
+from reconciler.parts.history.intervals import CLOCKS, Fact, FactSighting
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.kinds.topic import touched_names
@@ -121,13 +121,13 @@ class Deeds:
     declaration said of why. ``foreign`` counts lines by the id of another cluster that they are about.
     """
 
-    sightings: dict[Fact, list[Sighting]] = field(default_factory=dict)
-    attempts: dict[tuple[str, str], list[Sighting]] = field(default_factory=dict)
+    sightings: dict[Fact, list[FactSighting]] = field(default_factory=dict)
+    attempts: dict[tuple[str, str], list[FactSighting]] = field(default_factory=dict)
     runs: dict[str, dict[str, Any]] = field(default_factory=dict)
     tickets: dict[tuple[str, Fact], str] = field(default_factory=dict)
     foreign: dict[str, int] = field(default_factory=dict)
 
-    def see(self, binding: AclBinding, sighting: Sighting) -> None:
+    def see(self, binding: AclBinding, sighting: FactSighting) -> None:
         """Add a sighting of a binding."""
         self.sightings.setdefault(acl_fact(binding), []).append(sighting)
 
@@ -147,10 +147,10 @@ class _Times:
             self.before, self.last = self.last, time
         self.number += 2
 
-    def sighting(self, there: bool | None, *, left: bool, since_begin: bool = False) -> Sighting:
+    def sighting(self, there: bool | None, *, left: bool, since_begin: bool = False) -> FactSighting:
         """What was seen, or left, before the line was written: after the one before, or at any time of the run."""
         lo = self.began if since_begin else self.before
-        return Sighting(lo - CLOCKS, self.last + 1 + CLOCKS, there, "", self.number + left, left)
+        return FactSighting(lo - CLOCKS, self.last + 1 + CLOCKS, there, "", self.number + left, left)
 
 
 class DeedReader:
@@ -281,10 +281,10 @@ class _KindReadings:
         self.last = facts
         self.times.append((lo, hi))
 
-    def sighting(self, fact: Fact, place: int) -> Sighting:
+    def sighting(self, fact: Fact, place: int) -> FactSighting:
         """What a reading says of a fact."""
         turned = bisect_right(self.flips.get(fact, ()), place) % 2 == 1
-        return Sighting(*self.times[place], (fact in self.first) is not turned)
+        return FactSighting(*self.times[place], (fact in self.first) is not turned)
 
     def around(self, lo: int, hi: int) -> range:
         """The places of the last reading wholly before, those that overlap, and the first one wholly after."""
@@ -308,7 +308,7 @@ class Readings:
         """The facts that one reading has, and the next one has not, or the other way round."""
         return {fact for one in self.kinds.values() for fact in one.flips}
 
-    def sightings(self, fact: Fact, others: Iterable[Sighting]) -> Iterator[Sighting]:
+    def sightings(self, fact: Fact, others: Iterable[FactSighting]) -> Iterator[FactSighting]:
         """What readings say of a fact: the first and the last, those around a change, and those around ``others``."""
         known = self.kinds.get(fact[0])
         if known is None:

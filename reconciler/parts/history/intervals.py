@@ -22,7 +22,7 @@ CLOCKS: Final = 60
 Fact: TypeAlias = tuple[Any, ...]
 
 
-class Sighting(NamedTuple):
+class FactSighting(NamedTuple):
     """A fact was ``there``, or not, at some moment from ``lo`` through ``hi``, in seconds of the epoch.
 
     ``run`` is the run that saw or made it, empty for a reading; in one run sightings have the order of ``number``.
@@ -37,7 +37,7 @@ class Sighting(NamedTuple):
     number: int = 0
     left: bool = False
 
-    def precedes(self, other: "Sighting") -> bool:
+    def precedes(self, other: "FactSighting") -> bool:
         """Whether it was certainly before the other one."""
         return self.hi <= other.lo or (self.run != "" and self.run == other.run and self.number < other.number)
 
@@ -82,7 +82,7 @@ class Interval(NamedTuple):
         return None if begun and (self.to_hi is None or time < self.to_hi) else False
 
 
-class Span(NamedTuple):
+class KnownSpan(NamedTuple):
     """From ``lo`` through ``hi`` it is known whether the fact was ``there``."""
 
     lo: int
@@ -90,21 +90,21 @@ class Span(NamedTuple):
     there: bool
 
 
-def spans(sightings: Iterable[Sighting]) -> Iterator[Span]:
+def spans(sightings: Iterable[FactSighting]) -> Iterator[KnownSpan]:
     """The spans of time in which it is known whether the fact held, in order.
 
     Between two spans it is not known. Nothing is said of times before the first sighting and after the last one.
     """
     search = _Search(sightings)
-    found: Span | None = None
+    found: KnownSpan | None = None
     for lo, hi in search.moments():
         there = search.at(lo, hi)
         if found is not None and there == found.there:
-            found = Span(found.lo, hi, found.there)
+            found = KnownSpan(found.lo, hi, found.there)
             continue
         if found is not None:
             yield found
-        found = None if there is None else Span(lo, hi, there)
+        found = None if there is None else KnownSpan(lo, hi, there)
     if found is not None:
         yield found
 
@@ -112,7 +112,7 @@ def spans(sightings: Iterable[Sighting]) -> Iterator[Span]:
 class _Search:
     """Sightings by their bounds; what may be the last before a time, and the next after it, is found near it."""
 
-    def __init__(self, sightings: Iterable[Sighting]) -> None:
+    def __init__(self, sightings: Iterable[FactSighting]) -> None:
         known = set(tightened(one for one in sightings if one.there is not None))
         self._by_lo = sorted(known, key=lambda one: one.lo)
         self._by_hi = sorted(known, key=lambda one: one.hi)
@@ -136,9 +136,9 @@ class _Search:
         seen = {one.there for one in (*self._last(lo), *self._across(lo, hi), *self._next(hi))}
         return seen.pop() if len(seen) == 1 else None
 
-    def _last(self, time: int) -> list[Sighting]:
+    def _last(self, time: int) -> list[FactSighting]:
         end = until = bisect_right(self._his, time)
-        found: list[Sighting] = []
+        found: list[FactSighting] = []
         while end and self._his[end - 1] > self._latest[until - 1]:
             end -= 1
             found.append(self._by_hi[end])
@@ -146,13 +146,13 @@ class _Search:
             found = [one for one in self._by_hi[:end] if one.hi == self._his[end - 1]]
         return [one for one in found if not any(one.precedes(other) for other in found if other is not one)]
 
-    def _across(self, lo: int, hi: int) -> list[Sighting]:
+    def _across(self, lo: int, hi: int) -> list[FactSighting]:
         begin, end = bisect_left(self._los, lo - self._longest), bisect_left(self._los, hi)
         return [one for one in self._by_lo[begin:end] if one.hi > lo]
 
-    def _next(self, time: int) -> list[Sighting]:
+    def _next(self, time: int) -> list[FactSighting]:
         begin = start = bisect_left(self._los, time)
-        found: list[Sighting] = []
+        found: list[FactSighting] = []
         while begin < len(self._los) and self._los[begin] < self._earliest[start]:
             found.append(self._by_lo[begin])
             begin += 1
@@ -161,9 +161,9 @@ class _Search:
         return [one for one in found if not any(other.precedes(one) for other in found if other is not one)]
 
 
-def tightened(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
+def tightened(sightings: Iterable[FactSighting]) -> Iterator[FactSighting]:
     """Within a run, what came later was not before what came earlier."""
-    runs: dict[str, list[Sighting]] = {}
+    runs: dict[str, list[FactSighting]] = {}
     for one in sightings:
         if one.run:
             runs.setdefault(one.run, []).append(one)
@@ -177,7 +177,7 @@ def tightened(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
             yield one._replace(lo=lo, hi=hi) if lo < hi else one
 
 
-def intervals(sightings: Iterable[Sighting]) -> list[Interval]:
+def intervals(sightings: Iterable[FactSighting]) -> list[Interval]:
     """When the fact held, in order; none where it never did.
 
     The first sighting has to be that of the first evidence, and what the last one says holds on.
@@ -213,7 +213,7 @@ def intervals(sightings: Iterable[Sighting]) -> list[Interval]:
     return found
 
 
-def _cause(seen: Sequence[Sighting], lo: int, hi: int | None, *, there: bool) -> Cause:
+def _cause(seen: Sequence[FactSighting], lo: int, hi: int | None, *, there: bool) -> Cause:
     """What changed it between two times: the last step that did so for certain, else one that perhaps did."""
     within = [one for one in seen if one.left and one.lo >= lo and (hi is None or one.hi <= hi)]
     within.sort(key=lambda one: (one.hi, one.number))

@@ -2,17 +2,26 @@
 
 import datetime
 import secrets
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
+from reconciler.app.options import now
+from reconciler.app.reasons import WorkflowError
+from reconciler.app.session import Target
+from reconciler.codec.kinds import LISTED
 from reconciler.dataclass import dataclass
 from reconciler.model.desired import moment_text
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.readings import Place, read_live, write_live
-from reconciler.parts.fleet.store import FleetStore, NoRunError
+from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.store import FleetStore, NoRunError, thinned
 from reconciler.parts.history.evidence import facts_of
-from reconciler.parts.history.update import CONFIRMED, confirmed_until
-from reconciler.results.fleet_drift import FleetRun, Reading
+from reconciler.parts.history.table import TableError
+from reconciler.parts.history.update import CONFIRMED, NoReadingError, confirmed_until, mark_thinned
+from reconciler.ports import ClusterError, ReadRequest
+from reconciler.results.fleet_drift import FleetRun, HeaderError, Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +68,49 @@ def _newest(store: FleetStore) -> FleetRun | None:
 
 def _same(store: FleetStore, known: Reading, state: ClusterState) -> bool:
     return known.cluster_id == state.cluster_id and facts_of(read_live(store.files, known)) == facts_of(state)
+
+
+def thin_out(store: FleetStore, days: int, at: datetime.datetime) -> list[str]:
+    """Remove older runs of the store, once what is to be derived of them is derived; returns those that went.
+
+    All runs of the last ``days`` stay, then one a day and one a week. Raises ``HeaderError`` and ``OSError``.
+    """
+    known = store.run_ids()
+    kept = thinned(known, at, days)
+    if len(kept) == len(known):
+        return []
+    for cluster in {reading.cluster for run in known for reading in store.run(run).readings}:
+        mark_thinned(store, cluster, int(at.timestamp()), int((at - datetime.timedelta(days=days)).timestamp()))
+    return store.retain(kept)
+
+
+#: A server thins out once in so many seconds.
+_THINNED_EVERY: Final = 86_400
+
+
+def keeper(place: str, days: int = 30) -> Callable[[Target], None]:
+    """Keeps what a server reads in each round; older readings are thinned out once a day."""
+    store = store_at(place)
+    last = 0.0
+
+    def keep(target: Target) -> None:
+        nonlocal last
+        facts = target.facts
+        request = ReadRequest(
+            principal=facts.principal if facts else None,
+            super_users=facts.super_users if facts else (),
+            listings=LISTED,
+        )
+        began = now()
+        try:
+            state = target.cluster.read(request)
+            keep_reading(store, FreshReading(target.name, state, facts.scope if facts else Scope(), began, now()))
+            if began.timestamp() - last > _THINNED_EVERY:
+                last = began.timestamp()
+                thin_out(store, days, began)
+        except ClusterError as error:
+            raise WorkflowError(f"no reading was kept: {error}", error.advice) from error
+        except (HeaderError, NoReadingError, TableError, OSError) as error:
+            raise WorkflowError(f"no reading was kept in {place}: {error}") from error
+
+    return keep

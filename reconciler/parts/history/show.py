@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from reconciler.model.characters import safe
-from reconciler.parts.history.app import Held, Turn
+from reconciler.parts.history.app import HeldFact, Turn
 
 
-def held_lines(found: Sequence[Held]) -> Iterator[str]:
+def held_lines(found: Sequence[HeldFact]) -> Iterator[str]:
     """Each fact with its begin and its end, a line each; then how many there are."""
     for one in found:
         yield safe(one.what + (f"  [{one.ticket}]" if one.ticket else ""))

@@ -20,7 +20,7 @@ from reconciler.parts.fleet.rows import COLUMNS, TEXT_COLUMNS
 from reconciler.parts.fleet.spark.tables import from_parquet, parquet
 from reconciler.parts.fleet.store import StoreFiles
 from reconciler.parts.history.evidence import ACLS
-from reconciler.parts.history.intervals import Cause, Fact, Interval, Sighting
+from reconciler.parts.history.intervals import Cause, Fact, FactSighting, Interval
 
 #: Of the table's files; a reader refuses a newer one.
 FORMAT: Final = 1
@@ -69,7 +69,7 @@ class TableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class TableCoverage:
     """What a table rests on: which cluster, which readings and which log lines.
 
     ``first`` and ``last`` are the bounds of each kind's first and last reading in seconds. ``reading`` and ``run`` are
@@ -105,7 +105,7 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FactRow:
     """An interval of a fact; ``ticket`` is why it began, as its declaration said."""
 
     fact: Fact
@@ -121,14 +121,14 @@ class IntervalTable:
     cluster: str
     cluster_id: str
 
-    def coverage(self) -> Coverage | None:
+    def coverage(self) -> TableCoverage | None:
         """What it rests on; ``None``: there is none yet. Raises :class:`TableError`."""
         names = self._names()
         return _coverage(self.files.read(f"{self._place}/{names[-1]}")) if names else None
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[FactRow]:
         """The intervals as they are known now; raises :class:`TableError` and ``OSError``."""
-        found: list[Row] = []
+        found: list[FactRow] = []
         known: set[Fact] = set()
         for name in reversed(self._names()):
             newer: set[Fact] = set()
@@ -139,9 +139,9 @@ class IntervalTable:
             known |= newer
         return found
 
-    def sightings(self, facts: set[Fact]) -> dict[Fact, list[Sighting]]:
+    def sightings(self, facts: set[Fact]) -> dict[Fact, list[FactSighting]]:
         """What is kept of these facts."""
-        found: dict[Fact, list[Sighting]] = {fact: [] for fact in facts}
+        found: dict[Fact, list[FactSighting]] = {fact: [] for fact in facts}
         for name in self.files.names(self._kept):
             for fact, sighting in _sightings(from_parquet(self.files.read(f"{self._kept}/{name}"))):
                 if fact in facts:
@@ -149,7 +149,11 @@ class IntervalTable:
         return found
 
     def add(
-        self, rows: Sequence[Row], sightings: Mapping[Fact, Iterable[Sighting]], coverage: Coverage, known_at: int
+        self,
+        rows: Sequence[FactRow],
+        sightings: Mapping[Fact, Iterable[FactSighting]],
+        coverage: TableCoverage,
+        known_at: int,
     ) -> None:
         """Add what was found; what is kept of evidence first, so that no interval rests on nothing."""
         name = f"{known_at:012d}-{len(self._names()):06d}.parquet"
@@ -193,7 +197,7 @@ class IntervalTable:
         return self.files.names(self._place)
 
 
-def _coverage(data: bytes) -> Coverage:
+def _coverage(data: bytes) -> TableCoverage:
     text = (pq.read_schema(pa.BufferReader(data)).metadata or {}).get(_COVERAGE)
     if text is None:
         raise TableError("the table of intervals says of no cluster that it is of")
@@ -202,10 +206,10 @@ def _coverage(data: bytes) -> Coverage:
         raise TableError("the table of intervals was written by a newer version")
     for name in ("first", "last", "logs"):
         found[name] = {key: tuple(value) for key, value in found[name].items()}
-    return Coverage(**found)
+    return TableCoverage(**found)
 
 
-def _coverage_text(coverage: Coverage) -> bytes:
+def _coverage_text(coverage: TableCoverage) -> bytes:
     fields = ("cluster_id", "first", "last", "reading", "run", "logs", "times", "runs", "thinned")
     return compact({"format": FORMAT, **{name: getattr(coverage, name) for name in fields}}).encode()
 
@@ -230,7 +234,7 @@ def _facts(table: pa.Table) -> Iterator[Fact]:
         yield (kind, *rest) if kind == ACLS else (kind, rest[1], value)
 
 
-def _rows_table(rows: Sequence[Row], coverage: Coverage, known_at: int) -> pa.Table:
+def _rows_table(rows: Sequence[FactRow], coverage: TableCoverage, known_at: int) -> pa.Table:
     columns = _columns([row.fact for row in rows])
     times = [[getattr(row.interval, name) for row in rows] for name in ("from_lo", "from_hi", "to_lo", "to_hi")]
     causes: list[list[Any]] = []
@@ -244,14 +248,14 @@ def _rows_table(rows: Sequence[Row], coverage: Coverage, known_at: int) -> pa.Ta
     return pa.Table.from_arrays(arrays, schema=INTERVALS.with_metadata({_COVERAGE: _coverage_text(coverage)}))
 
 
-def _rows(table: pa.Table) -> Iterator[Row]:
+def _rows(table: pa.Table) -> Iterator[FactRow]:
     times = [_seconds(table[name]) for name in ("from_lo", "from_hi", "to_lo", "to_hi", "began_at", "ended_at")]
     causes = [table[name].to_pylist() for name in ("began_run", "began_sure", "ended_run", "ended_sure", "ticket")]
     for fact, *bounds, began, ended, run, sure, end, end_sure, ticket in zip(
         _facts(table), *times, *causes, strict=True
     ):
         begin, until = Cause(run or "", sure, began or 0), Cause(end or "", end_sure, ended or 0)
-        yield Row(fact, Interval(bounds[0], bounds[1], bounds[2], bounds[3], begin, until), ticket or "")
+        yield FactRow(fact, Interval(bounds[0], bounds[1], bounds[2], bounds[3], begin, until), ticket or "")
 
 
 def _seconds(column: Any) -> list[int | None]:
@@ -260,7 +264,7 @@ def _seconds(column: Any) -> list[int | None]:
     return found
 
 
-def _sightings_table(sightings: Mapping[Fact, Iterable[Sighting]]) -> pa.Table:
+def _sightings_table(sightings: Mapping[Fact, Iterable[FactSighting]]) -> pa.Table:
     pairs = [(fact, one) for fact, items in sightings.items() for one in items]
     columns = _columns([fact for fact, _ in pairs])
     names = ("lo", "hi", "there", "run", "number", "left")
@@ -269,12 +273,12 @@ def _sightings_table(sightings: Mapping[Fact, Iterable[Sighting]]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=SIGHTINGS)
 
 
-def _sightings(table: pa.Table) -> Iterator[tuple[Fact, Sighting]]:
+def _sightings(table: pa.Table) -> Iterator[tuple[Fact, FactSighting]]:
     columns = [table[name].to_pylist() for name in ("lo", "hi", "there", "run", "number", "left")]
     for fact, *values in zip(_facts(table), *columns, strict=True):
-        yield fact, Sighting(*values)
+        yield fact, FactSighting(*values)
 
 
-def covering(coverage: Coverage, **changes: Any) -> Coverage:
+def covering(coverage: TableCoverage, **changes: Any) -> TableCoverage:
     """The same with changes."""
     return replace(coverage, **changes)

@@ -14,8 +14,8 @@ from reconciler.dataclass import dataclass
 from reconciler.parts.fleet.readings import read_live
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.parts.history.evidence import ACLS, DeedReader, Deeds, Readings, SeenState, facts_of, seconds
-from reconciler.parts.history.intervals import CLOCKS, Fact, Interval, Sighting, intervals
-from reconciler.parts.history.table import Coverage, IntervalTable, Row, covering
+from reconciler.parts.history.intervals import CLOCKS, Fact, FactSighting, Interval, intervals
+from reconciler.parts.history.table import FactRow, IntervalTable, TableCoverage, covering
 from reconciler.results.audit import LogLine, log_lines
 from reconciler.results.fleet_drift import Reading
 
@@ -31,8 +31,8 @@ class NoReadingError(Exception):
 class History:
     """What is known of a cluster's past: intervals, what they rest on, and what is to be said of their sources."""
 
-    coverage: Coverage
-    rows: Sequence[Row]
+    coverage: TableCoverage
+    rows: Sequence[FactRow]
     notes: Sequence[str] = ()
 
 
@@ -54,7 +54,7 @@ def history_of(
         for other in ids
         if other != f"id={cluster_id}"
     ]
-    before = table.coverage() or Coverage(cluster_id)
+    before = table.coverage() or TableCoverage(cluster_id)
     return _Taking(store, table, before, notes).take(logs, known_at, keep=keep)
 
 
@@ -78,7 +78,7 @@ class _NewLine(NamedTuple):
 class _Taking:
     store: FleetStore
     table: IntervalTable
-    before: Coverage
+    before: TableCoverage
     notes: list[str]
 
     def take(self, logs: Mapping[str, Sequence[bytes]], known_at: int, *, keep: bool) -> History:
@@ -117,23 +117,23 @@ class _Taking:
         return History(coverage, all_rows, self.notes)
 
     def _derived(
-        self, affected: set[Fact], seen: Readings, deeds: Deeds, known: Sequence[Row]
-    ) -> tuple[dict[Fact, list[Sighting]], list[Row]]:
+        self, affected: set[Fact], seen: Readings, deeds: Deeds, known: Sequence[FactRow]
+    ) -> tuple[dict[Fact, list[FactSighting]], list[FactRow]]:
         """The sightings of these facts that are new, and their intervals from all of them."""
         kept = self.table.sightings(affected) if self.before.run and affected else {}
         base = {row.fact for row in known if row.interval.from_lo is None}
         tickets = {(row.interval.began.run, row.fact): row.ticket for row in known if row.ticket} | deeds.tickets
-        added: dict[Fact, list[Sighting]] = {}
-        rows: list[Row] = []
+        added: dict[Fact, list[FactSighting]] = {}
+        rows: list[FactRow] = []
         for fact in sorted(affected, key=repr):
             old = set(kept.get(fact, ()))
             new = {*deeds.sightings.get(fact, ()), *deeds.attempts.get((fact[0], str(fact[1])), ())}
             new |= set(seen.sightings(fact, new | old))
             if fact[0] in self.before.first:
-                new.add(Sighting(*self.before.first[fact[0]], fact in base))
+                new.add(FactSighting(*self.before.first[fact[0]], fact in base))
             added[fact] = sorted(new - old, key=lambda one: (one.lo, one.hi, one.number))
             found = intervals(old | new)
-            rows += (Row(fact, one, tickets.get((one.began.run, fact), "")) for one in found)
+            rows += (FactRow(fact, one, tickets.get((one.began.run, fact), "")) for one in found)
         return added, rows
 
     def _since(self, new: Sequence[_NewLine]) -> str:
@@ -211,15 +211,15 @@ class _Taking:
         return reader.deeds, taken, reader.unfinished()
 
 
-def _unchanged(seen: Readings) -> Iterator[Row]:
+def _unchanged(seen: Readings) -> Iterator[FactRow]:
     """The intervals of what is there in every reading."""
     for one in seen.kinds.values():
         for fact in one.first & one.last:
             if fact not in one.flips:
-                yield Row(fact, Interval(None, one.times[0][0], None, None))
+                yield FactRow(fact, Interval(None, one.times[0][0], None, None))
 
 
-def _runs(runs: Mapping[str, Mapping[str, object]], rows: Iterable[Row]) -> Mapping[str, Mapping[str, object]]:
+def _runs(runs: Mapping[str, Mapping[str, object]], rows: Iterable[FactRow]) -> Mapping[str, Mapping[str, object]]:
     """Whose the runs are that rows name."""
     named = {cause.run for row in rows for cause in (row.interval.began, row.interval.ended)}
     return {run: whose for run, whose in runs.items() if run in named}
@@ -232,3 +232,10 @@ def confirmed_until(store: FleetStore, cluster: str) -> tuple[str, int, int] | N
     except (FileNotFoundError, ValueError):
         return None
     return taken, seconds(began), seconds(ended)
+
+
+def mark_thinned(store: FleetStore, cluster: str, known_at: int, before: int) -> None:
+    """Derive what is new of a cluster, and note that its readings before a time may go."""
+    found = history_of(store, cluster, {}, known_at)
+    table = IntervalTable(store.files, cluster, found.coverage.cluster_id)
+    table.add([], {}, covering(found.coverage, thinned=max(before, found.coverage.thinned)), known_at)

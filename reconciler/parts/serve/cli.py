@@ -15,6 +15,7 @@ from reconciler.apply.environment import LeaseRequest
 from reconciler.cli.approval_options import Duration, approval_rule
 from reconciler.cli.console import CommandError, Exit, info, worst
 from reconciler.cli.options import connection_options, guardrails_option, path_argument
+from reconciler.cli.parts import part_module
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import safe
 from reconciler.parts.serve.http import ServePages, status_server
@@ -103,6 +104,11 @@ class Address(click.ParamType[tuple[str, int]]):
     help="Refuse signed plans that were made longer ago.",
 )
 @click.option("--audit", metavar="FILE", help="Append a JSON audit record for each step: who, when, plan, outcome.")
+@click.option(
+    "--store",
+    metavar="DIR",
+    help="Keep a reading of the cluster in this store in each round that differs, for questions about the past.",
+)
 @click.option("--operator", metavar="NAME", help="Operator name in audit records and leases.  [default: USER@HOST]")
 @guardrails_option
 @connection_options
@@ -122,6 +128,7 @@ def command(
     not_author: tuple[str, ...],
     max_age: datetime.timedelta,
     audit: str | None,
+    store: str | None,
     operator: str | None,
     guardrails: str | None,
     connection: ConnectionOptions,
@@ -137,7 +144,7 @@ def command(
     if (plans is None) != (rule is None):
         raise CommandError("--plans needs --require-approvals and --allowed-signers, and these need it", "", Exit.USAGE)
     source = _source(path, git_ref, git_remote)
-    records = _Records(act, audit, operator, max_age, guardrails)
+    records = _Records(act, audit, operator, max_age, guardrails, store)
     options = [_options(name, records, plans, rule) for name in clusters or _declared(source, connection)]
     history = RoundHistory(tuple(one.name for one in options))
     said = _Said()
@@ -193,6 +200,7 @@ class _Records:
     operator: str | None
     max_age: datetime.timedelta
     guardrails: str | None
+    store: str | None
 
 
 def _check(act: bool, plans: str | None, audit: str | None, git_ref: str | None, git_remote: str | None) -> None:
@@ -221,4 +229,5 @@ def _options(cluster: str, given: _Records, plans: str | None, rule: ApprovalRul
     lease = LeaseRequest(f"{_SERVER}{records.who().removeprefix(_SERVER)}", seconds=_LEASE)
     apply = ApplyOptions(records=records, lease=lease, max_age=given.max_age)
     approved = ApprovedPlans(plans, rule) if plans is not None and rule is not None else None
-    return ServeOptions(cluster, given.act, apply, given.guardrails, approved)
+    keep = None if given.store is None else part_module("history", "serve --store").keeper(given.store)
+    return ServeOptions(cluster, given.act, apply, given.guardrails, approved, keep)

@@ -124,7 +124,7 @@ class ServeOptions:
     """What a server may do on one cluster, and under which rules.
 
     Without ``act`` it only looks. ``apply`` says what is written down, and as whose lease; ``approved`` are the signed
-    plans that it performs.
+    plans that it performs. ``keep`` keeps each reading that differs.
     """
 
     cluster: str
@@ -132,6 +132,8 @@ class ServeOptions:
     apply: ApplyOptions = ApplyOptions()
     guardrails: str | None = None
     approved: ApprovedPlans | None = None
+    #: Reads the cluster whole and keeps that; raises a :class:`WorkflowError`.
+    keep: Callable[[Target], None] | None = None
     #: Remembered from round to round.
     witness: SeenMarks = field(default_factory=SeenMarks)
 
@@ -210,6 +212,7 @@ class _Deeds:
             acting = options.act and doubt is None
             if options.act and doubt is not None:
                 self.held_back.append(doubt)
+            self._keep(target)
             if acting and options.approved is not None:
                 apply = replace(self._own_again(), guardrails=options.guardrails)
                 setting = ApplySetting(checkout.path, options.cluster, self.connection, apply, attendant)
@@ -226,6 +229,14 @@ class _Deeds:
             drift = replace(planned.plan, guardrails=NO_GUARDRAILS, source_commit=checkout.commit)
             end = next_end(planned, planned.plan.as_of)
             return Round(options.name, began, drift=drift, servers=planned.servers, next_end=end)
+
+    def _keep(self, target: Target) -> None:
+        """Keep what the cluster has before this round changes it; a round goes on where that fails."""
+        if self.options.keep is not None:
+            try:
+                self.options.keep(target)
+            except WorkflowError as error:
+                self.held_back.append(str(error))
 
     def _witness(self, planned: Planned, target: Target, *, acting: bool) -> frozenset[AclBinding]:
         """Take in what this reading shows of break-glass access; what a server may end of it."""

@@ -236,13 +236,16 @@ def test_no_answer_hides_what_it_leaves_out(fleet: Fleet, tmp_path: Path) -> Non
 def test_old_runs_go_and_what_is_still_named_stays(fleet: Fleet, tmp_path: Path) -> None:
     assert fleet.snapshot()[0] == 0
     assert fleet.snapshot("--cluster", "c0")[0] == 0
-    assert fleet.snapshot("--cluster", "c1", "--keep", "1")[0] == 0
+    assert fleet.snapshot("--cluster", "c1", "--keep", "0")[0] == 0
     store = store_at(str(tmp_path / "store"))
-    assert len(store.run_ids()) == 1
+    # The first one of the day, and the newest.
+    assert len(store.run_ids()) == 2
     # c2 to c4 were read in the first run, c0 in the second: their files are still named.
     assert len(store.files.names("bindings")) == 3
-    assert fleet.snapshot("--keep", "1")[0] == 0
-    assert len(store.files.names("bindings")) == 1
+    assert fleet.snapshot("--keep", "0")[0] == 0
+    assert len(store.files.names("bindings")) == 2
+    # What was derived of runs that go is kept.
+    assert len(store.files.names("intervals")) == 5
     assert fleet.run("drift")[0] == 0
 
 

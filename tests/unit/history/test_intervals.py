@@ -6,12 +6,12 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.parts.history.intervals import Cause, Interval, Sighting, intervals, spans, tightened
+from reconciler.parts.history.intervals import Cause, FactSighting, Interval, intervals, spans, tightened
 
 LAST = 7
 
 
-def courses(sightings: Sequence[Sighting]) -> Iterator[tuple[int, ...]]:
+def courses(sightings: Sequence[FactSighting]) -> Iterator[tuple[int, ...]]:
     """Every unit of time in which each sighting may have been, in the order that runs give them."""
     for cells in product(*(range(one.lo, one.hi) for one in sightings)):
         pairs = list(zip(sightings, cells, strict=True))
@@ -24,7 +24,7 @@ def courses(sightings: Sequence[Sighting]) -> Iterator[tuple[int, ...]]:
             yield cells
 
 
-def possible(sightings: Sequence[Sighting], time: int) -> set[bool]:
+def possible(sightings: Sequence[FactSighting], time: int) -> set[bool]:
     """The values that the fact may have at a time, if it changes at most once between two sightings."""
     found = set()
     for cells in courses(sightings):
@@ -43,18 +43,18 @@ def possible(sightings: Sequence[Sighting], time: int) -> set[bool]:
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> list[Sighting]:
+def worlds(draw: st.DrawFn) -> list[FactSighting]:
     found = []
     for number in range(draw(st.integers(1, 4))):
         lo = draw(st.integers(0, LAST - 1))
         run = draw(st.sampled_from(("", "", "r")))
-        found.append(Sighting(lo, draw(st.integers(lo + 1, min(LAST, lo + 3))), draw(st.booleans()), run, number))
+        found.append(FactSighting(lo, draw(st.integers(lo + 1, min(LAST, lo + 3))), draw(st.booleans()), run, number))
     return found
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(worlds())
-def test_known_is_what_every_course_of_events_has_in_common(sightings: list[Sighting]) -> None:
+def test_known_is_what_every_course_of_events_has_in_common(sightings: list[FactSighting]) -> None:
     begin, end = min(one.lo for one in tightened(sightings)), max(one.hi for one in tightened(sightings))
     if not any(True for _ in courses(sightings)):
         return  # the order of a run contradicts its times
@@ -67,7 +67,7 @@ def test_known_is_what_every_course_of_events_has_in_common(sightings: list[Sigh
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(worlds())
-def test_intervals_say_of_every_time_what_spans_say(sightings: list[Sighting]) -> None:
+def test_intervals_say_of_every_time_what_spans_say(sightings: list[FactSighting]) -> None:
     begin, end = min(one.lo for one in tightened(sightings)), max(one.hi for one in tightened(sightings))
     known, found = list(spans(sightings)), intervals(sightings)
     for time in range(begin, end + 1):
@@ -78,33 +78,40 @@ def test_intervals_say_of_every_time_what_spans_say(sightings: list[Sighting]) -
 
 
 def test_a_step_of_a_run_is_known_to_the_width_of_clocks_and_has_its_run_as_cause() -> None:
-    before = Sighting(100, 220, False, "r", 0)
-    after = Sighting(105, 220, True, "r", 1, left=True)
-    (found,) = intervals([Sighting(0, 10, False), before, after, Sighting(400, 410, True)])
+    before = FactSighting(100, 220, False, "r", 0)
+    after = FactSighting(105, 220, True, "r", 1, left=True)
+    (found,) = intervals([FactSighting(0, 10, False), before, after, FactSighting(400, 410, True)])
     assert found == Interval(100, 220, None, None, Cause("r", sure=True, at=159))
     assert [found.at(time) for time in (0, 100, 101, 219, 220, 9999)] == [False, False, None, None, True, True]
 
 
 def test_what_no_run_did_is_between_two_readings_and_has_no_cause() -> None:
     (found,) = intervals(
-        [Sighting(0, 10, False), Sighting(20, 30, True), Sighting(40, 50, True), Sighting(60, 70, False)]
+        [
+            FactSighting(0, 10, False),
+            FactSighting(20, 30, True),
+            FactSighting(40, 50, True),
+            FactSighting(60, 70, False),
+        ]
     )
     assert found == Interval(0, 30, 40, 70)
     assert found.began.run == found.ended.run == ""
 
 
 def test_a_step_without_an_answer_is_the_perhaps_cause() -> None:
-    sent = [Sighting(100, 220, False, "r", 0), Sighting(105, 220, None, "r", 1, left=True)]
-    (found,) = intervals([Sighting(0, 10, False), *sent, Sighting(400, 410, True)])
+    sent = [FactSighting(100, 220, False, "r", 0), FactSighting(105, 220, None, "r", 1, left=True)]
+    (found,) = intervals([FactSighting(0, 10, False), *sent, FactSighting(400, 410, True)])
     assert (found.from_lo, found.from_hi, found.began) == (100, 410, Cause("r", at=159))
 
 
 def test_a_reading_that_contradicts_a_run_at_the_same_time_leaves_it_open_until_the_next_one() -> None:
-    step = [Sighting(100, 220, False, "r", 0), Sighting(100, 220, True, "r", 1, left=True)]
-    (found,) = intervals([Sighting(0, 10, False), *step, Sighting(150, 280, False)])
+    step = [FactSighting(100, 220, False, "r", 0), FactSighting(100, 220, True, "r", 1, left=True)]
+    (found,) = intervals([FactSighting(0, 10, False), *step, FactSighting(150, 280, False)])
     assert found.is_open
     assert found.at(300) is None
     assert [
         one.at(350)
-        for one in intervals([*step, Sighting(0, 10, False), Sighting(150, 280, False), Sighting(300, 310, True)])
+        for one in intervals(
+            [*step, FactSighting(0, 10, False), FactSighting(150, 280, False), FactSighting(300, 310, True)]
+        )
     ] == [True]

@@ -7,9 +7,10 @@ import click
 
 from reconciler.app.connections import as_operator_says, refuse_proposed_secrets
 from reconciler.app.manifests import load
-from reconciler.app.options import ConnectionOptions, moment
+from reconciler.app.options import ConnectionOptions, moment, now
 from reconciler.cli.console import CommandError, Exit, error, out, out_json, progress
 from reconciler.cli.options import connection_options, output_option, path_argument
+from reconciler.cli.parts import part_module
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
     fleet_option,
@@ -49,7 +50,12 @@ if TYPE_CHECKING:
 )
 @snapshots_option
 @click.option(
-    "--keep", type=click.IntRange(1), default=30, show_default=True, help="Number of runs to keep in the store."
+    "--keep",
+    type=click.IntRange(0),
+    default=30,
+    show_default=True,
+    metavar="DAYS",
+    help="Days of which all runs are kept; then one a day for a year, and one a week for seven years.",
 )
 @click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds to wait for one cluster.")
@@ -119,10 +125,11 @@ def command(
 def _forgotten(place: "FleetStore", keep: int) -> list[str]:
     """The runs that went; the new one is there whatever becomes of the old ones."""
     try:
-        return place.retain(keep)
+        gone: list[str] = part_module("history", "--keep").thin_out(place, keep, now())
     except (HeaderError, OSError) as trouble:
         error(f"no run was forgotten: {trouble}", "remove the record that is damaged")
         return []
+    return gone
 
 
 def run_document(run: FleetRun) -> dict[str, object]:
