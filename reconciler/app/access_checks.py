@@ -29,7 +29,7 @@ from reconciler.manifest.documents.access_tests import AccessTest, Claim
 from reconciler.manifest.documents.ownership import ConsentDeclaration, OwnerDeclaration
 from reconciler.manifest.guardrail_set import guardrail_files
 from reconciler.manifest.manifests import Manifests, declared_cluster, desired_state
-from reconciler.manifest.parts.selectors import Waiver
+from reconciler.manifest.parts.selectors import StatedException
 from reconciler.manifest.safeguards import access_tests, guardrail_ownership, owned_topics, ownership
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType
 from reconciler.model.desired import DesiredState, Expiry, Origin, ends_of
@@ -57,9 +57,9 @@ def decide_tests(
     The state is asked for only where there is a claim. Super users that only the manifests state may be none: a grant
     to them is held against every claim. What demands access of one is met by its being a super user only on a state
     that is not ``live``, which is about declarations. What demands access of somebody whom a file with ``denyAny`` cuts
-    off is waived while that file says so: an incident is not held up by what has to hold otherwise.
+    off is excepted while that file says so: an incident is not held up by what has to hold otherwise.
 
-    A claim that holds now and not after an end of what is ``wanted`` fails, and its result names the end. A waiver
+    A claim that holds now and not after an end of what is ``wanted`` fails, and its result names the end. An exception
     counts then as now: that it ends is said, and somebody has to have time to mend what it accepts.
 
     Raises :class:`InvalidManifestsError` where the manifests cannot be used for this cluster.
@@ -155,9 +155,9 @@ def _excused(found: ClaimResult, otherwise: ClaimResult | None, by: Origin | Non
     if not excused or by is None:
         return found
     day = as_of.date() if isinstance(as_of, datetime.datetime) else as_of
-    accepted = Waiver(f"cut off by {by}", Expiry(day), by)
+    accepted = StatedException(f"cut off by {by}", Expiry(day), by)
     return dataclasses.replace(
-        found, standing=ClaimStatus.WAIVED, test=dataclasses.replace(found.test, waiver=accepted)
+        found, standing=ClaimStatus.EXCEPTED, test=dataclasses.replace(found.test, exception=accepted)
     )
 
 

@@ -78,7 +78,7 @@ from reconciler.model.topic import MoveLimits
 from reconciler.plan.diff.compare import objection
 from reconciler.plan.file.document import ids
 from reconciler.plan.file.identity import whole_id
-from reconciler.plan.guards import login_refusals, unacknowledged
+from reconciler.plan.guards import login_refusals, not_accepted
 from reconciler.plan.kinds import describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.interface import NewPassword
 from reconciler.plan.observed import Observed, StepState
@@ -179,7 +179,7 @@ def refuse_obstacles(plan: Plan, terms: Terms, target: Target, live: ClusterStat
         if (why := kind_of(step.change).obstacle(step.change, conditions)) is not None:
             raise PlanRefusedError(f"cannot {describe(step.change)}: {why}: nothing was sent", "plan again")
     risks = logins_at_risk([step.change for step in plan.steps], live, conditions.logins)
-    refused = unacknowledged(login_refusals(risks), plan.acknowledgements)
+    refused = not_accepted(login_refusals(risks), plan.accepted)
     if refused:
         raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=refused)
 

@@ -1,4 +1,4 @@
-"""Findings about the ACLs of a state, with the waivers of the manifests; and the smaller set that means the same."""
+"""Findings about the ACLs of a state, with the exceptions of the manifests; and the smaller set that means the same."""
 
 import datetime
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.states import AccessState, access_states
 from reconciler.manifest.parts.clusters import ClusterDeclaration
-from reconciler.manifest.parts.selectors import LintWaiver
-from reconciler.manifest.safeguards import lint_waivers
+from reconciler.manifest.parts.selectors import LintException
+from reconciler.manifest.safeguards import lint_exceptions
 from reconciler.model.acl import AclBinding, AclOperation
 from reconciler.model.desired import Origin
 from reconciler.model.flavor import APACHE
@@ -96,19 +96,21 @@ def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime
         view, unseen=(*view.unseen, *(f"{what}, which cannot be listed: {why}" for what, why in gaps.items()))
     )
     found = sorted([*told_of, *more, *_expired(state)], key=lambda finding: finding.order)
-    waivers: tuple[LintWaiver, ...] = ()
+    exceptions: tuple[LintException, ...] = ()
     if state.manifests is not None and declaration is not None:
-        waivers = tuple(item for item in lint_waivers(state.manifests, declaration.name) if item.waiver.stands(day))
+        exceptions = tuple(
+            item for item in lint_exceptions(state.manifests, declaration.name) if item.exception.stands(day)
+        )
     ours = [one for one in found if not _ignored(one, declaration)]
     ignored = len(found) - len(ours)
     told = [one for one in ours if not _spells_out(one)]
-    waived = [(finding, _waiver(finding, waivers)) for finding in told]
-    used = {id(waiver) for _, waiver in waived}
+    excepted = [(finding, _exception(finding, exceptions)) for finding in told]
+    used = {id(exception) for _, exception in excepted}
     return Linted(
         view,
-        tuple(finding for finding, waiver in waived if waiver is None),
-        tuple((finding, waiver) for finding, waiver in waived if waiver is not None),
-        tuple(waiver for waiver in waivers if id(waiver) not in used),
+        tuple(finding for finding, exception in excepted if exception is None),
+        tuple((finding, exception) for finding, exception in excepted if exception is not None),
+        tuple(exception for exception in exceptions if id(exception) not in used),
         ignored,
         len(ours) - len(told) + implied,
     )
@@ -147,8 +149,8 @@ def _spells_out(finding: LintFinding) -> bool:
     return finding.rule is redundant and implied and named and len(beside) == len(finding.related)
 
 
-def _waiver(finding: LintFinding, waivers: tuple[LintWaiver, ...]) -> LintWaiver | None:
-    return next((one for one in waivers if one.covers(finding.rule.code, finding.about, finding.origin)), None)
+def _exception(finding: LintFinding, exceptions: tuple[LintException, ...]) -> LintException | None:
+    return next((one for one in exceptions if one.covers(finding.rule.code, finding.about, finding.origin)), None)
 
 
 def _expired(state: AccessState) -> list[LintFinding]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from reconciler.apply.cleanup import Leftover
     from reconciler.apply.records import PastRun
     from reconciler.manifest.read.problem import Problem
-    from reconciler.plan.guards import GuardAcknowledgement
+    from reconciler.plan.guards import AcceptedGuard
     from reconciler.results.access import PastState
 
 #: Before the file that stands for a cluster.
@@ -130,7 +130,7 @@ class PlanOptions:
 
     as_of: datetime.date | None = None
     allow_deletes: bool = False
-    accept: "tuple[GuardAcknowledgement, ...]" = ()
+    accept: "tuple[AcceptedGuard, ...]" = ()
     only: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     baseline: str | None = None

@@ -27,7 +27,7 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.problem import Code, Problem
-from reconciler.manifest.safeguards import cluster_warnings, standing_acknowledgements
+from reconciler.manifest.safeguards import cluster_warnings, standing_exceptions
 from reconciler.model.characters import as_name
 from reconciler.model.desired import DesiredState
 from reconciler.model.frozen import FrozenMap, without_collector
@@ -36,7 +36,7 @@ from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import NOT_READ, Change, Listing
 from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import THROTTLE_CONFIGS
-from reconciler.plan.guards import NO_GUARDRAILS, GuardAcknowledgement, guardrail_review
+from reconciler.plan.guards import NO_GUARDRAILS, AcceptedGuard, guardrail_review
 from reconciler.plan.kinds.listed import items_after
 from reconciler.plan.kinds.topic import deleted_topics
 from reconciler.plan.proposal import Options, Plan, Selection
@@ -344,13 +344,13 @@ def request_on(target: Target, path: str, options: PlanOptions, live: ClusterSta
     """
     declaration = declared_for(target)
     as_of = options.as_of or moment()
-    standing = standing_acknowledgements(declaration, as_of)
-    declared = (GuardAcknowledgement(Guard(given.guard), given.object, given.reason or "") for given in standing)
+    standing = standing_exceptions(declaration, as_of)
+    declared = (AcceptedGuard(Guard(given.guard), given.object, given.reason or "") for given in standing)
     return Request(
         warnings=access_doubts(live, declaration),
         as_of=as_of,
         options=Options(options.allow_deletes),
-        acknowledgements=(*declared, *options.accept),
+        accepted=(*declared, *options.accept),
         unsupported=target.unsupported,
         login=target.login,
         permit=declaration.secret_permit,

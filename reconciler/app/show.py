@@ -56,7 +56,7 @@ def verify(
     options = PlanOptions(
         as_of=plan.as_of,
         allow_deletes=plan.options.allow_deletes,
-        accept=plan.acknowledgements,
+        accept=plan.accepted,
         only=plan.options.selection.only,
         exclude=plan.options.selection.exclude,
         guardrails=guardrails,

@@ -151,10 +151,10 @@ _GRACE: Final = datetime.timedelta(days=182)
 
 @dataclass(frozen=True, slots=True)
 class PolicyProposal:
-    """A TopicPolicy document, and the topics that each of its rules waives by name."""
+    """A TopicPolicy document, and the topics that each of its rules excepts by name."""
 
     text: str
-    waived: Mapping[str, Sequence[str]]
+    excepted: Mapping[str, Sequence[str]]
 
 
 def propose_topic_policy(
@@ -162,7 +162,7 @@ def propose_topic_policy(
 ) -> PolicyProposal:
     """Names, ranges and configs that most topics of a cluster have, as a policy called ``name``, or after the cluster.
 
-    Topics that do not fit are waived for half a year from ``as_of`` (today, UTC, if ``None``). Raises a
+    Topics that do not fit are excepted for half a year from ``as_of`` (today, UTC, if ``None``). Raises a
     :class:`WorkflowError` if there are no topics, or if the proposal does not pass on the cluster itself.
     """
     target, found = exported.target, exported.state.topics.values()
@@ -181,7 +181,7 @@ def propose_topic_policy(
     text = policy_text(document, rules, origin=origin, labels=labels, notes=notes)
     # The proposal is read back as any manifest: a policy that fails on day one would be switched off on day two.
     _prove(text, topics, target.name, day)
-    return PolicyProposal(text, _waived(rules))
+    return PolicyProposal(text, _excepted(rules))
 
 
 def _day(as_of: datetime.date | None) -> datetime.date:
@@ -189,8 +189,8 @@ def _day(as_of: datetime.date | None) -> datetime.date:
     return at.date() if isinstance(at, datetime.datetime) else at
 
 
-def _waived(rules: Iterable[ProposedRule]) -> dict[str, list[str]]:
-    return {str(one.rule.name): [*waiver.topics.literal] for one in rules for waiver in one.rule.waivers}
+def _excepted(rules: Iterable[ProposedRule]) -> dict[str, list[str]]:
+    return {str(one.rule.name): [*exception.topics.literal] for one in rules for exception in one.rule.exceptions}
 
 
 def _is_manifest(text: str) -> bool:

@@ -20,7 +20,7 @@ from reconciler.model.desired import DesiredState, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import TopicUse
 from reconciler.plan.file.document import plan_id
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds.topic import created_topics
 from reconciler.plan.proposal import Plan
 from reconciler.plan.propose import propose
@@ -67,8 +67,8 @@ def undo(
         request = request_on(target, path, options, live)
         wishes = replace(request.options, undo=True)
         warnings = (*back.kept, *doubts(plan, chosen, live))
-        accepted = _with_own(request.acknowledgements, back.own)
-        asked = replace(request, options=wishes, warnings=warnings, report_topics=False, acknowledgements=accepted)
+        accepted = _with_own(request.accepted, back.own)
+        asked = replace(request, options=wishes, warnings=warnings, report_topics=False, accepted=accepted)
         try:
             reverting = _counted(propose(back.desired, live, quiet, asked), back.own)
         except TooMuchToDecideError as error:
@@ -104,9 +104,9 @@ def _created(own: Sequence[str]) -> str:
     return f"created:{len(own)}"
 
 
-def _with_own(given: Sequence[GuardAcknowledgement], own: Sequence[str]) -> tuple[GuardAcknowledgement, ...]:
-    """The acknowledgements, with one for each topic where their number was accepted."""
-    whole = GuardAcknowledgement(Guard.TOPIC_DELETE, _created(own))
+def _with_own(given: Sequence[AcceptedGuard], own: Sequence[str]) -> tuple[AcceptedGuard, ...]:
+    """What is accepted, with one for each topic where their number was accepted."""
+    whole = AcceptedGuard(Guard.TOPIC_DELETE, _created(own))
     accepted = [one for one in given if (one.guard, one.object) == (whole.guard, whole.object)]
     more = [replace(one, object=name) for one in accepted[:1] for name in own]
     return (*(one for one in given if one not in accepted), *more)

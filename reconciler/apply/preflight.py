@@ -14,7 +14,7 @@ from reconciler.model.markers import without_own
 from reconciler.model.state import ClusterState
 from reconciler.plan.bridges import bridges, lockout_protection
 from reconciler.plan.difference import DeclaredChange
-from reconciler.plan.guards import Surroundings, refusals, unacknowledged
+from reconciler.plan.guards import Surroundings, not_accepted, refusals
 from reconciler.plan.kinds import describe
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_bindings
 from reconciler.plan.observed import Observed, StepState
@@ -190,7 +190,7 @@ def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[
         live=len(live.bindings.difference(created_bindings(step.change for step in plan.steps))) + len(live.opaque),
         flavor=terms.flavor,
     )
-    refused = refusals(plan.steps, around, plan.acknowledgements)
+    refused = refusals(plan.steps, around, plan.accepted)
     if refused:
         raise RefusedError(refused)
     return coverage
@@ -202,7 +202,7 @@ def _check_meaning(plan: Plan, start: ClusterState, terms: Terms) -> tuple[str, 
     Returns which gains that the reviewer saw would not come into force.
     """
     found = transition(start, plan.steps, terms.facts, default_allow=terms.default_allow)
-    refused = unacknowledged(meaning_refusals(found, terms.facts), plan.acknowledgements)
+    refused = not_accepted(meaning_refusals(found, terms.facts), plan.accepted)
     if refused:
         raise RefusedError(refused)
     if found is None:

@@ -39,7 +39,7 @@ def command(
 
     Nothing is written. It shows what is on the cluster and not declared, what is declared and missing, and what is
     different; then how to keep it and how to remove it. Exit 3 if a cluster test fails or is
-    undecided, unless it is a warning or waived. Exit 1 if something could not be compared, such as ACLs on a cluster
+    undecided, unless it is a warning or excepted. Exit 1 if something could not be compared, such as ACLs on a cluster
     without an authorizer.
     """
     start_reader(cluster)

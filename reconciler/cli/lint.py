@@ -101,7 +101,7 @@ def command(
 ) -> int:
     """Find redundant, ineffective and risky ACLs in manifests or on a cluster.
 
-    Waived findings are counted separately. Exit 3 if there are errors (with --fail-on warning: any finding).
+    Excepted findings are counted separately. Exit 3 if there are errors (with --fail-on warning: any finding).
     """
     if explain is not None:
         return _explain(explain)

@@ -17,7 +17,7 @@ from reconciler.cli.console import Bytes, CommandError, Exit, debug, error, sett
 from reconciler.cli.parts import part_module
 from reconciler.dataclass import dataclass
 from reconciler.model.desired import instant_of, read_moment
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.refusal import Guard
 
 if TYPE_CHECKING:
@@ -79,18 +79,18 @@ class Since(click.ParamType[datetime.datetime]):
             self.fail(f"{value!r}: write YYYY-MM-DD, an instant as 2027-01-31T18:00:00Z, or 90d", param, ctx)
 
 
-class Accepted(click.ParamType["GuardAcknowledgement"]):
+class Accepted(click.ParamType["AcceptedGuard"]):
     """``GUARD=OBJECT``."""
 
     name = "guard"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> GuardAcknowledgement:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> AcceptedGuard:
         """Parse, or end the command with the guards that there are."""
         guard, equals, name = value.partition("=")
         try:
             if not equals or not name:
                 raise ValueError
-            return GuardAcknowledgement(Guard(guard), name, "accepted on the command line")
+            return AcceptedGuard(Guard(guard), name, "accepted on the command line")
         except ValueError:
             advice = f"guards are: {', '.join(Guard)}"
             raise CommandError(f"--accept {value}: write GUARD=OBJECT", advice, Exit.USAGE) from None
@@ -334,7 +334,7 @@ accept_option = click.option(
     multiple=True,
     metavar="GUARD=OBJECT",
     type=Accepted(),
-    help="Acknowledge a guard for this object; repeatable.",
+    help="Accept a guard for this object; repeatable.",
 )
 
 guardrails_option = click.option(

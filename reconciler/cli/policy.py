@@ -54,7 +54,7 @@ def init(
 ) -> int:
     """Propose a TopicPolicy from the topics of a cluster: names, ranges and configs that most of them have.
 
-    Topics that do not fit are waived by name for half a year, so the proposal passes on this cluster. It is checked
+    Topics that do not fit are excepted by name for half a year, so the proposal passes on this cluster. It is checked
     before it is shown.
     """
     if defaults and cluster is not None:
@@ -70,13 +70,13 @@ def init(
     exported = export(path, cluster, connection, acls=False, tell=info_note)
     info_gaps(exported.state)
     proposal = propose_topic_policy(exported, name=name, as_of=as_of)
-    _write(proposal.text, proposal.waived, file, output)
+    _write(proposal.text, proposal.excepted, file, output)
     return Exit.OK
 
 
-def _write(text: str, waived: Mapping[str, Sequence[str]], file: str | None, output: str) -> None:
+def _write(text: str, excepted: Mapping[str, Sequence[str]], file: str | None, output: str) -> None:
     if output == "json":
-        out_json(OutputKind.POLICY_INIT, {"policy": text, "waived": waived})
+        out_json(OutputKind.POLICY_INIT, {"policy": text, "excepted": excepted})
     elif file is None:
         out([text.rstrip("\n")], whole=True)
     if file is not None:
@@ -88,5 +88,5 @@ def _write(text: str, waived: Mapping[str, Sequence[str]], file: str | None, out
         except OSError as error:
             raise CommandError(f"the policy cannot be written: {error}") from error
         progress(f"wrote {file}")
-    if waived:
-        info(f"{sum(map(len, waived.values())):,} exceptions are waived by name, in {len(waived):,} rules")
+    if excepted:
+        info(f"{sum(map(len, excepted.values())):,} exceptions by name, in {len(excepted):,} rules")

@@ -61,7 +61,7 @@ def command(
 
     Without --cluster, they run on what is declared for each cluster; with it, on the live bindings with those in scope
     replaced by what is declared, and cluster tests run on what the brokers tell. Exit 3 if a test fails or is
-    undecided, unless it is a warning or waived. With --at, today's tests run on the bindings of then.
+    undecided, unless it is a warning or excepted. With --at, today's tests run on the bindings of then.
     """
     if as_is and (cluster is None or offline):
         raise CommandError("--as-is is about a live cluster", "add --cluster NAME", Exit.USAGE)

@@ -19,7 +19,7 @@ from reconciler.cli.options import (
 )
 from reconciler.cli.planned import left_out, print_plan, save, verdict
 from reconciler.model.characters import safe
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Plan
 from reconciler.results.output import OutputKind
 
@@ -47,7 +47,7 @@ def command(
     journal: str | None,
     only_run: str | None,
     allow_deletes: bool,
-    accept: tuple[GuardAcknowledgement, ...],
+    accept: tuple[AcceptedGuard, ...],
     as_of: "datetime.date | None",
     expand: bool,
     connection: ConnectionOptions,

@@ -100,7 +100,7 @@ def _connection(document: Document, table: PatternTable) -> Connection | None:
 # The operator's word on clusters that manifests declare: it wins, and a manifest that contradicts it is a problem.
 #
 # A manifest may repeat a fact. It may add to ``interBrokerPrincipals`` and ``protect``, and tighten ``limits``, for
-# that only makes a plan harder to pass. Acknowledgements of the operator replace the proposer's.
+# that only makes a plan harder to pass. Exceptions of the operator replace the proposer's.
 
 #: A fact: what a cluster has of it, as values of its declaration's fields.
 _Values = dict[str, Any]
@@ -210,7 +210,7 @@ def _same_barrier(own: _Values, given: _Values) -> _Values | None:
 
 
 def _none(own: _Values, given: _Values) -> None:
-    """Whoever proposes a change does not acknowledge for it where the operator does."""
+    """Whoever proposes a change does not accept for it where the operator does."""
 
 
 _FACTS: Final[Mapping[str, _Fact]] = {
@@ -224,5 +224,5 @@ _FACTS: Final[Mapping[str, _Fact]] = {
     "barrier": _Fact(("barrier_wait", "probe"), _same_barrier),
     "protect": _Fact(("protect",), _more),
     "limits": _Fact(("limits",), _tighter, "tighten it to what the operator allows, or less"),
-    "acknowledge": _Fact(("acknowledgements",), _none, "have the operator acknowledge it there"),
+    "exceptions": _Fact(("guard_exceptions",), _none, "have the operator accept it there"),
 }

@@ -286,15 +286,21 @@ def _wanted(*fields: str) -> dict[str, FieldMeaning]:
 
 #: What exempts by a condition: without the condition it exempts everything.
 _CONDITION: Final = Names(_T, _L, _L, _T)
-_WAIVER: Final = Fields({"reason": _WORDS, "expires": _ceiling(_end), "ticket": _WORDS}, _L, _T)
-_LINT_WAIVERS: Final = Records(
-    Fields(
-        {**_selector(_CONDITION), "rule": _IDENTITY, "reason": _WORDS, "expires": _ceiling(_end), "ticket": _WORDS},
-        _L,
-        _T,
-    ),
-    ("rule",),
-)
+
+
+def _exceptions(more: Mapping[str, FieldMeaning], *identity: str) -> Records:
+    """Exceptions permit; whatever narrows or ends one refuses more."""
+    stated: dict[str, FieldMeaning] = {
+        "check": _IDENTITY,
+        "reason": _WORDS,
+        "expires": _ceiling(_end),
+        "ticket": _WORDS,
+    }
+    return Records(Fields({**more, **stated}, _L, _T), ("check", *identity))
+
+
+_TEST_EXCEPTIONS: Final = _exceptions({})
+_LINT_EXCEPTIONS: Final = _exceptions(_selector(_CONDITION))
 #: More in scope can be deleted, less in scope can drift unseen: both are for a person to decide.
 _UNKNOWN_NAMES: Final = Names(_U, _U, _U, _U)
 _TOPIC_PROPERTIES: Final[Mapping[str, FieldMeaning]] = {
@@ -316,7 +322,7 @@ _COUNTS: Final = Fields(
 )
 _SETTINGS: Final = Fields(
     {
-        # A breach gets another code by it, which a waiver may name.
+        # A breach gets another code by it, which an exception may name.
         "required": Value(_U, _L, _demand, _U, _L, default=""),
         "forbidden": Value(_U, _L, _truth, _U, _L, default="false"),
         "allowed": Texts(_U, _L, _L, _T),
@@ -330,19 +336,7 @@ _RELATIONS: Final = Records(
     Fields(dict.fromkeys(("value", "below", "atMost", "above", "atLeast", "required"), _UNKNOWN), _T, _L),
     paired=False,
 )
-_TOPIC_WAIVERS: Final = Records(
-    Fields(
-        {
-            "topics": _CONDITION,
-            "codes": Texts(_T, _L, _L, _T),
-            "reason": _WORDS,
-            "expires": _ceiling(_end),
-            "ticket": _WORDS,
-        },
-        _L,
-        _T,
-    )
-)
+_TOPIC_EXCEPTIONS: Final = _exceptions({"topics": _CONDITION, "codes": Texts(_T, _L, _L, _T)})
 
 
 def _consents(removed: Meaning, **more: FieldMeaning) -> Records:
@@ -402,14 +396,8 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
             ),
             # Without the list every broker that the cluster names counts; and a limit for each broker grows with them.
             "brokers": Texts(_U, _L, _U, _L),
-            "acknowledge": Records(
-                Fields(
-                    {"guard": _IDENTITY, "object": _IDENTITY, "reason": _WORDS, "expires": _ceiling(_end)},
-                    _L,
-                    _T,
-                ),
-                ("guard", "object"),
-            ),
+            # Of guards, each for an object, and of lint.
+            "exceptions": _exceptions({**_selector(_CONDITION), "object": _IDENTITY}, "object"),
             "scope": Fields(
                 {
                     "include": Records(Fields(_selector(_UNKNOWN_NAMES), _U, _U), paired=False),
@@ -422,7 +410,6 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
             **{field: Value(_L, _U, _truth, _L, _U, default="false") for field in PRUNE_FIELDS},
             "topicDefaults": Fields({**_TOPIC_PROPERTIES, "overrides": Records(_OVERRIDE, ordered=True)}),
             "ignoreConfigs": Texts(_L, _U, _L, _U),
-            "waive": _LINT_WAIVERS,
             "vars": ByName(_UNKNOWN),
         },
         _U,
@@ -430,6 +417,7 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
     ),
     "AccessTests": _document(
         {
+            "exceptions": _TEST_EXCEPTIONS,
             "clusters": _clusters(),
             "tests": Records(
                 Fields(
@@ -445,7 +433,6 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
                         "onlyAdmins": _ONLY,
                         "severity": _SEVERITY,
                         "includeSuperUsers": Value(_T, _L, _truth, _T, _L, default="false"),
-                        "waiver": _WAIVER,
                     },
                     _T,
                     _L,
@@ -458,6 +445,7 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
     ),
     "ClusterTests": _document(
         {
+            "exceptions": _TEST_EXCEPTIONS,
             "clusters": _clusters(),
             "tests": Records(
                 Fields(
@@ -479,7 +467,6 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
                         ),
                         "features": ByName(Fields({"min": _floor(_level)}, _T, _L)),
                         "severity": _SEVERITY,
-                        "waiver": _WAIVER,
                     },
                     _T,
                     _L,
@@ -492,6 +479,7 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
     ),
     "TopicPolicy": _document(
         {
+            "exceptions": _TOPIC_EXCEPTIONS,
             "clusters": _clusters(),
             "rules": Records(
                 Fields(
@@ -509,7 +497,6 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
                         "expression": _CLAIM,
                         "message": _WORDS,
                         "severity": _SEVERITY,
-                        "waivers": _TOPIC_WAIVERS,
                     },
                     _T,
                     _L,
@@ -573,7 +560,10 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
     ),
     # Of these two only what accepts findings, and what decides which rules a topic has to keep.
     "Acls": _document(
-        {**_wanted("clusters", "principal", "principals", "rules", "owns", "reads", "writes"), "waive": _LINT_WAIVERS},
+        {
+            **_wanted("clusters", "principal", "principals", "rules", "owns", "reads", "writes"),
+            "exceptions": _LINT_EXCEPTIONS,
+        },
         labels=Apart("no rule asks for them"),
     ),
     "Topics": _document(

@@ -29,7 +29,7 @@ from reconciler.manifest.manifests import (
     desired_state,
     load,
 )
-from reconciler.manifest.parts.clusters import Acknowledgement, ClusterDeclaration, Limits
+from reconciler.manifest.parts.clusters import ClusterDeclaration, GuardExceptionDeclaration, Limits
 from reconciler.manifest.parts.document import open_document
 from reconciler.manifest.read.documents import read_documents
 from reconciler.manifest.read.findings import Findings, Source
@@ -44,7 +44,7 @@ from reconciler.model.state import FactSource
 PREFIX: Final = "guardrails://"
 #: The kinds whose documents judge.
 KINDS: Final = ("AccessTests", "Cluster", "ClusterTests", "Fleet", "Ownership", "TopicPolicy")
-#: Guards that pass on what a Cluster document of the guardrails says: only they acknowledge an exception from that.
+#: Guards that pass on what a Cluster document of the guardrails says: only they make an exception from that.
 _OF_CLUSTER: Final = ("limit", "protected")
 
 
@@ -246,8 +246,8 @@ def _scope(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[str, 
     return {"scope": bounded(own.scope, bounds.scope)}
 
 
-def _acknowledgements(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[str, Any]:
-    return {"acknowledgements": tuple(item for item in own.acknowledgements if _counts(item, own, bounds))}
+def _exceptions(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[str, Any]:
+    return {"guard_exceptions": tuple(item for item in own.guard_exceptions if _counts(item, own, bounds))}
 
 
 _WHERE: Final = NoRule("where a cluster is and how it is reached is the operator's to say")
@@ -270,13 +270,13 @@ HELD: Final[Mapping[str, HeldTerm | NoRule]] = {
     "limits": HeldTerm(("limits",), _limits),
     "barrier": HeldTerm(("barrier_wait", "probe"), _barrier),
     "brokers": HeldTerm(("brokers",), _of_base("brokers"), "brokers", "theirs count"),
-    "acknowledge": HeldTerm(("acknowledgements",), _acknowledgements, "acknowledge"),
+    # Of guards; lint judges one set of manifests, and --base shows each exception.
+    "exceptions": HeldTerm(("guard_exceptions",), _exceptions, "exceptions"),
     "scope": _SCOPED,
     "ignore": _SCOPED,
     **dict.fromkeys(PRUNE_FIELDS, _PRUNED),
     "topicDefaults": NoRule("topics are judged with what they take from it"),
     "ignoreConfigs": HeldTerm(("ignore_configs",), _both("ignore_configs")),
-    "waive": NoRule("lint judges one set of manifests, and --base shows each waiver"),
     "vars": NoRule("documents of the guardrails take the values that the guardrails give; others are judged as filled"),
 }
 
@@ -290,7 +290,7 @@ def _notices(
     else:
         yield from _fact_notices(own, bounds)
         yield from _scope_notices(own, bounds)
-        yield from _acknowledgement_notices(own, bounds)
+        yield from _exception_notices(own, bounds)
 
 
 def _undeclared(guardrails: Manifests, own: ClusterDeclaration) -> Iterator[GuardrailNotice]:
@@ -320,20 +320,20 @@ def _scope_notices(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Itera
         yield GuardrailNotice(own.origin, "guardrail-ignore", message, bounds.origin)
 
 
-def _acknowledgement_notices(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Iterator[GuardrailNotice]:
-    for item in own.acknowledgements:
+def _exception_notices(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Iterator[GuardrailNotice]:
+    for item in own.guard_exceptions:
         if not _counts(item, own, bounds):
             message = (
-                f"the acknowledgement of {item.guard} for {item.object} does not count: "
+                f"the exception of {item.guard} for {item.object} does not count: "
                 "the guardrails have none, and only they except from what they protect and limit"
             )
-            yield GuardrailNotice(item.origin, "guardrail-acknowledgement", message, bounds.origin)
+            yield GuardrailNotice(item.origin, "guardrail-exception", message, bounds.origin)
 
 
-def _counts(item: Acknowledgement, own: ClusterDeclaration, bounds: ClusterDeclaration) -> bool:
-    if own.sources.acknowledge is FactSource.OPERATOR:
+def _counts(item: GuardExceptionDeclaration, own: ClusterDeclaration, bounds: ClusterDeclaration) -> bool:
+    if own.sources.exceptions is FactSource.OPERATOR:
         return True
-    return item.guard not in _OF_CLUSTER or any(rule_key(item) == rule_key(other) for other in bounds.acknowledgements)
+    return item.guard not in _OF_CLUSTER or any(rule_key(item) == rule_key(other) for other in bounds.guard_exceptions)
 
 
 def _held(own: ClusterDeclaration, bounds: ClusterDeclaration) -> ClusterDeclaration:

@@ -91,7 +91,7 @@ class GuardrailChange:
 _Documents: TypeAlias = Mapping[tuple[str, str], Document]
 #: Of kinds whose documents judge nothing, the fields that take values for a guardrail.
 _JUDGING: Final[Mapping[str, tuple[str, ...]]] = {
-    "Acls": ("spec.waive",),
+    "Acls": ("spec.exceptions",),
     "Topics": ("metadata.labels", "spec.topics.labels"),
 }
 

@@ -1,4 +1,4 @@
-"""What guards one cluster besides its limits: access tests, ownership, topic policies, waivers, acknowledgements."""
+"""What guards one cluster besides its limits: access tests, ownership, topic policies, exceptions."""
 
 import datetime
 from collections.abc import Iterable, Iterator
@@ -12,8 +12,8 @@ from reconciler.manifest.documents.ownership import ConsentDeclaration, OwnerDec
 from reconciler.manifest.documents.topic_policy import TopicPolicyDeclaration
 from reconciler.manifest.guardrail_set import guardrail_documents, rule_key
 from reconciler.manifest.manifests import FindingsByFile, GuardrailNotice, Manifests, declared_cluster, declared_for
-from reconciler.manifest.parts.clusters import Acknowledgement, ClusterDeclaration
-from reconciler.manifest.parts.selectors import LintWaiver, Waiver
+from reconciler.manifest.parts.clusters import ClusterDeclaration, GuardExceptionDeclaration
+from reconciler.manifest.parts.selectors import LintException, StatedException
 from reconciler.manifest.parts.short_form import OwnedTopics
 from reconciler.manifest.read.findings import Trouble, quoted
 from reconciler.manifest.read.problem import Code, ManifestError, Problem
@@ -142,14 +142,14 @@ def _more(guardrails: Iterable[T], own: Iterable[T]) -> Iterator[T]:
     yield from (rule for rule in guardrails if rule_key(rule) not in known)
 
 
-def lint_waivers(manifests: Manifests, cluster_name: str) -> tuple[LintWaiver, ...]:
-    """The waivers for a declared cluster, those of its own document first; raises :class:`ManifestError`.
+def lint_exceptions(manifests: Manifests, cluster_name: str) -> tuple[LintException, ...]:
+    """The exceptions for a declared cluster, those of its own document first; raises :class:`ManifestError`.
 
-    Whether one still counts is its ``waiver.stands(as_of)``.
+    Whether one still counts is its ``exception.stands(as_of)``.
     """
     documents = _documents(manifests, cluster_name, "Acls")
-    of_acls = (waiver for item in documents if isinstance(item, AclsDeclaration) for waiver in item.waivers)
-    return (*declared_cluster(manifests, cluster_name).waivers, *of_acls)
+    of_acls = (exception for item in documents if isinstance(item, AclsDeclaration) for exception in item.exceptions)
+    return (*declared_cluster(manifests, cluster_name).lint_exceptions, *of_acls)
 
 
 def _documents(manifests: Manifests, cluster_name: str, kind: str) -> list[Declared]:
@@ -166,24 +166,24 @@ def _place(item: OwnerDeclaration | ConsentDeclaration) -> Origin:
     return item.origin
 
 
-def standing_acknowledgements(cluster: ClusterDeclaration, as_of: datetime.date) -> tuple[Acknowledgement, ...]:
-    """The acknowledgements that count then."""
-    return tuple(item for item in cluster.acknowledgements if item.expires is None or not item.expires.over(as_of))
+def standing_exceptions(cluster: ClusterDeclaration, as_of: datetime.date) -> tuple[GuardExceptionDeclaration, ...]:
+    """The exceptions from guards that count then."""
+    return tuple(item for item in cluster.guard_exceptions if item.expires is None or not item.expires.over(as_of))
 
 
 def cluster_warnings(manifests: Manifests, cluster_name: str, as_of: datetime.date) -> tuple[Problem, ...]:
-    """Warnings that depend on cluster and time: acknowledgements and waivers that no longer count."""
+    """Warnings that depend on cluster and time: exceptions that no longer count."""
     cluster = declared_cluster(manifests, cluster_name)
     findings = FindingsByFile(manifests)
-    for item in set(cluster.acknowledgements).difference(standing_acknowledgements(cluster, as_of)):
-        message = f"this acknowledgement for {quoted(item.object)} expired {_past(item.expires)}: it does not count"
-        trouble = Trouble(Code.EXPIRED_ACKNOWLEDGEMENT, message, "remove it, or agree on a new day")
+    for item in set(cluster.guard_exceptions).difference(standing_exceptions(cluster, as_of)):
+        message = f"this exception for {quoted(item.object)} expired {_past(item.expires)}: it does not count"
+        trouble = Trouble(Code.EXPIRED_EXCEPTION, message, "remove it, or agree on a new day")
         findings.of(item.origin.file).add_at(trouble, item.origin, severity="warning")
-    for waiver in _waivers(manifests, cluster_name):
-        if not waiver.stands(as_of):
-            message = f"this waiver expired {waiver.expires.past}: it does not count"
-            trouble = Trouble(Code.EXPIRED_WAIVER, message, "fix what it accepted, or agree on a new date")
-            findings.of(waiver.origin.file).add_at(trouble, waiver.origin, severity="warning")
+    for exception in _exceptions(manifests, cluster_name):
+        if not exception.stands(as_of):
+            message = f"this exception expired {exception.expires.past}: it does not count"
+            trouble = Trouble(Code.EXPIRED_EXCEPTION, message, "fix what it accepted, or agree on a new date")
+            findings.of(exception.origin.file).add_at(trouble, exception.origin, severity="warning")
     return findings.problems()
 
 
@@ -204,9 +204,9 @@ def _past(end: Expiry | None) -> str:
     return "" if end is None else end.past
 
 
-def _waivers(manifests: Manifests, cluster_name: str) -> Iterator[Waiver]:
-    yield from (item.waiver for item in lint_waivers(manifests, cluster_name))
-    yield from (test.waiver for test in access_tests(manifests, cluster_name) if test.waiver is not None)
-    yield from (test.waiver for test in cluster_tests(manifests, cluster_name) if test.waiver is not None)
-    of_topics = (waiver for rule in topic_rules(manifests, cluster_name) for waiver in rule.waivers)
-    yield from (Waiver(item.reason, item.expires, item.origin, item.ticket) for item in of_topics)
+def _exceptions(manifests: Manifests, cluster_name: str) -> Iterator[StatedException]:
+    yield from (item.exception for item in lint_exceptions(manifests, cluster_name))
+    yield from (test.exception for test in access_tests(manifests, cluster_name) if test.exception is not None)
+    yield from (test.exception for test in cluster_tests(manifests, cluster_name) if test.exception is not None)
+    of_topics = (exception for rule in topic_rules(manifests, cluster_name) for exception in rule.exceptions)
+    yield from (StatedException(item.reason, item.expires, item.origin, item.ticket) for item in of_topics)

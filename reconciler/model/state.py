@@ -61,7 +61,7 @@ class FactSources:
     barrier: Annotated[FactSource, _says("Of how terms wait between phases.")] = FactSource.NOBODY
     protect: Annotated[FactSource, _says("Of what is protected; manifests may add to it.")] = FactSource.NOBODY
     limits: Annotated[FactSource, _says("Of the limits in terms; manifests may tighten them.")] = FactSource.NOBODY
-    acknowledge: Annotated[FactSource, _says("Of the acknowledgements that were not given on the command line.")] = (
+    exceptions: Annotated[FactSource, _says("Of the exceptions that were not given on the command line.")] = (
         FactSource.NOBODY
     )
     flavor: Annotated[FactSource, Says("Of the flavor in terms.", "operator", omit=True)] = FactSource.NOBODY

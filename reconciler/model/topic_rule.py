@@ -114,7 +114,7 @@ RulePart: TypeAlias = NameRule | CountRule | SettingRule | RelationRule | Expres
 
 
 @dataclass(frozen=True, slots=True)
-class TopicWaiver:
+class TopicException:
     """Accepts what some topics break of one rule, until it ``expires``; without ``codes``, all of it."""
 
     topics: NameSelector
@@ -146,4 +146,4 @@ class TopicRule:
     name: str | None = None
     message: str | None = None
     severity: Literal["error", "warning"] = "error"
-    waivers: tuple[TopicWaiver, ...] = ()
+    exceptions: tuple[TopicException, ...] = ()

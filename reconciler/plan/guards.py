@@ -2,7 +2,7 @@
 
 What a plan must not do unless a person named it: one refusal for each thing, each with its own guard.
 
-An acknowledgement names the guard and the object, is given when the plan is made, and is part of the plan's id.
+An exception names the guard and the object, is given when the plan is made, and is part of the plan's id.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -30,11 +30,11 @@ from reconciler.plan.step import Step
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class GuardAcknowledgement:
+class AcceptedGuard:
     """A person's word that this guard may let this object pass, and why."""
 
     guard: Annotated[Guard, Says("The guard that is let pass.", "topic-delete")]
-    object: Annotated[str, Says("The name that was acknowledged.", "orders.old")]
+    object: Annotated[str, Says("The name that was accepted.", "orders.old")]
     reason: Annotated[AnyText, Says("Why it was accepted.", "agreed in SEC-1204", default=REQUIRED)] = ""
 
 
@@ -78,12 +78,10 @@ class Surroundings:
     expired: Collection[AclBinding] = ()
 
 
-def refusals(
-    steps: Sequence[Step], around: Surroundings, acknowledged: Collection[GuardAcknowledgement]
-) -> tuple[Refusal, ...]:
-    """Every guard that refuses, less those acknowledged."""
+def refusals(steps: Sequence[Step], around: Surroundings, accepted: Collection[AcceptedGuard]) -> tuple[Refusal, ...]:
+    """Every guard that refuses, less those accepted."""
     found = (*(charge.refusal for charge in step_charges(steps)), *plan_refusals(steps, around))
-    return unacknowledged(found, acknowledged)
+    return not_accepted(found, accepted)
 
 
 class StepCharge(NamedTuple):
@@ -112,10 +110,10 @@ def login_refusals(risks: Iterable[LoginAtRisk]) -> Iterator[Refusal]:
     return (charge.refusal for charge in login_charges(risks))
 
 
-def unacknowledged(found: Iterable[Refusal], acknowledged: Collection[GuardAcknowledgement]) -> tuple[Refusal, ...]:
+def not_accepted(found: Iterable[Refusal], accepted: Collection[AcceptedGuard]) -> tuple[Refusal, ...]:
     """The refusals that nobody's word lifts."""
     # Whatever the reason says: a person who words it better has not withdrawn it.
-    given = {(ack.guard, ack.object) for ack in acknowledged}
+    given = {(ack.guard, ack.object) for ack in accepted}
     return tuple(refusal for refusal in found if (refusal.guard, refusal.object) not in given)
 
 

@@ -23,7 +23,7 @@ from reconciler.model.says import REQUIRED, Apart, Flat, Says
 from reconciler.model.scope import RESOURCE_FIELDS, NameSelector, Scope, Selector
 from reconciler.model.state import FactSource
 from reconciler.plan.difference import DiffRules, Skipped, SkipReason
-from reconciler.plan.guards import NO_GUARDRAILS, DeleteLimits, GuardAcknowledgement, GuardrailReview
+from reconciler.plan.guards import NO_GUARDRAILS, AcceptedGuard, DeleteLimits, GuardrailReview
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
 from reconciler.plan.observed import NO_FACTS, Facts
@@ -245,7 +245,7 @@ class Plan:
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
     login_warnings: tuple[str, ...] = ()
-    acknowledgements: tuple[GuardAcknowledgement, ...] = ()
+    accepted: tuple[AcceptedGuard, ...] = ()
     coverage: CoverageChange = CoverageChange()
     counts: Counts = Counts()
     refusals: tuple[Refusal, ...] = ()

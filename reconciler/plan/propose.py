@@ -18,13 +18,13 @@ from reconciler.plan.bridges import bridges, lockout_protection
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.difference import Comparison, DeclaredChange, Skipped, SkipReason
 from reconciler.plan.guards import (
-    GuardAcknowledgement,
+    AcceptedGuard,
     StepCharge,
     Surroundings,
     login_charges,
+    not_accepted,
     plan_refusals,
     step_charges,
-    unacknowledged,
 )
 from reconciler.plan.kinds import describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change, touched_bindings
@@ -64,7 +64,7 @@ class Request:
 
     as_of: datetime.date
     options: Options = Options()
-    acknowledgements: tuple[GuardAcknowledgement, ...] = ()
+    accepted: tuple[AcceptedGuard, ...] = ()
     unsupported: Callable[[AclBinding], str | None] = lambda _: None
     expected_live: int | None = None
     warnings: tuple[str, ...] = ()
@@ -148,7 +148,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
             *(risk.text for risk in judged.risks if not risk.certain),
         ),
         login_warnings=tuple(login_warnings(live, steps)),
-        acknowledgements=_used(request),
+        accepted=_used(request),
         coverage=judged.coverage,
         counts=_counts(desired, live, compared),
         refusals=judged.refusals,
@@ -163,9 +163,9 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     )
 
 
-def _used(request: Request) -> tuple[GuardAcknowledgement, ...]:
+def _used(request: Request) -> tuple[AcceptedGuard, ...]:
     # The order in which somebody typed them must not change the id.
-    return tuple(sorted(set(request.acknowledgements)))
+    return tuple(sorted(set(request.accepted)))
 
 
 def _judged(
@@ -197,7 +197,7 @@ def _judged(
         # No step accounts for these: so they are about all that is left.
         others = (replace(one.refusal, judges=Judges.PLAN) for one in (*alone, *together))
         left = (*plan_refusals(steps, around), *others)
-        refusals = (*told, *unacknowledged(left, request.acknowledgements)) if request.guarded else ()
+        refusals = (*told, *not_accepted(left, request.accepted)) if request.guarded else ()
         return _Judged(steps, coverage, risks, found, ends, refusals)
 
 
@@ -210,7 +210,7 @@ def _leave_out(
     told: dict[Refusal, None],
 ) -> bool:
     """Skip the steps that guards refuse, and what waits for them; adds to ``told`` why. Whether there are any."""
-    refused = set(unacknowledged((one.refusal for one in charges), request.acknowledgements))
+    refused = set(not_accepted((one.refusal for one in charges), request.accepted))
     by_change: dict[Change, dict[Refusal, None]] = {}
     for one in charges if request.guarded else ():
         if one.refusal.guard.judges is Judges.STEPS and one.refusal in refused:

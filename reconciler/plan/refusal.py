@@ -20,7 +20,7 @@ class Judges(Enum):
 
 
 class Guard(StrEnum):
-    """Names as ``--accept GUARD=OBJECT`` and ``Cluster.spec.acknowledge`` spell them."""
+    """Names as ``--accept GUARD=OBJECT`` and ``Cluster.spec.exceptions`` spell them."""
 
     TOPIC_DELETE = "topic-delete"
     DATA_LOSS = "data-loss"
@@ -61,7 +61,7 @@ class Guard(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A guard that nobody has acknowledged; ``remedy`` says what a person can do.
+    """A guard that nobody has accepted; ``remedy`` says what a person can do.
 
     ``judges`` is that of the guard; of a guard that judges steps it is the plan where no step accounts for what it
     refuses.

@@ -52,7 +52,7 @@ class Lockout(Enum):
 
     EFFECTIVE_ACCESS = "guard `lockout`, by effective access to the cluster before and after"
     GUARD = "guard `login-limit`, also for a default that limits them; an address may be theirs: a warning"
-    IMPOSSIBLE = "impossible: no acknowledgement permits it"
+    IMPOSSIBLE = "impossible: no exception permits it"
     NO_LOGIN = "it changes nothing for any login as such"
 
 

@@ -34,8 +34,8 @@ from reconciler.model.topic_rule import (
     RulePart,
     SettingRule,
     TopicCheck,
+    TopicException,
     TopicRule,
-    TopicWaiver,
 )
 from reconciler.policy.topic_checks import (
     Check,
@@ -69,12 +69,12 @@ class TopicFindingStatus(StrEnum):
     BROKEN = "broken"
     UNDECIDED = "undecided"
     #: Broken or undecided, and accepted until a date.
-    WAIVED = "waived"
+    EXCEPTED = "excepted"
 
 
 @dataclass(frozen=True, slots=True)
 class TopicFinding:
-    """One topic that does not pass one part of a rule. ``waiver`` is the waiver that accepts it, or has expired."""
+    """One topic that does not pass one part of a rule. ``exception`` accepts it, or has expired."""
 
     code: TopicCheck
     status: TopicFindingStatus
@@ -85,22 +85,22 @@ class TopicFinding:
     about: str
     found: str
     wanted: str
-    waiver: TopicWaiver | None = None
+    exception: TopicException | None = None
 
     @property
     def stops(self) -> bool:
-        """Whether it fails a check: broken or undecided, not waived, and the rule is not only a warning."""
-        return self.status is not TopicFindingStatus.WAIVED and self.rule.severity == "error"
+        """Whether it fails a check: broken or undecided, not excepted, and the rule is not only a warning."""
+        return self.status is not TopicFindingStatus.EXCEPTED and self.rule.severity == "error"
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPolicyResult:
-    """The findings, the numbers of rules and topics, and the waivers that accept nothing."""
+    """The findings, the numbers of rules and topics, and the exceptions that accept nothing."""
 
     findings: tuple[TopicFinding, ...] = ()
     rules: int = 0
     topics: int = 0
-    unused_waivers: tuple[TopicWaiver, ...] = ()
+    unused_exceptions: tuple[TopicException, ...] = ()
 
     @property
     def stopping(self) -> tuple[TopicFinding, ...]:
@@ -134,9 +134,9 @@ class TopicPolicy:
         topics = [facts_of(wanted, around) for wanted in desired.topics.values() if not wanted.absent]
         found = [finding for topic in topics for finding in self._of_topic(topic, as_of)]
         found.sort(key=lambda one: (one.origin, one.topic, one.code, one.rule_origin, one.about))
-        used = {finding.waiver for finding in found}
-        waivers = (waiver for rule, _ in self._rules for waiver in rule.waivers)
-        idle = tuple(waiver for waiver in waivers if waiver.stands(as_of) and waiver not in used)
+        used = {finding.exception for finding in found}
+        exceptions = (exception for rule, _ in self._rules for exception in rule.exceptions)
+        idle = tuple(exception for exception in exceptions if exception.stands(as_of) and exception not in used)
         return TopicPolicyResult(tuple(found), len(self._rules), len(topics), idle)
 
     def _of_topic(self, topic: TopicFacts, as_of: datetime.date) -> Iterator[TopicFinding]:
@@ -191,21 +191,21 @@ def _needs_brokers(part: RulePart) -> bool:
 
 def _finding(rule: TopicRule, part: RulePart, topic: TopicFacts, lack: Shortfall, as_of: datetime.date) -> TopicFinding:
     about = [
-        waiver
-        for waiver in rule.waivers
-        if waiver.topics.selects_name(topic.name) and (not waiver.codes or lack.code in waiver.codes)
+        exception
+        for exception in rule.exceptions
+        if exception.topics.selects_name(topic.name) and (not exception.codes or lack.code in exception.codes)
     ]
     standing = TopicFindingStatus.BROKEN if lack.decided else TopicFindingStatus.UNDECIDED
-    # Of several waivers the one that lasts longest; an expired one is still shown with the finding.
-    waiver = max(about, key=lambda one: one.expires.end, default=None)
-    if waiver is not None and waiver.stands(as_of):
-        standing = TopicFindingStatus.WAIVED
+    # Of several exceptions the one that lasts longest; an expired one is still shown with the finding.
+    exception = max(about, key=lambda one: one.expires.end, default=None)
+    if exception is not None and exception.stands(as_of):
+        standing = TopicFindingStatus.EXCEPTED
     return TopicFinding(
-        lack.code, standing, topic.name, topic.origin, rule, part.origin, lack.about, lack.found, lack.wanted, waiver
+        lack.code, standing, topic.name, topic.origin, rule, part.origin, lack.about, lack.found, lack.wanted, exception
     )
 
 
-# Propose a policy that the topics of a cluster already pass, with waivers for the few exceptions.
+# Propose a policy that the topics of a cluster already pass, with exceptions for the few that do not.
 #
 # A rule is proposed if at most a tenth of the topics break it. A range is as wide as the existing values, except for
 # a few outliers. There is no rule for a config that less than a tenth of the topics set.
@@ -226,7 +226,7 @@ _MIN_INSYNC: Final = "min.insync.replicas"
 
 
 class Occasion(NamedTuple):
-    """The name of the proposed document, and the reason and expiry of its waivers."""
+    """The name of the proposed document, and the reason and expiry of its exceptions."""
 
     document: str
     reason: str
@@ -258,14 +258,14 @@ def propose_policy(topics: Iterable[Topic], occasion: Occasion) -> tuple[Propose
 
 def _proposed(name: str, part: RulePart, subjects: Sequence[TopicFacts], occasion: Occasion) -> ProposedRule:
     out = tuple(topic.name for topic in _breaking(part, subjects))
-    waiver = TopicWaiver(NameSelector(literal=out), occasion.reason, occasion.expires, _NOWHERE)
+    exception = TopicException(NameSelector(literal=out), occasion.reason, occasion.expires, _NOWHERE)
     rule = TopicRule(
         occasion.document,
         _NOWHERE,
         (part,),
         NameSelector(any_name=True),
         name=name,
-        waivers=(waiver,) if out else (),
+        exceptions=(exception,) if out else (),
     )
     return ProposedRule(rule, len(subjects) - len(out), len(subjects))
 

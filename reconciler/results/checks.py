@@ -22,7 +22,7 @@ class ClaimStatus(StrEnum):
     FAILED = "failed"
     UNDECIDED = "undecided"
     #: Failed or undecided, and accepted for a while.
-    WAIVED = "waived"
+    EXCEPTED = "excepted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ClaimResult:
 
     @property
     def stops(self) -> bool:
-        """Whether it ends a command with status 3: a failure or a doubt that is neither a warning nor waived."""
+        """Whether it ends a command with status 3: a failure or a doubt that is neither a warning nor excepted."""
         return self.standing in (ClaimStatus.FAILED, ClaimStatus.UNDECIDED) and self.test.severity == "error"
 
 
@@ -55,8 +55,8 @@ def standing_of(test: AccessTest | ClusterTest, *, passed: bool, decided: bool, 
     """How a claim stands on a day."""
     if passed:
         return ClaimStatus.PASSED
-    if test.waiver is not None and test.waiver.stands(as_of):
-        return ClaimStatus.WAIVED
+    if test.exception is not None and test.exception.stands(as_of):
+        return ClaimStatus.EXCEPTED
     return ClaimStatus.FAILED if decided else ClaimStatus.UNDECIDED
 
 
@@ -92,7 +92,7 @@ class ClusterTestResult:
 
     @property
     def stops(self) -> bool:
-        """Whether it ends a command with status 3: a failure or a doubt that is neither a warning nor waived."""
+        """Whether it ends a command with status 3: a failure or a doubt that is neither a warning nor excepted."""
         return self.standing in (ClaimStatus.FAILED, ClaimStatus.UNDECIDED) and self.test.severity == "error"
 
 

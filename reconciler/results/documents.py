@@ -33,7 +33,7 @@ _Basis: TypeAlias = Annotated[str, Says("The state that was looked at.", "declar
 _Unseen: TypeAlias = Annotated[
     tuple[AnyText, ...], Says("What decides access there and no ACL listing shows.", omit=True)
 ]
-_IdleWaivers: TypeAlias = Annotated[tuple[Origin, ...], Says("Waivers that accept nothing that was found.")]
+_IdleExceptions: TypeAlias = Annotated[tuple[Origin, ...], Says("Exceptions that accept nothing that was found.")]
 _Standing: TypeAlias = Annotated[str, Says("What came of it.", "failed")]
 _Stops: TypeAlias = Annotated[bool, Says("Whether it ends the command with a failure.", True)]
 _Known: TypeAlias = Annotated[
@@ -48,7 +48,7 @@ _Guardrails: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class WaiverEntry:
+class ExceptionEntry:
     """Why and until when something is accepted, and where that is declared."""
 
     reason: Annotated[AnyText, Says("Why it is accepted.", "until the migration is over")]
@@ -57,7 +57,7 @@ class WaiverEntry:
     place: Annotated[Origin | None, Says("Where it is declared.", "acls.yaml:8:16", omit=True)] = None
 
 
-_Waiver: TypeAlias = Annotated[WaiverEntry | None, Says("Who accepts it, and until when.")]
+_ExceptionEntry: TypeAlias = Annotated[ExceptionEntry | None, Says("Who accepts it, and until when.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class LintEntry:
     evidence: Annotated[tuple[AnyText, ...], Says("Examples that show it.")]
     related: Annotated[tuple[AclBinding, ...], Says("Other bindings that have to do with it.")]
     place: Annotated[Origin | None, Says("Where it is declared; null: it is not.", "acls.yaml:8:16")]
-    waiver: Annotated[WaiverEntry | None, Says("Who accepts it, and until when.", omit=True, null=True)] = None
+    exception: Annotated[ExceptionEntry | None, Says("Who accepts it, and until when.", omit=True, null=True)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class LintedState:
     cluster: _Cluster
     basis: _Basis
     findings: Annotated[tuple[LintEntry, ...], Says("What was found.")]
-    waived: Annotated[tuple[LintEntry, ...], Says("What was found and is accepted.")]
-    idle_waivers: _IdleWaivers
+    excepted: Annotated[tuple[LintEntry, ...], Says("What was found and is accepted.")]
+    idle_exceptions: _IdleExceptions
     ignored: Annotated[int, Says("Findings about bindings that somebody else manages.", 0)] = 0
     implied: Annotated[int, Says("Findings about a DESCRIBE that READ or WRITE implies.", 0)] = 0
     condition: Annotated[
@@ -144,7 +144,7 @@ class ClaimEntry:
     witness: Annotated[WitnessEntry | None, Says("A request that breaks it.")] = None
     reason: Annotated[AnyText | None, Says("Why it is undecided.", "default-allow is not declared")] = None
     mending: Annotated[RemediationEntry | None, Says("Bindings that would make it hold.")] = None
-    waiver: _Waiver = None
+    exception: _ExceptionEntry = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class ClusterTestEntry:
     breaking: Annotated[tuple[BrokerAnswerEntry, ...], Says("The answers that are not as claimed.")] = ()
     unknown: Annotated[tuple[BrokerAnswerEntry, ...], Says("The answers that tell nothing.")] = ()
     note: Annotated[AnyText, Says("What somebody else states of it; it decides nothing.", "", omit=True)] = ""
-    waiver: _Waiver = None
+    exception: _ExceptionEntry = None
 
 
 _ClusterTests: TypeAlias = Annotated[tuple[ClusterTestEntry, ...], Says("The claims of cluster tests.", omit=True)]
@@ -264,7 +264,7 @@ class PolicyEntry:
     message: _Message
     reason: Annotated[AnyText, Says("The rule's own words.", "one broker may fail")]
     advice: _Advice
-    waiver: _Waiver = None
+    exception: _ExceptionEntry = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ class PoliciesEntry:
     rules: Annotated[int, Says("How many rules there are.", 4)]
     topics: Annotated[int, Says("How many topics were held against them.", 40)]
     findings: Annotated[tuple[PolicyEntry, ...], Says("Topics that do not keep a rule.")]
-    idle_waivers: _IdleWaivers
+    idle_exceptions: _IdleExceptions
 
 
 @dataclass(frozen=True, slots=True)

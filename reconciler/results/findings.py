@@ -33,7 +33,7 @@ class CheckStatus(StrEnum):
     #: Failed or undecided, and declared to be a warning only.
     WARNED = "warned"
     #: Failed or undecided, and accepted for a while.
-    WAIVED = "waived"
+    EXCEPTED = "excepted"
     PASSED = "passed"
 
     @property
@@ -47,8 +47,8 @@ class Finding:
     """One finding. ``rule`` is stable (``KA001``, ``KR012``, ``guard-lockout``), ``name`` its slug.
 
     ``cluster`` is empty where it is about the manifests themselves; ``place`` is ``None`` where nothing declares it.
-    ``waived`` says why and until when it is accepted. ``checked``: a check of the same report says it, too. ``binding``
-    is what ``subject`` spells, where it is about one.
+    ``excepted`` says why and until when it is accepted. ``checked``: a check of the same report says it, too.
+    ``binding`` is what ``subject`` spells, where it is about one.
     """
 
     rule: str
@@ -60,7 +60,7 @@ class Finding:
     subject: str = ""
     place: Origin | None = None
     details: tuple[str, ...] = ()
-    waived: str = ""
+    excepted: str = ""
     checked: bool = False
     binding: AclBinding | None = None
 
@@ -115,7 +115,7 @@ def matter(one: Finding | Check) -> str:
     file = "" if one.place is None else one.place.file.removeprefix(OF_GUARDRAILS)
     if isinstance(one, Finding):
         lines = () if one.rule.startswith("KR") else one.details
-        said: tuple[str, ...] = ("finding", one.rule, str(one.level), one.subject, one.message, one.waived)
+        said: tuple[str, ...] = ("finding", one.rule, str(one.level), one.subject, one.message, one.excepted)
     else:
         lines = one.lines
         # Ownership names its checks by their places.
@@ -174,7 +174,7 @@ def _alike(one: Finding) -> Hashable:
     if one.binding is None:
         return one
     pattern, entry = one.binding
-    return pattern, entry.principal, entry.host, entry.permission_type, one.place, one.cluster, one.advice, one.waived
+    return pattern, entry.principal, entry.host, entry.permission_type, one.place, one.cluster, one.advice, one.excepted
 
 
 def _row(same: Sequence[Finding], common: str) -> FindingRow:

@@ -9,7 +9,7 @@ from reconciler.codec.values import BINDING
 from reconciler.model.acl import WILDCARD, AclBinding, PatternType, ResourcePattern, ResourceType
 from reconciler.model.characters import as_name, pattern_name, ticked
 from reconciler.model.desired import Declaration, Origin
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 
 #: How addresses begin that no connection comes from.
 DOCUMENTATION: Final = ("192.0.2.", "198.51.100.", "203.0.113.")
@@ -58,7 +58,7 @@ def why_words(reason: str | None, ticket: str | None) -> str:
     return ": ".join(filter(None, (ticket, reason)))
 
 
-def accepted_words(one: GuardAcknowledgement) -> str:
+def accepted_words(one: AcceptedGuard) -> str:
     """``topic-delete for payments.old: replaced by payments.orders``."""
     return f"{one.guard} for {as_name(one.object)}" + (f": {ticked(one.reason)}" if one.reason else "")
 

@@ -35,10 +35,10 @@ from reconciler.results.documents import (
     ClusterTestEntry,
     ConsentEntry,
     EndEntry,
+    ExceptionEntry,
     RemediationEntry,
     TestedState,
     TestOutput,
-    WaiverEntry,
     WitnessEntry,
 )
 from reconciler.results.findings import Level
@@ -53,7 +53,7 @@ _STYLE: Final = {
     ClaimStatus.PASSED: "add",
     ClaimStatus.FAILED: "error",
     ClaimStatus.UNDECIDED: "warn",
-    ClaimStatus.WAIVED: "warn",
+    ClaimStatus.EXCEPTED: "warn",
 }
 _ONLY: Final = {
     Claim.ONLY_READERS: "may read",
@@ -72,7 +72,7 @@ def claims_lines(results: Iterable[ClaimResult], style: Style = plain, *, all_of
 
 
 def summary(results: Iterable[ClaimResult]) -> str:
-    """``3 claims: 2 passed, 1 waived``."""
+    """``3 claims: 2 passed, 1 excepted``."""
     found = Counter(result.standing for result in results)
     parts = ", ".join(f"{found[standing]:,} {standing}" for standing in ClaimStatus if found[standing])
     return f"{counted(found.total(), 'claim')} about access" + (f": {parts}" if parts else "")
@@ -97,9 +97,9 @@ def result_lines(result: ClaimResult, style: Style = plain) -> Iterator[str]:
         yield from (f"    {safe(line)}" for line in _broken(result.verdict))
     if result.mending is not None:
         yield from (f"    {safe(line)}" for line in _mending(result.mending))
-    if test.waiver is not None:
-        stands = "accepted until" if result.standing is ClaimStatus.WAIVED else "was accepted until"
-        yield safe(f"    {stands} {test.waiver.expires}: {ticked(test.waiver.reason)}")
+    if test.exception is not None:
+        stands = "accepted until" if result.standing is ClaimStatus.EXCEPTED else "was accepted until"
+        yield safe(f"    {stands} {test.exception.expires}: {ticked(test.exception.reason)}")
 
 
 def claim_words(test: AccessTest) -> str:
@@ -160,7 +160,7 @@ def _mending(mending: Remediation) -> Iterator[str]:
 
 def claim_entry(result: ClaimResult) -> ClaimEntry:
     """One result as commands print it for programs."""
-    test, verdict, waiver = result.test, result.verdict, result.test.waiver
+    test, verdict, exception = result.test, result.verdict, result.test.exception
     return ClaimEntry(
         test=test.name,
         document=test.document,
@@ -177,7 +177,9 @@ def claim_entry(result: ClaimResult) -> ClaimEntry:
         mending=None
         if result.mending is None
         else RemediationEntry(tuple(result.mending.create), tuple(result.mending.delete)),
-        waiver=None if waiver is None else WaiverEntry(waiver.reason, str(waiver.expires), waiver.ticket),
+        exception=None
+        if exception is None
+        else ExceptionEntry(exception.reason, str(exception.expires), exception.ticket),
     )
 
 

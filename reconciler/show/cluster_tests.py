@@ -7,14 +7,14 @@ from typing import Final
 from reconciler.manifest.documents.cluster_tests import ClusterTest
 from reconciler.model.characters import Style, as_name, counted, plain, safe, ticked
 from reconciler.results.checks import ClaimStatus, ClusterTestResult, ToldByBroker
-from reconciler.results.documents import BrokerAnswerEntry, ClusterTestEntry, WaiverEntry, broken_lines
+from reconciler.results.documents import BrokerAnswerEntry, ClusterTestEntry, ExceptionEntry, broken_lines
 from reconciler.results.findings import Level
 
 _STYLE: Final = {
     ClaimStatus.PASSED: "add",
     ClaimStatus.FAILED: "error",
     ClaimStatus.UNDECIDED: "warn",
-    ClaimStatus.WAIVED: "warn",
+    ClaimStatus.EXCEPTED: "warn",
 }
 
 
@@ -43,9 +43,9 @@ def _lines(result: ClusterTestResult, style: Style) -> Iterator[str]:
         return
     yield f"    claimed: {safe(claim_words(test))}"
     yield from (f"    {safe(line)}" for line in broken_lines(entry(result)))
-    if test.waiver is not None:
-        stands = "accepted until" if result.standing is ClaimStatus.WAIVED else "was accepted until"
-        yield safe(f"    {stands} {test.waiver.expires}: {ticked(test.waiver.reason)}")
+    if test.exception is not None:
+        stands = "accepted until" if result.standing is ClaimStatus.EXCEPTED else "was accepted until"
+        yield safe(f"    {stands} {test.exception.expires}: {ticked(test.exception.reason)}")
 
 
 def claim_words(test: ClusterTest) -> str:
@@ -55,7 +55,7 @@ def claim_words(test: ClusterTest) -> str:
 
 def entry(result: ClusterTestResult) -> ClusterTestEntry:
     """One result as commands print it for programs."""
-    test, waiver = result.test, result.test.waiver
+    test, exception = result.test, result.test.exception
     return ClusterTestEntry(
         test=test.name,
         document=test.document,
@@ -68,7 +68,9 @@ def entry(result: ClusterTestResult) -> ClusterTestEntry:
         breaking=tuple(map(_answer, result.breaking)),
         unknown=tuple(map(_answer, result.unknown)),
         note=result.note,
-        waiver=None if waiver is None else WaiverEntry(waiver.reason, str(waiver.expires), waiver.ticket),
+        exception=None
+        if exception is None
+        else ExceptionEntry(exception.reason, str(exception.expires), exception.ticket),
     )
 
 

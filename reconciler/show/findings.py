@@ -22,12 +22,12 @@ from reconciler.results.documents import (
     ChecksEntry,
     ClaimEntry,
     ClusterTestEntry,
+    ExceptionEntry,
     FailedOutput,
     LintEntry,
     PoliciesEntry,
     PolicyEntry,
     ProblemEntry,
-    WaiverEntry,
     WitnessEntry,
     broken_lines,
 )
@@ -50,7 +50,7 @@ def lint_finding(form: LintEntry, cluster: str) -> Finding:
         form.subject,
         form.place,
         tuple(_details(form)),
-        waived_words(form.waiver),
+        excepted_words(form.exception),
         binding=form.binding,
     )
 
@@ -61,11 +61,11 @@ def _details(form: LintEntry) -> Iterator[str]:
     yield from (f"see also {name}" for name in map(binding_name, form.related) if name not in form.message)
 
 
-def idle_waivers(places: Iterable[Origin], cluster: str) -> Iterator[Finding]:
-    """Waivers that accept nothing that was found."""
+def idle_exceptions(places: Iterable[Origin], cluster: str) -> Iterator[Finding]:
+    """Exceptions that accept nothing that was found."""
     for place in places:
-        message = "this waiver matches no finding"
-        yield Finding("idle-waiver", "idle-waiver", Level.WARNING, message, "remove it", cluster, "", place)
+        message = "this exception matches no finding"
+        yield Finding("idle-exception", "idle-exception", Level.WARNING, message, "remove it", cluster, "", place)
 
 
 def unseen_findings(facts: Iterable[str], cluster: str) -> Iterator[Finding]:
@@ -95,16 +95,16 @@ def problem_finding(problem: ProblemEntry) -> Finding:
     )
 
 
-def waived_words(waiver: WaiverEntry | None) -> str:
+def excepted_words(exception: ExceptionEntry | None) -> str:
     """Until when it is accepted, and why; nothing where nobody accepts it."""
-    if waiver is None:
+    if exception is None:
         return ""
-    ticket = f", {as_name(waiver.ticket)}" if waiver.ticket else ""
-    return f"accepted until {waiver.expires}: {ticked(waiver.reason)}{ticket}"
+    ticket = f", {as_name(exception.ticket)}" if exception.ticket else ""
+    return f"accepted until {exception.expires}: {ticked(exception.reason)}{ticket}"
 
 
 #: What a claim that did not hold is called as a rule: by what came of it, never by its name.
-_CLAIM_RULES: Final = {"failed": "access-test", "undecided": "access-test-undecided", "waived": "access-test"}
+_CLAIM_RULES: Final = {"failed": "access-test", "undecided": "access-test-undecided", "excepted": "access-test"}
 _BECAUSE: Final = {
     Via.DEFAULT_ALLOW.value: "because no binding covers it, and allow.everyone.if.no.acl.found is or may be on",
     Via.SUPER_USER.value: "because it is a super user, whom no ACL limits",
@@ -126,7 +126,7 @@ def agreed_findings(agreed: ChecksEntry, cluster: str) -> Iterator[Finding]:
         yield Finding("declared-end", "declared-end", Level.NOTE, end.message, "", cluster, end.subject, end.place)
     if agreed.policies is not None:
         yield from (_policy_finding(form, cluster) for form in agreed.policies.findings)
-        yield from idle_waivers(agreed.policies.idle_waivers, cluster)
+        yield from idle_exceptions(agreed.policies.idle_exceptions, cluster)
 
 
 def guardrail_findings(review: GuardrailReview, cluster: str) -> Iterator[Finding]:
@@ -179,7 +179,7 @@ def _claim_finding(claim: ClaimEntry, cluster: str) -> Finding:
         claim.test,
         claim.place,
         details,
-        waived_words(claim.waiver if claim.standing == "waived" else None),
+        excepted_words(claim.exception if claim.standing == "excepted" else None),
         checked=True,
     )
 
@@ -189,8 +189,8 @@ def _claim_check(claim: ClaimEntry, cluster: str) -> Check:
     standing = _standing(claim)
     lines = () if standing is CheckStatus.PASSED else (*_broken(claim), *_mending(claim))
     message = claim.words
-    if standing is CheckStatus.WAIVED:
-        message = f"{waived_words(claim.waiver)}: {claim.words}"
+    if standing is CheckStatus.EXCEPTED:
+        message = f"{excepted_words(claim.exception)}: {claim.words}"
     return Check("AccessTests", f"{claim.test}: {claim.claim}", cluster, standing, message, lines, claim.place)
 
 
@@ -199,17 +199,17 @@ def _cluster_finding(one: ClusterTestEntry, cluster: str) -> Finding:
     rule = "cluster-test-undecided" if one.standing == "undecided" else "cluster-test"
     message = f"{'undecided, ' if one.standing == 'undecided' else ''}claimed: {one.words}"
     level = Level.ERROR if one.stops else Level.WARNING
-    waived = waived_words(one.waiver if one.standing == "waived" else None)
+    excepted = excepted_words(one.exception if one.standing == "excepted" else None)
     details = tuple(broken_lines(one))
-    return Finding(rule, rule, level, message, "", cluster, one.test, one.place, details, waived, checked=True)
+    return Finding(rule, rule, level, message, "", cluster, one.test, one.place, details, excepted, checked=True)
 
 
 def _cluster_check(one: ClusterTestEntry, cluster: str) -> Check:
     """A claim about brokers or features and what came of it."""
     standing = _standing(one)
     lines = () if standing is CheckStatus.PASSED else tuple(broken_lines(one))
-    waived = f"{waived_words(one.waiver)}: " if standing is CheckStatus.WAIVED else ""
-    return Check("ClusterTests", f"{one.test}: {one.key}", cluster, standing, waived + one.words, lines, one.place)
+    excepted = f"{excepted_words(one.exception)}: " if standing is CheckStatus.EXCEPTED else ""
+    return Check("ClusterTests", f"{one.test}: {one.key}", cluster, standing, excepted + one.words, lines, one.place)
 
 
 def _ownership_finding(breach: BreachEntry, cluster: str) -> Finding:
@@ -232,10 +232,10 @@ def _policy_finding(form: PolicyEntry, cluster: str) -> Finding:
     level = Level.ERROR if form.stops else Level.WARNING
     message = f"undecided: {form.message}" if form.standing == "undecided" else form.message
     details = (ticked(form.reason),) if form.reason else ()
-    waived = waived_words(form.waiver) if form.standing == "waived" else ""
+    excepted = excepted_words(form.exception) if form.standing == "excepted" else ""
     subject = f"topic {form.topic}"
     return Finding(
-        form.rule, form.name, level, message, form.advice, cluster, subject, form.place, details, waived, checked=True
+        form.rule, form.name, level, message, form.advice, cluster, subject, form.place, details, excepted, checked=True
     )
 
 
@@ -261,8 +261,8 @@ def _rule_name(form: PolicyEntry) -> str:
 
 
 def _policy_standing(form: PolicyEntry) -> CheckStatus:
-    if form.standing == "waived":
-        return CheckStatus.WAIVED
+    if form.standing == "excepted":
+        return CheckStatus.EXCEPTED
     if not form.stops:
         return CheckStatus.WARNED
     return CheckStatus.UNDECIDED if form.standing == "undecided" else CheckStatus.FAILED
@@ -271,8 +271,8 @@ def _policy_standing(form: PolicyEntry) -> CheckStatus:
 def _standing(claim: ClaimEntry | ClusterTestEntry) -> CheckStatus:
     if claim.standing == "passed":
         return CheckStatus.PASSED
-    if claim.standing == "waived":
-        return CheckStatus.WAIVED
+    if claim.standing == "excepted":
+        return CheckStatus.EXCEPTED
     if not claim.stops:
         return CheckStatus.WARNED
     return CheckStatus.UNDECIDED if claim.standing == "undecided" else CheckStatus.FAILED

@@ -84,7 +84,9 @@ def known_rows(report: Report) -> Iterator[Row]:
     for one in report.known_findings:
         subject = f"{one.subject}: " if one.subject else ""
         where = () if one.place is None else (str(one.place),)
-        yield Row(f"{one.rule}: {subject}{one.message}", label=str(one.level), notes=(one.cluster, one.waived, *where))
+        yield Row(
+            f"{one.rule}: {subject}{one.message}", label=str(one.level), notes=(one.cluster, one.excepted, *where)
+        )
     for check in report.known_checks:
         where = () if check.place is None else (str(check.place),)
         yield Row(f"{check.name}: {check.message}", label=str(check.standing), notes=(check.where, *where))
@@ -168,8 +170,8 @@ def _approval(report: Report) -> Row | None:
         needed.append(f"the owners of {counted(owners, 'item')}")
     if len(broken) > owners:
         needed.append(counted(len(broken) - owners, "check") + " that did not pass")
-    waived = sum(check.standing is CheckStatus.WAIVED for check in report.broken_checks)
-    accepted = waived + sum(len(plan.acknowledgements) for plan in report.plans)
+    excepted = sum(check.standing is CheckStatus.EXCEPTED for check in report.broken_checks)
+    accepted = excepted + sum(len(plan.accepted) for plan in report.plans)
     passed = f"; {counted(accepted, 'exception')} already accepted" if accepted else ""
     if needed:
         return Row(f"against it: {', '.join(needed)}{passed}", "!")

@@ -9,15 +9,15 @@ from reconciler.access.lint.rule import LintFinding, LintRule
 from reconciler.access.remediation import Minimised
 from reconciler.codec.values import BINDING
 from reconciler.dataclass import dataclass
-from reconciler.manifest.parts.selectors import LintWaiver
+from reconciler.manifest.parts.selectors import LintException
 from reconciler.model.acl import AclBinding
 from reconciler.model.characters import Style, counted, plain, safe
 from reconciler.model.desired import Declaration
 from reconciler.results.access import AccessView
-from reconciler.results.documents import LINT, LintedState, LintEntry, LintOutput, WaiverEntry
+from reconciler.results.documents import LINT, ExceptionEntry, LintedState, LintEntry, LintOutput
 from reconciler.results.findings import Finding, FindingGroup, FindingRow, Level, finding_groups
 from reconciler.show.document import FEW, first_lines, first_names
-from reconciler.show.findings import idle_waivers, lint_finding, unseen_findings
+from reconciler.show.findings import idle_exceptions, lint_finding, unseen_findings
 
 _LEVELS: Final = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "dim"}
 #: Rows of all rules that are errors together, of all others together, and how many each rule has at least.
@@ -27,7 +27,7 @@ _FEWEST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Linted:
-    """The findings of one state: those that stand, those that are waived (with the waiver), and idle waivers.
+    """The findings of one state: those that stand, those that are excepted (with the exception), and idle exceptions.
 
     ``ignored`` are findings about bindings that the cluster's ``ignore`` leaves to somebody else. ``implied`` are those
     about a DESCRIBE next to the READ or WRITE that implies it, as roles and ``kafka-acls.sh`` do. ``known`` are the
@@ -36,8 +36,8 @@ class Linted:
 
     view: AccessView
     findings: tuple[LintFinding, ...]
-    waived: tuple[tuple[LintFinding, LintWaiver], ...] = ()
-    idle_waivers: tuple[LintWaiver, ...] = ()
+    excepted: tuple[tuple[LintFinding, LintException], ...] = ()
+    idle_exceptions: tuple[LintException, ...] = ()
     ignored: int = 0
     implied: int = 0
     known: tuple[str, ...] | None = None
@@ -68,17 +68,22 @@ def lint_lines(linted: Sequence[Linted], style: Style = plain, *, expand: bool =
             yield style("warn", f"{found - hidden:,} of {found:,} findings shown; --expand shows the others")
         for group, most in zip(groups, room, strict=True):
             yield from group_lines(group, style, most, elsewhere="; --expand shows each")
-        waived = [
-            style("dim", f"waived {finding.rule.code}  {safe(finding.subject)}{_place(finding)}")
+        excepted = [
+            style("dim", f"excepted {finding.rule.code}  {safe(finding.subject)}{_place(finding)}")
             + "\n"
-            + style("dim", safe(f"    until {waiver.waiver.expires}: {waiver.waiver.reason}"))
-            for finding, waiver in one.waived
+            + style("dim", safe(f"    until {exception.exception.expires}: {exception.exception.reason}"))
+            for finding, exception in one.excepted
         ]
-        for text in first_lines(waived, expand=expand):
+        for text in first_lines(excepted, expand=expand):
             yield from text.split("\n")
         idle = [
-            style("dim", safe(f"the waiver of {waiver.rule} at {waiver.waiver.origin} matches no finding: remove it"))
-            for waiver in one.idle_waivers
+            style(
+                "dim",
+                safe(
+                    f"the exception of {exception.rule} at {exception.exception.origin} matches no finding: remove it"
+                ),
+            )
+            for exception in one.idle_exceptions
         ]
         yield from first_lines(idle, expand=expand)
         yield _summary(one)
@@ -89,7 +94,7 @@ def _alike(linted: Sequence[Linted]) -> list[list[Linted]]:
     groups: dict[Hashable, list[Linted]] = {}
     for one in linted:
         view = (one.view.basis, one.view.condition, one.view.unseen)
-        key = (view, one.findings, one.waived, one.idle_waivers, one.ignored, one.implied)
+        key = (view, one.findings, one.excepted, one.idle_exceptions, one.ignored, one.implied)
         groups.setdefault(key, []).append(one)
     return list(groups.values())
 
@@ -140,7 +145,7 @@ def _place(finding: LintFinding) -> str:
 
 def _summary(one: Linted) -> str:
     parts = [counted(len(one.findings), "finding")]
-    parts += [f"{len(one.waived):,} waived"] if one.waived else []
+    parts += [f"{len(one.excepted):,} excepted"] if one.excepted else []
     parts += [f"{one.ignored:,} about ignored bindings"] if one.ignored else []
     found = ", ".join(parts)
     return f"{found} (and {one.implied:,} DESCRIBE that READ or WRITE implies)" if one.implied else found
@@ -190,8 +195,8 @@ def _state(one: Linted) -> LintedState:
         one.view.cluster,
         one.view.basis.value,
         tuple(map(_entry, one.findings)),
-        tuple(replace(_entry(finding), waiver=_waiver(waiver)) for finding, waiver in one.waived),
-        tuple(waiver.waiver.origin for waiver in one.idle_waivers),
+        tuple(replace(_entry(finding), exception=_exception(exception)) for finding, exception in one.excepted),
+        tuple(exception.exception.origin for exception in one.idle_exceptions),
         one.ignored,
         one.implied,
         one.view.condition or None,
@@ -200,9 +205,9 @@ def _state(one: Linted) -> LintedState:
     )
 
 
-def _waiver(waiver: LintWaiver) -> WaiverEntry:
-    accepted = waiver.waiver
-    return WaiverEntry(accepted.reason, str(accepted.expires), accepted.ticket, accepted.origin)
+def _exception(exception: LintException) -> ExceptionEntry:
+    accepted = exception.exception
+    return ExceptionEntry(accepted.reason, str(accepted.expires), accepted.ticket, accepted.origin)
 
 
 def _entry(finding: LintFinding) -> LintEntry:
@@ -223,8 +228,8 @@ def _entry(finding: LintFinding) -> LintEntry:
 def linted_findings(one: Linted) -> Iterator[Finding]:
     """The findings of a state as reports have them."""
     state = _state(one)
-    yield from (lint_finding(entry, state.cluster) for entry in (*state.findings, *state.waived))
-    yield from idle_waivers(state.idle_waivers, state.cluster)
+    yield from (lint_finding(entry, state.cluster) for entry in (*state.findings, *state.excepted))
+    yield from idle_exceptions(state.idle_exceptions, state.cluster)
     yield from unseen_findings(state.unseen, state.cluster)
 
 

@@ -327,8 +327,8 @@ def warning_sections(plan: Plan, *, expand: bool) -> Iterator[Section]:
 
 
 def _accepted(plan: Plan, *, expand: bool) -> Iterator[Section]:
-    if plan.acknowledgements:
-        yield listed(SectionName.ACCEPTED, "Accepted", map(accepted_words, plan.acknowledgements), expand=expand)
+    if plan.accepted:
+        yield listed(SectionName.ACCEPTED, "Accepted", map(accepted_words, plan.accepted), expand=expand)
 
 
 def refusal_sections(refusals: Sequence[Refusal], *, expand: bool = False) -> Iterator[Section]:

@@ -8,28 +8,28 @@ from reconciler.model.characters import Style, as_name, counted, plain, safe, ti
 from reconciler.model.topic_configs import UNLIMITED_CONFIGS, readable
 from reconciler.model.topic_rule import TopicCheck
 from reconciler.policy.topic_policy import TopicFinding, TopicFindingStatus, TopicPolicyResult
-from reconciler.results.documents import PoliciesEntry, PolicyEntry, WaiverEntry
+from reconciler.results.documents import ExceptionEntry, PoliciesEntry, PolicyEntry
 from reconciler.results.findings import Level
 
 _STYLE: Final = {
     TopicFindingStatus.BROKEN: "error",
     TopicFindingStatus.UNDECIDED: "warn",
-    TopicFindingStatus.WAIVED: "warn",
+    TopicFindingStatus.EXCEPTED: "warn",
 }
 
 
 def policy_lines(result: TopicPolicyResult, style: Style = plain) -> Iterator[str]:
-    """Each finding, waivers that accept nothing, then how many there are; nothing where there is no rule."""
+    """Each finding, exceptions that accept nothing, then how many there are; nothing where there is no rule."""
     for finding in result.findings:
         yield from _finding_lines(finding, style)
-    for waiver in result.unused_waivers:
-        yield style("dim", safe(f"the waiver at {waiver.origin} matches no finding: remove it"))
+    for exception in result.unused_exceptions:
+        yield style("dim", safe(f"the exception at {exception.origin} matches no finding: remove it"))
     if result.rules:
         yield summary(result)
 
 
 def summary(result: TopicPolicyResult) -> str:
-    """``12 topics against 3 rules of policies: 1 broken, 2 waived``."""
+    """``12 topics against 3 rules of policies: 1 broken, 2 excepted``."""
     found = Counter(finding.status for finding in result.findings)
     parts = ", ".join(f"{found[standing]:,} {standing}" for standing in TopicFindingStatus if found[standing])
     rules = counted(result.rules, "rule")
@@ -38,7 +38,7 @@ def summary(result: TopicPolicyResult) -> str:
 
 def _finding_lines(finding: TopicFinding, style: Style) -> Iterator[str]:
     word = str(finding.status)
-    if finding.rule.severity == "warning" and finding.status is not TopicFindingStatus.WAIVED:
+    if finding.rule.severity == "warning" and finding.status is not TopicFindingStatus.EXCEPTED:
         word += " (warning)"
     head = style(_STYLE[finding.status], f"{word} {finding.code}")
     yield f"{head}  {safe(finding.topic)}{style('dim', safe(f'  {finding.origin}'))}"
@@ -46,10 +46,10 @@ def _finding_lines(finding: TopicFinding, style: Style) -> Iterator[str]:
     if finding.rule.message:
         yield safe(f"    {ticked(finding.rule.message)}")
     yield safe(f"    rule {as_name(rule_name(finding))} at {finding.rule_origin}")
-    if finding.waiver is not None:
-        stands = "accepted until" if finding.status is TopicFindingStatus.WAIVED else "was accepted until"
-        yield safe(f"    {stands} {finding.waiver.expires}: {ticked(finding.waiver.reason)}")
-    if finding.status is not TopicFindingStatus.WAIVED:
+    if finding.exception is not None:
+        stands = "accepted until" if finding.status is TopicFindingStatus.EXCEPTED else "was accepted until"
+        yield safe(f"    {stands} {finding.exception.expires}: {ticked(finding.exception.reason)}")
+    if finding.status is not TopicFindingStatus.EXCEPTED:
         yield safe(f"    {advice(finding)}")
 
 
@@ -103,12 +103,12 @@ def policies_entry(result: TopicPolicyResult) -> PoliciesEntry:
     """A result as commands print it for programs."""
     findings = tuple(map(_entry, result.findings))
     return PoliciesEntry(
-        result.rules, result.topics, findings, tuple(waiver.origin for waiver in result.unused_waivers)
+        result.rules, result.topics, findings, tuple(exception.origin for exception in result.unused_exceptions)
     )
 
 
 def _entry(finding: TopicFinding) -> PolicyEntry:
-    waiver = finding.waiver
+    exception = finding.exception
     return PolicyEntry(
         rule=finding.code.value,
         name=finding.code.slug,
@@ -126,9 +126,9 @@ def _entry(finding: TopicFinding) -> PolicyEntry:
         message=message(finding),
         reason=finding.rule.message or "",
         advice=advice(finding),
-        waiver=None
-        if waiver is None
-        else WaiverEntry(waiver.reason, str(waiver.expires), waiver.ticket, waiver.origin),
+        exception=None
+        if exception is None
+        else ExceptionEntry(exception.reason, str(exception.expires), exception.ticket, exception.origin),
     )
 
 
@@ -164,7 +164,7 @@ spec:
       topics: {any: true}
       configs:
         unclean.leader.election.enable: {allowed: false, required: false}
-      message: a replica that lags behind must not become leader, because it loses acknowledged records
+      message: a replica that lags behind must not become leader, because it loses accepted records
 
     - name: partitions
       topics: {any: true}
@@ -177,7 +177,7 @@ spec:
       configs:
         retention.ms: {max: 90d, required: false}
       severity: warning
-      message: what is kept for longer is kept on purpose, with a waiver that says why
+      message: what is kept for longer is kept on purpose, with an exception that says why
 
     - name: personal data
       matchLabels: {data: personal}

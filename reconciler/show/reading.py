@@ -39,7 +39,7 @@ from reconciler.show.findings import (
     failed_finding,
     guard_checks,
     guard_findings,
-    idle_waivers,
+    idle_exceptions,
     left_findings,
     lint_finding,
     problem_finding,
@@ -93,7 +93,7 @@ class Report:
     @property
     def open_findings(self) -> tuple[Finding, ...]:
         """Findings that nobody has accepted, the heaviest first, then by place."""
-        found = (one for one in self.findings if not one.waived)
+        found = (one for one in self.findings if not one.excepted)
         return tuple(sorted(found, key=_order))
 
     @property
@@ -119,7 +119,7 @@ class Report:
     @property
     def known_findings(self) -> tuple[Finding, ...]:
         """Findings that the base has as well; an error is never one of them."""
-        found = sorted((one for one in self.findings if one.level is not Level.ERROR or one.waived), key=_order)
+        found = sorted((one for one in self.findings if one.level is not Level.ERROR or one.excepted), key=_order)
         return tuple(self._known(one for one in found if not one.checked and not one.about_guardrails))
 
     @property
@@ -134,8 +134,8 @@ class Report:
         known = len(self.known_findings) + len(self.known_checks)
         new = sum(not one.standing.stops and not one.told_elsewhere for one in self.broken_checks)
         accepted = frozenset(self.known_findings)
-        waived = sum(one not in accepted for one in self.waived_findings if not one.checked)
-        return known, len(self.other_findings) + new + waived
+        excepted = sum(one not in accepted for one in self.excepted_findings if not one.checked)
+        return known, len(self.other_findings) + new + excepted
 
     def _known(self, found: Iterable[_Item]) -> Iterator[_Item]:
         """Of equal matters as many as the base has."""
@@ -146,9 +146,9 @@ class Report:
                 yield one
 
     @property
-    def waived_findings(self) -> tuple[Finding, ...]:
+    def excepted_findings(self) -> tuple[Finding, ...]:
         """Findings that somebody has accepted for a while."""
-        return tuple(sorted((one for one in self.findings if one.waived), key=_order))
+        return tuple(sorted((one for one in self.findings if one.excepted), key=_order))
 
     @property
     def checks_once(self) -> tuple[Check, ...]:
@@ -299,8 +299,8 @@ def _plan_of(document: dict[str, Any]) -> tuple[Plan, tuple[tuple[str, tuple[str
 def _lint_report(form: LintOutput) -> Report:
     findings = []
     for state in form.states:
-        findings += [lint_finding(one, state.cluster) for one in (*state.findings, *state.waived)]
-        findings += idle_waivers(state.idle_waivers, state.cluster)
+        findings += [lint_finding(one, state.cluster) for one in (*state.findings, *state.excepted)]
+        findings += idle_exceptions(state.idle_exceptions, state.cluster)
         findings += unseen_findings(state.unseen, state.cluster)
     known = _union(None if state.known is None else Counter(state.known) for state in form.states)
     looked = tuple((state.cluster, state.basis) for state in form.states)

@@ -339,7 +339,7 @@ def _facts(terms: Terms) -> Iterator[tuple[str, str, FactSource]]:
         if value is not None
     ]
     yield "limits", ", ".join(most) or "none", sources.limits
-    yield "acknowledge", "see Accepted", sources.acknowledge
+    yield "exceptions", "see Accepted", sources.exceptions
 
 
 def _names(names: Iterable[str]) -> str:

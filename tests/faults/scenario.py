@@ -16,7 +16,7 @@ from reconciler.model.acl import (
 from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
@@ -62,8 +62,8 @@ def wish(size: int, mark: str = "") -> DesiredState:
 def plan_for(live: ClusterState, desired: DesiredState, *, default_allow: bool = False) -> Plan:
     """The plan, everything acknowledged that needs it; brokers are known not to make topics on demand."""
     names = [name for name, topic in desired.topics.items() if topic.absent]
-    accepted = tuple(GuardAcknowledgement(Guard.TOPIC_DELETE, name) for name in names)
-    request = Request(DAY, Options(allow_deletes=True), acknowledgements=accepted)
+    accepted = tuple(AcceptedGuard(Guard.TOPIC_DELETE, name) for name in names)
+    request = Request(DAY, Options(allow_deletes=True), accepted=accepted)
     told = replace(live, broker_defaults={"auto.create.topics.enable": "false"})
     return propose(desired, told, Terms("c", default_allow=default_allow, barrier_wait=0.0), request)
 

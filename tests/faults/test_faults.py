@@ -106,7 +106,7 @@ class Job:
         names = NameSelector(prefixes=(self.mark,))
         scope = Scope(tuple(Selector(None, kind, names) for kind in (ResourceType.TOPIC, ResourceType.GROUP)))
         desired = wish(SIZE, self.mark)
-        accepted = plan_for(before(SIZE, self.mark), desired).acknowledgements
+        accepted = plan_for(before(SIZE, self.mark), desired).accepted
         request = Request(plan_for(ClusterState("c"), desired).as_of, Options(allow_deletes=True), accepted)
         terms = Terms("c", scope, default_allow=False)
         return propose(desired, self._read(admin), terms, request)

@@ -19,7 +19,7 @@ from reconciler.apply.preflight import check
 from reconciler.model.acl import AclBinding, AclPermissionType, ResourceType
 from reconciler.model.desired import DesiredState, DesiredTopic
 from reconciler.model.scope import NameSelector, Scope, Selector
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
@@ -42,11 +42,9 @@ def _plan(three: Cluster, mark: str, wanted: DesiredState) -> Plan:
     scope = Scope((Selector(None, ResourceType.TOPIC, NameSelector(prefixes=(mark,))),))
     with three.connect() as admin:
         live = admin.read(ReadRequest(all_topics=False, topic_names=tuple(wanted.topics)))
-    accepted = [
-        GuardAcknowledgement(guard, name) for guard in (Guard.TOPIC_DELETE, Guard.DATA_LOSS) for name in wanted.topics
-    ]
-    accepted.append(GuardAcknowledgement(Guard.EMPTY_DESIRED, "c"))
-    request = Request(datetime.date(2026, 1, 1), Options(allow_deletes=True), acknowledgements=tuple(accepted))
+    accepted = [AcceptedGuard(guard, name) for guard in (Guard.TOPIC_DELETE, Guard.DATA_LOSS) for name in wanted.topics]
+    accepted.append(AcceptedGuard(Guard.EMPTY_DESIRED, "c"))
+    request = Request(datetime.date(2026, 1, 1), Options(allow_deletes=True), accepted=tuple(accepted))
     return propose(wanted, live, Terms("c", scope, default_allow=False), request)
 
 

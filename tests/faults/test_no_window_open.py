@@ -37,7 +37,7 @@ from reconciler.model.topic import Topic
 from reconciler.parts.local.sandbox.layout import SandboxSpec, generated_users
 from reconciler.parts.local.sandbox.lifecycle import running
 from reconciler.parts.local.sandbox.state import Sandbox
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
@@ -134,8 +134,8 @@ def _plan(admin: KafkaCluster, wanted: frozenset[AclBinding], terms: Terms) -> P
     """The plan, with everything acknowledged that a guard asks about."""
     live, request = _read(admin), Request(DAY, Options(allow_deletes=True))
     while (made := propose(declared(wanted, {}), live, terms, request)).refusals:
-        words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in made.refusals)
-        request = replace(request, acknowledgements=(*request.acknowledgements, *words))
+        words = tuple(AcceptedGuard(refusal.guard, refusal.object) for refusal in made.refusals)
+        request = replace(request, accepted=(*request.accepted, *words))
     return made
 
 

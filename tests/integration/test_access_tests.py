@@ -179,20 +179,20 @@ def test_a_warning_stops_nothing(here: Place) -> None:
 
 
 @pytest.mark.parametrize(("day", "status"), [("2027-01-31", Exit.OK), ("2027-02-01", Exit.FAILED_CHECK)])
-def test_a_waiver_accepts_a_failure_until_its_last_day(here: Place, day: str, status: Exit) -> None:
-    waiver = "waiver: {reason: soon gone, expires: 2027-01-31}"
-    directory = guard(here, f"{{name: t, onlyReaders: User:x, topics: pay.orders, {waiver}}}")
+def test_an_exception_accepts_a_failure_until_its_last_day(here: Place, day: str, status: Exit) -> None:
+    exception = "  exceptions: [{check: t, reason: soon gone, expires: 2027-01-31}]"
+    directory = guard(here, f"{{name: t, onlyReaders: User:x, topics: pay.orders}}\n{exception}")
     ran = here.bare("validate", directory, "--as-of", day)
     assert ran.status == status
-    assert ("1 waived" in ran.out) is (status == Exit.OK)
+    assert ("1 excepted" in ran.out) is (status == Exit.OK)
     assert "soon gone" in ran.out
-    assert ("warning KR091" in ran.out) is (status == Exit.FAILED_CHECK)
+    assert ("warning KR083" in ran.out) is (status == Exit.FAILED_CHECK)
 
 
-def test_expired_acknowledgements_are_said(here: Place) -> None:
+def test_expired_exceptions_are_said(here: Place) -> None:
     text = (here.directory / "cluster.yaml").read_text()
-    acknowledgement = "  acknowledge: [{guard: lockout, object: User:x, reason: r, expires: 2026-01-01}]\n"
-    here.write("cluster.yaml", text + acknowledgement)
+    exception = "  exceptions: [{check: lockout, object: User:x, reason: r, expires: 2026-01-01}]\n"
+    here.write("cluster.yaml", text + exception)
     ran = here.bare("validate", str(here.directory), "--as-of", "2026-01-02")
     assert ran.status == Exit.OK
     assert "warning KR083" in ran.out
@@ -202,12 +202,12 @@ def test_expired_acknowledgements_are_said(here: Place) -> None:
 
 def test_a_plan_says_what_has_expired(here: Place) -> None:
     here.write(
-        "pay.yaml", PAY.replace("  rules:", "  waive: [{rule: KA013, reason: r, expires: 2026-01-01}]\n  rules:")
+        "pay.yaml", PAY.replace("  rules:", "  exceptions: [{check: KA013, reason: r, expires: 2026-01-01}]\n  rules:")
     )
     ran = here.bare("plan", str(here.directory), *here.cluster, "--as-of", "2026-01-02")
     assert ran.status == Exit.OK
-    assert "warning KR091" in ran.err
-    assert "KR091" not in here.bare("plan", str(here.directory), *here.cluster, "--as-of", "2026-01-01").err
+    assert "warning KR083" in ran.err
+    assert "KR083" not in here.bare("plan", str(here.directory), *here.cluster, "--as-of", "2026-01-01").err
 
 
 def test_documents_are_for_some_clusters(here: Place) -> None:

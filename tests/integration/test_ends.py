@@ -93,7 +93,8 @@ def test_a_claim_that_an_end_breaks_fails_before(place: Path, command: str, caps
     arguments = _AT if command == "plan" else _AT[-2:]
     assert reconciler([command, "m", *arguments]) == 3
     assert f"it holds now, and no longer {_WHEN}:" in capsys.readouterr().out
-    write(place, _ALLOW, _DENY, tests=f"{_MUST_NOT}, waiver: {{reason: r, expires: 2027-01-31}}}}")
+    accepted = "{check: only payroll, reason: r, expires: 2027-01-31}"
+    write(place, _ALLOW, _DENY, tests=f"{_MUST_NOT}}}], exceptions: [{accepted}")
     assert reconciler([command, "m", *arguments]) == 0
     assert "accepted until 2027-01-31" in capsys.readouterr().out
     write(place, _ALLOW, _DENY.replace(", expires: 2027-02-22", ""), tests=f"{_MUST_NOT}}}")

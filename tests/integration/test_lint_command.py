@@ -1,4 +1,4 @@
-"""lint by the command line: severities, waivers, what is only counted, and the smaller set."""
+"""lint by the command line: severities, exceptions, what is only counted, and the smaller set."""
 
 import re
 from pathlib import Path
@@ -105,36 +105,36 @@ spec:
 
 
 @pytest.mark.parametrize(
-    ("waive", "expected"),
+    ("accepted", "expected"),
     [
-        ("{rule: KA013, reason: r, expires: 2026-03-10}", "waived"),
-        ("{rule: KA013, reason: r, expires: 2026-03-09}", "finding"),
-        ("{rule: KA013, topics: {prefix: pay.}, reason: r, expires: 2026-03-10}", "waived"),
-        ("{rule: KA013, topics: [pay.b], reason: r, expires: 2026-03-10}", "idle"),
-        ("{rule: KA010, reason: r, expires: 2026-03-10}", "idle"),
+        ("{check: KA013, reason: r, expires: 2026-03-10}", "excepted"),
+        ("{check: KA013, reason: r, expires: 2026-03-09}", "finding"),
+        ("{check: KA013, topics: {prefix: pay.}, reason: r, expires: 2026-03-10}", "excepted"),
+        ("{check: KA013, topics: [pay.b], reason: r, expires: 2026-03-10}", "idle"),
+        ("{check: KA010, reason: r, expires: 2026-03-10}", "idle"),
     ],
 )
-def test_waivers(here: Place, waive: str, expected: str) -> None:
-    here.write("more.yaml", f"{ACLS}  waive: [{waive}]\n")
+def test_exceptions(here: Place, accepted: str, expected: str) -> None:
+    here.write("more.yaml", f"{ACLS}  exceptions: [{accepted}]\n")
     state = here.document("lint", str(here.directory), "--as-of", "2026-03-10")["states"][0]
-    assert (len(state["findings"]), len(state["waived"]), len(state["idleWaivers"])) == {
-        "waived": (0, 1, 0),
+    assert (len(state["findings"]), len(state["excepted"]), len(state["idleExceptions"])) == {
+        "excepted": (0, 1, 0),
         "finding": (1, 0, 0),
         "idle": (1, 0, 1),
     }[expected]
     out = here.bare("lint", str(here.directory), "--as-of", "2026-03-10").out
-    assert ("1 waived" in out) is (expected == "waived")
+    assert ("1 excepted" in out) is (expected == "excepted")
     assert ("matches no finding: remove it" in out) is (expected == "idle")
 
 
-def test_a_waiver_of_the_cluster_reaches_what_nobody_declares(here: Place) -> None:
+def test_a_exception_of_the_cluster_reaches_what_nobody_declares(here: Place) -> None:
     here.live("TOPIC:L:other User:x@* ALLOW READ")
     assert rules(here.document("lint", str(here.directory), *here.cluster)) == {"KA013", "KA014"}
     text = (here.directory / "cluster.yaml").read_text()
-    waiver = "{rule: KA013, principals: User:x, reason: r, expires: 2099-01-01}"
-    here.write("cluster.yaml", f"{text}  waive: [{waiver}]\n")
+    exception = "{check: KA013, principals: User:x, reason: r, expires: 2099-01-01}"
+    here.write("cluster.yaml", f"{text}  exceptions: [{exception}]\n")
     document = here.document("lint", str(here.directory), *here.cluster)
-    assert (rules(document), rules(document, "waived")) == ({"KA014"}, {"KA013"})
+    assert (rules(document), rules(document, "excepted")) == ({"KA014"}, {"KA013"})
 
 
 def test_what_somebody_else_manages_is_only_counted(here: Place) -> None:

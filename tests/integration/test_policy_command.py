@@ -39,7 +39,10 @@ def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Place:
 
 
 def agree(here: Place, *rules: str) -> str:
-    here.write("policy.yaml", POLICY + "".join(f"    - {rule}\n" for rule in rules))
+    *items, last = rules
+    rule, exceptions, accepted = last.partition("  exceptions:")
+    text = "".join(f"    - {one}\n" for one in (*items, rule))
+    here.write("policy.yaml", POLICY + text + (f"{exceptions}{accepted}\n" if accepted else ""))
     return str(here.directory)
 
 
@@ -64,12 +67,12 @@ def test_validate_names_topic_rule_values_and_cure(here: Place) -> None:
 
 
 def test_what_programs_read(here: Place) -> None:
-    waiver = "{topics: pay.audit, reason: r, expires: 2099-01-01, ticket: T}"
-    document = here.document("validate", agree(here, f"{REPLICAS}, waivers: [{waiver}]}}"))
+    exception = "{check: replicas, topics: pay.audit, reason: r, expires: 2099-01-01, ticket: T}"
+    document = here.document("validate", agree(here, f"{REPLICAS}}}  exceptions: [{exception}]"))
     assert not document["valid"]
     policies = document["clusters"]["prod"]["policies"]
-    assert (policies["rules"], policies["topics"], policies["idleWaivers"]) == (1, 2, [])
-    broken, waived = policies["findings"]
+    assert (policies["rules"], policies["topics"], policies["idleExceptions"]) == (1, 2, [])
+    broken, excepted = policies["findings"]
     assert broken == {
         "rule": "KT003",
         "name": "replication-factor",
@@ -87,10 +90,15 @@ def test_what_programs_read(here: Place) -> None:
         "message": "replicationFactor is 1; wanted: at least 3",
         "reason": "brokers fail",
         "advice": "declare replicationFactor; a live topic keeps its replicas until somebody moves them",
-        "waiver": None,
+        "exception": None,
     }
-    assert (waived["standing"], waived["stops"]) == ("waived", False)
-    assert waived["waiver"] == {"place": "policy.yaml:6:107", "reason": "r", "expires": "2099-01-01", "ticket": "T"}
+    assert (excepted["standing"], excepted["stops"]) == ("excepted", False)
+    assert excepted["exception"] == {
+        "place": "policy.yaml:7:16",
+        "reason": "r",
+        "expires": "2099-01-01",
+        "ticket": "T",
+    }
 
 
 def test_times_are_shown_both_ways(here: Place) -> None:
@@ -100,22 +108,22 @@ def test_times_are_shown_both_ways(here: Place) -> None:
     assert "retention.ms is -1 (no limit); wanted: at most 30d" in here.bare("validate", str(here.directory)).out
 
 
-def test_warnings_are_said_and_an_idle_waiver_is_named(here: Place) -> None:
-    waiver = "waivers: [{topics: nobody, reason: r, expires: 2099-01-01}]"
-    ran = here.bare("validate", agree(here, f"{REPLICAS}, severity: warning, {waiver}}}"))
+def test_warnings_are_said_and_an_idle_exception_is_named(here: Place) -> None:
+    exception = "exceptions: [{check: replicas, topics: nobody, reason: r, expires: 2099-01-01}]"
+    ran = here.bare("validate", agree(here, f"{REPLICAS}, severity: warning}}  {exception}"))
     assert ran.status == Exit.OK
     assert "broken (warning) KT003" in ran.out
     assert "matches no finding: remove it" in ran.out
 
 
 @pytest.mark.parametrize(("day", "status"), [("2027-01-31", Exit.OK), ("2027-02-01", Exit.FAILED_CHECK)])
-def test_a_waiver_counts_through_its_last_day(here: Place, day: str, status: Exit) -> None:
-    waiver = "waivers: [{topics: {prefix: pay.}, reason: moves soon, expires: 2027-01-31}]"
-    ran = here.bare("validate", agree(here, f"{REPLICAS}, {waiver}}}"), "--as-of", day)
+def test_an_exception_counts_through_its_last_day(here: Place, day: str, status: Exit) -> None:
+    exception = "exceptions: [{check: replicas, topics: {prefix: pay.}, reason: moves soon, expires: 2027-01-31}]"
+    ran = here.bare("validate", agree(here, f"{REPLICAS}}}  {exception}"), "--as-of", day)
     assert ran.status == status
     assert "moves soon" in ran.out
-    assert ("2 waived" in ran.out) is (status == Exit.OK)
-    assert ("warning KR091" in ran.out) is (status == Exit.FAILED_CHECK)
+    assert ("2 excepted" in ran.out) is (status == Exit.OK)
+    assert ("warning KR083" in ran.out) is (status == Exit.FAILED_CHECK)
 
 
 def test_policies_are_for_some_clusters(here: Place) -> None:
@@ -230,18 +238,18 @@ def test_init_proposes_what_the_cluster_keeps(here: Place, tmp_path: Path) -> No
     ):
         assert line in text
     assert here.bare("policy", "init", *alone, "--out", str(out)).status == Exit.USAGE
-    assert json.loads(here.bare("policy", "init", *alone, "--output", "json").out)["waived"] == {}
+    assert json.loads(here.bare("policy", "init", *alone, "--output", "json").out)["excepted"] == {}
 
 
-def test_exceptions_are_waived_by_name_for_half_a_year(here: Place) -> None:
+def test_exceptions_are_excepted_by_name_for_half_a_year(here: Place) -> None:
     odd = Topic("Pay_Old", 90, 1, {"retention.ms": "-1"})
     live(here, *lived_in()[:-1], odd)
     ran = here.bare("policy", "init", "--cluster", f"snapshot:{here.snapshot}", "--as-of", "2027-01-01")
     assert ran.status == Exit.OK, ran.err
     assert "# kept by 29 of 30 topics" in ran.out
-    assert "- topics: [Pay_Old]" in ran.out
+    assert "      topics: [Pay_Old]" in ran.out
     assert "expires: 2027-07-02" in ran.out
-    assert "exceptions are waived by name" in ran.err
+    assert "exceptions by name" in ran.err
 
 
 def test_init_needs_topics_and_one_source(here: Place) -> None:

@@ -68,7 +68,7 @@ def ends(random: Random) -> str:
     return random.choice(_ENDS)
 
 
-def waiver(random: Random) -> dict[str, Any]:
+def exception(random: Random) -> dict[str, Any]:
     return given({"reason": random.choice(_REASON), "expires": ends(random), "ticket": maybe(random, "OPS-1", 0.2)})
 
 
@@ -97,9 +97,14 @@ def access_test(random: Random, name: str = "") -> dict[str, Any]:
         "topics": names(random),
         "severity": maybe(random, random.choice(["error", "warning", "${vars.severity}"]), 0.2),
         "includeSuperUsers": maybe(random, random.choice([True, False]), 0.5),
-        "waiver": maybe(random, waiver(random), 0.2),
     }
     return given(found)
+
+
+def accepting(random: Random, items: list[dict[str, Any]], some_exception: Callable[[Random], Any]) -> Any:
+    """Exceptions for the named ones of a document's tests or rules."""
+    named = [item["name"] for item in items if "name" in item and random.random() < 0.3]
+    return [{"check": name, **some_exception(random)} for name in named] or ABSENT
 
 
 def limits(random: Random) -> dict[str, Any]:
@@ -131,8 +136,8 @@ def relation(random: Random) -> dict[str, Any]:
     return found | given({"required": maybe(random, random.choice([True, False]), 0.5)})
 
 
-def topic_waiver(random: Random) -> dict[str, Any]:
-    return given({"topics": names(random), "codes": maybe(random, one_or_more(random, _CODES)), **waiver(random)})
+def topic_exception(random: Random) -> dict[str, Any]:
+    return given({"topics": names(random), "codes": maybe(random, one_or_more(random, _CODES)), **exception(random)})
 
 
 def policy_rule(random: Random) -> dict[str, Any]:
@@ -143,7 +148,6 @@ def policy_rule(random: Random) -> dict[str, Any]:
         "matchLabels": maybe(random, random.choice(_LABELS[1:]), 0.4),
         "message": "why",
         "severity": maybe(random, random.choice(["error", "warning"]), 0.2),
-        "waivers": maybe(random, [topic_waiver(random) for _ in range(random.randint(1, 2))], 0.4),
     }
     if found["topics"] is ABSENT and found["matchLabels"] is ABSENT:
         found["topics"] = {"any": True}
@@ -208,9 +212,9 @@ def scope(random: Random) -> dict[str, Any]:
     return given(found) or {"include": [{"topics": {"any": True}}]}
 
 
-def lint_waiver(random: Random) -> dict[str, Any]:
+def lint_exception(random: Random) -> dict[str, Any]:
     narrowed = random.choice([{}, selector(random)])
-    return {"rule": random.choice(LINT), **narrowed, **waiver(random)}
+    return {"check": random.choice(LINT), **narrowed, **exception(random)}
 
 
 #: Each field of a Cluster document that is compared, with a value for it.
@@ -230,15 +234,16 @@ CLUSTER: Final[Mapping[str, Callable[[Random], Any]]] = {
     ),
     "barrier": lambda random: {"wait": random.choice(["0s", "1s", "2s", "1000ms", "1m"])},
     "brokers": lambda random: random.choice([[1], [1, 2], [1, 2, 3], [2]]),
-    "acknowledge": lambda random: [
+    "exceptions": lambda random: [
         given(
             {
-                "guard": "limit",
+                "check": "limit",
                 "object": random.choice(["maxDeletes", "maxDeletePercent"]),
                 "reason": random.choice(_REASON),
                 "expires": maybe(random, ends(random)),
             }
-        )
+        ),
+        *([lint_exception(random)] if random.random() < 0.5 else []),
     ],
     "scope": scope,
     "ignore": lambda random: [selector(random)],
@@ -250,7 +255,6 @@ CLUSTER: Final[Mapping[str, Callable[[Random], Any]]] = {
         [{"partitions": 2}, {"replicationFactor": 3}, {"configs": {"retention.ms": "7d"}}]
     ),
     "ignoreConfigs": lambda random: some(random, ["retention.ms", "cleanup.policy"], 2),
-    "waive": lambda random: [lint_waiver(random) for _ in range(random.randint(1, 2))],
     "vars": lambda random: {"n": random.choice([1, 2, 6]), "severity": random.choice(["error", "warning"])},
 }
 
@@ -271,12 +275,22 @@ def clusters(random: Random) -> Any:
     )
 
 
+def _judging(
+    random: Random, key: str, items: list[dict[str, Any]], some_exception: Callable[[Random], Any]
+) -> dict[str, Any]:
+    return given({key: items, "exceptions": accepting(random, items, some_exception)})
+
+
 def rules(random: Random) -> Rules:
     """A Cluster with the label env: prod, and one document of some of the kinds that judge."""
     found: Rules = {"Cluster": cluster(random), "Labels": {"env": random.choice(["prod", "1"])}}
     makes: dict[str, Callable[[], Any]] = {
-        "AccessTests": lambda: {"tests": [access_test(random, name) for name in random.choice(["t", "t", "tu"])]},
-        "TopicPolicy": lambda: {"rules": [policy_rule(random) for _ in range(random.choice([1, 1, 2]))]},
+        "AccessTests": lambda: _judging(
+            random, "tests", [access_test(random, name) for name in random.choice(["t", "t", "tu"])], exception
+        ),
+        "TopicPolicy": lambda: _judging(
+            random, "rules", [policy_rule(random) for _ in range(random.choice([1, 1, 2]))], topic_exception
+        ),
         "Ownership": lambda: given(
             {
                 "owners": [owner(random, team) for team in _TEAMS],
@@ -296,12 +310,10 @@ def _item_makers(random: Random) -> Mapping[str, Callable[[], Any]]:
         "rules": lambda: policy_rule(random),
         "owners": lambda: owner(random),
         "consents": lambda: consent(random),
-        "waivers": lambda: topic_waiver(random),
-        "waive": lambda: lint_waiver(random),
+        "exceptions": lambda: {"check": random.choice("tr"), **random.choice([exception, topic_exception])(random)},
         "relations": lambda: relation(random),
         "protect": lambda: selector(random),
         "ignore": lambda: selector(random),
-        "acknowledge": lambda: CLUSTER["acknowledge"](random)[0],
     }
 
 
@@ -338,7 +350,7 @@ def _mutate(random: Random, node: Any) -> None:
         _mutate_list(random, node)
         return
     fresh = _fresh(random, node)
-    removable = [key for key in node if key not in ("name", "team", "to", "reason", "rule", "value", "tests", "rules")]
+    removable = [key for key in node if key not in ("name", "team", "to", "reason", "check", "value", "tests", "rules")]
     if removable and random.random() < 0.5:
         del node[random.choice(removable)]
     elif fresh:
@@ -391,11 +403,9 @@ def _fresh(random: Random, node: dict[str, Any]) -> dict[str, Any]:
     if keys & {"min", "max", "allowed", "forbidden"}:
         return setting(random, "cleanup.policy" if node.get("allowed") in ("delete", "compact") else "retention.ms")
     if "codes" in keys or ("expires" in keys and "topics" in keys):
-        return topic_waiver(random)
-    if "expires" in keys and "rule" in keys:
-        return lint_waiver(random)
+        return topic_exception(random)
     if "expires" in keys:
-        return waiver(random)
+        return exception(random)
     if keys & {"prefix", "any", "literal"}:
         node.clear()
         found = names(random)

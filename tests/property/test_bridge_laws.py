@@ -17,7 +17,7 @@ from reconciler.model.listing import AclChange, Change, Create
 from reconciler.model.markers import standing_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds.acl import is_acl_change, touched_binding
 from reconciler.plan.kinds.topic import created_topics, deleted_topics
 from reconciler.plan.order import Blockers
@@ -37,11 +37,11 @@ TERMS = Terms("c", default_allow=True, probe="User:probe")
 
 
 def planned(transition: Transition) -> Plan:
-    """The plan, with everything acknowledged that a guard asks about."""
+    """The plan, with everything accepted that a guard asks about."""
     request = Request(DAY, Options(allow_deletes=True))
     while (made := propose(transition.desired, transition.live, TERMS, request)).refusals:
-        words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in made.refusals)
-        request = replace(request, acknowledgements=(*request.acknowledgements, *words))
+        words = tuple(AcceptedGuard(refusal.guard, refusal.object) for refusal in made.refusals)
+        request = replace(request, accepted=(*request.accepted, *words))
     return made
 
 

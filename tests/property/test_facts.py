@@ -10,7 +10,7 @@ from reconciler.access.assertions import Checker
 from reconciler.access.authorizer import Authorizer
 from reconciler.model.acl import SUPPORTED_OPERATIONS, AclBinding, AclOperation, ResourcePattern, ResourceType
 from reconciler.model.state import FactSource, FactSources
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
@@ -26,8 +26,8 @@ _super_users = st.sampled_from([(), ("User:a",), ("User:a", "User:b")])
 
 def _plan(found: Transition, facts: Facts, default_allow: bool | None) -> Plan:
     guards = (Guard.TOPIC_DELETE, Guard.DATA_LOSS)
-    accepted = [GuardAcknowledgement(guard, name) for guard in guards for name in TOPICS]
-    request = Request(DAY, Options(allow_deletes=True), acknowledgements=tuple(accepted))
+    accepted = [AcceptedGuard(guard, name) for guard in guards for name in TOPICS]
+    request = Request(DAY, Options(allow_deletes=True), accepted=tuple(accepted))
     return propose(found.desired, found.live, Terms("c", default_allow=default_allow, facts=facts), request)
 
 

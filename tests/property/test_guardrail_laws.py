@@ -20,7 +20,7 @@ from reconciler.manifest.guardrails import guardrail_changes
 from reconciler.manifest.manifests import Manifests, desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError
-from reconciler.manifest.safeguards import lint_waivers, standing_acknowledgements
+from reconciler.manifest.safeguards import lint_exceptions, standing_exceptions
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import DesiredState
 from reconciler.policy.ownership import BreachKind
@@ -69,10 +69,10 @@ def _valid(rules: list[Source]) -> Manifests | None:
 
 
 def _guards(manifests: Manifests, random: Random) -> set[tuple[Any, ...]]:
-    """Which guards refuse some plans, and which findings no waiver accepts, by the Cluster document alone."""
+    """Which guards refuse some plans, and which findings no exception accepts, by the Cluster document alone."""
     declaration = manifests.clusters["c"]
     limits = delete_limits(declaration)
-    passed = {(one.guard, one.object) for one in standing_acknowledgements(declaration, _DAY)}
+    passed = {(one.guard, one.object) for one in standing_exceptions(declaration, _DAY)}
     found: set[tuple[Any, ...]] = {("protect", one) for one in declaration.protect}
     for _ in range(10):
         deletes, owned = random.choice([0, 1, 2, 6, 11, 30]), random.choice([1, 10, 20, 50, 100])
@@ -85,14 +85,14 @@ def _guards(manifests: Manifests, random: Random) -> set[tuple[Any, ...]]:
     return found
 
 
-def _unwaived(manifests: Manifests, wanted: DesiredState) -> set[tuple[str, AclBinding]]:
+def _without_exception(manifests: Manifests, wanted: DesiredState) -> set[tuple[str, AclBinding]]:
     """Which findings of lint would stand, if each rule had one about each binding."""
-    waivers = [one for one in lint_waivers(manifests, "c") if one.waiver.stands(_DAY)]
+    exceptions = [one for one in lint_exceptions(manifests, "c") if one.exception.stands(_DAY)]
     return {
         (rule, binding)
         for binding, note in wanted.bindings.items()
         for rule in worlds.LINT
-        if not any(one.covers(rule, binding, note.origin) for one in waivers)
+        if not any(one.covers(rule, binding, note.origin) for one in exceptions)
     }
 
 
@@ -127,7 +127,9 @@ def test_what_is_called_tighter_admits_nothing_that_was_refused(seed: int) -> No
         except ManifestError:
             continue
         assert _guards(before, Random(seed)) <= _guards(after, Random(seed)), changes
-        assert all(_unwaived(before, wanted) <= _unwaived(after, wanted) for _, wanted in proposals), changes
+        assert all(
+            _without_exception(before, wanted) <= _without_exception(after, wanted) for _, wanted in proposals
+        ), changes
         admitted = [wishes for wishes in refused if not _refused(_with(new, wishes))]
         assert not admitted, (changes, admitted[0])
 

@@ -22,7 +22,7 @@ from reconciler.model.markers import markers
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicReplicas
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.phase import TITLES, Phase
 from reconciler.plan.proposal import Options, Plan
 from reconciler.plan.propose import Request, propose
@@ -87,8 +87,8 @@ def plan_of(desired: DesiredState, live: ClusterState) -> Plan:
     request = Request(DAY, Options(allow_deletes=True))
     # Each word brings steps back, which other guards judge.
     while (made := propose(desired, live, TERMS, request)).refusals:
-        words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in made.refusals)
-        request = replace(request, acknowledgements=(*request.acknowledgements, *words))
+        words = tuple(AcceptedGuard(refusal.guard, refusal.object) for refusal in made.refusals)
+        request = replace(request, accepted=(*request.accepted, *words))
     if "moving" not in live.topics:
         return made
     effects = (*made.access.effects, None) if made.access.effects else ()

@@ -29,7 +29,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.file.document import parse_plan, plan_text
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_binding
 from reconciler.plan.observed import Facts
 from reconciler.plan.order import Blockers
@@ -95,13 +95,13 @@ class World:
         while True:
             made = propose(desired or self.desired, self.live, self.terms, request)
             words = [
-                GuardAcknowledgement(one.guard, one.object)
+                AcceptedGuard(one.guard, one.object)
                 for one in made.refusals
                 if one.judges is Judges.PLAN or one.guard in self.accepted
             ]
             if not words:
                 return made
-            request = replace(request, acknowledgements=(*request.acknowledgements, *words))
+            request = replace(request, accepted=(*request.accepted, *words))
 
 
 @st.composite

@@ -20,7 +20,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.plan.difference import SkipReason
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds.topic import created_topics
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
@@ -85,7 +85,7 @@ def converge(cluster: Cluster, prefix: str, wish: DesiredState, clock: Clock) ->
     def planned() -> tuple[Plan, ClusterState]:
         live = cluster.read(ReadRequest(acls=False, all_topics=False, topic_names=names, broker_defaults=True))
         guards = (Guard.TOPIC_DELETE, Guard.DATA_LOSS)
-        acks = tuple(GuardAcknowledgement(guard, name) for guard in guards for name in names)
+        acks = tuple(AcceptedGuard(guard, name) for guard in guards for name in names)
         request = Request(DAY, Options(allow_deletes=True), acks)
         return propose(wish, live, Terms("c", scope, default_allow=False), request), live
 

@@ -120,10 +120,10 @@ def test_the_topics_that_a_proposal_is_made_of_keep_it(found: list[Topic]) -> No
     state = DesiredState(topics={name: DesiredTopic(topic, PLACE) for name, topic in by_name.items()})
     result = reread(rules).decide(state, DAY)
     assert not result.stopping
-    assert not result.unused_waivers
+    assert not result.unused_exceptions
     for proposed in rules:
-        waived = proposed.rule.waivers[0].topics if proposed.rule.waivers else NameSelector()
-        assert proposed.kept + len(waived.literal) == proposed.topics == len(by_name)
+        excepted = proposed.rule.exceptions[0].topics if proposed.rule.exceptions else NameSelector()
+        assert proposed.kept + len(excepted.literal) == proposed.topics == len(by_name)
 
 
 @given(st.lists(topics(), min_size=1, max_size=6))

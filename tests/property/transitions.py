@@ -20,7 +20,7 @@ from reconciler.model.acl import (
 from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
@@ -94,11 +94,11 @@ class Transition:
     desired: DesiredState
 
     def plan(self, *, default_allow: bool | None = False, allow_deletes: bool = True) -> Plan:
-        """The plan, with every topic that it may delete or shorten acknowledged."""
+        """The plan, with every topic that it may delete or shorten accepted."""
         guards = (Guard.TOPIC_DELETE, Guard.DATA_LOSS)
-        acknowledged = tuple(GuardAcknowledgement(guard, name) for guard in guards for name in TOPICS)
-        empty = GuardAcknowledgement(Guard.EMPTY_DESIRED, "c")
-        request = Request(DAY, Options(allow_deletes=allow_deletes), acknowledgements=(*acknowledged, empty))
+        accepted = tuple(AcceptedGuard(guard, name) for guard in guards for name in TOPICS)
+        empty = AcceptedGuard(Guard.EMPTY_DESIRED, "c")
+        request = Request(DAY, Options(allow_deletes=allow_deletes), accepted=(*accepted, empty))
         return propose(self.desired, self.live, Terms("c", default_allow=default_allow), request)
 
 

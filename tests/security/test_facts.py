@@ -20,7 +20,7 @@ _HONEST = "superUsers: [User:admin, User:reconciler], allowEveryoneIfNoAclFound:
 _LIE = "superUsers: [User:admin, User:reconciler, User:mallory], allowEveryoneIfNoAclFound: false"
 _OPEN = (
     "superUsers: [User:admin, User:reconciler], allowEveryoneIfNoAclFound: true, "
-    "acknowledge: [{guard: closed-by-default, object: TOPIC hr.reviews, reason: needed}]"
+    "exceptions: [{check: closed-by-default, object: TOPIC hr.reviews, reason: needed}]"
 )
 _NOTHING = "vars: {}"
 _CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: prod}}\nspec: {{{facts}}}\n"
@@ -161,7 +161,7 @@ def test_alter_on_the_cluster_for_a_self_declared_super_user_is_refused(attack: 
 
 
 def test_a_false_default_allow_does_not_make_a_grant_a_narrowing(attack: _Attack) -> None:
-    """Declared open, a grant would only take from everybody else; acknowledged in the same change, no guard is left."""
+    """Declared open, a grant would only take from everybody else; accepted in the same change, no guard is left."""
     attack.propose(_OPEN, _PAYROLL, _REVIEWS)
     status, shown = attack.run("plan", "--fail-on", "new-access")
     assert status == Exit.FAILED_CHECK
@@ -224,7 +224,7 @@ def test_the_ids_differ_with_and_without_the_lie(attack: _Attack) -> None:
         (_HONEST, _LIE),
         ("superUsers: []", _LIE),
         ("allowEveryoneIfNoAclFound: false", _OPEN),
-        ("acknowledge: []", _OPEN),
+        ("exceptions: []", _OPEN),
         ("limits: {maxDeletes: 1}", "limits: {maxDeletes: 100}"),
         ("barrier: {wait: 2s}", "barrier: {wait: 0s}"),
         ("principal: User:reconciler", "principal: User:other"),
@@ -271,7 +271,7 @@ def test_with_the_operators_word_a_calm_verdict_is_calm(attack: _Attack) -> None
 
 
 def test_the_gain_that_the_lie_hid_is_real(broker: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """On a broker that knows no such super user: ALTER is refused, and once it is acknowledged the access is there."""
+    """On a broker that knows no such super user: ALTER is refused, and once it is accepted the access is there."""
     mallory, topic = "facts-mallory", "facts.salaries"
     grant = (
         f"---\napiVersion: reconciler/v1\nkind: Acls\nmetadata: {{name: mine}}\nspec:\n  principal: User:{mallory}\n"

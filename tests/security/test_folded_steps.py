@@ -22,7 +22,7 @@ from reconciler.model.listing import Change, Create, Delete
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicUse
 from reconciler.plan.difference import Skipped, SkipReason
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds import describe
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
@@ -142,7 +142,7 @@ def test_topics_that_share_a_line_show_what_goes_with_all_of_them(name: str, acc
     origin = Origin("t.yaml", 1, 1)
     wish = DesiredState({}, {topic: DesiredTopic(Topic(topic), origin, absent=True) for topic in topics})
     live = ClusterState("c", topics={topic: Topic(topic, 1, 1, topic_id=topic) for topic in topics})
-    consents = tuple(GuardAcknowledgement(Guard.TOPIC_DELETE, topic) for topic in topics) if accepted else ()
+    consents = tuple(AcceptedGuard(Guard.TOPIC_DELETE, topic) for topic in topics) if accepted else ()
     request = Request(datetime.date(2026, 11, 21), Options(allow_deletes=True), consents)
     plan = propose(wish, live, Terms("c", default_allow=False), request)
     assert len(plan.steps) == 100 * accepted

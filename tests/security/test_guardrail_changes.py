@@ -27,7 +27,7 @@ spec:
   principal: User:svc-web
   rules: [{allow: READ, topics: {any: true}}]
 """
-_WAIVE = "  waive: [{rule: wildcard-grant, reason: later, expires: 2099-01-01}]\n"
+_EXCEPTION = "  exceptions: [{check: KA010, reason: later, expires: 2099-01-01}]\n"
 _TOPICS = """\
 apiVersion: reconciler/v1
 kind: Topics
@@ -53,16 +53,16 @@ def _words(base: dict[str, str], proposal: dict[str, str]) -> list[str]:
     return [f"{change.meaning} {change.words}" for change in _changes(base, proposal)]
 
 
-def test_a_waiver_in_a_new_document() -> None:
-    """A waiver of lint comes with the document that needs it: it is as much a loosened rule as in an old document."""
-    (said,) = _words({}, {"web.yaml": _ACLS + _WAIVE})
-    assert said.startswith("looser Acls web, spec.waive[wildcard-grant]: added: {expires: 2099-01-01, ")
+def test_an_exception_in_a_new_document() -> None:
+    """An exception of lint comes with the document that needs it: it loosens a rule as much as in an old document."""
+    (said,) = _words({}, {"web.yaml": _ACLS + _EXCEPTION})
+    assert said.startswith("looser Acls web, spec.exceptions[KA010]: added: {check: KA010, expires: 2099-01-01, ")
     assert _words({}, {"web.yaml": _ACLS}) == []
 
 
-def test_a_waiver_that_moves_to_another_document() -> None:
-    """A waiver leaves with its document and comes back in one of another name: both are said."""
-    said = _words({"a.yaml": _ACLS + _WAIVE}, {"a.yaml": (_ACLS + _WAIVE).replace("name: web", "name: w")})
+def test_an_exception_that_moves_to_another_document() -> None:
+    """An exception leaves with its document and comes back in one of another name: both are said."""
+    said = _words({"a.yaml": _ACLS + _EXCEPTION}, {"a.yaml": (_ACLS + _EXCEPTION).replace("name: web", "name: w")})
     assert [words.split(",")[0] for words in said] == ["looser Acls w", "tighter Acls web"]
 
 
@@ -114,13 +114,13 @@ def _meanings(kind: str, before: str, after: str) -> list[tuple[Meaning, str]]:
     return [(change.meaning, change.field) for change in guardrail_changes([old], [new])]
 
 
-_RULE = "{rules: [{topics: {any: true}, message: m, %s}]}"
+_RULE = "{rules: [{name: r, topics: {any: true}, message: m, %s}]}"
 _TEST = "{tests: [{name: t, topics: [pay], %s}]}"
 _CONSENT = (
     "{owners: [{team: q, topics: [q], files: q/**}, "
     "{team: p, topics: [p], consents: [{to: q, operations: READ, topics: [p]%s}]}]}"
 )
-_WAIVERS = "waivers: [{topics: [a], codes: KT004, reason: r, expires: 2099-01-01}]"
+_EXCEPTIONS = "}], exceptions: [{check: r, topics: [a], codes: KT004, reason: r, expires: 2099-01-01"
 
 
 @pytest.mark.parametrize(
@@ -193,8 +193,8 @@ _WAIVERS = "waivers: [{topics: [a], codes: KT004, reason: r, expires: 2099-01-01
         ("Ownership", _CONSENT % ", permissions: [DENY]", _CONSENT % ""),
         (
             "AccessTests",
-            _TEST % "onlyReaders: ['User:a'], waiver: {reason: r, expires: 2027-01-01}",
-            _TEST % "onlyReaders: ['User:a'], waiver: {reason: r, expires: 2028-01-01}",
+            _TEST % "onlyReaders: ['User:a']}], exceptions: [{check: t, reason: r, expires: 2027-01-01",
+            _TEST % "onlyReaders: ['User:a']}], exceptions: [{check: t, reason: r, expires: 2028-01-01",
         ),
         # Files of no team may do more.
         ("Ownership", "{owners: [{team: q, files: [q/**, z/**]}]}", "{owners: [{team: q, files: [z/**]}]}"),
@@ -210,11 +210,11 @@ _WAIVERS = "waivers: [{topics: [a], codes: KT004, reason: r, expires: 2099-01-01
         ("Cluster", "{brokers: [1]}", "{brokers: [1, 2]}"),
         ("Cluster", "{kafkaVersion: 3.9}", "{kafkaVersion: 4.4}"),
         ("Cluster", "{pruneQuotas: true}", "{}"),
-        # A waiver names one breach, and the change makes another of it.
+        # An exception names one breach, and the change makes another of it.
         (
             "TopicPolicy",
-            _RULE % f"configs: {{retention.ms: {{max: 7d}}}}, {_WAIVERS}",
-            _RULE % f"configs: {{retention.ms: {{max: 7d, required: true}}}}, {_WAIVERS}",
+            _RULE % f"configs: {{retention.ms: {{max: 7d}}}}{_EXCEPTIONS}",
+            _RULE % f"configs: {{retention.ms: {{max: 7d, required: true}}}}{_EXCEPTIONS}",
         ),
         # A severity may be anything.
         (

@@ -64,7 +64,7 @@ apiVersion: reconciler/v1
 kind: TopicPolicy
 metadata: {name: personal}
 spec:
-  rules: [{matchLabels: {data: personal}, configs: {retention.ms: {max: 30d}}, message: personal data goes}]
+  rules: [{name: few, matchLabels: {data: personal}, configs: {retention.ms: {max: 30d}}, message: personal data goes}]
 """
 _PAY = """\
 apiVersion: reconciler/v1
@@ -171,8 +171,10 @@ _ESCAPES: dict[str, Callable[[PullRequest], None]] = {
     "the test's selector": lambda it: it.edit("guard.yaml", "env: prod", "env: none"),
     "a hidden file": lambda it: it.rename("guard.yaml", ".guard.yaml"),
     "a deleted file": lambda it: it.remove("guard.yaml"),
-    "a waiver": lambda it: it.edit(
-        "guard.yaml", "{name: only payroll,", "{name: only payroll, waiver: {reason: later, expires: 2099-01-01},"
+    "an exception": lambda it: it.edit(
+        "guard.yaml",
+        "tests: [",
+        "exceptions: [{check: only payroll, reason: later, expires: 2099-01-01}]\n  tests: [",
     ),
     "a warning": lambda it: it.edit("guard.yaml", "{name: only payroll,", "{name: only payroll, severity: warning,"),
     "one more reader": lambda it: it.edit("guard.yaml", "[User:svc-payroll]", "[User:svc-payroll, User:svc-web]"),
@@ -256,22 +258,23 @@ def test_a_topic_that_loses_the_label_of_its_policy(pull_request: PullRequest) -
     assert "personal data goes" in shown
 
 
-@pytest.mark.parametrize("change", ["remove", "waive", "warn"])
+@pytest.mark.parametrize("change", ["remove", "except", "warn"])
 def test_a_topic_policy_that_the_change_loosens(pull_request: PullRequest, change: str) -> None:
-    """A pull request removes, waives or turns down the policy that it breaks: the base's is still broken."""
-    rule = "{matchLabels: {data: personal},"
-    waiver = f"{rule} waivers: [{{topics: [payroll.salaries], reason: later, expires: 2099-01-01}}],"
+    """A pull request removes, excepts or turns down the policy that it breaks: the base's is still broken."""
+    rule = "{name: few, matchLabels: {data: personal},"
+    exception = "exceptions: [{check: few, topics: [payroll.salaries], reason: later, expires: 2099-01-01}]\n  rules:"
     if change == "remove":
         pull_request.remove("policy.yaml")
     else:
-        pull_request.edit("policy.yaml", rule, waiver if change == "waive" else f"{rule} severity: warning,")
+        edits = {"except": ("rules:", exception), "warn": (rule, f"{rule} severity: warning,")}
+        pull_request.edit("policy.yaml", *edits[change])
     pull_request.edit("teams/pay/all.yaml", "retention.ms: 7d", "retention.ms: 365d")
     assert pull_request.plan(rails=False)[0] == Exit.OK
     assert pull_request.plan()[0] == Exit.FAILED_CHECK
 
 
-def test_limits_protection_and_their_acknowledgement(pull_request: PullRequest) -> None:
-    """A pull request deletes two grants: it raises the limit, and acknowledges it; the base's limit refuses."""
+def test_limits_protection_and_their_exception(pull_request: PullRequest) -> None:
+    """A pull request deletes two grants: it raises the limit, and accepts it; the base's limit refuses."""
     pull_request.edit("cluster.yaml", "maxDeletes: 1", "maxDeletes: 100")
     pull_request.live(
         *_LIVE, *(_binding("User:svc-old", "old", one) for one in (AclOperation.READ, AclOperation.WRITE))
@@ -279,12 +282,12 @@ def test_limits_protection_and_their_acknowledgement(pull_request: PullRequest) 
     assert pull_request.plan("--allow-deletes", rails=False)[0] == Exit.OK
     status, shown = pull_request.plan("--allow-deletes")
     assert (status, "limit" in shown) == (Exit.REFUSED, True)
-    acknowledged = "  acknowledge: [{guard: limit, object: maxDeletes, reason: because}]\n"
-    pull_request.write("cluster.yaml", _CLUSTER + acknowledged)
+    accepted = "  exceptions: [{check: limit, object: maxDeletes, reason: because}]\n"
+    pull_request.write("cluster.yaml", _CLUSTER + accepted)
     assert pull_request.plan("--allow-deletes", rails=False)[0] == Exit.OK
     status, shown = pull_request.plan("--allow-deletes")
     assert status == Exit.REFUSED
-    assert "the acknowledgement of limit for maxDeletes does not count" in shown
+    assert "the exception of limit for maxDeletes does not count" in shown
     assert "guardrails://cluster.yaml:3:18" in shown
 
 
@@ -352,20 +355,20 @@ def test_a_barrier_that_does_not_wait(pull_request: PullRequest) -> None:
     assert [one["field"] for one in result["guardrails"]["changes"]] == ["spec.barrier.wait"]
 
 
-def test_an_acknowledgement_that_lets_a_guard_pass_stands_in_every_output(pull_request: PullRequest) -> None:
-    """A pull request that acknowledges cluster-alter and grants it: reviewers are told, whatever they read."""
+def test_an_exception_that_lets_a_guard_pass_stands_in_every_output(pull_request: PullRequest) -> None:
+    """A pull request that accepts cluster-alter and grants it: reviewers are told, whatever they read."""
     text = _CLUSTER.replace('{prefix: "User:svc-"}}', '{prefix: "User:svc-"}}, {cluster: true}')
     for directory in ("base", "pr"):
         pull_request.write("cluster.yaml", text, directory)
-    grant = "{guard: cluster-alter, object: User:svc-web, reason: it provisions}"
-    pull_request.write("cluster.yaml", f"{text}  acknowledge: [{grant}]\n")
+    grant = "{check: cluster-alter, object: User:svc-web, reason: it provisions}"
+    pull_request.write("cluster.yaml", f"{text}  exceptions: [{grant}]\n")
     rule = _ATTACK.replace("[READ, WRITE], topics: [payroll.salaries]", "ALTER, cluster: true")
     pull_request.write("attack.yaml", rule)
     pull_request.remove("owners.yaml")
     shown = pull_request.plan()[1]
-    assert "Cluster prod, spec.acknowledge" in shown
+    assert "Cluster prod, spec.exceptions" in shown
     # Also where it came with an earlier change, and is no difference any more.
-    pull_request.write("cluster.yaml", f"{text}  acknowledge: [{grant}]\n", "base")
+    pull_request.write("cluster.yaml", f"{text}  exceptions: [{grant}]\n", "base")
     for form in ("text", "markdown", "summary", "html", "slack"):
         said = pull_request.report(form)
         assert "cluster-alter" in re.sub(r"[\\&#45;]+", "-", said), form

@@ -45,7 +45,8 @@ def _rules(draw: st.DrawFn) -> list[str]:
     clusters = st.sampled_from(
         ["", "  clusters: {matchLabels: {env: prod}}\n", "  clusters: {matchLabels: {env: dev}}\n"]
     )
-    leniency = st.sampled_from(["", ", severity: warning", ", waiver: {reason: r, expires: 2099-01-01}"])
+    accepted = "}]\n  exceptions: [{check: t, reason: r, expires: 2099-01-01"
+    leniency = st.sampled_from(["", ", severity: warning", accepted])
     if draw(st.booleans()):
         readers = draw(st.lists(st.sampled_from(_PRINCIPALS[:3]), min_size=1, unique=True))
         test = f"{{name: t, onlyReaders: [{', '.join(readers)}], topics: {{prefix: pay.}}{draw(leniency)}}}"

@@ -361,7 +361,7 @@ _ALLOW, _DENY = (_acls("User:pay", f"{{{verb}, topics: [pay]}}", verb[:4]) for v
 def test_only_a_file_against_incidents_excuses_a_demand_for_access(
     owning: _Owning, files: dict[str, str], status: Exit
 ) -> None:
-    """What fails by its DENY alone is waived, and it is said by which file; another failure stays one."""
+    """What fails by its DENY alone is excepted, and it is said by which file; another failure stays one."""
     found, shown = owning({"tests.yaml": _MUST, **files})
     assert found == status
     assert ("cut off by teams/incidents/x.yaml" in shown) is (status is Exit.OK)

@@ -33,8 +33,8 @@ spec:
   principal: 'User:{_SENTENCE}'
   superUsers: ['User:super {_SENTENCE}']
   protect: [{{groups: ['{_SENTENCE} 3']}}, {{principals: ['User:live {_SENTENCE}']}}]
-  acknowledge:
-    - {{guard: cluster-alter, object: 'User:{_SENTENCE}', reason: '{_SENTENCE}', expires: 2999-12-31}}
+  exceptions:
+    - {{check: cluster-alter, object: 'User:{_SENTENCE}', reason: '{_SENTENCE}', expires: 2999-12-31}}
 ---
 apiVersion: reconciler/v1
 kind: Acls
@@ -62,12 +62,12 @@ spec:
       principals: ['User:d {_SENTENCE}']
       must: READ
       groups: ['{_SENTENCE} 4']
-      waiver: {{reason: '{_SENTENCE}', expires: 2999-12-31, ticket: '{_SENTENCE}'}}
+  exceptions: [{{check: '{_SENTENCE} 4', reason: '{_SENTENCE}', expires: 2999-12-31, ticket: '{_SENTENCE}'}}]
 ---
 apiVersion: reconciler/v1
 kind: Topics
 metadata: {{name: a}}
-spec: {{topics: [{{name: orders, partitions: 6}}, {{name: waived, partitions: 6}}]}}
+spec: {{topics: [{{name: orders, partitions: 6}}, {{name: excepted, partitions: 6}}]}}
 ---
 apiVersion: reconciler/v1
 kind: TopicPolicy
@@ -78,7 +78,7 @@ spec:
       topics: {{any: true}}
       partitions: {{max: 3}}
       message: '{_SENTENCE}'
-      waivers: [{{topics: [waived], reason: '{_SENTENCE}', expires: 2999-12-31}}]
+  exceptions: [{{check: '{_SENTENCE}', topics: [excepted], reason: '{_SENTENCE}', expires: 2999-12-31}}]
 """
 _OWNED = f"""\
 apiVersion: reconciler/v1

@@ -1,6 +1,7 @@
 """The kind ``AccessTests``: claims about access that every plan must keep."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -16,7 +17,7 @@ from reconciler.manifest.parts.resources import (
     principal_glob_problem,
 )
 from reconciler.manifest.parts.rules import checked_texts
-from reconciler.manifest.parts.selectors import Waiver
+from reconciler.manifest.parts.selectors import StatedException, declare_test_exceptions
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Trouble, quoted
 from reconciler.manifest.read.problem import Code
 from reconciler.model.acl import AclOperation, ResourcePattern, ResourceType
@@ -74,7 +75,7 @@ class AccessTest:
     excluded: tuple[str, ...] = ()
     severity: Literal["error", "warning"] = "error"
     include_super_users: bool = False
-    waiver: Waiver | None = None
+    exception: StatedException | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +93,13 @@ def declare_access_tests(document: Document, table: PatternTable) -> AccessTests
     nodes = document.spec.get("tests")
     places = nodes.items if isinstance(nodes, SequenceNode) else []
     _check_names(places, findings)
+    accepted = declare_test_exceptions(document.spec, model.spec.exceptions if model else None, findings)
     tests: list[AccessTest] = []
     for index, node in enumerate(places):
         if isinstance(node, MappingNode):
             item = model.spec.tests[index] if model else None
             tests += _claims(document.heading.name, node, item, table, findings)
+    tests = [replace(test, exception=accepted.get(test.name)) for test in tests]
     return AccessTestsDeclaration(document.heading, tuple(tests)) if model else None
 
 
@@ -140,7 +143,6 @@ def _claims(
                 excluded,
                 item.severity,
                 item.include_super_users,
-                _waiver(node, item, findings),
             )
 
 
@@ -169,13 +171,6 @@ def _check_form(node: MappingNode, findings: Findings) -> None:
                 findings.add(_NOT_WHO, node.keys[field])
     if not node.keys.keys() & FIELDS.keys():
         findings.add(_RESOURCE, node)
-
-
-def _waiver(node: MappingNode, item: "AccessTestItem", findings: Findings) -> Waiver | None:
-    if item.waiver is None:
-        return None
-    place = node.keys["waiver"]
-    return Waiver(item.waiver.reason, item.waiver.expires, findings.origin(place), item.waiver.ticket)
 
 
 class AccessTestsKind(Kind["AccessTestsDocument"]):

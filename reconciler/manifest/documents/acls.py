@@ -8,7 +8,7 @@ from reconciler.manifest.documents.kind import Declared, DesiredBuilder, Kind, L
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.rules import RoleUse, RuleDeclaration, declare_principals, declare_rule
-from reconciler.manifest.parts.selectors import LintWaiver, declare_lint_waivers
+from reconciler.manifest.parts.selectors import LintException, declare_lint_exceptions
 from reconciler.manifest.parts.short_form import SHORT_FORM, OwnedTopics, declare_flow, declare_short_form, owned_topics
 from reconciler.manifest.read.findings import MappingNode, SequenceNode, Trouble
 from reconciler.manifest.read.problem import Code
@@ -24,7 +24,7 @@ class AclsDeclaration:
 
     heading: Heading
     rules: tuple[RuleDeclaration, ...]
-    waivers: tuple[LintWaiver, ...] = ()
+    exceptions: tuple[LintException, ...] = ()
     owned: tuple[OwnedTopics, ...] = ()
 
 
@@ -50,10 +50,11 @@ def declare_acls(document: Document, table: PatternTable) -> AclsDeclaration | N
             want = model.spec.rules[index] if model else None
             rule = declare_rule(node, want, principals, table.named(node, findings), findings)
             rules += [rule, *declare_flow(node, rule, table, findings)] if rule else []
-    places = frozenset(_places(rules)) if "waive" in spec.values else None
-    waivers = declare_lint_waivers(spec.get("waive"), model.spec.waive if model else None, table, findings, places)
+    places = frozenset(_places(rules)) if "exceptions" in spec.values else None
+    items = model.spec.exceptions if model else None
+    exceptions = declare_lint_exceptions(spec.get("exceptions"), items, table, findings, places)
     owned = owned_topics(spec, table, findings)
-    return AclsDeclaration(document.heading, tuple(rules), waivers, owned) if model else None
+    return AclsDeclaration(document.heading, tuple(rules), exceptions, owned) if model else None
 
 
 def _places(rules: list[RuleDeclaration]) -> Iterator[Origin]:

@@ -15,15 +15,21 @@ from reconciler.manifest.parts.clusters import (
     DEFAULT_BARRIER_TIMEOUT,
     DEFAULT_BARRIER_WAIT,
     NO_LIMITS,
-    Acknowledgement,
     ClusterDeclaration,
+    GuardExceptionDeclaration,
     Limits,
     ProbeDeclaration,
 )
 from reconciler.manifest.parts.document import Document
 from reconciler.manifest.parts.resources import PatternTable, principal_problem
 from reconciler.manifest.parts.rules import checked_texts
-from reconciler.manifest.parts.selectors import declare_lint_waivers, declare_scope, declare_selectors, with_origins
+from reconciler.manifest.parts.selectors import (
+    declare_lint_exceptions,
+    declare_scope,
+    declare_selectors,
+    is_lint_code,
+    with_origins,
+)
 from reconciler.manifest.parts.topic_settings import declare_layers, unknown_setting_advice
 from reconciler.manifest.read.findings import (
     Findings,
@@ -32,6 +38,7 @@ from reconciler.manifest.read.findings import (
     ScalarNode,
     SequenceNode,
     Trouble,
+    paired,
     quoted,
     scalars,
 )
@@ -149,7 +156,7 @@ FACTS: Final = FrozenMap(
         "barrier": "barrier",
         "protect": "protect",
         "limits": "limits",
-        "acknowledge": "acknowledge",
+        "exceptions": "exceptions",
     }
 )
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})", re.ASCII)
@@ -161,7 +168,8 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
     model = document.validated(ClusterKind.model())
     stated = declare_stated(document, model.spec if model else None, table)
     scope = declare_scope(spec, table, findings)
-    waivers = declare_lint_waivers(spec.get("waive"), model.spec.waive if model else None, table, findings)
+    items = model.spec.exceptions if model else None
+    exceptions = declare_lint_exceptions(spec.get("exceptions"), items, table, findings)
     _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
     warn_of_references(spec, findings)
     _report_half_a_barrier(model.spec.barrier if model else None, spec.get("barrier"), findings)
@@ -180,7 +188,7 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
         ignore_configs=tuple(sorted(set(wants.ignore_configs))),
         vars=FrozenMap(wants.vars),
         var_origins=_key_origins(spec.get("vars"), findings),
-        waivers=waivers,
+        lint_exceptions=exceptions,
         topic_defaults=layers,
     )
     return with_flavor(declared)
@@ -219,7 +227,7 @@ def declare_stated(document: Document, wants: "StatedSpec | None", table: Patter
         {"true": True, "false": False}.get(wants.allow_everyone_if_no_acl_found),
         limits=Limits(limits.max_deletes, limits.max_delete_percent, limits.percent_above) if limits else NO_LIMITS,
         barrier_wait=DEFAULT_BARRIER_WAIT if barrier is None or barrier.wait is None else barrier.wait,
-        acknowledgements=_acknowledgements(wants, spec.get("acknowledge"), findings),
+        guard_exceptions=tuple(_guard_exceptions(wants, spec.get("exceptions"), findings)),
         protect=protect,
         inter_broker_principals=inter_broker,
         kafka_version=wants.kafka_version,
@@ -239,6 +247,9 @@ def fact_origins(spec: MappingNode, findings: Findings) -> FrozenMap[Origin]:
     barrier = spec.get("barrier")
     if isinstance(barrier, MappingNode) and barrier.keys.keys() <= {"client"}:
         silent.add("barrier")  # how the probe logs in is part of the connection
+    exceptions = spec.get("exceptions")
+    if isinstance(exceptions, SequenceNode) and exceptions.items and all(map(_is_of_lint, exceptions.items)):
+        silent.add("exceptions")  # of lint, which is not the operator's
     stated = {name: key for name, key in spec.keys.items() if name in FACTS and name not in silent}
     return FrozenMap({name: findings.origin(key) for name, key in stated.items()})
 
@@ -300,17 +311,17 @@ def _warn_of_unknown_settings(node: Node | None, findings: Findings) -> None:
             findings.add(trouble, item, severity="warning")
 
 
-def _acknowledgements(wants: "StatedSpec", node: Node | None, findings: Findings) -> tuple[Acknowledgement, ...]:
-    places: list[Node] = node.items if isinstance(node, SequenceNode) else []
-    return tuple(
-        Acknowledgement(item.guard, item.object, item.reason, item.expires, findings.origin(_guard_place(place)))
-        for item, place in zip(wants.acknowledge, places, strict=True)
-    )
+def _guard_exceptions(
+    wants: "StatedSpec", node: Node | None, findings: Findings
+) -> Iterator[GuardExceptionDeclaration]:
+    for place, item in paired(node, wants.exceptions):
+        if item is not None and not _is_of_lint(place):
+            origin = findings.origin(place.get("check") or place)
+            yield GuardExceptionDeclaration(item.check, item.object, item.reason, item.expires, origin)
 
 
-def _guard_place(node: Node) -> Node:
-    guard = node.get("guard") if isinstance(node, MappingNode) else None
-    return guard if isinstance(guard, ScalarNode) else node
+def _is_of_lint(item: Node) -> bool:
+    return isinstance(item, MappingNode) and is_lint_code(item.text("check"))
 
 
 class ClusterKind(Kind["ClusterDocument"]):

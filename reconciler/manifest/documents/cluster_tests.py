@@ -1,6 +1,7 @@
 """The kind ``ClusterTests``: claims about configs of brokers and features of clusters, which nothing changes."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from reconciler.dataclass import dataclass
@@ -8,7 +9,7 @@ from reconciler.manifest.documents.kind import Declared, Kind
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import BYTES, MILLISECONDS, amount, in_range, integer
 from reconciler.manifest.parts.resources import PatternTable
-from reconciler.manifest.parts.selectors import Waiver
+from reconciler.manifest.parts.selectors import StatedException, declare_test_exceptions
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Trouble, paired, quoted, scalars
 from reconciler.manifest.read.problem import Code
 from reconciler.model.desired import Origin
@@ -44,7 +45,7 @@ class ClusterTest:
     least: int | None = None
     most: int | None = None
     severity: Literal["error", "warning"] = "error"
-    waiver: Waiver | None = None
+    exception: StatedException | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ class ClusterTestsKind(Kind["ClusterTestsDocument"]):
                 trouble = Trouble(Code.TEST_FORM, f"there is another test {quoted(name.plain)}", "rename one of them")
                 findings.add(trouble, name, related=[first[name.plain]])
             tests += _claims(document.heading.name, node, item, findings)
+        accepted = declare_test_exceptions(document.spec, model.spec.exceptions if model else None, findings)
+        tests = [replace(test, exception=accepted.get(test.name)) for test in tests]
         return ClusterTestsDeclaration(document.heading, tuple(tests)) if model else None
 
 
@@ -81,9 +84,6 @@ def _claims(
 ) -> Iterator[ClusterTest]:
     if not any(isinstance(found := node.get(field), MappingNode) and found.values for field in ("configs", "features")):
         findings.add(_CLAIM, node)
-    accepted = None
-    if item is not None and (waiver := item.waiver) is not None:
-        accepted = Waiver(waiver.reason, waiver.expires, findings.origin(node.keys["waiver"]), waiver.ticket)
     for field in ("configs", "features"):
         claims = node.get(field)
         for key, value in claims.values.items() if isinstance(claims, MappingNode) else ():
@@ -102,7 +102,6 @@ def _claims(
                     least,
                     most,
                     item.severity,
-                    accepted,
                 )
 
 

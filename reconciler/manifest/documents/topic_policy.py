@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
@@ -9,7 +10,7 @@ from reconciler.manifest.documents.kind import Declared, Kind
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import integer
 from reconciler.manifest.parts.resources import PatternTable
-from reconciler.manifest.parts.selectors import topic_names
+from reconciler.manifest.parts.selectors import check_is_known, topic_names
 from reconciler.manifest.parts.topic_settings import setting_value, unknown_setting_advice
 from reconciler.manifest.read.findings import (
     Findings,
@@ -38,9 +39,9 @@ from reconciler.model.topic_rule import (
     RelationRule,
     RulePart,
     SettingRule,
+    TopicException,
     TopicNumber,
     TopicRule,
-    TopicWaiver,
 )
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
         PolicyRule,
         RelationItem,
         SettingLimits,
+        TopicExceptionItem,
         TopicPolicyDocument,
-        TopicWaiverItem,
     )
 
 # What a policy asks of settings: allowed values in normal form, limits with units, relations between numbers.
@@ -283,6 +284,8 @@ def declare_topic_policy(document: Document, table: PatternTable) -> TopicPolicy
     rules: list[TopicRule] = []
     for node, item in paired(nodes, model.spec.rules if model else None):
         rules += _rule(document.heading.name, node, item, table, findings)
+    accepted = _exceptions(document.spec, model.spec.exceptions if model else None, table, findings)
+    rules = [replace(rule, exceptions=accepted.get(rule.name or "", ())) for rule in rules]
     return TopicPolicyDeclaration(document.heading, tuple(rules)) if model else None
 
 
@@ -307,7 +310,6 @@ def _rule(
     if not node.keys.keys() & set(_ASKING):
         findings.add(_ASKS, node)
     parts = tuple(_parts(node, item, findings))
-    waivers = tuple(_waivers(node.get("waivers"), item.waivers if item else None, table, findings))
     if item is not None:
         yield TopicRule(
             document,
@@ -319,7 +321,6 @@ def _rule(
             item.name,
             item.message,
             item.severity,
-            waivers,
         )
 
 
@@ -366,21 +367,24 @@ def _count_part(
     yield CountRule(findings.origin(place), subject, *bounds, limits.required)
 
 
-def _waivers(
-    nodes: Node | None, items: "Sequence[TopicWaiverItem] | None", table: PatternTable, findings: Findings
-) -> Iterator[TopicWaiver]:
-    for node, item in paired(nodes, items):
-        topics = topic_names(node.get("topics"), table, findings)
-        if item is not None:
-            codes = item.codes if isinstance(item.codes, list) else [item.codes] if item.codes else []
-            yield TopicWaiver(
-                topics or NameSelector(),
-                item.reason,
-                item.expires,
-                findings.origin(node),
-                frozenset(codes),
-                item.ticket,
-            )
+def _exceptions(
+    spec: MappingNode, items: "Sequence[TopicExceptionItem] | None", table: PatternTable, findings: Findings
+) -> dict[str, tuple[TopicException, ...]]:
+    """The exceptions of a document, by the name of their rule; problems are reported."""
+    rules = spec.get("rules")
+    named = rules.items if isinstance(rules, SequenceNode) else []
+    known = [name for one in named if isinstance(one, MappingNode) and (name := one.text("name"))]
+    found: dict[str, tuple[TopicException, ...]] = {}
+    for node, item in paired(spec.get("exceptions"), items):
+        topics, check = topic_names(node.get("topics"), table, findings), node.get("check")
+        if not isinstance(check, ScalarNode) or not check_is_known("rule", check, known, findings) or item is None:
+            continue
+        codes = item.codes if isinstance(item.codes, list) else [item.codes] if item.codes else []
+        one = TopicException(
+            topics or NameSelector(), item.reason, item.expires, findings.origin(node), frozenset(codes), item.ticket
+        )
+        found[check.plain] = (*found.get(check.plain, ()), one)
+    return found
 
 
 class TopicPolicyKind(Kind["TopicPolicyDocument"]):

@@ -7,7 +7,7 @@ from pydantic import Field
 from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.fields import Boolean, ManifestModel, OneOrMoreOperations, OneOrMoreTexts, Severity, Text
 from reconciler.manifest.parts.resources import Resources
-from reconciler.manifest.parts.selectors import FailureWaiver
+from reconciler.manifest.parts.selectors import TestExceptionsField
 
 
 class AccessTestItem(Resources):
@@ -42,11 +42,6 @@ class AccessTestItem(Resources):
     include_super_users: Boolean = Field(
         False, description="With true, super users count as well; no ACL limits them.", examples=[True]
     )
-    waiver: FailureWaiver | None = Field(
-        None,
-        description="Accepts a failure for a while; it stays counted.",
-        examples=[{"reason": "the old reader goes in March", "expires": "2027-03-31"}],
-    )
 
 
 class AccessTestsSpec(ManifestModel):
@@ -60,6 +55,7 @@ class AccessTestsSpec(ManifestModel):
             [{"name": "orders flow", "principals": ["User:svc-orders"], "must": "WRITE", "topics": ["payments.orders"]}]
         ],
     )
+    exceptions: TestExceptionsField
 
 
 class AccessTestsDocument(ManifestModel):

@@ -15,7 +15,7 @@ from reconciler.manifest.parts.fields import (
     ends,
 )
 from reconciler.manifest.parts.resources import Names, Resources
-from reconciler.manifest.parts.selectors import WaiveField
+from reconciler.manifest.parts.selectors import LintExceptionsField
 from reconciler.manifest.parts.short_form import SHORT_FORM, ShortForm
 
 
@@ -79,7 +79,7 @@ class AclsSpec(ShortForm):
         description="The rules. Each expands to one binding for each principal, host, operation and name.",
         examples=[[{"allow": "READ", "topics": ["payments.orders"]}]],
     )
-    waive: WaiveField
+    exceptions: LintExceptionsField
 
 
 class AclsDocument(ManifestModel):

@@ -3,10 +3,12 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from reconciler.manifest.parts.document import ApiVersion, Metadata
 from reconciler.manifest.parts.fields import (
+    GUARD_TAG,
+    LINT_TAG,
     Boolean,
     Ends,
     FixedCount,
@@ -19,7 +21,8 @@ from reconciler.manifest.parts.fields import (
     reading,
     refuse,
 )
-from reconciler.manifest.parts.selectors import SelectorItem, WaiveField
+from reconciler.manifest.parts.resources import FIELDS
+from reconciler.manifest.parts.selectors import LintExceptionItem, SelectorItem, is_lint_code
 from reconciler.manifest.parts.topic_settings import ClusterTopicDefaults
 from reconciler.manifest.read.findings import quoted
 from reconciler.manifest.read.problem import Code, did_you_mean, one_of
@@ -27,7 +30,7 @@ from reconciler.model.flavor import FLAVORS
 
 # Single values of a Cluster document: the name of a guard or a flavor, a release, what is known of default-allow.
 
-#: The guards that an acknowledgement can name.
+#: The guards that an exception can name.
 GUARDS = frozenset(
     {
         "broken-binding",
@@ -147,13 +150,26 @@ class BarrierSpec(ManifestModel):
     )
 
 
-class AcknowledgementSpec(ManifestModel):
+class GuardExceptionItem(ManifestModel):
     """A guard that may be passed for one named object."""
 
-    guard: GuardName = Field(description="The guard.", examples=["topic-delete"])
-    object: Text = Field(description="What it is acknowledged for, as the guard names it.", examples=["payments.old"])
+    check: GuardName = Field(description="The guard.", examples=["topic-delete"])
+    object: Text = Field(description="What it is accepted for, as the guard names it.", examples=["payments.old"])
     reason: Text = Field(description="Why.", examples=["replaced by payments.orders"])
     expires: Ends | None = ends("It counts")
+    ticket: Text | None = Field(None, description="Where it was agreed.", examples=["OPS-7"])
+
+
+def _what(value: object) -> str:
+    """Of which of the two an exception is: by its check, or by the fields that only one has."""
+    fields: dict[str, object] = value if isinstance(value, dict) else {}
+    of_lint = is_lint_code(fields.get("check")) or fields.keys() & {"principals", *FIELDS}
+    return LINT_TAG if of_lint else GUARD_TAG
+
+
+ClusterExceptionItem = Annotated[
+    Annotated[GuardExceptionItem, Tag(GUARD_TAG)] | Annotated[LintExceptionItem, Tag(LINT_TAG)], Discriminator(_what)
+]
 
 
 class StatedSpec(ManifestModel):
@@ -203,10 +219,10 @@ class StatedSpec(ManifestModel):
         description="The ids of the brokers that have to enforce a change before anything relies on it.",
         examples=[[1, 2, 3]],
     )
-    acknowledge: list[AcknowledgementSpec] = Field(
+    exceptions: list[GuardExceptionItem] = Field(
         default_factory=list,
         description="Guards that may be passed, each for a named object.",
-        examples=[[{"guard": "topic-delete", "object": "payments.old", "reason": "replaced"}]],
+        examples=[[{"check": "topic-delete", "object": "payments.old", "reason": "replaced"}]],
     )
 
 
@@ -245,7 +261,11 @@ class ClusterSpec(StatedSpec):
     ignore_configs: list[Text] = Field(
         default_factory=list, description="Topic settings that are left as they are.", examples=[["retention.ms"]]
     )
-    waive: WaiveField
+    exceptions: list[ClusterExceptionItem] = Field(  # type: ignore[assignment]
+        default_factory=list,
+        description="Guards that may be passed, each for a named object, and findings of lint that are accepted.",
+        examples=[[{"check": "topic-delete", "object": "payments.old", "reason": "replaced"}]],
+    )
     vars: dict[str, Text] = Field(
         default_factory=dict,
         description="Values that other documents take, as ${vars.env}, whole or inside a text.",

@@ -6,7 +6,7 @@ from pydantic import Discriminator, Field, Tag
 
 from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
 from reconciler.manifest.parts.fields import MAPPING_TAG, TEXT_TAG, ManifestModel, OneOrMoreTexts, Severity, Text
-from reconciler.manifest.parts.selectors import FailureWaiver
+from reconciler.manifest.parts.selectors import TestExceptionsField
 
 
 class ConfigLimits(ManifestModel):
@@ -55,11 +55,6 @@ class ClusterTestItem(ManifestModel):
         examples=[{"metadata.version": {"min": "4.1"}}],
     )
     severity: Severity = Field("error", description="Whether a failure stops, or is only said.", examples=["warning"])
-    waiver: FailureWaiver | None = Field(
-        None,
-        description="Accepts a failure for a while; it stays counted.",
-        examples=[{"reason": "the upgrade ends in March", "expires": "2027-03-31"}],
-    )
 
 
 class ClusterTestsSpec(ManifestModel):
@@ -71,6 +66,7 @@ class ClusterTestsSpec(ManifestModel):
         description="The tests.",
         examples=[[{"name": "no accidental topics", "configs": {"auto.create.topics.enable": "false"}}]],
     )
+    exceptions: TestExceptionsField
 
 
 class ClusterTestsDocument(ManifestModel):

@@ -10,18 +10,17 @@ from reconciler.manifest.parts.fields import (
     TEXT_TAG,
     Boolean,
     Count,
-    Ends,
     ManifestModel,
     OneOrMoreTexts,
     Partitions,
     Severity,
     Text,
-    ends,
     one_or_list,
     refuse,
     words_schema,
 )
 from reconciler.manifest.parts.resources import Names
+from reconciler.manifest.parts.selectors import ExceptionItem
 from reconciler.manifest.read.findings import quoted
 from reconciler.manifest.read.problem import Code, one_of
 from reconciler.model.topic_rule import TopicCheck
@@ -104,16 +103,14 @@ class RelationItem(ManifestModel):
     required: RequiredField = None
 
 
-class TopicWaiverItem(ManifestModel):
-    """Topics that may break the rule for a while."""
+class TopicExceptionItem(ExceptionItem):
+    """Topics that may break a rule for a while."""
 
+    check: Text = Field(description="The name of the rule, in this document.", examples=["replicas"])
     topics: Names = Field(description="The topics, in the forms of names.", examples=[["payments.legacy"]])
     codes: OneOrMoreCodes | None = Field(
         None, description="Only these breaches; without it, all of the rule's.", examples=[["KT003"]]
     )
-    reason: Text = Field(description="Why it is accepted.", examples=["moves to new disks in March"])
-    expires: Ends = ends("It is accepted", required=True)
-    ticket: Text | None = Field(None, description="Where it was agreed.", examples=["OPS-7"])
 
 
 class PolicyRule(ManifestModel):
@@ -157,11 +154,6 @@ class PolicyRule(ManifestModel):
         None, description="Why the rule is there, for whoever breaks it.", examples=["production has three replicas"]
     )
     severity: Severity = Field("error", description="Whether a breach stops, or is only said.", examples=["warning"])
-    waivers: list[TopicWaiverItem] = Field(
-        default_factory=list,
-        description="Topics that may break the rule for a while; that stays counted.",
-        examples=[[{"topics": ["payments.legacy"], "reason": "moves in March", "expires": "2027-03-31"}]],
-    )
 
 
 class TopicPolicySpec(ManifestModel):
@@ -172,6 +164,13 @@ class TopicPolicySpec(ManifestModel):
         min_length=1,
         description="The rules; a topic has to keep all that are about it.",
         examples=[[{"topics": {"any": True}, "replicationFactor": {"min": 3}}]],
+    )
+    exceptions: list[TopicExceptionItem] = Field(
+        default_factory=list,
+        description="Topics that may break a rule for a while; that stays counted.",
+        examples=[
+            [{"check": "replicas", "topics": ["payments.legacy"], "reason": "moves in March", "expires": "2027-03-31"}]
+        ],
     )
 
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.document import Heading
-from reconciler.manifest.parts.selectors import LintWaiver
+from reconciler.manifest.parts.selectors import LintException
 from reconciler.manifest.parts.topic_settings import Layer
 from reconciler.model.desired import Expiry, Origin
 from reconciler.model.flavor import APACHE, Flavor
@@ -20,7 +20,7 @@ DEFAULT_BARRIER_TIMEOUT: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Acknowledgement:
+class GuardExceptionDeclaration:
     """A guard that may be passed for one named object, until ``expires``."""
 
     guard: str
@@ -98,12 +98,12 @@ class ClusterDeclaration:
     short_wait: float | None = None
     prune: frozenset[str] = frozenset()
     ignore_configs: tuple[str, ...] = ()
-    acknowledgements: tuple[Acknowledgement, ...] = ()
+    guard_exceptions: tuple[GuardExceptionDeclaration, ...] = ()
     vars: Mapping[str, str] = FrozenMap()
     var_origins: Mapping[str, Origin] = field(default=FrozenMap(), compare=False)
     protect: tuple[Selector, ...] = ()
     inter_broker_principals: tuple[str, ...] = ()
-    waivers: tuple[LintWaiver, ...] = ()
+    lint_exceptions: tuple[LintException, ...] = ()
     brokers: tuple[int, ...] = ()
     probe: ProbeDeclaration | None = None
     topic_defaults: tuple[Layer, ...] = ()

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema
 
-from reconciler.manifest.parts.fields import LIST_TAG, MAPPING_TAG, MIXED_TAG, TEXT_TAG, ManifestModel, Text, refuse
+from reconciler.manifest.parts.fields import TAGS, ManifestModel, Text, refuse
 from reconciler.manifest.parts.resources import FIELDS
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Trouble, quoted
 from reconciler.manifest.read.problem import Code, did_you_mean, nearest, one_of
@@ -81,7 +81,6 @@ ClustersField = Annotated[
 
 Path = tuple[str | int, ...]
 
-_TAGS: Final = (TEXT_TAG, LIST_TAG, MAPPING_TAG, MIXED_TAG)
 _MAPPINGS: Final = ("dict_type", "model_type")
 #: So many fields of a mapping are named where one is expected.
 _NAMED: Final = 8
@@ -95,7 +94,7 @@ def report_invalid(model: type[BaseModel], root: MappingNode, error: ValidationE
             # Words are dear (the nearest field, the place), and would only be counted.
             findings.count_more(findings.origin(root), number - done)
             return
-        path = tuple(part for part in found["loc"] if part not in _TAGS)
+        path = tuple(part for part in found["loc"] if part not in TAGS)
         node, key = _find(root, path, at_key=found["type"] == "extra_forbidden")
         known = findings.marks(node) or (key is not None and findings.marks(key))
         if path != ("apiVersion",) and (found["type"] == "missing" or not known):
@@ -157,12 +156,26 @@ def _empty_advice(path: Path) -> str:
     return f"name at least one, or remove {path[-1]}" if may_go else "name at least one"
 
 
+#: What people write who know such fields from elsewhere, and no field is like it; what to write, if it can be here.
+_MEANT: Final = FrozenMap(
+    {
+        "waive": "exceptions: [{check: KA007, reason: …, expires: …}]",
+        "waiver": "exceptions: [{check: …, reason: …, expires: …}], under spec, with the test's name as check",
+        "waivers": "exceptions: [{check: …, topics: […], reason: …, expires: …}], under spec, with the rule's name",
+        "acknowledge": "exceptions: [{check: topic-delete, object: …, reason: …}]",
+        "rule": "check",
+        "guard": "check",
+    }
+)
+
+
 def _unknown_field(model: type[BaseModel], path: Path) -> Trouble:
     field = str(path[-1])
     known = fields_at(model, path[:-1])
-    return Trouble(
-        Code.UNKNOWN_FIELD, f"there is no field {quoted(field)} here", did_you_mean(field, known, one_of(known))
-    )
+    advice = did_you_mean(field, known, one_of(known))
+    if field in _MEANT and (_MEANT[field] in known or ":" in _MEANT[field]):
+        advice = f"did you mean {_MEANT[field]}?"
+    return Trouble(Code.UNKNOWN_FIELD, f"there is no field {quoted(field)} here", advice)
 
 
 def fields_at(model: type[BaseModel], path: Path) -> list[str]:
@@ -176,7 +189,7 @@ def _model_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
     by_name = False
     for part in path:
         # The key of a mapping by name, such as a config's, is no field.
-        if isinstance(part, str) and not by_name and part not in _TAGS:
+        if isinstance(part, str) and not by_name and part not in TAGS:
             annotation = {field.alias: field.annotation for field in model.model_fields.values()}.get(part)
             inner = next(_models_in([annotation]), None)
             if inner is None:

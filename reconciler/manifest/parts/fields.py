@@ -120,6 +120,8 @@ VARIABLE_PATTERN = r"^\$\{vars\.[A-Za-z0-9_.-]+\}$"
 _VARIABLE_SCHEMA = {"type": "string", "pattern": VARIABLE_PATTERN}
 #: How the branches of a union are called in pydantic's paths; no key of a manifest looks like this.
 TEXT_TAG, LIST_TAG, MAPPING_TAG, MIXED_TAG = "<text>", "<list>", "<mapping>", "<mixed list>"
+GUARD_TAG, LINT_TAG = "<guard>", "<lint>"
+TAGS: Final = (TEXT_TAG, LIST_TAG, MAPPING_TAG, MIXED_TAG, GUARD_TAG, LINT_TAG)
 
 
 class ManifestModel(BaseModel):

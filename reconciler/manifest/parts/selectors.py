@@ -1,12 +1,12 @@
-"""Selectors of scope, ignore, protect and owners; waivers.
+"""Selectors of scope, ignore, protect and owners; exceptions.
 
-The items of scope, ignore, protect, waivers and owners as selectors.
+The items of scope, ignore, protect, exceptions and owners as selectors.
 """
 
 import datetime
 import re
-from collections.abc import Collection, Iterable
-from typing import Annotated, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
@@ -31,13 +31,16 @@ from reconciler.manifest.read.findings import (
     ScalarNode,
     SequenceNode,
     Trouble,
+    paired,
     quoted,
 )
-from reconciler.manifest.read.problem import Code
+from reconciler.manifest.read.problem import Code, did_you_mean
 from reconciler.model.acl import AclBinding, PatternType, ResourcePattern, ResourceType
 from reconciler.model.desired import Expiry, Origin
 from reconciler.model.listing import ListedItem
 from reconciler.model.scope import NameSelector, Scope, Selector
+
+M = TypeVar("M")
 
 _EMPTY = Trouble(Code.SELECTOR_FORM, "this item selects nothing", "name principals, or one kind of resource, or both")
 _TWO = Trouble(
@@ -148,20 +151,25 @@ def _check_prefix(node: ScalarNode, findings: Findings) -> None:
         findings.add(Trouble(Code.PRINCIPAL, "Kafka compares the case of a principal's type too", advice), node)
 
 
-# Waivers: a finding or a failure that is accepted for a while, with a reason, and stays counted.
+# Exceptions: a finding, a failure, a breach or a guard that is accepted, with a reason, and stays counted.
 
-_RULE_PATTERN = "^KA[0-9]{3}$"
-_RULE_SCHEMA = {"type": "string", "pattern": f"{_RULE_PATTERN}|{VARIABLE_PATTERN}"}
+_LINT_CODE = re.compile("KA[0-9]{3}", re.ASCII)
+_CODE_SCHEMA = {"type": "string", "pattern": f"^{_LINT_CODE.pattern}$|{VARIABLE_PATTERN}"}
 
 
-def _rule(value: object) -> object:
-    if not isinstance(value, str) or not re.search(_RULE_PATTERN, value, re.ASCII):
+def is_lint_code(text: object) -> bool:
+    """Whether a check is a rule of lint."""
+    return isinstance(text, str) and _LINT_CODE.fullmatch(text) is not None
+
+
+def _code(value: object) -> object:
+    if not is_lint_code(value):
         shown = quoted(value) if isinstance(value, str) else "this"
         raise refuse(Code.WRONG_VALUE, f"{shown} is not a lint code", "write it as lint shows it: KA001")
     return value
 
 
-RuleCode = Annotated[str, BeforeValidator(_rule), WithJsonSchema(_RULE_SCHEMA)]
+LintCode = Annotated[str, BeforeValidator(_code), WithJsonSchema(_CODE_SCHEMA)]
 
 
 class SelectorItem(Resources):
@@ -172,34 +180,45 @@ class SelectorItem(Resources):
     )
 
 
-class FailureWaiver(ManifestModel):
+class ExceptionItem(ManifestModel):
+    """What is accepted for a while: every kind names the check, and some what of it."""
+
+    reason: Text = Field(description="Why it is accepted.", examples=["the old reader goes in March"])
+    expires: Ends = ends("It is accepted", required=True)
+    ticket: Text | None = Field(None, description="Where it was agreed.", examples=["SEC-1204"])
+
+
+class TestExceptionItem(ExceptionItem):
     """A failure of a test that is accepted for a while."""
 
-    reason: Text = Field(description="Why the failure is accepted.", examples=["the old reader goes in March"])
-    expires: Ends = ends("It is accepted", required=True)
-    ticket: Text | None = Field(None, description="Where it was agreed.", examples=["SEC-1204"])
+    check: Text = Field(description="The name of the test, in this document.", examples=["orders flow"])
 
 
-class LintWaiverSpec(SelectorItem):
+class LintExceptionItem(SelectorItem, ExceptionItem):
     """Findings of one lint rule that are accepted; with a selector, only those about bindings it selects."""
 
-    rule: RuleCode = Field(description="The rule, by its code.", examples=["KA007"])
-    reason: Text = Field(description="Why the finding is accepted.", examples=["the exporter reads every topic"])
-    expires: Ends = ends("It is accepted", required=True)
-    ticket: Text | None = Field(None, description="Where it was agreed.", examples=["SEC-1204"])
+    check: LintCode = Field(description="The rule, by its code.", examples=["KA007"])
 
 
-WaiveField = Annotated[
-    list[LintWaiverSpec],
+TestExceptionsField = Annotated[
+    list[TestExceptionItem],
+    Field(
+        default_factory=list,
+        description="Failures that are accepted, each with a reason and an end; they stay counted.",
+        examples=[[{"check": "orders flow", "reason": "the old reader goes in March", "expires": "2027-03-31"}]],
+    ),
+]
+LintExceptionsField = Annotated[
+    list[LintExceptionItem],
     Field(
         default_factory=list,
         description="Findings of lint that are accepted, each with a reason and an end; they stay counted.",
-        examples=[[{"rule": "KA007", "reason": "the exporter reads every topic", "expires": "2027-03-31"}]],
+        examples=[[{"check": "KA007", "reason": "the exporter reads every topic", "expires": "2027-03-31"}]],
     ),
 ]
 
 
-class Waiver(NamedTuple):
+class StatedException(NamedTuple):
     """Why something is accepted, and until when."""
 
     reason: str
@@ -213,15 +232,15 @@ class Waiver(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LintWaiver:
+class LintException:
     """Accepts the findings of one rule: all of them, or those about bindings that ``selector`` selects.
 
-    ``places`` are the places of the bindings of its ``Acls`` document; a waiver of a ``Cluster`` has ``None`` and
+    ``places`` are the places of the bindings of its ``Acls`` document; an exception of a ``Cluster`` has ``None`` and
     reaches every binding, declared or only live.
     """
 
     rule: str
-    waiver: Waiver
+    exception: StatedException
     selector: Selector | None = None
     places: frozenset[Origin] | None = None
 
@@ -234,24 +253,56 @@ class LintWaiver:
         return self.selector.selects(about) if isinstance(about, AclBinding) else self.selector.selects_listed(about)
 
 
-def declare_lint_waivers(
+def declare_lint_exceptions(
     node: Node | None,
-    specs: Collection[LintWaiverSpec] | None,
+    items: Sequence[LintExceptionItem | M] | None,
     table: PatternTable,
     findings: Findings,
     places: frozenset[Origin] | None = None,
-) -> tuple[LintWaiver, ...]:
-    """The waivers of a ``waive`` list; problems are reported. ``specs`` is ``None`` where the document has errors."""
-    items = [item for item in node.items if isinstance(item, MappingNode)] if isinstance(node, SequenceNode) else []
-    selectors = [declare_selector(item, table, findings, may_be_empty=True) for item in items]
-    if specs is None:
-        return ()
-    return tuple(
-        LintWaiver(
-            spec.rule,
-            Waiver(spec.reason, spec.expires, findings.origin(item.get("rule") or item), spec.ticket),
-            None if selector == Selector() else selector,
-            places,
-        )
-        for item, spec, selector in zip(items, specs, selectors, strict=True)
-    )
+) -> tuple[LintException, ...]:
+    """Those of a list of exceptions that are about lint; problems are reported. No ``items``: there are errors."""
+    found = []
+    for item, model in paired(node, items):
+        if not is_lint_code(item.text("check")) and "${" not in (item.text("check") or ""):
+            continue
+        selector = declare_selector(item, table, findings, may_be_empty=True)
+        if isinstance(model, LintExceptionItem):
+            stated = StatedException(model.reason, model.expires, _at_check(item, findings), model.ticket)
+            found.append(LintException(model.check, stated, None if selector == Selector() else selector, places))
+    return tuple(found)
+
+
+def declare_test_exceptions(
+    spec: MappingNode, items: Sequence[TestExceptionItem] | None, findings: Findings
+) -> dict[str, StatedException]:
+    """The exceptions of a document's tests, by the name of the test; problems are reported."""
+    tests = spec.get("tests")
+    named = tests.items if isinstance(tests, SequenceNode) else []
+    known = [name for one in named if isinstance(one, MappingNode) and (name := one.text("name")) is not None]
+    first: dict[str, Origin] = {}
+    found: dict[str, StatedException] = {}
+    for item, model in paired(spec.get("exceptions"), items):
+        check = item.get("check")
+        if not isinstance(check, ScalarNode) or not check_is_known("test", check, known, findings):
+            continue
+        origin = findings.origin(check)
+        if first.setdefault(check.plain, origin) != origin:
+            message = f"there is another exception for {quoted(check.plain)}"
+            findings.add(Trouble(Code.TEST_FORM, message, "keep one of them"), check, related=[first[check.plain]])
+        elif model is not None:
+            found[check.plain] = StatedException(model.reason, model.expires, origin, model.ticket)
+    return found
+
+
+def check_is_known(what: str, check: ScalarNode, known: Sequence[str], findings: Findings) -> bool:
+    """Whether an exception is about something that its document has, which is reported otherwise."""
+    if check.plain in known or "${" in check.plain or any("${" in name for name in known):
+        return True
+    code = Code.POLICY_FORM if what == "rule" else Code.TEST_FORM
+    message = f"this document has no {what} {quoted(check.plain)}"
+    findings.add(Trouble(code, message, did_you_mean(check.plain, known, f"write the name of a {what}")), check)
+    return False
+
+
+def _at_check(item: MappingNode, findings: Findings) -> Origin:
+    return findings.origin(item.get("check") or item)

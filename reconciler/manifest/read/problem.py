@@ -78,7 +78,7 @@ class Code(StrEnum):
     OUTSIDE_SCOPE = "KR080"
     UNKNOWN_CLUSTER = "KR081"
     SELECTOR_FORM = "KR082"
-    EXPIRED_ACKNOWLEDGEMENT = "KR083"
+    EXPIRED_EXCEPTION = "KR083"
     ADDRESS = "KR084"
     FLEET_WAVE = "KR085"
     CONTRADICTED_FACT = "KR086"
@@ -87,7 +87,6 @@ class Code(StrEnum):
     PRUNES_NOTHING = "KR089"
 
     TEST_FORM = "KR090"
-    EXPIRED_WAIVER = "KR091"
     OWNERSHIP_FORM = "KR092"
     OWNER_WITHOUT_FILES = "KR093"
     POLICY_FORM = "KR094"
@@ -157,7 +156,7 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.OUTSIDE_SCOPE: "a declaration is outside the cluster's scope",
         Code.UNKNOWN_CLUSTER: "a cluster is not declared",
         Code.SELECTOR_FORM: "a selector is empty, or names two kinds of resource",
-        Code.EXPIRED_ACKNOWLEDGEMENT: "an acknowledgement has expired",
+        Code.EXPIRED_EXCEPTION: "an exception has expired",
         Code.ADDRESS: "a bootstrap server is not host:port",
         Code.FLEET_WAVE: "a fleet wave is declared twice, or has no cluster",
         Code.CONTRADICTED_FACT: "a manifest contradicts the operator's file",
@@ -165,7 +164,6 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.REFERENCE_IN_MANIFEST: "a manifest refers to a secret",
         Code.PRUNES_NOTHING: "pruneTopics without topics in the scope",
         Code.TEST_FORM: "an access test is incomplete or contradicts itself",
-        Code.EXPIRED_WAIVER: "a waiver has expired",
         Code.OWNERSHIP_FORM: "an owner or a consent is incomplete, or names an unknown team",
         Code.OWNER_WITHOUT_FILES: "a team has no files",
         Code.POLICY_FORM: "a policy rule is incomplete or contradicts itself",

@@ -37,7 +37,7 @@ from reconciler.model.characters import counted
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import readable
-from reconciler.model.topic_rule import CountRule, NameRule, RelationRule, RulePart, SettingRule, TopicWaiver
+from reconciler.model.topic_rule import CountRule, NameRule, RelationRule, RulePart, SettingRule, TopicException
 from reconciler.policy.topic_policy import ProposedRule
 
 #: Comments only: what belongs to no other file.
@@ -252,8 +252,12 @@ def policy_text(
     if labels:
         lines += ["  clusters:", *mapping("matchLabels", labels, 4)]
     lines.append("  rules:")
+    accepted: list[str] = []
     for proposed in rules:
         lines += _rule_lines(proposed)
+        name = proposed.rule.name or ""
+        accepted += [line for one in proposed.rule.exceptions for line in _exception_lines(name, one)]
+    lines += ["  exceptions:", *accepted] if accepted else []
     return "\n".join(lines) + "\n"
 
 
@@ -264,10 +268,6 @@ def _rule_lines(proposed: ProposedRule) -> Iterator[str]:
     yield "      topics: {any: true}"
     for part in rule.parts:
         yield from _part_lines(part)
-    if rule.waivers:
-        yield "      waivers:"
-    for waiver in rule.waivers:
-        yield from _waiver_lines(waiver)
 
 
 def _part_lines(part: RulePart) -> Iterator[str]:
@@ -305,16 +305,16 @@ def _setting_lines(part: SettingRule) -> Iterator[str]:
         yield from (f"          {pair}" for pair in pairs)
 
 
-def _waiver_lines(waiver: TopicWaiver) -> Iterator[str]:
-    names = waiver.topics.literal
+def _exception_lines(rule: str, exception: TopicException) -> Iterator[str]:
+    names = exception.topics.literal
+    yield f"    - check: {scalar(rule)}"
     if any(map(looks_like_a_prefix, names)):
-        first, rest = "topics:", one_or_list("literal", names, 12, always_list=True)
+        yield "      topics:"
+        yield from one_or_list("literal", names, 8, always_list=True)
     else:
-        first, *rest = one_or_list("topics", names, 10, always_list=True)
-    yield f"        - {first.lstrip()}"
-    yield from rest
-    yield f"          reason: {scalar(waiver.reason)}"
-    yield f"          expires: {waiver.expires}"
+        yield from one_or_list("topics", names, 6, always_list=True)
+    yield f"      reason: {scalar(exception.reason)}"
+    yield f"      expires: {exception.expires}"
 
 
 def _quoted(text: str) -> str:

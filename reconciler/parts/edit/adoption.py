@@ -199,17 +199,17 @@ def _added(text: str, entry: tuple[TextSpan, TextSpan], new: str) -> Iterator[Sp
 
 
 def mentions(book: Book, principal: str) -> list[str]:
-    """The places at which other kinds of documents name a principal: Ownership, access tests, scope, waivers."""
+    """The places at which other kinds of documents name a principal: Ownership, access tests, scope, exceptions."""
     return [
         f"{page.path}:{one.line + 1}:{one.column + 1}"
         for page in book.pages
         for one in page.span.walk()
         if one.kind == "scalar"
         and one.plain == principal
-        and (page.heading.kind not in ("Acls", "Topics") or _is_waiver(page, one))
+        and (page.heading.kind not in ("Acls", "Topics") or _is_exception(page, one))
     ]
 
 
-def _is_waiver(page: Page, one: TextSpan) -> bool:
-    span = page.span.get("spec", "waive")
+def _is_exception(page: Page, one: TextSpan) -> bool:
+    span = page.span.get("spec", "exceptions")
     return span is not None and any(below is one for below in span.walk())

@@ -63,7 +63,7 @@ def differences(after: DesiredState, wanted: DesiredState) -> Iterator[str]:
 
 
 def others_changed(before: Book, after: Book) -> list[str]:
-    """Documents of which something changed that no edit may change: other kinds, names, labels, clusters, waivers."""
+    """Documents of which something changed that no edit may change: kinds, names, labels, clusters, exceptions."""
     old, new = ({page.key: _rest(page) for page in book.pages} for book in (before, after))
     empty = {key for key, rest in old.items() if key[0] in WRITTEN and key not in new}
     added = {key for key in new if key[0] in WRITTEN and key not in old}
@@ -227,7 +227,7 @@ def _is_empty(page: Page) -> bool:
     found = [spec.get(key) for key in keys]
     return (
         bool(keys)
-        and "waive" not in {key.plain for key, _ in spec.entries}
+        and "exceptions" not in {key.plain for key, _ in spec.entries}
         and not any(one is not None and (one.items or one.entries or one.plain) for one in found)
     )
 

@@ -15,7 +15,7 @@ from reconciler.model.listing import Change
 from reconciler.model.says import Flat, Says
 from reconciler.plan.difference import Skipped, SkipReason
 from reconciler.plan.file.conditional import CONDITIONAL, Conditional, conditional_steps
-from reconciler.plan.guards import GUARDRAILS, GuardAcknowledgement
+from reconciler.plan.guards import GUARDRAILS, AcceptedGuard
 from reconciler.plan.kinds import CHANGE, with_reason
 from reconciler.plan.observed import Facts
 from reconciler.plan.overlap import CoverageChange
@@ -141,8 +141,8 @@ PLAN: Final[Record[Plan]] = record(
         get=lambda plan: plan.terms.facts,
     ),
     field(
-        "acknowledgements",
-        array(record_of(GuardAcknowledgement), lines=True),
+        "accepted",
+        array(record_of(AcceptedGuard), lines=True),
         "What a person accepted by name, so that a guard lets it pass.",
     ),
     field("counts", record_of(Counts), "How many bindings and topics were declared and read."),

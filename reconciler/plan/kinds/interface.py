@@ -145,7 +145,7 @@ class Kind(ABC):
         return None
 
     def obstacle(self, change: Change, conditions: Conditions) -> str | None:
-        """Why a change cannot be made here, whatever a person acknowledges; ``None`` if it can."""
+        """Why a change cannot be made here, whatever a person accepts; ``None`` if it can."""
         return None
 
     def unsupported(self, change: Change, live: ClusterState) -> str | None:
@@ -172,7 +172,7 @@ class Kind(ABC):
         yield from ()
 
     def refusals(self, change: Change) -> Iterator[Refusal]:
-        """What a guard refuses about this change alone, unless a person acknowledged it."""
+        """What a guard refuses about this change alone, unless a person accepted it."""
         yield from ()
 
     @abstractmethod

@@ -36,7 +36,7 @@ def report_text(report: Report) -> str:
         "plans": [_plan(plan, drift=False) for plan in report.plans],
         "drifts": [_plan(plan, drift=True) for plan in report.drifts],
         "fleets": [fleet_document(fleet) for fleet in report.fleets],
-        "findings": [finding_summary(one) for one in (*report.open_findings, *report.waived_findings)],
+        "findings": [finding_summary(one) for one in (*report.open_findings, *report.excepted_findings)],
         "checks": [check_summary(check) for check in report.checks],
     }
     return json_text(output(OutputKind.REPORT, document)) + "\n"
@@ -96,7 +96,7 @@ def finding_summary(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "advice": finding.advice,
         "place": None if finding.place is None else str(finding.place),
-        "waived": finding.waived,
+        "excepted": finding.excepted,
     }
 
 

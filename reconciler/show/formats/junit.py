@@ -56,7 +56,7 @@ def _suite(check: Check) -> tuple[str, str]:
 
 
 def _add_suite(root: ET.Element, name: str, checks: Sequence[Check]) -> None:
-    skipped = sum(check.standing in (CheckStatus.WARNED, CheckStatus.WAIVED) for check in checks)
+    skipped = sum(check.standing in (CheckStatus.WARNED, CheckStatus.EXCEPTED) for check in checks)
     suite = ET.SubElement(root, "testsuite", {"name": safe(name), **_counts(checks), "skipped": str(skipped)})
     for check in checks:
         _add_case(suite, safe(name).replace(".", "·"), check)

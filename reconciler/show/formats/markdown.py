@@ -316,8 +316,8 @@ def _first_section(report: Report) -> FittedSection:
     if report.findings:
         levels = [one.level for one in report.new_findings]
         counts = ", ".join(counted(levels.count(level), level) for level in Level if level in levels)
-        waived = f"{len(report.waived_findings):,} accepted" if report.waived_findings else ""
-        lines.append(f"- findings: {', '.join(filter(None, (counts, waived)))}")
+        excepted = f"{len(report.excepted_findings):,} accepted" if report.excepted_findings else ""
+        lines.append(f"- findings: {', '.join(filter(None, (counts, excepted)))}")
     return FittedSection("\n".join(lines) + "\n", (), more("line"))
 
 

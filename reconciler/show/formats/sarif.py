@@ -74,7 +74,7 @@ def write(report: Report, options: FormatOptions) -> str:
     earlier one.
     """
     # Access first: what a log has no room for are the lightest findings, and never this.
-    found = [*_access(report, options), *report.open_findings, *report.waived_findings]
+    found = [*_access(report, options), *report.open_findings, *report.excepted_findings]
     kept = found[:MOST_RESULTS]
     name = options.marker
     rules = sorted({(_rule_id(one), one.name) for one in kept})
@@ -154,8 +154,8 @@ def _result(finding: Finding, rule_index: int, manifests: str) -> dict[str, Any]
         ],
         "partialFingerprints": {"reconcilerSubject/v1": fingerprint(finding)},
     }
-    if finding.waived:
-        side["suppressions"] = [{"kind": "external", "justification": _escaped(finding.waived)}]
+    if finding.excepted:
+        side["suppressions"] = [{"kind": "external", "justification": _escaped(finding.excepted)}]
     return side
 
 

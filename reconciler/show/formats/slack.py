@@ -104,11 +104,11 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _accepted(report: Report) -> Iterator[str]:
-    """What would stop a plan, had somebody not accepted it: acknowledgements and waivers."""
+    """What would stop a plan, had somebody not accepted it."""
     for plan in report.plans:
-        yield from (f"accepted: {accepted_words(one)}" for one in plan.acknowledgements)
-    waived = (check for check in report.broken_checks if check.standing is CheckStatus.WAIVED)
-    yield from (f"waived: {as_name(check.name)}" for check in waived)
+        yield from (f"accepted: {accepted_words(one)}" for one in plan.accepted)
+    excepted = (check for check in report.broken_checks if check.standing is CheckStatus.EXCEPTED)
+    yield from (f"excepted: {as_name(check.name)}" for check in excepted)
 
 
 def _broken(report: Report) -> list[Check]:

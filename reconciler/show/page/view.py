@@ -395,7 +395,7 @@ class PageView:
     guardrails: tuple[Finding, ...]
     refusals: tuple[Finding, ...]
     findings: tuple[FindingGroup, ...]
-    waived: tuple[Finding, ...]
+    excepted: tuple[Finding, ...]
     checks: tuple[Check, ...]
     passed: tuple[Check, ...]
     standings: tuple[tuple[str, int], ...]
@@ -421,7 +421,7 @@ def page_view(report: Report) -> PageView:
         report.guardrail_findings,
         tuple(one for one in report.open_findings if one.rule.startswith("guard-")),
         tuple(finding_groups(told)),
-        tuple(one for one in report.waived_findings if one not in known),
+        tuple(one for one in report.excepted_findings if one not in known),
         tuple(check for check in report.broken_checks if not check.told_elsewhere),
         tuple(one for one in report.checks_once if one.standing is CheckStatus.PASSED and one.group != "Fleet"),
         tuple((str(one), report.standings[one]) for one in CheckStatus if report.standings[one]),

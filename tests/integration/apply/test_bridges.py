@@ -45,7 +45,7 @@ def opened(
     return made
 
 
-def test_a_resource_is_closed_with_a_bridge_and_opened_with_an_acknowledgement(opened: Job, tmp_path: Path) -> None:
+def test_a_resource_is_closed_with_a_bridge_and_opened_with_an_exception(opened: Job, tmp_path: Path) -> None:
     opened.write("team.yaml", TEAM)
     planned = opened.run("plan", "--output", "json")
     assert planned.status == 0, planned.err

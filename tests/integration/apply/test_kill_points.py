@@ -42,7 +42,7 @@ def _plan(cluster: KafkaCluster, mark: str, size: int) -> Plan:
     made = plan_for(before(size, mark), wish(size, mark))
     live = cluster.read(ReadRequest())
     terms = Terms("c", _scope(mark), default_allow=False, barrier_wait=0.05)
-    request = Request(made.as_of, Options(allow_deletes=True), made.acknowledgements)
+    request = Request(made.as_of, Options(allow_deletes=True), made.accepted)
     return propose(wish(size, mark), live, terms, request)
 
 

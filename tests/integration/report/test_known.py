@@ -38,7 +38,7 @@ spec:
     - name: only admins
       onlyReaders: [User:other]
       topics: [a]
-      waiver: {reason: until the move, expires: 2099-01-01}
+      exception: {reason: until the move, expires: 2099-01-01}
 """
 
 
@@ -125,7 +125,7 @@ def _finding(**other: object) -> Finding:
         _finding(subject="User:b"),
         _finding(cluster="d"),
         _finding(details=("by ACL y",)),
-        _finding(waived="accepted until 2027-01-01"),
+        _finding(excepted="accepted until 2027-01-01"),
         Finding("KA002", "x", Level.WARNING, "m", cluster="c", subject="User:a", details=("by ACL x",)),
         Finding("KA001", "x", Level.NOTE, "m", cluster="c", subject="User:a", details=("by ACL x",)),
         Finding("KA001", "x", Level.WARNING, "n", cluster="c", subject="User:a", details=("by ACL x",)),

@@ -12,7 +12,7 @@ from reconciler.model.listing import Create, Delete, Update, resource_of
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs
 from reconciler.plan.difference import SkipReason
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
@@ -138,14 +138,14 @@ def test_configs_that_a_user_cannot_set_are_not_planned() -> None:
     made = DesiredTopic(Topic("new", 1, 3, {"flush.ms": "7"}), PLACE)
     live = ClusterState("lkc-9gz21", topics={"orders": Topic("orders", 1, 3, {"confluent.placement.constraints": "x"})})
     desired = DesiredState(topics={"orders": wanted, "new": made})
-    accepted = (GuardAcknowledgement(Guard.DATA_LOSS, "orders"),)
-    plan = propose(desired, live, Terms("prod", flavor=CLOUD), Request(AS_OF, acknowledgements=accepted))
+    accepted = (AcceptedGuard(Guard.DATA_LOSS, "orders"),)
+    plan = propose(desired, live, Terms("prod", flavor=CLOUD), Request(AS_OF, accepted=accepted))
     (step,) = plan.steps
     assert step.change.after.configs == {"retention.ms": "5"}  # type: ignore[union-attr]
     details = [item.detail for item in plan.skipped]
     assert len(details) == 2
     assert all("Confluent Cloud does not let a user set flush.ms" in text for text in details)
-    plain = propose(desired, live, Terms("prod"), Request(AS_OF, acknowledgements=accepted))
+    plain = propose(desired, live, Terms("prod"), Request(AS_OF, accepted=accepted))
     assert len(plain.steps) == 2
 
 
@@ -172,8 +172,8 @@ def test_a_plan_that_a_service_would_stop_halfway_is_refused() -> None:
 def test_a_plan_warns_of_what_a_value_between_does() -> None:
     live = ClusterState("lkc-9gz21", topics={"orders": Topic("orders", 1, 3)})
     both = DesiredTopic(Topic("orders", 1, 3, {"cleanup.policy": "compact,delete"}), PLACE)
-    accepted = (GuardAcknowledgement(Guard.DATA_LOSS, "orders"),)
-    request = Request(AS_OF, acknowledgements=accepted)
+    accepted = (AcceptedGuard(Guard.DATA_LOSS, "orders"),)
+    request = Request(AS_OF, accepted=accepted)
     plan = propose(DesiredState(topics={"orders": both}), live, Terms("prod", flavor=CLOUD), request)
     assert any("is set to compact first" in text and "records without a key" in text for text in plan.warnings)
 

@@ -13,7 +13,7 @@ from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, Re
 from reconciler.model.listing import Change, Create
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
@@ -81,12 +81,12 @@ class Stage:
         self.journal.extend(records)
 
     def plan(self) -> Plan:
-        """The plan, with everything acknowledged that a guard asks about."""
+        """The plan, with everything accepted that a guard asks about."""
         state, request = self.cluster.read(ReadRequest()), Request(DAY, Options(allow_deletes=True))
         # Each word brings steps back, which other guards judge.
         while (made := propose(declared(self.wanted, {}), state, self.terms, request)).refusals:
-            words = tuple(GuardAcknowledgement(refusal.guard, refusal.object) for refusal in made.refusals)
-            request = replace(request, acknowledgements=(*request.acknowledgements, *words))
+            words = tuple(AcceptedGuard(refusal.guard, refusal.object) for refusal in made.refusals)
+            request = replace(request, accepted=(*request.accepted, *words))
         return made
 
     def apply(self, plan: Plan | None = None) -> Result:

@@ -18,7 +18,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import MoveLimits, Topic, TopicReplicas
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.file.document import parse_plan, plan_text
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
@@ -48,8 +48,8 @@ def seen(cluster: SlowMoves, wanted: DesiredState) -> ClusterState:
     return replace(live, layout=cluster.read(replace(EVERY, layout=names)).layout) if names else live
 
 
-def plan(cluster: SlowMoves, wanted: DesiredState, *accept: GuardAcknowledgement) -> Plan:
-    request = Request(DAY, acknowledgements=accept)
+def plan(cluster: SlowMoves, wanted: DesiredState, *accept: AcceptedGuard) -> Plan:
+    request = Request(DAY, accepted=accept)
     return propose(wanted, seen(cluster, wanted), Terms("c", default_allow=False), request)
 
 
@@ -185,7 +185,7 @@ def test_many_bytes_need_a_word_and_a_plan_keeps_its_id_while_records_come_in() 
     assert "copies up to 32 GiB" in made.refusals[0].message
     cluster.size += 100 * MIB
     assert plan(cluster, wanted).steps == made.steps
-    word = GuardAcknowledgement(Guard.REPLICA_MOVE, "t")
+    word = AcceptedGuard(Guard.REPLICA_MOVE, "t")
     accepted = plan(cluster, wanted, word)
     assert accepted.refusals == ()
     # What a plan says of bytes is held against what there is.

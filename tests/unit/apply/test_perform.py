@@ -23,7 +23,7 @@ from reconciler.model.acl import (
 from reconciler.model.desired import DesiredState, DesiredTopic, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard, DeleteLimits
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
@@ -132,8 +132,8 @@ def test_a_refusal_that_a_repeated_request_of_ours_may_have_caused_is_read_again
         "grows": DesiredTopic(Topic("grows", 3, 1), Origin("t.yaml", 1, 1)),
         "goes": DesiredTopic(Topic("goes"), Origin("t.yaml", 1, 1), absent=True),
     }
-    agreed = (GuardAcknowledgement(Guard.TOPIC_DELETE, "goes"),)
-    request = Request(DAY, Options(allow_deletes=True), acknowledgements=agreed)
+    agreed = (AcceptedGuard(Guard.TOPIC_DELETE, "goes"),)
+    request = Request(DAY, Options(allow_deletes=True), accepted=agreed)
     plan = propose(DesiredState({}, wishes), live, Terms("c", default_allow=False), request)
     fault = Fault(call, name, Answer(AnswerStatus.FAILED, code, "seen twice"), effect)
     clock = StillClock()
@@ -301,7 +301,7 @@ def test_what_changed_while_a_person_thought_is_seen_before_the_first_phase() ->
     """The topic that was reviewed is gone, and another one has its name: it is nobody's to delete."""
     live = ClusterState("cluster", frozenset(), {"t": Topic("t", 1, 1, {}, "id-1")})
     wish = DesiredState({}, {"t": DesiredTopic(Topic("t"), Origin("t.yaml", 1, 1), absent=True)})
-    accepted = (GuardAcknowledgement(Guard.TOPIC_DELETE, "t"),)
+    accepted = (AcceptedGuard(Guard.TOPIC_DELETE, "t"),)
     request = Request(DAY, Options(allow_deletes=True), accepted)
     plan = propose(wish, live, Terms("c", default_allow=False), request)
     cluster = MemoryCluster(replace(live, topics={"t": Topic("t", 1, 1, {}, "id-2")}))
@@ -372,8 +372,8 @@ def test_nothing_is_closed_where_what_we_need_on_the_cluster_could_not_be_create
     terms = Terms("c", default_allow=True, facts=Facts(principal="User:us"))
     live = ClusterState("it")
     accepted = {Guard.CLUSTER_ALTER: "User:us", Guard.CLOSED_BY_DEFAULT: "CLUSTER kafka-cluster"}
-    words = tuple(GuardAcknowledgement(guard, name) for guard, name in accepted.items())
-    plan = propose(declared(frozenset({ours, others}), {}), live, terms, Request(DAY, acknowledgements=words))
+    words = tuple(AcceptedGuard(guard, name) for guard, name in accepted.items())
+    plan = propose(declared(frozenset({ours, others}), {}), live, terms, Request(DAY, accepted=words))
     assert plan.refusals == ()
     assert [step.phase.name for step in plan.steps] == ["CREATE_FIRST", "CREATE_ALLOW"]
     memory = MemoryCluster(live)

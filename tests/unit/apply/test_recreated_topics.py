@@ -12,7 +12,7 @@ from reconciler.model.desired import DesiredState, DesiredTopic, Origin
 from reconciler.model.listing import Change
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicUse
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds.topic import deleted_topics
 from reconciler.plan.proposal import Options, Terms
 from reconciler.plan.propose import Request, propose
@@ -37,7 +37,7 @@ class OnDemand(MemoryCluster):
 def deleted(cluster: MemoryCluster, auto_create: str) -> Result:
     live = cluster.state
     wish = DesiredState({}, {"a": DesiredTopic(Topic("a"), Origin("t.yaml", 1, 1), absent=True)})
-    request = Request(DAY, Options(allow_deletes=True), (GuardAcknowledgement(Guard.TOPIC_DELETE, "a"),))
+    request = Request(DAY, Options(allow_deletes=True), (AcceptedGuard(Guard.TOPIC_DELETE, "a"),))
     asked = ClusterState(
         live.cluster_id, topics=live.topics, broker_defaults={"auto.create.topics.enable": auto_create}
     )
@@ -84,7 +84,7 @@ def reviewed(cluster: Held, use: TopicUse) -> Result:
     """The deletion of a topic that was reviewed with ``use``, after a preflight that found nothing stale."""
     before = live()
     wish = DesiredState({}, {"a": DesiredTopic(Topic("a"), Origin("t.yaml", 1, 1), absent=True)})
-    request = Request(DAY, Options(allow_deletes=True), (GuardAcknowledgement(Guard.TOPIC_DELETE, "a"),))
+    request = Request(DAY, Options(allow_deletes=True), (AcceptedGuard(Guard.TOPIC_DELETE, "a"),))
     plan = propose(wish, before, Terms("c", default_allow=False), request)
     plan = replace(plan, topics=replace(plan.topics, uses={"a": use}))
     found = check(plan, before, plan.terms)

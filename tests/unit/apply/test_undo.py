@@ -21,7 +21,7 @@ from reconciler.model.listing import Create, Delete, Update
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicReplicas, TopicUse
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
@@ -56,9 +56,9 @@ def known_of(steps: Iterable[Step], live: ClusterState, written: int | None = 0)
 
 def undo_plan(found: UndoRequest, live: ClusterState) -> Plan:
     names = {*TOPICS, *found.desired.topics}
-    accepted = [GuardAcknowledgement(guard, name) for guard in (Guard.TOPIC_DELETE, Guard.DATA_LOSS) for name in names]
-    accepted.append(GuardAcknowledgement(Guard.EMPTY_DESIRED, "c"))
-    request = Request(DAY, Options(allow_deletes=True), acknowledgements=tuple(accepted))
+    accepted = [AcceptedGuard(guard, name) for guard in (Guard.TOPIC_DELETE, Guard.DATA_LOSS) for name in names]
+    accepted.append(AcceptedGuard(Guard.EMPTY_DESIRED, "c"))
+    request = Request(DAY, Options(allow_deletes=True), accepted=tuple(accepted))
     return propose(found.desired, live, Terms("c", default_allow=False), request)
 
 
@@ -92,12 +92,12 @@ def test_an_expired_grant_is_never_restored_unless_the_manifests_want_it_again()
     live = ClusterState("cluster", frozenset({grant}))
     ended = Declaration(Origin("team.yaml", 3, 1), expires=Expiry(datetime.date(2025, 12, 31)))
     desired = DesiredState(expired={grant: ended})
-    accepted = (GuardAcknowledgement(Guard.EMPTY_DESIRED, "c"),)
+    accepted = (AcceptedGuard(Guard.EMPTY_DESIRED, "c"),)
     plan = propose(
         desired,
         live,
         Terms("c", default_allow=False),
-        Request(DAY, Options(allow_deletes=True), acknowledgements=accepted),
+        Request(DAY, Options(allow_deletes=True), accepted=accepted),
     )
     now = after(plan, live)
     for declared in (NOTHING, desired):

@@ -119,7 +119,7 @@ def test_one_word_that_names_their_number_is_enough_for_empty_topics_that_the_ru
     out = str(applied / "undo.json")
     assert run([*asked, "--accept", "topic-delete=created:3"]) == 5, "another number is another plan"
     assert run([*asked, "--accept", "topic-delete=created:2", "--out", out]) == 0
-    assert {"born", "too"} <= {one.object for one in parse_plan(Path(out).read_text("utf-8")).acknowledgements}
+    assert {"born", "too"} <= {one.object for one in parse_plan(Path(out).read_text("utf-8")).accepted}
     written["too"] = 7
     where = ("--cluster", f"c=snapshot:{applied / 'live.json'}", "--yes")
     assert run(["apply", out, str(applied / "m.yaml"), *where]) == 1, "a record came after the undo was planned"

@@ -8,7 +8,7 @@ from reconciler.manifest.manifests import declared_acls, desired_state, load
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError
-from reconciler.manifest.safeguards import standing_acknowledgements
+from reconciler.manifest.safeguards import standing_exceptions
 from reconciler.model.acl import ResourceType
 from reconciler.model.desired import DesiredState, Expiry, Origin
 from reconciler.model.topic import Topic
@@ -270,7 +270,7 @@ spec:
   barrier: {wait: 500ms}
   pruneTopics: true
   ignoreConfigs: [retention.ms]
-  acknowledge: [{guard: limit, object: maxDeletes, reason: clean-up, expires: 2027-01-01}]
+  exceptions: [{check: limit, object: maxDeletes, reason: clean-up, expires: 2027-01-01}]
 """
     cluster = load([Source("c.yaml", text)]).clusters["prod-eu"]
     assert cluster.bootstrap_servers == ("broker-1:9093", "[::1]:9093")
@@ -287,8 +287,8 @@ spec:
     assert cluster.limits == (200, None, None)
     assert (cluster.barrier_wait, cluster.ignore_configs) == (0.5, ("retention.ms",))
     assert cluster.prune == {"topics"}
-    assert standing_acknowledgements(cluster, DAY) == cluster.acknowledgements
-    assert standing_acknowledgements(cluster, DAY + datetime.timedelta(days=1)) == ()
+    assert standing_exceptions(cluster, DAY) == cluster.guard_exceptions
+    assert standing_exceptions(cluster, DAY + datetime.timedelta(days=1)) == ()
 
 
 def test_what_a_cluster_does_not_say() -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
@@ -71,8 +71,8 @@ def _unfit(path: str, annotation: Any, field: FieldMeaning) -> Iterator[str]:
             yield f"{path}: nobody says why it is no rule"
         return
     if isinstance(field, Records):
-        inner = _model([part for one in lists for part in _types(one)])
-        yield from [f"{path}: not a list"] if inner is None else _fields(path, inner, field.item)
+        parts = [part for one in lists for part in _types(one)]
+        yield from _unfit_items(path, parts, field.item.fields)
     elif isinstance(field, ByName):
         yield from _unfit(f"{path}.*", maps[0], field.entry) if maps else [f"{path}: not by name"]
     elif isinstance(field, Fields):
@@ -91,6 +91,19 @@ def _unfit(path: str, annotation: Any, field: FieldMeaning) -> Iterator[str]:
         yield from _unfit_value(path, found, field)
 
 
+def _unfit_items(path: str, parts: list[Any], entries: Mapping[str, FieldMeaning]) -> Iterator[str]:
+    """Of several sorts of items, the entries are for all of them."""
+    models = [one for one in parts if isinstance(one, type) and issubclass(one, BaseModel)]
+    known = {name for model in models for name in _annotations(model)}
+    yield from (f"{path}.{name}: no such field" for name in entries.keys() - known)
+    for model in models:
+        yield from _fields(
+            path, model, Fields({name: entries[name] for name in entries if name in _annotations(model)})
+        )
+    if not models:
+        yield f"{path}: not a list"
+
+
 def _unfit_value(path: str, found: list[Any], field: Value) -> Iterator[str]:
     """A size is for numbers, ends, truths and choices with an order; a name is never one."""
     if any(get_origin(one) in (list, dict) for one in found) or _model(found):
@@ -102,9 +115,13 @@ def _unfit_value(path: str, found: list[Any], field: Value) -> Iterator[str]:
         yield f"{path}: {found[0]} has no size"
 
 
-def _fields(path: str, model: type[BaseModel], group: Fields) -> Iterator[str]:
+def _annotations(model: type[BaseModel]) -> dict[str, Any]:
     hints = typing.get_type_hints(model, include_extras=True)
-    declared = {info.alias or name: hints[name] for name, info in model.model_fields.items()}
+    return {info.alias or name: hints[name] for name, info in model.model_fields.items()}
+
+
+def _fields(path: str, model: type[BaseModel], group: Fields) -> Iterator[str]:
+    declared = _annotations(model)
     for name in declared.keys() ^ group.fields.keys():
         yield f"{path}.{name}: {'no entry' if name in declared else 'no such field'}"
     for name, annotation in declared.items():
@@ -126,7 +143,7 @@ def test_a_field_without_an_entry_is_found() -> None:
     assert isinstance(spec, Fields)
     rules = spec.fields["rules"]
     assert isinstance(rules, Records)
-    for name in ("severity", "waivers"):
+    for name in ("severity", "except"):
         less = Fields({key: one for key, one in rules.item.fields.items() if key != name})
         changed = Fields({**group.fields, "spec": Fields({**spec.fields, "rules": Records(less)})})
         assert f"p.spec.rules.{name}: no entry" in list(_fields("p", model, changed))
@@ -162,7 +179,7 @@ _BESIDE = {"name", "origin", "sources", "fact_origins", "client_origins", "var_o
 _OPERATORS = {"secret_permit", "only_scram_logins"}
 _OPEN, _BROKERS = "allow_everyone_if_no_acl_found", "inter_broker_principals"
 #: Fields that no guardrails hold, as a declaration calls them, and one that only words a warning.
-_NOT_HELD = {"labels", "bootstrap_servers", "client", "topic_defaults", "waivers", "vars", "short_wait"}
+_NOT_HELD = {"labels", "bootstrap_servers", "client", "topic_defaults", "lint_exceptions", "vars", "short_wait"}
 
 
 def test_guardrails_hold_every_field_of_a_cluster_or_say_why_not() -> None:

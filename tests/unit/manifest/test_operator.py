@@ -52,8 +52,8 @@ def test_a_manifest_may_repeat_add_and_tighten(stated: str, also: str) -> None:
         ("limits: {maxDeletePercent: 10}", "limits: {maxDeletePercent: 11}"),
         ("barrier: {principal: User:p}", "barrier: {wait: 0s}"),
         ("barrier: {wait: 2s}", "barrier: {wait: 1s}"),
-        ("acknowledge: []", "acknowledge: [{guard: topic-delete, object: a, reason: b}]"),
-        ("acknowledge: []", "acknowledge: []"),
+        ("exceptions: []", "exceptions: [{check: topic-delete, object: a, reason: b}]"),
+        ("exceptions: []", "exceptions: []"),
     ],
 )
 def test_a_manifest_that_contradicts_the_operator_is_a_problem_with_both_places(stated: str, lie: str) -> None:

@@ -1,4 +1,4 @@
-"""What guards a cluster, as values: claims, owners, consents, waivers, protection."""
+"""What guards a cluster, as values: claims, owners, consents, exceptions, protection."""
 
 import datetime
 
@@ -8,7 +8,7 @@ from reconciler.manifest.documents.access_tests import Claim
 from reconciler.manifest.manifests import Manifests, desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError
-from reconciler.manifest.safeguards import access_tests, lint_waivers, ownership
+from reconciler.manifest.safeguards import access_tests, lint_exceptions, ownership
 from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from reconciler.model.desired import Origin
 from reconciler.model.scope import NameSelector, Selector
@@ -22,7 +22,7 @@ spec:
   vars: {team: payments}
   interBrokerPrincipals: [User:b2, User:b1]
   protect: [{topics: [ledger.v1]}, {principals: {prefix: "User:mon"}, groups: {any: true}}]
-  waive: [{rule: KA001, reason: r, expires: 2027-01-01}]
+  exceptions: [{check: KA001, reason: r, expires: 2027-01-01}]
 ---
 apiVersion: reconciler/v1
 kind: Cluster
@@ -42,7 +42,7 @@ spec:
       topics: {prefix: a.}
       groups: [g]
       includeSuperUsers: true
-      waiver: {reason: w, expires: 2027-01-01, ticket: T-1}
+  exceptions: [{check: two claims, reason: w, expires: 2027-01-01, ticket: T-1}]
 ---
 apiVersion: reconciler/v1
 kind: AccessTests
@@ -59,7 +59,7 @@ spec:
   rules:
     - {allow: READ, topics: [a, b]}
     - {role: producer, topics: [c]}
-  waive: [{rule: KA002, topics: [a, c], reason: r, expires: 2027-01-01, ticket: T-2}]
+  exceptions: [{check: KA002, topics: [a, c], reason: r, expires: 2027-01-01, ticket: T-2}]
 ---
 apiVersion: reconciler/v1
 kind: Ownership
@@ -99,10 +99,10 @@ def test_a_test_with_several_claims_is_several() -> None:
     assert must.patterns == (pattern("TOPIC:P:a."), pattern("GROUP:L:g"))
     assert (must.origin, must_not.origin) == (Origin("m.yaml", 23, 7), Origin("m.yaml", 24, 7))
     assert must.include_super_users
-    assert must.waiver is not None
-    assert (must.waiver.reason, must.waiver.ticket) == ("w", "T-1")
-    assert must.waiver.stands(datetime.date(2027, 1, 1))
-    assert not must.waiver.stands(datetime.date(2027, 1, 2))
+    assert must.exception is not None
+    assert (must.exception.reason, must.exception.ticket) == ("w", "T-1")
+    assert must.exception.stands(datetime.date(2027, 1, 1))
+    assert not must.exception.stands(datetime.date(2027, 1, 2))
 
 
 def test_what_is_protected_and_who_the_brokers_are() -> None:
@@ -112,7 +112,7 @@ def test_what_is_protected_and_who_the_brokers_are() -> None:
         Selector(NameSelector(prefixes=("User:mon",)), ResourceType.GROUP, NameSelector(any_name=True)),
     )
     assert prod.inter_broker_principals == ("User:b2", "User:b1")
-    assert (test.protect, test.inter_broker_principals, test.waivers) == ((), (), ())
+    assert (test.protect, test.inter_broker_principals, test.lint_exceptions) == ((), (), ())
 
 
 def test_owners_and_consents_of_a_cluster_whenever_they_end() -> None:
@@ -137,11 +137,11 @@ def declaration(topic: str) -> Origin:
 
 def covered(rule: str, text: str, origin: Origin | None) -> list[str]:
     found: AclBinding = binding(text)
-    waivers = lint_waivers(manifests(), "prod")
-    return [waiver.rule for waiver in waivers if waiver.covers(rule, found, origin)]
+    exceptions = lint_exceptions(manifests(), "prod")
+    return [exception.rule for exception in exceptions if exception.covers(rule, found, origin)]
 
 
-def test_a_waiver_of_a_document_reaches_its_own_bindings() -> None:
+def test_a_exception_of_a_document_reaches_its_own_bindings() -> None:
     on_a, on_c = (declaration(name) for name in "ac")
     assert covered("KA002", "TOPIC:L:a User:a@* ALLOW READ", on_a) == ["KA002"]
     assert covered("KA002", "TOPIC:L:c User:a@* ALLOW WRITE", on_c) == ["KA002"]
@@ -151,7 +151,7 @@ def test_a_waiver_of_a_document_reaches_its_own_bindings() -> None:
     assert covered("KA003", "TOPIC:L:a User:a@* ALLOW READ", on_a) == []
 
 
-def test_a_waiver_of_a_cluster_reaches_every_binding() -> None:
+def test_a_exception_of_a_cluster_reaches_every_binding() -> None:
     assert covered("KA001", "TOPIC:L:a User:x@* ALLOW READ", None) == ["KA001"]
 
 

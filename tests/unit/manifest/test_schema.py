@@ -120,7 +120,7 @@ spec: {spec}
     ("kind", "spec"),
     [
         ("Acls", '{principal: "${vars.x}", rules: [{allow: "${vars.x}", deny: ["${vars.x}"], topics: [t]}]}'),
-        ("Acls", '{principal: User:a, rules: [], waive: [{rule: "${vars.x}", reason: r, expires: "${vars.x}"}]}'),
+        ("Acls", '{principal: User:a, rules: [], exceptions: [{check: "${vars.x}", reason: r, expires: "${vars.x}"}]}'),
         ("Topics", '{topics: [{name: t, replicaAssignments: [["${vars.x}"]]}]}'),
         ("Quotas", '{quotas: [{user: "${vars.x}", absent: "${vars.x}", limits: {producer_byte_rate: "${vars.x}"}}]}'),
         (
@@ -134,8 +134,8 @@ spec: {spec}
         ("AccessTests", '{tests: [{name: n, onlyReaders: User:a, topics: [t], severity: "${vars.x}"}]}'),
         (
             "TopicPolicy",
-            '{rules: [{topics: t, names: {maxLength: "${vars.x}"}, severity: "${vars.x}", '
-            'waivers: [{topics: t, codes: ["${vars.x}"], reason: r, expires: "${vars.x}"}]}]}',
+            '{rules: [{name: n, topics: t, names: {maxLength: "${vars.x}"}, severity: "${vars.x}"}], '
+            'exceptions: [{check: n, topics: t, codes: ["${vars.x}"], reason: r, expires: "${vars.x}"}]}',
         ),
     ],
 )

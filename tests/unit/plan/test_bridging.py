@@ -14,7 +14,7 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.file.document import change_id, parse_plan, plan_id, plan_schema_text, plan_text
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds import describe
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
@@ -178,8 +178,8 @@ def test_opening_needs_a_word_that_names_it_and_closing_none() -> None:
         (Guard.OPEN_BY_DEFAULT, "TOPIC y"),
     ]
     state = ClusterState("cluster", frozenset({OTHER, acl("y", "User:a")}))
-    word = GuardAcknowledgement(Guard.OPEN_BY_DEFAULT, "TOPIC y")
-    request = Request(DAY, Options(allow_deletes=True), acknowledgements=(word,))
+    word = AcceptedGuard(Guard.OPEN_BY_DEFAULT, "TOPIC y")
+    request = Request(DAY, Options(allow_deletes=True), accepted=(word,))
     assert propose(declared(frozenset({OTHER}), {}), state, TERMS, request).refusals == ()
 
 

@@ -31,7 +31,7 @@ from reconciler.plan.file.document import (
     verify_digest,
 )
 from reconciler.plan.file.identity import file_digest
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Selection
 from reconciler.plan.refusal import Guard
@@ -108,7 +108,7 @@ def test_the_ids_of_a_step_on_a_topic_with_an_id() -> None:
 
 
 @given(transitions())
-def test_options_terms_and_acknowledgements_are_part_of_both_ids(transition: Transition) -> None:
+def test_options_terms_and_accepted_are_part_of_both_ids(transition: Transition) -> None:
     plan = transition.plan()
     others = (
         replace(plan, options=Options(allow_deletes=not plan.options.allow_deletes)),
@@ -116,7 +116,7 @@ def test_options_terms_and_acknowledgements_are_part_of_both_ids(transition: Tra
         replace(plan, terms=replace(plan.terms, scope=Scope(exclude=SELECTORS))),
         replace(plan, terms=replace(plan.terms, barrier_wait=0.0)),
         replace(plan, terms=replace(plan.terms, facts=replace(plan.terms.facts, super_users=("User:eve",)))),
-        replace(plan, acknowledgements=(GuardAcknowledgement(Guard.LIMIT, "maxDeletes"),)),
+        replace(plan, accepted=(AcceptedGuard(Guard.LIMIT, "maxDeletes"),)),
     )
     for other in others:
         assert plan_id(other) != plan_id(plan)
@@ -303,8 +303,8 @@ def test_two_plans_differ_in_the_places_that_ids_bind_and_in_no_others() -> None
     limited = replace(later, options=replace(plan.options, allow_deletes=not plan.options.allow_deletes))
     (place,) = differences(plan, limited)
     assert place == "options.allowDeletes"
-    more = replace(limited, cluster_id="other", acknowledgements=(GuardAcknowledgement(Guard.LIMIT, "maxDeletes"),))
-    assert sorted(differences(plan, more)) == ["acknowledgements", "cluster.id", "options.allowDeletes"]
+    more = replace(limited, cluster_id="other", accepted=(AcceptedGuard(Guard.LIMIT, "maxDeletes"),))
+    assert sorted(differences(plan, more)) == ["accepted", "cluster.id", "options.allowDeletes"]
     assert sorted(differences(more, plan)) == sorted(differences(plan, more))
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from reconciler.model.flavor import APACHE
 from reconciler.model.listing import Change, Create, Delete, Update
 from reconciler.model.topic import Topic, TopicReplicas
-from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement, Surroundings, refusals
+from reconciler.plan.guards import AcceptedGuard, DeleteLimits, Surroundings, refusals
 from reconciler.plan.observed import MOST_COPIED
 from reconciler.plan.overlap import CoverageChange
 from reconciler.plan.phase import Phase
@@ -86,8 +86,8 @@ def test_each_guard_refuses_what_it_names_unless_a_person_named_it_too() -> None
         assert [(one.guard, one.object) for one in found] == [(guard, name) for guard, name, _ in expected]
         assert all(one.message.startswith(text) for one, (_, _, text) in zip(found, expected, strict=True))
         met |= {(guard, "" if name.startswith("TOPIC") else name) for guard, name, _ in expected}
-        given = [GuardAcknowledgement(guard, name, "why") for guard, name, _ in expected if random.random() < 0.5]
-        given.append(GuardAcknowledgement(Guard.LIMIT, "another"))
+        given = [AcceptedGuard(guard, name, "why") for guard, name, _ in expected if random.random() < 0.5]
+        given.append(AcceptedGuard(Guard.LIMIT, "another"))
         left = [
             (guard, name) for guard, name, _ in expected if (guard, name) not in {(g.guard, g.object) for g in given}
         ]

@@ -9,7 +9,7 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.flavor import APACHE
 from reconciler.model.listing import Change, Create, Delete
 from reconciler.model.topic import Topic
-from reconciler.plan.guards import DeleteLimits, GuardAcknowledgement, Surroundings, refusals
+from reconciler.plan.guards import AcceptedGuard, DeleteLimits, Surroundings, refusals
 from reconciler.plan.overlap import CoverageChange
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Counts, Options, Plan, Terms
@@ -28,7 +28,7 @@ def steps(*, created: int = 0, deleted: int = 0, topics: int = 0) -> list[Step]:
 
 def refused(found: list[Step], around: Surroundings) -> list[str]:
     """What limits refuse; that each topic needs a word of its own is no limit."""
-    every = refusals(found, around, [GuardAcknowledgement(Guard.TOPIC_DELETE, f"gone{number}") for number in range(9)])
+    every = refusals(found, around, [AcceptedGuard(Guard.TOPIC_DELETE, f"gone{number}") for number in range(9)])
     return [one.object if one.guard is Guard.LIMIT else str(one.guard) for one in every]
 
 

@@ -16,7 +16,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.scope import NameSelector, Selector
 from reconciler.model.state import ClusterState
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
@@ -37,10 +37,10 @@ def cluster_acl(principal: str, operation: str, permission: str = "ALLOW") -> Ac
 
 
 def planned(
-    live: set[AclBinding], wanted: set[AclBinding], facts: Facts, accept: tuple[GuardAcknowledgement, ...] = ()
+    live: set[AclBinding], wanted: set[AclBinding], facts: Facts, accept: tuple[AcceptedGuard, ...] = ()
 ) -> Plan:
     terms = Terms("c", default_allow=False, facts=facts)
-    request = Request(DAY, Options(allow_deletes=True), acknowledgements=accept)
+    request = Request(DAY, Options(allow_deletes=True), accepted=accept)
     return propose(declared(frozenset(wanted), {}), ClusterState("id", frozenset(live)), terms, request)
 
 
@@ -71,7 +71,7 @@ OWN = {cluster_acl(US, "ALL"), cluster_acl(BROKER, "CLUSTER_ACTION")}
 def test_nobody_locks_out_who_has_to_work(facts: Facts, wanted: set[AclBinding], objects: list[str]) -> None:
     plan = planned(OWN, wanted, facts)
     assert refused(plan) == [("lockout", name) for name in objects]
-    word = tuple(GuardAcknowledgement(Guard.LOCKOUT, name) for name in objects)
+    word = tuple(AcceptedGuard(Guard.LOCKOUT, name) for name in objects)
     assert refused(planned(OWN, wanted, facts, word)) == []
 
 
@@ -110,7 +110,7 @@ def test_what_is_protected_does_not_change(
 ) -> None:
     plan = planned(live, wanted, Facts(protect=(selector,)))
     assert {guard for guard, _ in refused(plan)} == ({"protected"} if trips else set())
-    word = tuple(GuardAcknowledgement(Guard.PROTECTED, refusal.object) for refusal in plan.refusals)
+    word = tuple(AcceptedGuard(Guard.PROTECTED, refusal.object) for refusal in plan.refusals)
     assert refused(planned(live, wanted, Facts(protect=(selector,)), word)) == []
 
 

@@ -12,7 +12,7 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.file.document import parse_plan, plan_text
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Selection, Terms
 from reconciler.plan.propose import Request, propose
@@ -220,9 +220,9 @@ def test_an_address_that_may_be_ours_is_a_warning() -> None:
 
 def test_a_person_accepts_a_quota_of_a_login_by_name() -> None:
     state = ClusterState("c", listings={"quotas": Listing(frozenset())})
-    said = GuardAcknowledgement(Guard.LOGIN_LIMIT, "User:ours")
+    said = AcceptedGuard(Guard.LOGIN_LIMIT, "User:ours")
     for given, left in (((), 1), ((said,), 0)):
-        request = Request(DAY, acknowledgements=given)
+        request = Request(DAY, accepted=given)
         plan = propose(wanted(quota(OF("ours"), **LOW)), state, Terms("prod", facts=FACTS), request)
         assert len(plan.refusals) == left
         assert not left or plan.refusals[0].message == (

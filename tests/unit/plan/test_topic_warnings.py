@@ -21,7 +21,7 @@ from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Create, Delete
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicUse
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
@@ -45,7 +45,7 @@ def planned(live: ClusterState, *wanted: Topic, absent: str = "", keep: tuple[Ac
     topics = {topic.name: DesiredTopic(topic, _PLACE) for topic in wanted}
     topics |= {name: DesiredTopic(Topic(name), _PLACE, absent=True) for name in absent.split()}
     wish = DesiredState({binding: Declaration(_PLACE) for binding in keep}, topics)
-    acks = (*(GuardAcknowledgement(Guard.TOPIC_DELETE, name) for name in absent.split()),)
+    acks = (*(AcceptedGuard(Guard.TOPIC_DELETE, name) for name in absent.split()),)
     return propose(wish, live, Terms("c", default_allow=False), Request(DAY, Options(allow_deletes=True), acks))
 
 

@@ -1,4 +1,4 @@
-"""Topic policies, told on manifests as people write them: what is broken, undecided or waived, and what is not."""
+"""Topic policies, told on manifests as people write them: what is broken, undecided or excepted, and what is not."""
 
 import datetime
 
@@ -220,29 +220,27 @@ def test_every_place_is_named_and_the_order_is_that_of_topics() -> None:
     assert (result.rules, result.topics, len(result.stopping)) == (1, 2, 2)
 
 
-def waived(*waivers: str) -> TopicPolicyResult:
-    rule = (
-        f"{{topics: {{any: true}}, partitions: {{min: 3}}, names: {{maxLength: 1}}, waivers: [{', '.join(waivers)}]}}"
-    )
-    return decided(["{name: pay.a, partitions: 1}"], [rule])
+def excepted(*exceptions: str) -> TopicPolicyResult:
+    rule = "{name: few, topics: {any: true}, partitions: {min: 3}, names: {maxLength: 1}}"
+    return decided(["{name: pay.a, partitions: 1}"], [f"{rule}\n  exceptions: [{', '.join(exceptions)}]"])
 
 
-def test_a_waiver_counts_through_its_last_day_and_what_it_accepts_stays_counted() -> None:
-    last, over = (f"{{topics: {{prefix: pay.}}, reason: r, expires: {day}}}" for day in (DAY, "2027-01-30"))
-    result = waived(last)
-    assert [one.status for one in result.findings] == ["waived", "waived"]
+def test_an_exception_counts_through_its_last_day_and_what_it_accepts_stays_counted() -> None:
+    last, over = (f"{{check: few, topics: {{prefix: pay.}}, reason: r, expires: {day}}}" for day in (DAY, "2027-01-30"))
+    result = excepted(last)
+    assert [one.status for one in result.findings] == ["excepted", "excepted"]
     assert not result.stopping
-    result = waived(over)
+    result = excepted(over)
     assert [one.status for one in result.findings] == ["broken", "broken"]
-    assert all(one.waiver is not None for one in result.findings)
-    assert [one.status for one in waived(over, last).findings] == ["waived", "waived"]
+    assert all(one.exception is not None for one in result.findings)
+    assert [one.status for one in excepted(over, last).findings] == ["excepted", "excepted"]
 
 
-def test_a_waiver_may_be_of_some_codes_and_an_idle_one_is_named() -> None:
-    waiver = "{{topics: pay.a, codes: {}, reason: r, expires: 2028-01-01}}"
-    result = waived(waiver.format("KT001"), waiver.format("[KT003, KT004]"))
-    assert [(one.code, one.status) for one in result.findings] == [("KT001", "waived"), ("KT002", "broken")]
-    assert [idle.codes for idle in result.unused_waivers] == [{"KT003", "KT004"}]
+def test_an_exception_may_be_of_some_codes_and_an_idle_one_is_named() -> None:
+    exception = "{{check: few, topics: pay.a, codes: {}, reason: r, expires: 2028-01-01}}"
+    result = excepted(exception.format("KT001"), exception.format("[KT003, KT004]"))
+    assert [(one.code, one.status) for one in result.findings] == [("KT001", "excepted"), ("KT002", "broken")]
+    assert [idle.codes for idle in result.unused_exceptions] == [{"KT003", "KT004"}]
 
 
 def test_a_doubt_stops_as_a_breach_does() -> None:

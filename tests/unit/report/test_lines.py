@@ -13,7 +13,7 @@ from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Listing
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options as PlanOptions
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import Request, propose
@@ -131,7 +131,7 @@ def test_the_last_day_of_a_binding_is_in_every_format_that_shows_its_step() -> N
 def test_why_a_binding_is_declared_is_in_every_format_that_shows_its_step() -> None:
     (read,) = bindings("TOPIC:L:t User:a@* ALLOW READ")
     why = Declaration(Origin("a.yaml", 3, 5), reason="settlement reads orders", ticket="PAY-12")
-    request = Request(_DAY, PlanOptions(), acknowledgements=(GuardAcknowledgement(Guard.TOPIC_DELETE, "old", "moved"),))
+    request = Request(_DAY, PlanOptions(), accepted=(AcceptedGuard(Guard.TOPIC_DELETE, "old", "moved"),))
     moved = propose(DesiredState({read: why}), ClusterState("id"), Terms("c", default_allow=False), request)
     for name in ("text", "markdown", "summary", "html", "cloudevents"):
         text = written(name, moved)

@@ -38,7 +38,7 @@ _POLICY = {
     "message": "partitions is 100; wanted: at most 12",
     "reason": "production topics are small",
     "advice": "declare partitions",
-    "waiver": None,
+    "exception": None,
 }
 _CLAIM = {
     "test": "only billing",
@@ -68,7 +68,7 @@ def _validated(**agreed: Any) -> Report:
         ({"standing": "undecided", "reason": "default-allow is not known"}, CheckStatus.UNDECIDED, Tone.STOP),
         ({"severity": "warning", "stops": False}, CheckStatus.WARNED, Tone.CAUTION),
         ({"standing": "undecided", "severity": "warning", "stops": False}, CheckStatus.WARNED, Tone.CAUTION),
-        ({"standing": "waived", "stops": False, "waiver": _WAIVER}, CheckStatus.WAIVED, Tone.CALM),
+        ({"standing": "excepted", "stops": False, "exception": _WAIVER}, CheckStatus.EXCEPTED, Tone.CALM),
         ({"standing": "passed", "stops": False}, CheckStatus.PASSED, Tone.CALM),
     ],
 )
@@ -82,7 +82,7 @@ def test_a_claim_and_its_standing(changed: dict[str, Any], standing: CheckStatus
     )
     assert verdict(report).tone is tone
     assert len(report.findings) == (0 if standing is CheckStatus.PASSED else 1)
-    assert len(report.waived_findings) == (1 if standing is CheckStatus.WAIVED else 0)
+    assert len(report.excepted_findings) == (1 if standing is CheckStatus.EXCEPTED else 0)
 
 
 def test_a_breach_of_ownership_fails() -> None:
@@ -100,18 +100,18 @@ def test_a_breach_of_ownership_fails() -> None:
 
 
 def test_a_rule_of_a_policy_is_one_check() -> None:
-    waived = {**_POLICY, "policyRule": "names", "standing": "waived", "stops": False, "waiver": _WAIVER}
-    found = [_POLICY, {**_POLICY, "topic": "refunds"}, waived]
-    report = _validated(policies={"rules": 5, "topics": 9, "findings": found, "idleWaivers": ["topics.yaml:9:1"]})
+    excepted = {**_POLICY, "policyRule": "names", "standing": "excepted", "stops": False, "exception": _WAIVER}
+    found = [_POLICY, {**_POLICY, "topic": "refunds"}, excepted]
+    report = _validated(policies={"rules": 5, "topics": 9, "findings": found, "idleExceptions": ["topics.yaml:9:1"]})
     checks = {check.name: check for check in report.checks if check.group == "TopicPolicy"}
     assert {name: check.standing for name, check in checks.items()} == {
         "production/size": CheckStatus.FAILED,
-        "production/names": CheckStatus.WAIVED,
+        "production/names": CheckStatus.EXCEPTED,
         "the other rules": CheckStatus.PASSED,
     }
     assert len(checks["production/size"].lines) == 2
     assert checks["the other rules"].message == "9 topics against 3 rules"
-    assert [one.rule for one in report.findings] == ["KT002", "KT002", "KT002", "idle-waiver"]
+    assert [one.rule for one in report.findings] == ["KT002", "KT002", "KT002", "idle-exception"]
 
 
 def test_a_problem_in_a_manifest_stops() -> None:
@@ -258,8 +258,8 @@ def test_pages_and_comments_say_where_a_cluster_was_reached_and_no_plan_file_doe
 
 
 def test_a_test_that_fails_as_declared_and_after_the_plan_is_told_once() -> None:
-    waived = {**_CLAIM, "test": "audited", "standing": "waived", "stops": False, "waiver": _WAIVER}
-    claims = [_CLAIM, waived, {**_CLAIM, "test": "kept", "standing": "passed", "stops": False}]
+    excepted = {**_CLAIM, "test": "audited", "standing": "excepted", "stops": False, "exception": _WAIVER}
+    claims = [_CLAIM, excepted, {**_CLAIM, "test": "kept", "standing": "passed", "stops": False}]
     planned = read_result({**output(OutputKind.PLAN, plan_report(plan([], []))), "claims": claims, "breaches": []})
     report = join([_validated(claims=claims), planned])
     cluster = planned.clusters[0]

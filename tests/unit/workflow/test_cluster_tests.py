@@ -33,12 +33,12 @@ def told(values: Mapping[int, str | None], key: str = "auto.create.topics.enable
     return BrokerSettings(configs, **more)
 
 
-def decide(test: str, settings: BrokerSettings, cluster: str = "{}", operator: str = "") -> ClusterTestResult:
+def decide(test: str, settings: BrokerSettings, cluster: str = "{}", *, exceptions: str = "") -> ClusterTestResult:
     """The only claim of a test, on what brokers tell."""
     text = (
         f"apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: c}}\nspec: {cluster}\n---\n"
         "apiVersion: reconciler/v1\nkind: ClusterTests\nmetadata: {name: brokers}\nspec:\n  tests:\n"
-        f"    - {{name: t, {test}}}\n"
+        f"    - {{name: t, {test}}}\n{exceptions}"
     )
     manifests = load([Source("m.yaml", text)])
     (result,) = decided(declared_tests(manifests, "c"), settings, DAY, manifests.clusters["c"])
@@ -135,16 +135,16 @@ def test_what_is_stated_of_the_authorizer_is_shown_and_decides_nothing() -> None
 @pytest.mark.parametrize(
     ("expires", "severity", "standing", "stops"),
     [
-        ("2026-11-23", "error", "waived", False),
+        ("2026-11-23", "error", "excepted", False),
         ("2026-11-22", "error", "failed", True),
         ("2026-11-22", "warning", "failed", False),
     ],
 )
-def test_a_waiver_accepts_a_failure_through_its_last_day(
+def test_an_exception_accepts_a_failure_through_its_last_day(
     expires: str, severity: str, standing: str, stops: bool
 ) -> None:
-    waiver = f"severity: {severity}, waiver: {{reason: r, expires: {expires}}}"
-    result = decide(f"configs: {_AUTO}, {waiver}", told({1: "true"}))
+    exception = f"exceptions: [{{check: t, reason: r, expires: {expires}}}]"
+    result = decide(f"configs: {_AUTO}, severity: {severity}", told({1: "true"}), exceptions=f"  {exception}\n")
     assert (result.standing.value, result.stops) == (standing, stops)
 
 

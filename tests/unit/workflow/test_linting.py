@@ -51,11 +51,11 @@ spec: {quotas: [{clientId: " x", limits: {producer_byte_rate: 1000}}, {clientId:
 """
 
 
-def test_users_and_quotas_are_told_of_a_cluster_and_of_manifests_and_can_be_waived(tmp_path: Path) -> None:
+def test_users_and_quotas_are_told_of_a_cluster_and_of_manifests_and_can_be_excepted(tmp_path: Path) -> None:
     """What nobody can log in as, and what no client on librdkafka has; without an answer about them, that is said."""
-    waived = "allowEveryoneIfNoAclFound: false, waive: [{rule: KA024, reason: java, expires: 2099-01-01}]"
+    excepted = "allowEveryoneIfNoAclFound: false, exceptions: [{check: KA024, reason: java, expires: 2099-01-01}]"
     (tmp_path / "c.yaml").write_text(
-        MANIFEST.replace("allowEveryoneIfNoAclFound: false", waived) + USERS, encoding="utf-8"
+        MANIFEST.replace("allowEveryoneIfNoAclFound: false", excepted) + USERS, encoding="utf-8"
     )
     users = [ScramUser(name, {"SCRAM-SHA-512": 4096}) for name in ("a", "b\u00f6", "b", "\u00e4")]
     listings = {
@@ -73,7 +73,7 @@ def test_users_and_quotas_are_told_of_a_cluster_and_of_manifests_and_can_be_waiv
     assert found.view.unseen == ("client quotas, which cannot be listed: the broker refused",)
     (declared,) = lint(StateRequest(str(tmp_path)))
     assert declared.findings == ()
-    ((one, _),) = declared.waived
+    ((one, _),) = declared.excepted
     assert (one.rule.code, one.subject, one.origin and one.origin.line) == ("KA024", "quota of client-id  x", 9)
     (document,) = lint_document([found])["states"]
     assert [(one["binding"], one["subject"]) for one in document["findings"]] == [

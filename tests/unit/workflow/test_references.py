@@ -15,7 +15,7 @@ from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Ori
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
-from reconciler.plan.guards import GuardAcknowledgement
+from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Plan
 from reconciler.plan.propose import Request, propose
@@ -26,12 +26,12 @@ CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: 
 LIVE = ClusterState("c", listings={"quotas": Listing(frozenset())})
 
 
-def made(login: str | None, *accepted: GuardAcknowledgement) -> tuple[Plan, Target]:
+def made(login: str | None, *accepted: AcceptedGuard) -> tuple[Plan, Target]:
     """A plan that limits ``User:ours``, made with a login."""
     declaration = load([Source("c.yaml", CLUSTER)]).clusters["c"]
     quota = ClientQuota(QuotaEntity.of("ours"), {"request_percentage": 0.01})
     wanted = DesiredItem(quota, Declaration(Origin("q.yaml", 1, 1)))
-    request = Request(datetime.date(2027, 1, 1), acknowledgements=accepted, login=login)
+    request = Request(datetime.date(2027, 1, 1), accepted=accepted, login=login)
     plan = propose(DesiredState(listed={"quotas": {quota.key: wanted}}), LIVE, terms(declaration), request)
     return plan, Target("c", MemoryCluster(LIVE), declaration)
 
@@ -45,5 +45,5 @@ def test_a_limit_of_the_login_that_applies_is_refused_whoever_planned() -> None:
     with pytest.raises(PlanRefusedError) as refused:
         refuse_obstacles(plan, present, target, LIVE)
     assert [(one.guard, one.object) for one in refused.value.refusals] == [(Guard.LOGIN_LIMIT, "User:ours")]
-    accepted, _ = made("User:ours", GuardAcknowledgement(Guard.LOGIN_LIMIT, "User:ours"))
+    accepted, _ = made("User:ours", AcceptedGuard(Guard.LOGIN_LIMIT, "User:ours"))
     refuse_obstacles(accepted, present, target, LIVE)

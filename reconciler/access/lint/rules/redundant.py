@@ -43,7 +43,7 @@ def shadowed(state: LintState) -> Iterator[LintFinding]:
     "warning",
     "Nothing allows what this DENY takes. Not reported where default-allow is on or unknown, because the DENY may "
     "have an effect there.",
-    "Remove it, unless it guards against later ALLOWs; then waive the finding with that reason.",
+    "Remove it, unless it guards against later ALLOWs; then write an exception with that reason.",
     "asked",
     on_facts=True,
 )

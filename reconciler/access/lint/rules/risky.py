@@ -54,8 +54,8 @@ def wildcard_write(state: LintState) -> Iterator[LintFinding]:
     "READ on every topic, or on every group: the records of all teams, also of topics that do not exist yet; and every "
     "consumer group, whose partitions and offsets it may take over. ALL contains READ. Super users need no ACL for "
     "it and are no findings.",
-    "Name the topics and groups, or a prefix. Waive it for a principal that is meant to copy or audit everything, with "
-    "a reason.",
+    "Name the topics and groups, or a prefix. Write an exception, with a reason, for a principal that is meant to copy "
+    "or audit everything.",
     on_facts=True,
 )
 def wildcard_read(state: LintState) -> Iterator[LintFinding]:
@@ -71,7 +71,7 @@ def wildcard_read(state: LintState) -> Iterator[LintFinding]:
         }.get(kind)
         if what is not None:
             message = f"{entry.operation.name} on every {kind.name}: {what}"
-            advice = f"name the {kind.noun}s, or a prefix; if it is meant, waive this with a reason"
+            advice = f"name the {kind.noun}s, or a prefix; if it is meant, write an exception with a reason"
             yield wildcard_read.found(binding, message, advice)
 
 

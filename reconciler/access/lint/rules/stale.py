@@ -21,7 +21,7 @@ _OTHER_HALF: Final = {
     "READ on topics without READ on any group, or WRITE on a transactional id without WRITE on any topic: a client "
     "fails at the missing half.",
     "Grant the other half, or remove this. A consumer that assigns partitions itself and commits nothing needs no "
-    "group: waive it.",
+    "group: write an exception.",
     on_facts=True,
 )
 def half_a_grant(state: LintState) -> Iterator[LintFinding]:
