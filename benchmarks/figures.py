@@ -111,6 +111,7 @@ LISTED: Final = (
 
 
 _CONVERTS: Final = re.compile("/convert")
+_IMPORT: Final = re.compile(r"^ *from (reconciler[\w.]*) import (\([^)]*\)|.*)", re.M)
 
 
 class Source(NamedTuple):
@@ -163,6 +164,9 @@ def sizes(files: Sequence[Source]) -> Iterator[Figure]:
     yield Figure("comment lines", "1.1 %", f"{100 * comments / sum(lines):.1f} %")
     local = sum(imports_in_functions(files).values())
     yield Figure("imports of our own modules inside functions", "", str(local))
+    single = sum(len(users) == 1 for users in importers(files).values())
+    yield Figure("modules with one importer", "", str(single))
+    yield Figure("protocols", "", str(len(protocols(files))))
 
 
 def imports_in_functions(files: Sequence[Source]) -> dict[Path, int]:
@@ -174,6 +178,26 @@ def imports_in_functions(files: Sequence[Source]) -> dict[Path, int]:
         if local.search(file.text)
     }
     return {path: count for path, count in counts.items() if count}
+
+
+def importers(files: Sequence[Source]) -> dict[str, set[Path]]:
+    """Which files import each module of ours, itself or a name of it; packages are not counted."""
+    modules = {_module(file.path) for file in files if file.path.name != "__init__.py"}
+    found: dict[str, set[Path]] = {name: set() for name in modules}
+    for file in files:
+        for module, names in _IMPORT.findall(file.text):
+            for name in {module, *(f"{module}.{word}" for word in re.findall(r"\w+", names))} & modules:
+                found[name].add(file.path)
+    return found
+
+
+def _module(path: Path) -> str:
+    return ".".join(("reconciler", *path.with_suffix("").parts))
+
+
+def protocols(files: Sequence[Source]) -> list[str]:
+    """The classes that say what others must have."""
+    return [name for file in files for name in re.findall(r"^class (\w+)\(.*\bProtocol\b.*\):", file.text, re.M)]
 
 
 def _in_functions(tree: ast.Module) -> set[ast.AST]:

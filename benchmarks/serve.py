@@ -27,7 +27,7 @@ from reconciler.model.listing import Change, Create, Delete
 from reconciler.model.state import ClusterState
 from reconciler.parts.serve.http import ServePages
 from reconciler.show.rounds import Round, RoundHistory
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 
 _PAGES: Final = ("/", "/metrics", "/readyz", "/clusters/c")
 _CLUSTER: Final = """\

@@ -5,7 +5,7 @@ texts; a cluster is ``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``. ``doc
 in ``reconciler.parts.fleet.api``, which needs Spark.
 """
 
-from reconciler.app.access_tests import TestedAccess, checks_of, run_tests
+from reconciler.app.access_checks import checks_of
 from reconciler.app.apply import ApplyOptions, Attendant, Unattended, apply, apply_plan
 from reconciler.app.cleanup import Cleanup, cleanup
 from reconciler.app.doctor import Diagnosis, diagnose
@@ -15,12 +15,13 @@ from reconciler.app.manifests import guardrails_changed, load
 from reconciler.app.options import ConnectionOptions, PlanOptions, StateRequest
 from reconciler.app.plan import drift, plan
 from reconciler.app.planning import Planned, plan_on
+from reconciler.app.policy import PolicyProposal, propose_topic_policy
 from reconciler.app.quota import quota_views
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.records import RecordOptions, save_plan, saved_plan
 from reconciler.app.session import Target, open_any, open_declared
 from reconciler.app.states import AccessState, access_states, access_views
-from reconciler.app.topic_policy import PolicyProposal, propose_topic_policy
+from reconciler.app.test import TestedAccess, run_tests
 from reconciler.app.undo import undo
 from reconciler.app.validate import ManifestValidation, validate
 

@@ -9,8 +9,8 @@ from reconciler.model.listing import Change, Update
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicReplicas
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
 from reconciler.snapshot.document import BrokerFacts
+from reconciler.snapshot.file import MemoryCluster
 
 RACKS: Mapping[int, str | None] = {1: "a", 2: "b", 3: "c"}
 MIB = 2**20

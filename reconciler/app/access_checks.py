@@ -7,6 +7,7 @@ import dataclasses
 import datetime
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -24,7 +25,10 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.operations import supported
 from reconciler.access.remediation import suggest_fix
 from reconciler.app.manifests import sound
+from reconciler.app.planning import Planned
+from reconciler.app.states import as_established, authorizer
 from reconciler.app.terms import claimed_super_users
+from reconciler.app.topic_policy import Seen, decide_policies
 from reconciler.manifest.documents.access_tests import AccessTest, Claim
 from reconciler.manifest.documents.ownership import ConsentDeclaration, OwnerDeclaration
 from reconciler.manifest.guardrail_set import guardrail_files
@@ -34,9 +38,13 @@ from reconciler.manifest.safeguards import access_tests, guardrail_ownership, ow
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType
 from reconciler.model.desired import DesiredState, Expiry, Origin, ends_of
 from reconciler.model.scope import name_glob
+from reconciler.plan.leftovers import bridges_taken_over
+from reconciler.plan.proposal import bindings_after
 from reconciler.plan.review.access_change import DeclaredEnd
 from reconciler.policy.ownership import Breach, Owner, OwnerConsent, Ownership, breach_order
 from reconciler.results.checks import ClaimResult, ClaimStatus, standing_of
+from reconciler.show.claims import Checks
+from reconciler.show.review import ending_entries
 
 #: So many failures are shown with what would mend them.
 _MENDED: Final = 10
@@ -248,12 +256,12 @@ def _result(
 def _with_mendings(results: Iterable[tuple[ClaimResult, Authorizer]]) -> Iterator[ClaimResult]:
     """The results, each given with its state; the first failures with what would mend them, which costs a check."""
     left = _MENDED
-    for result, authorizer in results:
+    for result, state in results:
         if result.verdict is None or not left:
             yield result
         else:
             left -= 1
-            yield dataclasses.replace(result, mending=suggest_fix(result.verdict, authorizer))
+            yield dataclasses.replace(result, mending=suggest_fix(result.verdict, state))
 
 
 def assertions(test: AccessTest, authorizer: Authorizer) -> list[Assertion]:
@@ -282,3 +290,50 @@ def _of_principals(test: AccessTest, authorizer: Authorizer) -> Iterator[Asserti
 def _matching_nobody(texts: Iterable[str], checker: Checker) -> tuple[str, ...]:
     """The patterns that match no known principal; ``User:*`` is everybody there could be."""
     return tuple(text for text in texts if text != WILDCARD_PRINCIPAL and not checker.matching(text))
+
+
+# Access tests, ownership and topic policies held against a state.
+#
+# Validation asks on what is declared, planning on the state that the plan makes, applying on the state that it is
+# about to make.
+
+
+def checks(
+    manifests: Manifests,
+    cluster: str,
+    wanted: DesiredState,
+    state: Callable[[], Authorizer],
+    as_of: datetime.date,
+    seen: Seen | None = None,
+    *,
+    live: bool = True,
+) -> Checks:
+    """Of one declared cluster, with access as ``state`` has it, and topics as declared and ``seen``.
+
+    ``live``: the state is one of the cluster, not of what is declared alone.
+    """
+    owned = ownerships_of(manifests, cluster, as_of)
+    return Checks(
+        decide_tests(manifests, cluster, state, as_of, live=live, wanted=wanted),
+        breaches_of(owned, wanted),
+        decide_policies(manifests, cluster, wanted, as_of, seen),
+        owned[0].used_consents(wanted),
+        lapsing=owned[0].outlasting(wanted),
+        ends=ending_entries(wanted),
+    )
+
+
+def checks_of(planned: Planned, as_of: datetime.date | None = None) -> Checks:
+    """On the state that a plan makes, on its day unless another is given; ``stops`` says whether it may be applied."""
+
+    def after() -> Authorizer:
+        steps = planned.plan.steps
+        # The run of this plan ends the bridges on names that it touches; it needs a probe to have any.
+        ends = bridges_taken_over(planned.live, (step.change for step in steps)) if planned.declaration.probe else {}
+        bindings = bindings_after(planned.live.bindings - ends.keys(), steps)
+        notes = {binding: planned.desired.bindings.get(binding) for binding in bindings}
+        return as_established(authorizer(planned.declaration, notes, planned.live), planned.declaration)
+
+    day = as_of or planned.plan.as_of
+    found = checks(planned.manifests, planned.declaration.name, planned.desired, after, day, planned.seen)
+    return replace(found, guardrails=planned.plan.guardrails)

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
-from reconciler.app.access_tests import checks_of
+from reconciler.app.access_checks import checks_of
 from reconciler.app.break_glass import check_break_glass, settled
 from reconciler.app.connections import refuse_unstated
 from reconciler.app.manifests import desired

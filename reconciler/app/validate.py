@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Iterator
 from dataclasses import replace
 
-from reconciler.app.access_tests import checks
+from reconciler.app.access_checks import checks
 from reconciler.app.manifests import desired, guardrails_changed, held, load
 from reconciler.app.options import moment
 from reconciler.app.reasons import InvalidManifestsError, WorkflowError

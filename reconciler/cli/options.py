@@ -4,18 +4,19 @@ import datetime
 import functools
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from reconciler.app.ahead import reader_ahead
-from reconciler.app.options import ConnectionOptions, MoveOptions, Past, PlanOptions, moment
+from reconciler.app.options import SNAPSHOT, ConnectionOptions, MoveOptions, Past, PlanOptions, moment
 from reconciler.cli.console import Bytes, CommandError, Exit, debug, error, settings
 from reconciler.cli.parts import part_module
 from reconciler.dataclass import dataclass
+from reconciler.kafka.reader_process import started_early
 from reconciler.model.desired import instant_of, read_moment
 from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.refusal import Guard
@@ -434,6 +435,20 @@ def cluster_option(*, needed: bool = True) -> Decorator:
         callback=(lambda _, __, value: meant_cluster(value)) if needed else None,
         help=f"A declared cluster, or snapshot:FILE (NAME=snapshot:FILE if several are declared).{alone}",
     )
+
+
+@contextmanager
+def reader_ahead(cluster: str | None) -> Iterator[None]:
+    """Start the process that will list the ACLs of ``cluster``, unless that is a snapshot file.
+
+    It loads its libraries on another processor, while this process loads its own. Nothing is sent, and it knows no
+    secret yet; if the use case fails before it reads a cluster, the process ends with it.
+    """
+    if cluster is not None and SNAPSHOT in cluster:
+        yield
+        return
+    with started_early():
+        yield
 
 
 def start_reader(cluster: str | None) -> None:

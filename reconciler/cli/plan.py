@@ -75,7 +75,7 @@ def command(
     if GUARDRAILS in fail_on:
         check_comparable(base, planning.guardrails)
     start_reader(cluster)
-    from reconciler.app.access_tests import checks_of
+    from reconciler.app.access_checks import checks_of
     from reconciler.app.plan import plan as run_plan
     from reconciler.app.validate import known_matters
     from reconciler.cli.notes import info_note

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 
+from reconciler.app.records import save_plan
 from reconciler.apply.environment import Outcome, Result
 from reconciler.cli.console import Exit, error, info, out, out_json, progress, settings, style_for, watched, worst
 from reconciler.cli.options import GUARDRAILS, NEW_ACCESS, TRUNCATED, weakened
@@ -94,8 +95,6 @@ def gate(plan: Plan, checks: Checks, fail_on: tuple[str, ...], *, whole: bool) -
 
 def save(plan: Plan, file: str) -> None:
     """Write a plan, and say under which digest."""
-    from reconciler.app.records import save_plan
-
     progress(f"saved {file}  {save_plan(plan, file)}")
 
 

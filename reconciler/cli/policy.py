@@ -8,7 +8,7 @@ import click
 
 from reconciler.app.export import export
 from reconciler.app.options import ConnectionOptions
-from reconciler.app.topic_policy import propose_topic_policy
+from reconciler.app.policy import propose_topic_policy
 from reconciler.cli.console import CommandError, Exit, info, out, out_json, progress
 from reconciler.cli.export import info_gaps
 from reconciler.cli.notes import info_note

@@ -22,7 +22,7 @@ from reconciler.cli.options import (
 )
 from reconciler.model.characters import counted, safe
 from reconciler.results.output import OutputKind
-from reconciler.show.reassignments import end_lines, ends_document, move_lines, moves_document
+from reconciler.show.result import end_lines, ends_document, move_lines, moves_document
 
 
 @click.group("reassignments", short_help="List and cancel moves of replicas that are unfinished")

@@ -5,8 +5,8 @@ import sys
 
 import click
 
-from reconciler.app.access_tests import TestedAccess, run_tests
 from reconciler.app.options import ConnectionOptions, Past, StateRequest
+from reconciler.app.test import TestedAccess, run_tests
 from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (

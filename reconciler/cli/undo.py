@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.app.access_tests import checks_of
+from reconciler.app.access_checks import checks_of
 from reconciler.app.options import ConnectionOptions, PlanOptions
 from reconciler.app.undo import undo
 from reconciler.cli.console import Exit, info

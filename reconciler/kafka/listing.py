@@ -1,4 +1,4 @@
-"""ACL listings by child processes, and the checks that a listing is complete.
+"""ACL listings by child processes, the settings of their clients, and the checks that a listing is complete.
 
 List all ACLs in child processes, so that a crash of a client library is an error here and does not end us.
 
@@ -27,7 +27,6 @@ from reconciler.kafka.errors import (
     UNKNOWN_SERVER_ERROR,
 )
 from reconciler.kafka.handshake import AuthorizerPresence, Handshake, handshake_with, probe_authorizer
-from reconciler.kafka.kafka_python_settings import kafka_python_settings
 from reconciler.kafka.settings import ClientSettings
 from reconciler.model.acl import (
     WILDCARD,
@@ -460,3 +459,64 @@ def _may_hide(entry: OpaqueBinding, principal: str) -> bool:
         and entry.permission_type in (None, AclPermissionType.DENY)
         and (entry.operation is None or entry.operation in _DENIES_DESCRIBE)
     )
+
+
+# Translate librdkafka's settings for kafka-python.
+
+_SAME: Final = {
+    "client.id": "client_id",
+    "security.protocol": "security_protocol",
+    "sasl.mechanisms": "sasl_mechanism",
+    "sasl.username": "sasl_plain_username",
+    "sasl.password": "sasl_plain_password",
+}
+_TLS: Final = frozenset(
+    {
+        "ca.location",
+        "ca.pem",
+        "certificate.location",
+        "certificate.pem",
+        "key.location",
+        "key.pem",
+        "key.password",
+        "endpoint.identification.algorithm",
+    }
+)
+#: Without meaning for a single request, or passed to kafka-python in another way.
+_TUNING: Final = frozenset(
+    {
+        "bootstrap.servers",
+        "socket.timeout.ms",
+        "socket.keepalive.enable",
+        "socket.connection.setup.timeout.ms",
+        "connections.max.idle.ms",
+        "reconnect.backoff.ms",
+        "reconnect.backoff.max.ms",
+        "retry.backoff.ms",
+        "metadata.max.age.ms",
+        "enable.sasl.oauthbearer.unsecure.jwt",
+        "sasl.oauthbearer.config",
+    }
+)
+_MECHANISMS: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"})
+
+
+def kafka_python_settings(settings: ClientSettings) -> dict[str, Any] | None:
+    """``{"settings": …, "tls": … or None, "token": … or None}`` for ``message_client``, or ``None``."""
+    carried: dict[str, Any] = {"bootstrap_servers": settings.config["bootstrap.servers"].split(",")}
+    tls: dict[str, str] = {}
+    for key, value in settings.config.items():
+        if key in _SAME:
+            carried[_SAME[key]] = value
+        elif key.startswith("ssl.") and key.removeprefix("ssl.") in _TLS:
+            tls[key.removeprefix("ssl.")] = value
+        elif key not in _TUNING:
+            return None
+    if carried.get("sasl_mechanism", "PLAIN") not in _MECHANISMS:
+        return None
+    if carried.get("sasl_mechanism") == "OAUTHBEARER" and settings.bearer is None:
+        return None
+    # One connection needs one token; the child process cannot ask for another.
+    token = settings.bearer.token().text if settings.bearer is not None else None
+    encrypted = "SSL" in carried.get("security_protocol", "PLAINTEXT")
+    return {"settings": carried, "tls": tls if encrypted else None, "token": token}

@@ -445,12 +445,9 @@ class Ownership:
         teams = self._teams(use.place.file)
         owners = self._holdings.whole(use.pattern) or self._holdings.touched(use.pattern) - teams
         strangers = {one.principal for one in entries if not self._owners_of(one.principal) & teams}
-        return self._breach(
-            use.place,
-            BreachKind.RESOURCE,
-            owners,
-            pattern=use.pattern,
-            operations=tuple(sorted({one.operation for one in entries})),
+        return replace(
+            self._breach(use.place, BreachKind.RESOURCE, owners, pattern=use.pattern),
+            operations=tuple(sorted({entry.operation for entry in entries})),
             permission=use.permission,
             strangers=tuple(sorted(strangers)),
             consent=use.consent,
@@ -530,7 +527,7 @@ class Ownership:
             if consent not in self._counting:
                 yield self._breach(_Place(consent.origin), BreachKind.CONSENT, [consent.team])
 
-    def _breach(  # noqa: PLR0913 - the fields of a breach
+    def _breach(
         self,
         place: _Place,
         kind: BreachKind,
@@ -538,10 +535,6 @@ class Ownership:
         *,
         principal: str | None = None,
         pattern: ResourcePattern | None = None,
-        operations: tuple[AclOperation, ...] = (),
-        permission: AclPermissionType = AclPermissionType.ALLOW,
-        strangers: tuple[str, ...] = (),
-        consent: Origin | None = None,
     ) -> Breach:
         return Breach(
             place.origin,
@@ -550,12 +543,8 @@ class Ownership:
             tuple(sorted(owners)),
             principal,
             pattern,
-            operations,
-            permission,
-            strangers,
-            consent,
-            place.role,
-            self._rule(owners) if self._guardrails else None,
+            role=place.role,
+            rule=self._rule(owners) if self._guardrails else None,
         )
 
     def _rule(self, owners: Iterable[str]) -> Origin:

@@ -13,7 +13,7 @@ from reconciler.access.names import LITERAL, NameSet, Region
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.characters import safe, with_points
 from reconciler.plan.review.access_change import AccessChange
-from reconciler.show.formats.mermaid import MOST_NODES, access_chart
+from reconciler.show.formats.markdown import MOST_NODES, access_chart
 from tests.browser.driver import Browser
 from tests.browser.npm import Package, script
 from tests.integration.hostile import HOSTILE

@@ -11,8 +11,8 @@ from reconciler.model.listing import Change, Create, Delete, Update
 from reconciler.model.state import BrokerSettings, ClusterState
 from reconciler.model.topic import Layout, TopicConfigs, TopicUse
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
 from reconciler.snapshot.document import BrokerFacts
+from reconciler.snapshot.file import MemoryCluster
 
 _DEFAULTS = BrokerFacts()
 _SETTABLE = FLAVORS["confluent-cloud"].settable_configs or frozenset()

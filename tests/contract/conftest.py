@@ -19,9 +19,8 @@ from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
 from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION
 from reconciler.parts.local.sandbox.state import Sandbox
-from reconciler.snapshot.cluster import MemoryCluster
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
-from reconciler.snapshot.file import SnapshotCluster
+from reconciler.snapshot.file import MemoryCluster, SnapshotCluster
 from tests.contract.confluent_cloud import ConfluentCloud
 from tests.contract.subject import Subject
 

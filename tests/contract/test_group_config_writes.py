@@ -6,8 +6,8 @@ from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.listing import Create, Delete, Listing, Update
 from reconciler.model.state import ClusterState
 from reconciler.ports import AnswerStatus, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
 from reconciler.snapshot.document import BrokerFacts
+from reconciler.snapshot.file import MemoryCluster
 from tests.contract.subject import Subject, codes, verdicts
 
 GROUPS = ReadRequest(acls=False, all_topics=False, listings=[GroupConfig.KIND])

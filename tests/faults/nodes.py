@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from reconciler.ports import CONTROLLER, ProbeAnswer, Visibility
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.property.naive import Ask, permitted
 
 

@@ -23,8 +23,8 @@ from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Layout, Topic, TopicConfigs, TopicReplicas
 from reconciler.ports import REPLICATION_RATES, AnswerStatus, InspectableCluster, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
 from reconciler.snapshot.document import BrokerFacts
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.cluster import Cluster
 from tests.integration.main_job import connections_file
 from tests.verbs import creations

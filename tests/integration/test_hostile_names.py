@@ -18,7 +18,7 @@ from reconciler.cli.terminal import ProgressLines
 from reconciler.model.characters import plain
 from reconciler.ports import Answer, AnswerStatus
 from reconciler.show.result import result_document, result_lines
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from reconciler.system.journal import AuditLog, RecordFile
 from tests.contract.faults import Fault, FaultyCluster
 from tests.faults.scenario import before, plan_for, wish

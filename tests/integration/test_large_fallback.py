@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.kafka import cluster
-from reconciler.kafka.kafka_python_settings import kafka_python_settings
-from reconciler.kafka.listing import AclReader
+from reconciler.kafka.listing import AclReader, kafka_python_settings
 from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job, job

@@ -33,7 +33,7 @@ from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms
 from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_round
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from reconciler.show.rounds import Round
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.cases.test_cases import binding
 
 MANIFESTS = """\

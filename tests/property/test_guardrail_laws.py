@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.app.access_tests import checks
+from reconciler.app.access_checks import checks
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.states import authorizer
 from reconciler.app.terms import delete_limits

@@ -16,7 +16,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import TopicUse
 from reconciler.ports import Answer, ReadRequest
 from reconciler.show.rounds import Round, RoundHistory
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.cases.test_cases import binding
 
 #: Seconds after the start at which grants end.

@@ -22,7 +22,7 @@ from reconciler.plan.proposal import Options, Plan, Terms, bindings_after
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.step import Step
 from reconciler.ports import Answer, AnswerStatus
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.property.clock import StillClock
 from tests.property.naive import Ask, permitted

@@ -23,7 +23,7 @@ from reconciler.plan.kinds import kind_of
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.property.clock import StillClock
 
 KEY: Final = "connection_creation_rate"

@@ -38,7 +38,7 @@ from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard, Judges
 from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.property.clock import StillClock
 from tests.property.naive import Ask, permitted
 from tests.property.transitions import ASKS, DAY, declared, transitions

@@ -26,8 +26,8 @@ from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
 from reconciler.ports import AnswerStatus, Clock, Cluster, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
 from reconciler.snapshot.document import BrokerFacts
+from reconciler.snapshot.file import MemoryCluster
 from reconciler.system.process import SystemClock
 from tests.contract.subject import Subject
 from tests.property.clock import StillClock

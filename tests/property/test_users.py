@@ -22,8 +22,8 @@ from reconciler.plan.file.document import parse_plan, plan_text
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.ports import ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
 from reconciler.snapshot.document import parse_snapshot, snapshot_text
+from reconciler.snapshot.file import MemoryCluster
 from tests.property.clock import StillClock
 
 DAY = datetime.date(2026, 1, 1)

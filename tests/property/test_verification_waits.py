@@ -22,7 +22,7 @@ from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Options, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY, declared
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.app.access_tests import checks
+from reconciler.app.access_checks import checks
 from reconciler.manifest.guardrail_set import with_guardrails
 from reconciler.manifest.manifests import Manifests, desired_state, load
 from reconciler.manifest.read.findings import Source

@@ -10,7 +10,7 @@ from reconciler.apply.lease import GRACE, LONGEST, Lease, LeaseHeldError, active
 from reconciler.apply.run import Run
 from reconciler.model.acl import AclBinding, ResourcePattern, ResourceType
 from reconciler.model.state import ClusterState
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import before, plan_for, wish
 from tests.property.clock import StillClock
 

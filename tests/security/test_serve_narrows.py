@@ -29,7 +29,7 @@ from reconciler.parts.serve.narrowing import expired_access, revocation, why_not
 from reconciler.plan.proposal import Options
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.property.naive import Ask, permitted
 from tests.property.strategies import OPERATIONS, topic_bindings
 

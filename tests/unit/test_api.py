@@ -30,7 +30,7 @@ UNUSED = (
 def test_a_plan_loads_nothing_that_only_other_commands_need() -> None:
     program = f"""
 import sys
-import reconciler.cli.plan, reconciler.cli.notes, reconciler.app.plan, reconciler.app.access_tests
+import reconciler.cli.plan, reconciler.cli.notes, reconciler.app.plan, reconciler.app.test
 import reconciler.show.plan, reconciler.kafka.cluster
 print([name for name in {UNUSED!r} if name in sys.modules])
 """

@@ -31,7 +31,7 @@ class Kind(Protocol):
     """A kind of resource. Its changes must all be of this kind, one verb and one type."""
 
     @property
-    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each module
+    def TYPES(self) -> tuple[type, ...]:
         """The types of the before and after sides of its changes."""
         ...
 

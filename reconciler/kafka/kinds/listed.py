@@ -37,7 +37,7 @@ class ListedKind:
         return found
 
     @property
-    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each kind
+    def TYPES(self) -> tuple[type, ...]:
         """The type of its resources."""
         return (self.resource,)
 

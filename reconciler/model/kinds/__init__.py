@@ -33,8 +33,7 @@ def listed_kind(resource: type[ListedItem]) -> Any:
 
 class _Kind(Protocol):
     @property
-    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each module
-        ...
+    def TYPES(self) -> tuple[type, ...]: ...
 
 
 K = TypeVar("K", bound=_Kind)

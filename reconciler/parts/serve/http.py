@@ -63,7 +63,6 @@ class StatusPages(Protocol):
 
     def answer(self, method: str, path: str) -> StatusAnswer:
         """The answer to a request; called by many threads."""
-        ...
 
 
 class _BoundedReader(RawIOBase):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
 from reconciler.app.cleanup import remove_written_down
@@ -47,14 +47,6 @@ class Checkout:
     path: str
     commit: str | None
     committed: datetime.datetime | None = None
-
-
-class ManifestSource(Protocol):
-    """Where the manifests come from."""
-
-    def checkout(self) -> AbstractContextManager[Checkout]:
-        """The manifests, there until the context ends; raises a :class:`WorkflowError` where they cannot be read."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +90,10 @@ class GitSource:
             if not path.is_dir():
                 raise WorkflowError(f"{self.reference} has no directory {self.below}")
             yield Checkout(str(path), commit, made)
+
+
+#: Where the manifests come from.
+ManifestSource: TypeAlias = DirectorySource | GitSource
 
 
 def git_source(path: str, reference: str, remote: str | None) -> GitSource:

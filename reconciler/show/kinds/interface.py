@@ -37,22 +37,22 @@ class Kind(Protocol):
     """A kind of resource. Every function takes changes of this kind only; nothing that it returns is escaped."""
 
     @property
-    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each module
+    def TYPES(self) -> tuple[type, ...]:
         """Which types the sides of its changes have."""
         ...
 
     @property
-    def NOUN(self) -> str:  # noqa: N802 - a constant of each module
+    def NOUN(self) -> str:
         """What one of it is called; an ``s`` makes the plural."""
         ...
 
     @property
-    def METRIC(self) -> str:  # noqa: N802 - a constant of each module
+    def METRIC(self) -> str:
         """The label ``kind`` of metrics."""
         ...
 
     @property
-    def ACTIONS(self) -> Mapping[str, str]:  # noqa: N802 - a constant of each module
+    def ACTIONS(self) -> Mapping[str, str]:
         """The label ``action`` of metrics, by the action of plan files: ``CreateAcl`` is ``create``."""
         ...
 

@@ -44,22 +44,22 @@ class ListedKind:
         return found
 
     @property
-    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each kind
+    def TYPES(self) -> tuple[type, ...]:
         """The type of its resources."""
         return (self._resource,)
 
     @property
-    def NOUN(self) -> str:  # noqa: N802 - a constant of each kind
+    def NOUN(self) -> str:
         """What one of it is called."""
         return self.special.noun
 
     @property
-    def METRIC(self) -> str:  # noqa: N802 - a constant of each kind
+    def METRIC(self) -> str:
         """The same, in one word."""
         return self.NOUN.replace(" ", "-").lower()
 
     @property
-    def ACTIONS(self) -> Mapping[str, str]:  # noqa: N802 - a constant of each kind
+    def ACTIONS(self) -> Mapping[str, str]:
         """``CreateQuota`` is ``create``."""
         return {f"{verb.capitalize()}{self._resource.NOUN}": verb for verb in ("create", "alter", "delete")}
 

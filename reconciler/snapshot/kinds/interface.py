@@ -13,7 +13,7 @@ class Kind(Protocol):
     """A kind of resource. It takes changes of this kind only, all of one verb and one type."""
 
     @property
-    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each module
+    def TYPES(self) -> tuple[type, ...]:
         """Which types the sides of its changes have."""
         ...
 

@@ -18,7 +18,7 @@ class ListedKind:
         self._resource = resource
 
     @property
-    def TYPES(self) -> tuple[type, ...]:  # noqa: N802 - a constant of each kind
+    def TYPES(self) -> tuple[type, ...]:
         """The type of its resources."""
         return (self._resource,)
 

@@ -55,6 +55,12 @@ def test_zizmor_finds_nothing(repository: Path) -> None:
     _lint(str(_BIN / "zizmor"), "--offline", "--strict-collection", ".", directory=repository)
 
 
+@pytest.mark.parametrize("path", _OURS, ids=_name)
+def test_the_key_of_a_cache_is_the_hash_of_a_file_that_is_there(path: Path) -> None:
+    for name in re.findall(r"hashFiles\('([^'*]+)'\)", path.read_text(encoding="utf-8")):
+        assert (_ROOT / name).is_file(), name
+
+
 @pytest.mark.parametrize("path", [*_OURS, *_CALLERS], ids=_name)
 def test_nothing_is_permitted_that_no_job_asks_for(path: Path) -> None:
     document = _document(path)

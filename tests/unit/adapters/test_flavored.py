@@ -17,7 +17,7 @@ from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
 from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.cases.test_cases import binding
 from tests.contract.confluent_cloud import ConfluentCloud
 

@@ -17,7 +17,7 @@ from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.contract.faults import Fault, FaultyCluster
 from tests.faults.nodes import Nodes
 from tests.faults.scenario import DAY, acl

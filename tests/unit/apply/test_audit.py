@@ -11,7 +11,7 @@ from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Options, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY

@@ -28,7 +28,7 @@ from reconciler.plan.kinds.acl import deleted_bindings
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Plan
 from reconciler.ports import CONTROLLER, Answer, AnswerStatus, ProbeAnswer, Visibility
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.nodes import Nodes, NodesProbe
 from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock

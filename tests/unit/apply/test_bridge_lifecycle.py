@@ -18,7 +18,7 @@ from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Plan
 from reconciler.plan.step import Bridge, Bridges, Means, Side, Unbridged
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock
 from tests.unit.apply.bridge_stage import CLOSED, DENY, OPEN, Stage

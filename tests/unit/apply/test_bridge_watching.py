@@ -15,7 +15,7 @@ from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.acl import deleted_bindings
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from reconciler.retry import ATTEMPTS
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock
 from tests.unit.apply.bridge_stage import CLOSED, DENY, OPEN, Stage

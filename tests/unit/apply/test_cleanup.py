@@ -12,7 +12,7 @@ from reconciler.model.listing import Change
 from reconciler.model.markers import bridge_on, marker_of
 from reconciler.model.state import ClusterState
 from reconciler.ports import Answer, AnswerStatus, ClusterError
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock

@@ -30,7 +30,7 @@ from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Plan
 from reconciler.plan.step import Step
 from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock
 

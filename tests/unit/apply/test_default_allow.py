@@ -14,7 +14,7 @@ from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.nodes import Nodes
 from tests.faults.scenario import DAY, acl
 from tests.property.clock import StillClock

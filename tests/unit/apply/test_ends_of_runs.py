@@ -15,7 +15,7 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import describe
 from reconciler.ports import ClusterError, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import acl, plan_for
 from tests.property.clock import StillClock
 from tests.property.transitions import declared

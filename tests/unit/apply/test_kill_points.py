@@ -16,9 +16,8 @@ from reconciler.apply.undo import performed_steps
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Plan
 from reconciler.ports import Cluster, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
 from reconciler.snapshot.document import parse_snapshot, snapshot_text
-from reconciler.snapshot.file import SnapshotCluster
+from reconciler.snapshot.file import MemoryCluster, SnapshotCluster
 from reconciler.system.files import write_plan
 from reconciler.system.journal import RecordFile, read_records
 from tests.faults.kill_points import PLACES, WatchedCluster, WatchedLedger

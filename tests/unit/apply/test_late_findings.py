@@ -16,7 +16,7 @@ from reconciler.model.listing import Change
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.acl import created_bindings
 from reconciler.ports import Answer, AnswerStatus
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import acl
 from tests.property.clock import StillClock
 from tests.unit.apply.test_perform import planned

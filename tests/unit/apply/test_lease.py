@@ -29,7 +29,7 @@ from reconciler.plan.kinds.acl import created_bindings
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.ports import Answer, ReadRequest
 from reconciler.retry import ATTEMPTS
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import before, plan_for, wish
 from tests.property.clock import StillClock
 from tests.verbs import creations, deletions

@@ -31,7 +31,7 @@ from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
 from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
 from reconciler.show.result import result_lines
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.contract.faults import Effect, Fault, FaultyCluster
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY, declared

@@ -14,7 +14,7 @@ from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, AnswerStatus, ClusterError, RecordError
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import DAY, acl
 from tests.property.clock import StillClock
 from tests.property.transitions import declared

@@ -12,7 +12,7 @@ from reconciler.apply.run import Run, StoppedError
 from reconciler.model.acl import OpaqueBinding, ResourceType
 from reconciler.model.state import ClusterState
 from reconciler.ports import CONTROLLER, ClusterError, ProbeAnswer, Visibility
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.nodes import Nodes, NodesProbe
 from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock

@@ -18,7 +18,7 @@ from reconciler.plan.proposal import Options, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
 from reconciler.ports import Answer, ClusterError
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
 from tests.verbs import creations

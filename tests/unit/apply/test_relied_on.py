@@ -9,7 +9,7 @@ from reconciler.apply.preflight import check
 from reconciler.apply.run import Run
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import bindings_after
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import acl, plan_for
 from tests.property.clock import StillClock
 from tests.property.transitions import declared

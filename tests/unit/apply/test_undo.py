@@ -28,7 +28,7 @@ from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
 from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import acl, before, plan_for, wish
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY, TOPICS, Transition, transitions

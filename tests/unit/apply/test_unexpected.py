@@ -23,7 +23,7 @@ from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, Ledger, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from reconciler.system.journal import RecordFile, read_records
 from tests.faults.scenario import DAY, acl
 from tests.property.clock import StillClock

@@ -26,8 +26,8 @@ from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.review.topics import BrokerValidation, Ruling
 from reconciler.ports import Answer, AnswerStatus, ClusterError
-from reconciler.snapshot.cluster import MemoryCluster
 from reconciler.snapshot.document import BrokerFacts
+from reconciler.snapshot.file import MemoryCluster
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
 

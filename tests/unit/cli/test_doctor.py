@@ -28,7 +28,7 @@ from reconciler.model.flavor import CLASS_NAME, FLAVORS
 from reconciler.model.state import ClusterState, FactSource, FactSources
 from reconciler.model.topic import Topic
 from reconciler.ports import ClusterError, ReadRequest
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from tests.cases.test_cases import binding
 
 FOUND = Inspection(

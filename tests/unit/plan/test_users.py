@@ -33,7 +33,7 @@ from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms, bindings_after
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 
 DAY = datetime.date(2026, 1, 1)
 KIND, CODEC = ScramUser.KIND, json_kind(ScramUser).CODEC

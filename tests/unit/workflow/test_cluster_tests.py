@@ -21,7 +21,7 @@ from reconciler.model.state import BrokerConfig, BrokerSettings, ClusterState, C
 from reconciler.ports import NO_AUTHORIZER, ClusterError, ReadRequest
 from reconciler.results.checks import ClaimStatus, ClusterTestResult
 from reconciler.show.cluster_tests import cluster_test_lines
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 
 DAY = datetime.date(2026, 11, 23)
 _AUTO = "{auto.create.topics.enable: 'false'}"

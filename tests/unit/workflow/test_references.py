@@ -20,7 +20,7 @@ from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Plan
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {}\n"
 LIVE = ClusterState("c", listings={"quotas": Listing(frozenset())})

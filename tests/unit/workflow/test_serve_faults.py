@@ -17,7 +17,7 @@ from reconciler.apply.environment import LeaseRequest
 from reconciler.model.state import ClusterState
 from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, git_source, run_round
 from reconciler.show.rounds import Round, RoundHistory
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 from reconciler.system.commit_files import said
 from tests.unit.workflow.serving import ACLS, CLUSTER, LIVE, OVER, World, git
 

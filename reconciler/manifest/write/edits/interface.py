@@ -39,17 +39,17 @@ class Kind(Protocol):
     """
 
     @property
-    def DOCUMENT(self) -> str:  # noqa: N802 - a constant of modules
+    def DOCUMENT(self) -> str:
         """What a document is called."""
         ...
 
     @property
-    def CONTENT(self) -> tuple[str, ...]:  # noqa: N802 - a constant of modules
+    def CONTENT(self) -> tuple[str, ...]:
         """The keys of its spec that declare something."""
         ...
 
     @property
-    def WRITTEN(self) -> frozenset[str]:  # noqa: N802 - a constant of modules
+    def WRITTEN(self) -> frozenset[str]:
         """Those that the editor writes."""
         ...
 

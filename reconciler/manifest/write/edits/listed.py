@@ -48,7 +48,7 @@ class ListedKind:
         return found
 
     @property
-    def DOCUMENT(self) -> str:  # noqa: N802 - as in modules of kinds
+    def DOCUMENT(self) -> str:
         """What a document is called."""
         return self._special.document
 
@@ -58,12 +58,12 @@ class ListedKind:
         return self._special.items_key
 
     @property
-    def CONTENT(self) -> tuple[str, ...]:  # noqa: N802 - as in modules of kinds
+    def CONTENT(self) -> tuple[str, ...]:
         """The key of its list."""
         return (self.items_key,)
 
     @property
-    def WRITTEN(self) -> frozenset[str]:  # noqa: N802 - as in modules of kinds
+    def WRITTEN(self) -> frozenset[str]:
         """The same."""
         return frozenset(self.CONTENT)
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
-from reconciler.app.access_tests import checks_of
+from reconciler.app.access_checks import checks_of
 from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
 from reconciler.app.break_glass import check_end, check_free, end_marks, known_ends
 from reconciler.app.manifests import desired

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from reconciler.app.access_tests import checks_of
+from reconciler.app.access_checks import checks_of
 from reconciler.app.apply import ApplyOptions
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.planning import Planned

@@ -12,9 +12,8 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Declaration
 from reconciler.parts.evidence.usage.cluster import ClusterUsage, UsageAnalysis, UsageQuestion
 from reconciler.parts.evidence.usage.counts import DaySet, EventCount
-from reconciler.parts.evidence.usage.log_tail import line_batches, log_files
 from reconciler.parts.evidence.usage.message import Event, Window
-from reconciler.parts.evidence.usage.scan import Scan, Summary, summary_of
+from reconciler.parts.evidence.usage.scan import Scan, Summary, line_batches, log_files, summary_of
 from reconciler.results.access import AccessView
 
 EVERY_DAY: Final = UsageQuestion()

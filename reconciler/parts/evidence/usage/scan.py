@@ -1,15 +1,20 @@
-"""Count the decisions in lines, quickly.
+"""Read log files, and count the decisions in their lines, quickly.
 
 Logs repeat themselves: the bytes after the time of a line are looked up in a table, and only new ones are parsed. So
 most lines cost a slice and a look-up.
 """
 
+import bz2
 import datetime
+import glob
+import gzip
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import IO, Final, NamedTuple
 
 from reconciler.parts.evidence.usage.counts import EXAMPLES, NO_DAYS, DaySet, EventCount, UnreadableLines, ordinal
 from reconciler.parts.evidence.usage.documents import OPENING_BYTES, decisions_in, is_second_half
@@ -328,3 +333,58 @@ def summary_of(scan: Scan, file: str, broken: str = "") -> Summary:
         by_file=((file, frozenset(day for days in scan.days.values() for day in days)),),
         broken=(broken,) if broken else (),
     )
+
+
+# Lines of log files on this machine, packed or not, or from standard input; without Spark and its libraries.
+
+
+#: What is read from standard input, as in ``kubectl logs … | reconciler usage --logs -``.
+STDIN: Final = "-"
+_CHUNK: Final = 4 * 1024 * 1024
+_ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
+
+
+def log_files(place: str) -> list[str]:
+    """A file, all files below a directory, or those that a pattern names, in order; raises ``FileNotFoundError``."""
+    path = Path(place)
+    if place == STDIN or path.is_file():
+        return [place]
+    found = path.rglob("*") if path.is_dir() else map(Path, glob.iglob(place, recursive=True))
+    files = sorted(str(file) for file in found if file.is_file() and not file.name.startswith("."))
+    if not files:
+        raise FileNotFoundError(f"there are no files in {place}" if path.is_dir() else f"there is no {place}")
+    return files
+
+
+def line_batches(file: str) -> Iterator[list[bytes]]:
+    """The lines, some megabytes at a time, without their line feeds; what is longer than any line may be is cut.
+
+    Raises ``OSError`` where the file cannot be read, or not further; what came before it is good.
+    """
+    with sys.stdin.buffer if file == STDIN else Path(file).open("rb") as raw:
+        stream = raw if file == STDIN else _unpacked(raw)
+        rest = b""
+        try:
+            while data := stream.read(_CHUNK):
+                lines = (rest + data).split(b"\n")
+                rest = lines.pop()[: MAX_LINE + 1]
+                yield lines
+        except EOFError as error:  # how gzip and bz2 say that a file was cut off
+            raise OSError(str(error)) from error
+        if rest:
+            yield [rest]
+
+
+def _unpacked(raw: IO[bytes]) -> IO[bytes]:
+    """The file's content; rotation renames files, so what packed it shows in its first bytes and not in its name."""
+    beginning = raw.read(4)
+    raw.seek(0)
+    if beginning.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
+    if beginning.startswith(b"BZh"):
+        return bz2.BZ2File(raw)
+    if beginning.startswith(_ZSTANDARD):
+        raise OSError(
+            "it is compressed with Zstandard: unpack it with `zstd -d` first, or use `reconciler fleet usage`"
+        )
+    return raw

@@ -10,7 +10,7 @@ from pyspark import Broadcast
 from pyspark.sql import SparkSession
 
 from reconciler import __version__
-from reconciler.app.access_tests import checks_of
+from reconciler.app.access_checks import checks_of
 from reconciler.app.connections import as_operator_says
 from reconciler.app.manifests import held_by
 from reconciler.app.options import ClientNote, Note, PlanOptions, Tell, moment
@@ -73,6 +73,14 @@ class PlanTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanLimits:
+    """How many clusters a task plans side by side, and in how many seconds each."""
+
+    at_once: int = 4
+    timeout: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedFleet:
     """The plan of a fleet, and the text of each cluster's plan; ``refusals`` say which limit of the fleet it breaks.
 
@@ -97,15 +105,14 @@ def plan_fleet(
     options: PlanOptions = PlanOptions(),
     *,
     commit: str | None = None,
-    at_once: int = 4,
-    timeout: float = 300.0,
+    limits: PlanLimits = PlanLimits(),
     guardrails: Sequence[Source] | None = None,
 ) -> PlannedFleet:
     """Compare every cluster of ``fleet`` with the manifests in ``sources``; nothing is written.
 
-    ``at_once`` clusters are planned side by side in a task, each in at most ``timeout`` seconds. A cluster that cannot
-    be planned is in ``plan.failures`` with the reason; the others are planned. ``guardrails`` are the manifests in
-    ``options.guardrails``, which hold the others. Raises :class:`PastTimeError` for a past time of live clusters.
+    A cluster that cannot be planned is in ``plan.failures`` with the reason; the others are planned. ``guardrails`` are
+    the manifests in ``options.guardrails``, which hold the others. Raises :class:`PastTimeError` for a past time of
+    live clusters.
     """
     connections.refuse_past(options.as_of)
     # One time for all members, whichever worker plans them.
@@ -113,7 +120,7 @@ def plan_fleet(
     options = replace(options, as_of=as_of)
     shared = session.sparkContext.broadcast(tuple(sources))
     judging = None if guardrails is None else session.sparkContext.broadcast(tuple(guardrails))
-    terms = PlanTerms(shared, connections, options, commit, at_once, timeout, judging)
+    terms = PlanTerms(shared, connections, options, commit, limits.at_once, limits.timeout, judging)
     lists = partition(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
     lines = run_tasks(session, lists, partial(plan_members, terms=terms))
     made = _told_apart([MemberPlan(**json.loads(line)) for line in lines])

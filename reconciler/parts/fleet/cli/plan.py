@@ -17,7 +17,7 @@ from reconciler.cli.notes import info_note
 from reconciler.cli.options import connection_options, expand_option, output_option, path_argument, planning_options
 from reconciler.model.characters import safe
 from reconciler.parts.fleet.app.members import MemberConnections
-from reconciler.parts.fleet.app.plan import plan_fleet
+from reconciler.parts.fleet.app.plan import PlanLimits, plan_fleet
 from reconciler.parts.fleet.app.runs import FLEET_FILE, check_new, save_fleet_plan, wanted
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
@@ -93,8 +93,7 @@ def command(
             members,
             replace(planning, as_of=given.as_of),
             commit=source_commit(path),
-            at_once=at_once,
-            timeout=timeout,
+            limits=PlanLimits(at_once, timeout),
             guardrails=guardrails,
         )
     plan = planned.plan

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.kafka.kafka_python_settings import kafka_python_settings
+from reconciler.kafka.listing import kafka_python_settings
 from reconciler.kafka.secret_source import SecretSource
 from reconciler.kafka.settings import client_settings
 

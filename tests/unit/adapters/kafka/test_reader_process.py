@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.app.ahead import reader_ahead
+from reconciler.cli.options import reader_ahead
 from reconciler.kafka import reader_process
 from reconciler.kafka.reader_process import MESSAGES, reader, started_early
 

@@ -25,7 +25,7 @@ from reconciler.model.listing import Listing
 from reconciler.model.secrets import SecretPermit
 from reconciler.model.state import ClusterState
 from reconciler.plan.propose import Request, propose
-from reconciler.snapshot.cluster import MemoryCluster
+from reconciler.snapshot.file import MemoryCluster
 
 LOGIN = {"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "a"}
 BLANKS = (" pw", "\tpw", "  pw  ", "\npw")

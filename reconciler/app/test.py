@@ -1,33 +1,19 @@
-"""Access tests run, and all checks of a state together.
+"""Access tests run: on what is declared, on a cluster as it is, or as the manifests make it."""
 
-Access tests run: on what is declared, on a cluster as it is, or as the manifests make it.
-"""
-
-import datetime
-from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.app.access_checks import NOTHING_DECLARED, breaches_of, decide_tests, ownerships_of, undecided_tests
+from reconciler.app.access_checks import NOTHING_DECLARED, decide_tests, undecided_tests
 from reconciler.app.cluster_tests import declared_tests
 from reconciler.app.manifests import guardrails_changed
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
-from reconciler.app.planning import Planned
 from reconciler.app.reasons import RequestError
-from reconciler.app.states import access_states, as_established, authorizer, with_desired
-from reconciler.app.topic_policy import Seen, decide_policies
-from reconciler.manifest.manifests import Manifests
+from reconciler.app.states import access_states, as_established, with_desired
 from reconciler.manifest.parts.clusters import ClusterDeclaration
-from reconciler.model.desired import DesiredState
 from reconciler.plan.guards import GuardrailReview, guardrail_review
-from reconciler.plan.leftovers import bridges_taken_over
-from reconciler.plan.proposal import bindings_after
 from reconciler.results.access import AccessView
 from reconciler.results.checks import ClaimResult, ClusterTestResult
-from reconciler.show.claims import Checks
-from reconciler.show.review import ending_entries
 
 
 class TestedAccess(NamedTuple):
@@ -78,50 +64,3 @@ def run_tests(
 
 def _authorizer(view: AccessView, declaration: ClusterDeclaration | None) -> Authorizer:
     return view.authorizer if declaration is None else as_established(view.authorizer, declaration)
-
-
-# Access tests, ownership and topic policies held against a state.
-#
-# Validation asks on what is declared, planning on the state that the plan makes, applying on the state that it is
-# about to make.
-
-
-def checks(
-    manifests: Manifests,
-    cluster: str,
-    wanted: DesiredState,
-    state: Callable[[], Authorizer],
-    as_of: datetime.date,
-    seen: Seen | None = None,
-    *,
-    live: bool = True,
-) -> Checks:
-    """Of one declared cluster, with access as ``state`` has it, and topics as declared and ``seen``.
-
-    ``live``: the state is one of the cluster, not of what is declared alone.
-    """
-    owned = ownerships_of(manifests, cluster, as_of)
-    return Checks(
-        decide_tests(manifests, cluster, state, as_of, live=live, wanted=wanted),
-        breaches_of(owned, wanted),
-        decide_policies(manifests, cluster, wanted, as_of, seen),
-        owned[0].used_consents(wanted),
-        lapsing=owned[0].outlasting(wanted),
-        ends=ending_entries(wanted),
-    )
-
-
-def checks_of(planned: Planned, as_of: datetime.date | None = None) -> Checks:
-    """On the state that a plan makes, on its day unless another is given; ``stops`` says whether it may be applied."""
-
-    def after() -> Authorizer:
-        steps = planned.plan.steps
-        # The run of this plan ends the bridges on names that it touches; it needs a probe to have any.
-        ends = bridges_taken_over(planned.live, (step.change for step in steps)) if planned.declaration.probe else {}
-        bindings = bindings_after(planned.live.bindings - ends.keys(), steps)
-        notes = {binding: planned.desired.bindings.get(binding) for binding in bindings}
-        return as_established(authorizer(planned.declaration, notes, planned.live), planned.declaration)
-
-    day = as_of or planned.plan.as_of
-    found = checks(planned.manifests, planned.declaration.name, planned.desired, after, day, planned.seen)
-    return replace(found, guardrails=planned.plan.guardrails)
