@@ -37,6 +37,7 @@ from reconciler.manifest.parts.selectors import StatedException
 from reconciler.manifest.safeguards import access_tests, guardrail_ownership, owned_topics, ownership
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType
 from reconciler.model.desired import DesiredState, Expiry, Origin, ends_of
+from reconciler.model.locks import denials_of_locks
 from reconciler.model.scope import name_glob
 from reconciler.plan.leftovers import bridges_taken_over
 from reconciler.plan.proposal import bindings_after
@@ -59,6 +60,7 @@ def decide_tests(
     *,
     live: bool,
     wanted: DesiredState = NOTHING_DECLARED,
+    held: Collection[AclBinding] = frozenset(),
 ) -> tuple[ClaimResult, ...]:
     """Every claim of the AccessTests for a declared cluster, decided on a state; those that do not hold explained.
 
@@ -66,6 +68,9 @@ def decide_tests(
     to them is held against every claim. What demands access of one is met by its being a super user only on a state
     that is not ``live``, which is about declarations. What demands access of somebody whom a file with ``denyAny`` cuts
     off is excepted while that file says so: an incident is not held up by what has to hold otherwise.
+
+    ``held`` are the DENYs of locks. Claims are decided without them, for a lock is no reason to pass one; a demand that
+    only a lock breaks is accepted that day, else one lock would stop the merges of every team.
 
     A claim that holds now and not after an end of what is ``wanted`` fails, and its result names the end. An exception
     counts then as now: that it ends is said, and somebody has to have time to mend what it accepts.
@@ -78,7 +83,9 @@ def decide_tests(
         return ()
     with sound():
         claimed = claimed_super_users(declared_cluster(manifests, cluster))
-    authorizer = state().doubting(claimed)
+    whole = state().doubting(claimed)
+    locked = frozenset(whole.bindings).intersection(held) if held else frozenset[AclBinding]()
+    authorizer = whole.with_changes((), locked) if locked else whole
     checker = Checker(authorizer, claimed_super_users=claimed, met_by_claim=not live)
     results = [_result(test, authorizer, checker, as_of) for test in tests]
     if any(one.stops and one.test.claim is Claim.MUST for one in results):
@@ -96,7 +103,29 @@ def decide_tests(
                 found = _result(test, then, checker, as_of)
                 if found.standing is not ClaimStatus.PASSED:
                     results[number], states[number] = dataclasses.replace(found, since=ending), then
-    return tuple(_with_mendings(zip(results, states, strict=True)))
+    decided = tuple(_with_mendings(zip(results, states, strict=True)))
+    if not locked:
+        return decided
+    checker = Checker(whole, claimed_super_users=claimed, met_by_claim=not live)
+    return tuple(_held_back(one, lambda test: _result(test, whole, checker, as_of), as_of) for one in decided)
+
+
+def _held_back(
+    found: ClaimResult, with_locks: Callable[[AccessTest], ClaimResult], as_of: datetime.date
+) -> ClaimResult:
+    """A demand for access that holds but for a lock: accepted that day, with what breaks it."""
+    if found.test.claim is not Claim.MUST or found.standing is not ClaimStatus.PASSED:
+        return found
+    broken = with_locks(found.test)
+    if broken.standing is ClaimStatus.PASSED:
+        return found
+    accepted = StatedException("held back by a lock", Expiry(_day(as_of)), found.test.origin)
+    test = dataclasses.replace(found.test, exception=accepted)
+    return dataclasses.replace(broken, standing=ClaimStatus.EXCEPTED, test=test)
+
+
+def _day(as_of: datetime.date) -> datetime.date:
+    return as_of.date() if isinstance(as_of, datetime.datetime) else as_of
 
 
 def _moments(
@@ -162,8 +191,7 @@ def _excused(found: ClaimResult, otherwise: ClaimResult | None, by: Origin | Non
     excused = otherwise is not None and otherwise.standing is ClaimStatus.PASSED and found.test.claim is Claim.MUST
     if not excused or by is None:
         return found
-    day = as_of.date() if isinstance(as_of, datetime.datetime) else as_of
-    accepted = StatedException(f"cut off by {by}", Expiry(day), by)
+    accepted = StatedException(f"cut off by {by}", Expiry(_day(as_of)), by)
     return dataclasses.replace(
         found, standing=ClaimStatus.EXCEPTED, test=dataclasses.replace(found.test, exception=accepted)
     )
@@ -307,6 +335,7 @@ def checks(
     seen: Seen | None = None,
     *,
     live: bool = True,
+    held: Collection[AclBinding] = frozenset(),
 ) -> Checks:
     """Of one declared cluster, with access as ``state`` has it, and topics as declared and ``seen``.
 
@@ -314,7 +343,7 @@ def checks(
     """
     owned = ownerships_of(manifests, cluster, as_of)
     return Checks(
-        decide_tests(manifests, cluster, state, as_of, live=live, wanted=wanted),
+        decide_tests(manifests, cluster, state, as_of, live=live, wanted=wanted, held=held),
         breaches_of(owned, wanted),
         decide_policies(manifests, cluster, wanted, as_of, seen),
         owned[0].used_consents(wanted),
@@ -335,5 +364,6 @@ def checks_of(planned: Planned, as_of: datetime.date | None = None) -> Checks:
         return as_established(authorizer(planned.declaration, notes, planned.live), planned.declaration)
 
     day = as_of or planned.plan.as_of
-    found = checks(planned.manifests, planned.declaration.name, planned.desired, after, day, planned.seen)
+    held = denials_of_locks(planned.live.bindings, planned.plan.options.unlock)
+    found = checks(planned.manifests, planned.declaration.name, planned.desired, after, day, planned.seen, held=held)
     return replace(found, guardrails=planned.plan.guardrails)

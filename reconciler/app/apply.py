@@ -52,7 +52,7 @@ from reconciler.app.records import (
     saved_plan,
 )
 from reconciler.app.session import Target, open_declared, refuse_another_time
-from reconciler.app.terms import authorizer_doubts, terms
+from reconciler.app.terms import authorizer_doubts, terms, unbounded
 from reconciler.app.topic_policy import look
 from reconciler.apply.environment import (
     ApplyEnvironment,
@@ -71,8 +71,11 @@ from reconciler.apply.performing import perform
 from reconciler.apply.preflight import Preflight, check, reading
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
-from reconciler.model.characters import is_visible
+from reconciler.manifest.parts.clusters import Emergency
+from reconciler.model.characters import as_name, is_visible
 from reconciler.model.desired import DesiredState
+from reconciler.model.listing import Delete
+from reconciler.model.locks import lock_denials
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import MoveLimits
 from reconciler.plan.diff.compare import objection
@@ -105,6 +108,24 @@ def check_signed(file: str, digest: str, rule: ApprovalRule | None, at: datetime
     from reconciler.app.approvals import check_approvals
 
     return check_approvals(file, digest, rule, at)
+
+
+def check_unlock(plan: Plan, rules: Emergency, approvals: ApprovalRule | None) -> None:
+    """Refuse the plan of an unlock that does more, or that fewer people have to sign than the operator's file asks."""
+    name = plan.options.unlock
+    if name is None:
+        return
+    mine = {Delete(one) for one in lock_denials(name)}
+    if any(step.change not in mine for step in plan.steps):
+        raise RequestError("the plan of an unlock deletes the DENYs of one lock, and this one does more", "plan again")
+    if name in rules.locked:
+        raise RequestError(f"the operator's file locks {as_name(name)}", "take it out of locked: there first")
+    signed = 0 if approvals is None else approvals.required
+    if signed < rules.unlock_approvals:
+        raise RequestError(
+            f"the operator's file asks for {rules.unlock_approvals} approvals of an unlock",
+            f"pass --require-approvals {rules.unlock_approvals}",
+        )
 
 
 def check_ids(plan: Plan, required: str | None, *digest: str) -> tuple[str, str]:
@@ -448,9 +469,10 @@ def apply_plan(
         approvals = check_signed(file, digest, options.approvals, now())
     elif options.approvals is not None:
         raise UnsavedPlanError("people approve the bytes of a plan file, and this plan is not in a file")
-    if plan.options.break_glass is not None and options.require_id is None and options.approvals is None:
+    if not _is_declared(plan) and options.require_id is None and options.approvals is None:
         # No manifest vouches for it, so a file alone must not be enough.
-        raise UnvouchedPlanError("a break-glass plan needs signatures or its id: no manifest vouches for it")
+        kind = "a break-glass plan" if plan.options.unlock is None else "the plan of an unlock"
+        raise UnvouchedPlanError(f"{kind} needs signatures or its id: no manifest vouches for it")
     named = check_ids(plan, options.require_id, *filter(None, [digest]))
     check_age(plan, options.max_age, now())
     where = cluster or plan.terms.cluster
@@ -463,7 +485,8 @@ def apply_plan(
             wanted = desired(manifests, plan.terms.cluster, as_of)
             seen = look(target, manifests, wanted)
             # Who owns which file judges the edit, and not what is given at once.
-            judged = wanted if plan.options.break_glass is None else DesiredState()
+            judged = wanted if _is_declared(plan) else DesiredState()
+            check_unlock(plan, target.declaration.emergency, options.approvals)
             checks = checks_of(Planned(plan, live, target.declaration, judged, manifests, seen), as_of)
         given = _Performance(plan, live, target, checks, connection, options, attendant, named, wanted=wanted)
         proposer = commit_author(path, plan.source_commit)
@@ -494,6 +517,11 @@ def perform_now(
     return settled(_perform(given), plan, live, target.cluster, None)
 
 
+def _is_declared(plan: Plan) -> bool:
+    """Whether manifests ask for it: what an operator does at once is in none."""
+    return plan.options.break_glass is None and plan.options.unlock is None
+
+
 def _reading(plan: Plan, target: Target) -> ReadRequest:
     if target.declaration is None:
         return request_for(plan)
@@ -512,6 +540,7 @@ def _perform(given: _Performance) -> Result:
     if plan.steps:
         target.prepare()
     present = terms(target.declaration)
+    present = present if plan.options.unlock is None else unbounded(present)
     looked_at = _looked_at(given, present)
     with reasons():
         preflight = looked_at(plan, live, made_of_live=given.made_now)
@@ -574,7 +603,7 @@ def _admit(given: _Performance, present: Terms, preflight: Preflight) -> None:
     check_break_glass(plan, given.live, now())
     if plan.options.break_glass is not None:
         check_clock(given.target)
-    if given.wanted is not None and not plan.options.undo and plan.options.break_glass is None:
+    if given.wanted is not None and not plan.options.undo and _is_declared(plan):
         # Also steps that are done by now: what is left of them would make half of something.
         check_wanted(plan, given.wanted, present)
     refuse_obstacles(plan, present, given.target, given.live)

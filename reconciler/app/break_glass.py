@@ -13,8 +13,10 @@ from reconciler.app.reasons import LongerAccessError, RequestError, StaleError, 
 from reconciler.apply.break_glass import marks_of
 from reconciler.apply.environment import Result
 from reconciler.model.acl import AclBinding, AclPermissionType
+from reconciler.model.characters import as_name
 from reconciler.model.desired import DesiredState, moment_text
 from reconciler.model.listing import Create, Delete
+from reconciler.model.locks import locks
 from reconciler.model.markers import LONGEST, break_glass, break_glass_mark, marks_for, read_break_glass
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
@@ -42,7 +44,16 @@ def check_break_glass(plan: Plan, live: ClusterState, at: datetime.datetime) -> 
     )
     if not only_allows or len(bindings) != len(plan.steps):
         raise RequestError("a break-glass plan creates ALLOWs, and this one does more", "plan again")
+    check_unlocked(bindings, live)
     check_free(bindings, given.end, live, at)
+
+
+def check_unlocked(bindings: Sequence[AclBinding], live: ClusterState) -> None:
+    """Raise :class:`RequestError` where somebody is locked: no emergency is over a lock."""
+    held = locks(live.bindings)
+    for name in sorted({one.entry.principal for one in bindings} & held.keys()):
+        words = held[name].marks[-1].words
+        raise RequestError(f"{as_name(name)} is locked {words}: no access is given", f"reconciler unlock {name} first")
 
 
 def check_end(end: datetime.datetime, at: datetime.datetime) -> None:

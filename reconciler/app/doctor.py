@@ -5,14 +5,13 @@ from enum import StrEnum
 from typing import Final
 
 from reconciler.app.connections import cure, disagreement, proposal, version_of
-from reconciler.app.options import ConnectionOptions, moment
-from reconciler.app.probe import barrier_of
+from reconciler.app.options import ConnectionOptions
+from reconciler.app.probe import barrier_of, run_of_nothing
 from reconciler.app.reasons import RequestError, WorkflowError
-from reconciler.app.records import RecordOptions, new_run
 from reconciler.app.session import Target, open_any
-from reconciler.app.terms import rights_doubts, terms
-from reconciler.apply.environment import ApplyEnvironment, Identity, Silent, UnprovenError
-from reconciler.apply.run import Run, StoppedError, doubts
+from reconciler.app.terms import rights_doubts
+from reconciler.apply.environment import UnprovenError
+from reconciler.apply.run import StoppedError, doubts
 from reconciler.dataclass import dataclass
 from reconciler.kafka.cluster import Inspection, KafkaCluster
 from reconciler.kafka.flavored import FlavoredCluster
@@ -20,7 +19,6 @@ from reconciler.kafka.handshake import AuthorizerPresence
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.addresses import RANGES_SINCE, ip_range
 from reconciler.model.characters import as_name
-from reconciler.model.desired import DesiredState
 from reconciler.model.flavor import (
     CLASS_NAME,
     ClusterSigns,
@@ -31,13 +29,9 @@ from reconciler.model.flavor import (
     shown_flavors,
     signs_of,
 )
-from reconciler.model.markers import without_bridges
 from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import refusal_of, risk_of
-from reconciler.plan.proposal import Options
-from reconciler.plan.propose import Request, propose
 from reconciler.ports import ClusterError, ReadRequest
-from reconciler.system.process import SystemClock
 
 # Whether ACLs decide on a cluster, asked before anything is planned: canaries, which are created and removed again.
 
@@ -54,11 +48,7 @@ def canary_problem(target: Target, connection: ConnectionOptions) -> str:
                 "a canary needs a probe: a principal without rights, as which brokers are asked",
                 "declare barrier.principal in the Cluster document, and its login in the connections file",
             )
-        live, present = target.read_whole(ReadRequest(all_topics=False)), terms(target.declaration)
-        nothing = propose(DesiredState({}, {}), ClusterState(live.cluster_id), present, Request(moment(), Options()))
-        identity = Identity(new_run(), RecordOptions().who())
-        environment = ApplyEnvironment(target.cluster, SystemClock(), Silent(), identity=identity, redact=redact)
-        run = Run(nothing, environment, without_bridges(live, present.default_allow), present.default_allow)
+        run = run_of_nothing(target, target.declaration, target.read_whole(ReadRequest(all_topics=False)), redact)
         barrier = barrier_for(run)
         problems = []
         try:

@@ -21,6 +21,7 @@ from reconciler.manifest.write.ownership import DRAFT_FILE, draft_text, ownershi
 from reconciler.manifest.write.text import ExportStyle, document_name
 from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Listing
+from reconciler.model.locks import denials_of_locks, without_locks
 from reconciler.model.markers import markers
 from reconciler.model.scope import Scope, is_reserved
 from reconciler.model.state import ClusterState
@@ -81,10 +82,12 @@ class Exported:
 
         A cluster that nobody declared gets a Cluster document to complete, files of teams a draft of an Ownership.
         """
-        where = places(layout, self.state, {})
-        export = export_manifests(self.state, cluster=self.target.name, style=ExportStyle(roles=roles, places=where))
+        # What is denied until an unlock is no wish for good. A snapshot has it, for it stands for the cluster.
+        state = without_locks(self.state)
+        where = places(layout, state, {})
+        export = export_manifests(state, cluster=self.target.name, style=ExportStyle(roles=roles, places=where))
         if layout == "team" and where:
-            export = replace(export, files={**export.files, DRAFT_FILE: proven_draft(self.state, where, export.files)})
+            export = replace(export, files={**export.files, DRAFT_FILE: proven_draft(state, where, export.files)})
         if self.target.declaration is not None:
             return export
         # A snapshot's file may be called what no document can be, and says nothing of brokers.
@@ -140,11 +143,14 @@ def _in_scope(state: ClusterState, target: Target) -> ClusterState:
     scope = target.declaration.scope if target.declaration else Scope()
     marked = {mark for mark, marker in markers(state.bindings).items() if marker.bridge in state.bindings}
     going_on = {binding for leftover in target.going_on(state) for binding in leftover.bindings} - marked
+    held = denials_of_locks(state.bindings)
     names = (name for name in state.topics if name not in INTERNAL_TOPICS)
     others = [
         binding
         for binding in state.bindings
-        if not scope.owns(binding) and (binding in going_on or not is_reserved(binding.pattern.name))
+        if not scope.owns(binding)
+        and (binding in going_on or not is_reserved(binding.pattern.name))
+        and binding not in held
     ]
     return replace(
         state,

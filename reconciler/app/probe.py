@@ -6,13 +6,21 @@ from dataclasses import replace
 from functools import partial
 
 from reconciler.app.connections import ClusterAddress, address_of, settings_of
-from reconciler.app.options import ConnectionOptions
+from reconciler.app.options import ConnectionOptions, moment
 from reconciler.app.reasons import WorkflowError
+from reconciler.app.records import RecordOptions, new_run
 from reconciler.app.session import Target
+from reconciler.app.terms import terms
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import BarrierFactory
+from reconciler.apply.environment import ApplyEnvironment, BarrierFactory, Identity, Silent
+from reconciler.apply.run import Run
 from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.model.desired import DesiredState
+from reconciler.model.state import ClusterState
+from reconciler.plan.proposal import Options
+from reconciler.plan.propose import Request, propose
 from reconciler.ports import ClusterError
+from reconciler.system.process import SystemClock
 
 #: What a login of another principal replaces as a whole.
 _LOGIN = ("sasl.jaas.config", "sasl.username", "sasl.password")
@@ -56,6 +64,17 @@ def barrier_of(
             seconds=declaration.probe.seconds,
         )
         yield partial(ProbeBarrier, setup), replace(settings, secrets=settings.secrets | target.settings.secrets).redact
+
+
+def run_of_nothing(
+    target: Target, declaration: ClusterDeclaration, live: ClusterState, redact: Callable[[str], str]
+) -> Run:
+    """A run without steps, by which a barrier asks brokers what they enforce of what is there already."""
+    present = terms(declaration)
+    nothing = propose(DesiredState({}, {}), ClusterState(live.cluster_id), present, Request(moment(), Options()))
+    identity = Identity(new_run(), RecordOptions().who())
+    environment = ApplyEnvironment(target.cluster, SystemClock(), Silent(), identity=identity, redact=redact)
+    return Run(nothing, environment, live, present.default_allow)
 
 
 def _login(name: str, declaration: ClusterDeclaration, options: ConnectionOptions) -> ClusterAddress:

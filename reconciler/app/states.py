@@ -34,6 +34,7 @@ from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Declaration, DesiredState
+from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import is_harmless, standing_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState, FactSource
@@ -248,12 +249,12 @@ def _only_live(said: Mapping[AclBinding, Declaration], state: ClusterState) -> M
 
 
 def with_desired(found: AccessState) -> AccessView:
-    """A live state with everything in scope as the manifests declare it; bridges stay, for no plan removes them."""
+    """A live state with everything in scope as the manifests declare it; bridges and locks stay: no plan ends them."""
     wanted, declaration, state = found.desired, found.declaration, found.state
     if wanted is None or declaration is None or state is None:
         return found.view
     scope = declaration.scope
-    bridges = standing_bridges(state.bindings)
+    bridges = standing_bridges(state.bindings) | denials_of_locks(state.bindings)
     kept = {binding: None for binding in state.bindings if not scope.owns(binding) or binding in bridges}
     after = authorizer(declaration, {**kept, **wanted.bindings}, state)
     return replace(found.view, basis=Basis.DESIRED, authorizer=after)

@@ -4,6 +4,7 @@ A cluster's declaration as planning takes it: its terms, and what has to be read
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from reconciler.access.authorizer import Authorizer
@@ -21,6 +22,7 @@ from reconciler.model.acl import (
 from reconciler.model.characters import as_name
 from reconciler.model.desired import DesiredState
 from reconciler.model.flavor import foreign_authorizer
+from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.model.topic import Topic
 from reconciler.plan.guards import DeleteLimits
@@ -53,6 +55,11 @@ def terms(declaration: ClusterDeclaration) -> Terms:
         brokers=declaration.brokers,
         flavor=declaration.flavor,
     )
+
+
+def unbounded(present: Terms) -> Terms:
+    """The same without what manifests answer for and how much they may delete: a lock is none of theirs."""
+    return replace(present, scope=Scope(), prune=frozenset(), limits=DeleteLimits())
 
 
 def claimed_super_users(declaration: ClusterDeclaration) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.app.reasons import RequestError
 from reconciler.app.states import access_states, as_established, with_desired
 from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.model.locks import denials_of_locks
 from reconciler.plan.guards import GuardrailReview, guardrail_review
 from reconciler.results.access import AccessView
 from reconciler.results.checks import ClaimResult, ClusterTestResult
@@ -55,7 +56,8 @@ def run_tests(
             claims = undecided_tests(found.manifests, name, found.gap, request.at)
         else:
             wanted = found.desired or NOTHING_DECLARED
-            claims = decide_tests(found.manifests, name, state, request.at, live=request.live, wanted=wanted)
+            held = denials_of_locks(found.state.bindings) if found.state is not None else ()
+            claims = decide_tests(found.manifests, name, state, request.at, live=request.live, wanted=wanted, held=held)
         review = guardrail_review(found.manifests, found.declaration.name, changes)
         unasked = 0 if request.live else len(declared_tests(found.manifests, found.declaration.name))
         decided.append(TestedAccess(view, claims, review, found.cluster_tests, unasked))

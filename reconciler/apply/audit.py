@@ -366,14 +366,45 @@ class BreakGlassRecord:
     time: Time
 
 
+class LockAction(StrEnum):
+    """What is said of a lock.
+
+    ``LOCK``: it is about to be sent. ``SEEN``: a server saw it, or that it was created again. ``UNLOCK``: a person is
+    about to end it, or a server saw that one did.
+    """
+
+    LOCK = "lock"
+    SEEN = "seen"
+    UNLOCK = "unlock"
+
+
+@dataclass(frozen=True, slots=True)
+class LockRecord:
+    """A lock, which denies a principal everything: who finds it gone has to know whether a person ended it."""
+
+    about: Annotated[AboutCommand, Flat]
+    action: Annotated[
+        LockAction,
+        Says("lock: about to be sent; seen: a server saw it; unlock: about to end, or a server saw that.", "lock"),
+    ]
+    principal: Annotated[AnyText, Says("Who is denied everything.", "User:svc-orders")]
+    since: Annotated[str, Says("When it was locked, or ended.", "2026-11-21T06:17:00Z")]
+    time: Time
+    until: Annotated[str, Says("Until when, if somebody named an end.", "2026-11-22T06:17:00Z", omit=True)] = ""
+    ticket: Annotated[AnyText, Says("Where it was agreed.", "INC-7", omit=True)] = ""
+    reason: Annotated[AnyText, Says("Why.", "key leaked", omit=True)] = ""
+
+
 CANCELLATION: Final[Record[CancellationRecord]] = record_of(CancellationRecord)
 CLEANUP: Final[Record[CleanupRecord]] = record_of(CleanupRecord)
 BREAK_GLASS: Final[Record[BreakGlassRecord]] = record_of(BreakGlassRecord)
+LOCK: Final[Record[LockRecord]] = record_of(LockRecord)
 #: The records that no run of a plan writes, by their name.
 COMMAND_RECORDS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
     CancellationRecord: ("cancellation", CANCELLATION),
     CleanupRecord: ("cleanup", CLEANUP),
     BreakGlassRecord: ("break-glass", BREAK_GLASS),
+    LockRecord: ("lock", LOCK),
 }
 
 
@@ -420,6 +451,11 @@ def break_glass_lines(
         {"record": "break-glass", **BREAK_GLASS.write(BreakGlassRecord(about, action, moment_text(end), part, time))}
         for part in parts
     ]
+
+
+def lock_line(said: LockRecord) -> dict[str, Any]:
+    """What is said of a lock."""
+    return {"record": "lock", **LOCK.write(said)}
 
 
 def _cancellations(
@@ -478,7 +514,8 @@ class AuditLine:
         | EndRecord
         | CancellationRecord
         | CleanupRecord
-        | BreakGlassRecord,
+        | BreakGlassRecord
+        | LockRecord,
         Flat,
     ]
 

@@ -17,6 +17,7 @@ from reconciler.apply.lease import GRACE, LEASE_PREFIX, lease_claims, time_of
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Delete
+from reconciler.model.locks import lock_marks, unlock_marks
 from reconciler.model.markers import break_glass_marks, markers, marks_that_stay, standing_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
@@ -64,11 +65,12 @@ class Leftover:
 def leftovers(live: ClusterState, now: datetime.datetime | None = None) -> tuple[Leftover, ...]:
     """Bindings on reserved names, by the run that put them there, oldest first.
 
-    A mark of break-glass access is there until that access is gone and over; without ``now`` nothing is.
+    A mark of break-glass access is there until that access is gone and over; without ``now`` nothing is. That of a lock
+    is there until ``unlock`` removes it.
     """
     runs: dict[str, list[AclBinding]] = {}
     # A mark says when somebody's access ends: it goes after that access, and not before.
-    needed = break_glass_marks(live.bindings, now)
+    needed = break_glass_marks(live.bindings, now) | lock_marks(live.bindings) | unlock_marks(live.bindings, now)
     for binding in sorted(one for one in live.bindings if is_reserved(one[0][1]) and one not in needed):
         runs.setdefault(_run(binding), []).append(binding)
     # In one pass: whoever may alter ACLs can write markers of as many runs as bindings.

@@ -13,6 +13,7 @@ from reconciler.apply.break_glass import BreakGlassGuard
 from reconciler.apply.bridges import BridgeLifecycle, compare
 from reconciler.apply.environment import GOOD, ApplyEnvironment, Barrier, DefaultAllow, Outcome, Result, StepOutcome
 from reconciler.apply.lease import Lease, LeaseHeldError, active_claims, lease_time
+from reconciler.apply.locks import Unlocking, lock_watch
 from reconciler.apply.moves import settle
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.run import Run, StoppedError, doubts
@@ -20,7 +21,6 @@ from reconciler.apply.sending import batches, send
 from reconciler.apply.undo import recreated_topics
 from reconciler.apply.verification import await_visible, exact_read, read, reread, unmet_gains
 from reconciler.model.acl import AclBinding
-from reconciler.model.markers import without_bridges
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import describe
 from reconciler.plan.observed import StepState
@@ -50,12 +50,17 @@ def perform(
     bridges = BridgeLifecycle(run, preflight.bridges)
     end = plan.options.break_glass
     given = None if end is None else BreakGlassGuard(run, end)
+    watch = lock_watch(run)
+    ending = None if plan.options.unlock is None else Unlocking(run, plan.options.unlock)
     try:
         run.open()
         _take(run, lease)
         if given is not None:
             given.place()
             run.send_guards.append(given)
+        if ending is not None:
+            ending.place()
+        run.send_guards += [one for one in (watch, ending) if one is not None]
         barrier.start()
         exact = lease is not None or given is not None or barrier.verifies
         if exact:
@@ -72,13 +77,15 @@ def perform(
             run.stop(error)
             if given is not None:
                 given.settle()
+            if ending is not None:
+                ending.settle()
             if lease is not None:
                 lease.release()
             stopped = environment.redact(str(error))
             _close(run, Result(plan, run.all_outcomes(), verified=False, stopped=stopped))
             raise
         run.stop(error)
-    kept = () if given is None else given.settle()
+    kept = tuple(text for one in (given, watch, ending) if one is not None for text in one.settle())
     # The lease goes last: until then no cleanup takes our bridges and sentinels for leftovers.
     still_open = bridges.end()
     left = barrier.end()
@@ -119,7 +126,7 @@ def _check_exactly(
     live = exact_read(run, [*barrier.placed, *run.lease_guard.placed, *placed], preflight.request)
     for guard in run.send_guards:
         guard.admit(live)
-    run.start = without_bridges(live, run.default_allow, run.touched)
+    run.start = run.compared(live)
     barrier.check(run.start)
     found = recheck(live) if recheck else preflight
     bridges.planned = found.bridges

@@ -10,6 +10,7 @@ from dataclasses import field, replace
 from reconciler.apply.kinds import kind_of, request_for
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern
+from reconciler.model.locks import without_locks
 from reconciler.model.markers import without_own
 from reconciler.model.state import ClusterState
 from reconciler.plan.bridges import bridges, lockout_protection
@@ -17,6 +18,7 @@ from reconciler.plan.difference import DeclaredChange
 from reconciler.plan.guards import Surroundings, not_accepted, refusals
 from reconciler.plan.kinds import describe
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_bindings
+from reconciler.plan.leftovers import deletes_of_locks, lock_charges
 from reconciler.plan.observed import Observed, StepState
 from reconciler.plan.order import ordered
 from reconciler.plan.overlap import CoverageChange, coverage_change, covering_patterns, opaque_patterns, perhaps_in_use
@@ -105,7 +107,9 @@ def check(
     # Bridges and sentinels are of runs, this one too: they are no part of what the plan was made for. What it touches
     # itself is no bridge, whoever has marked it.
     own = touched_bindings(step.change for step in plan.steps) if terms.default_allow is True else ()
-    live = without_own(live, terms.default_allow, own)
+    _check_locks(plan, live)
+    made = created_bindings(step.change for step in plan.steps)
+    live = without_own(without_locks(live, plan.options.unlock, made), terms.default_allow, own)
     findings = tuple(step.observed(live) for step in plan.steps)
     stale = tuple(finding for finding in findings if finding.state in (StepState.STALE, StepState.UNREADABLE))
     if stale:
@@ -123,6 +127,17 @@ def check(
     if undeclared and not observable:
         raise UndeclaredDefaultError(terms.cluster, undeclared)
     return Preflight(findings, defeated, undeclared, bridges(live, plan.steps, terms), reading(plan, terms))
+
+
+def _check_locks(plan: Plan, live: ClusterState) -> None:
+    """Refuse to delete the DENYs of a lock: the plan was made before it, or by somebody who had no sight of its mark.
+
+    What looks like a lock whose mark is gone needs the same word as when the plan was made.
+    """
+    found = deletes_of_locks(plan, live)
+    unmarked = (charge.refusal for charge in lock_charges(plan.steps, live, plan.options.unlock))
+    if refused := (*found, *not_accepted(unmarked, plan.accepted)):
+        raise RefusedError(refused)
 
 
 def _check_rights(plan: Plan, live: ClusterState, findings: tuple[Observed, ...]) -> None:

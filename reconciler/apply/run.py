@@ -16,10 +16,11 @@ from reconciler.apply.preflight import Preflight
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.locks import without_locks
 from reconciler.model.markers import without_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
-from reconciler.plan.kinds.acl import touched_bindings
+from reconciler.plan.kinds.acl import created_bindings, touched_bindings
 from reconciler.plan.observed import StepState
 from reconciler.plan.order import Blockers
 from reconciler.plan.phase import Phase
@@ -76,8 +77,8 @@ class SendGuard(Protocol):
 class Run:
     """A plan being performed on a cluster that was read as ``start``; ``batches`` counts the requests of steps.
 
-    Bridges are no part of ``start``. ``touched`` are the bindings of steps, where markers count: a marker on one
-    of them must not hide from the run what it creates or deletes.
+    Bridges and locks are no part of ``start``. ``made`` are the bindings that steps create, ``touched`` all bindings of
+    steps, where markers count: a marker on one of them must not hide from the run what it creates or deletes.
     """
 
     plan: Plan
@@ -98,6 +99,7 @@ class Run:
     #: What stays throttled, in words, by topic.
     still_throttled: dict[str, str] = field(default_factory=dict)
     touched: frozenset[AclBinding] = frozenset()
+    made: frozenset[AclBinding] = field(init=False)
     about: records.About = field(init=False)
 
     def __post_init__(self) -> None:
@@ -105,7 +107,13 @@ class Run:
         self.about = records.about_run(self.plan, self.environment.identity)
         if self.default_allow is True:
             self.touched = frozenset(touched_bindings(step.change for step in self.plan.steps))
-        self.start = without_bridges(self.start, self.default_allow, self.touched)
+        self.made = frozenset(created_bindings(step.change for step in self.plan.steps))
+        self.start = self.compared(self.start)
+
+    def compared(self, live: ClusterState) -> ClusterState:
+        """The state that the plan is held against: without bridges, which come and go, and without locks."""
+        less = without_locks(live, self.plan.options.unlock, self.made)
+        return without_bridges(less, self.default_allow, self.touched)
 
     def stop(self, error: Exception) -> None:
         """Note why the run ends early; the first reason counts."""

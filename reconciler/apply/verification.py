@@ -14,7 +14,6 @@ from reconciler.apply.kinds.interface import Moved
 from reconciler.apply.run import Run, StoppedError
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
-from reconciler.model.markers import without_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.topic import touched_names
@@ -44,9 +43,9 @@ class Discrepancies:
 
 
 def read(run: Run) -> ClusterState:
-    """The cluster as it is but for bridges; raises :class:`StoppedError`."""
+    """The cluster as it is but for bridges and locks; raises :class:`StoppedError`."""
     # Bridges come and go during a run, in no step: to a comparison they would be foreign changes.
-    return without_bridges(_read(run, run.request()), run.default_allow, run.touched)
+    return run.compared(_read(run, run.request()))
 
 
 def _read(run: Run, request: ReadRequest) -> ClusterState:

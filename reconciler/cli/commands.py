@@ -347,7 +347,7 @@ RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
         "Give a group more time before it rebalances",
         "Create a user that can log in",
         "Change a password without an outage",
-        "Cut off a compromised principal, now and at the next merge",
+        "Cut off a compromised principal",
         "Review a pull request as a security person",
     ),
     "grant": (
@@ -358,9 +358,11 @@ RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
     "revoke": ("Give somebody access for two weeks",),
     "rename": ("Rename a service principal without an outage",),
     "show": ("Review a pull request as a security person",),
-    "apply": ("Cut off a compromised principal, now and at the next merge", *_PIPELINES),
+    "apply": ("Cut off a compromised principal", *_PIPELINES),
+    "lock": ("Cut off a compromised principal",),
+    "unlock": ("Cut off a compromised principal",),
     "users generate": ("Create a user that can log in",),
-    "users disable": ("Cut off a compromised principal, now and at the next merge",),
+    "users disable": ("Cut off a compromised principal",),
     "serve": ("End access on time", "Watch from Kubernetes, with Argo CD or Flux"),
     "test": ("Check what brokers are configured to do",),
     "drift": (

@@ -48,6 +48,9 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "audit": "Check an audit log",
         "undo": "Plan the reversal of an applied plan",
         "cleanup": "Remove what an interrupted apply left on the cluster",
+        "lock": "Deny a principal everything, until unlock",
+        "unlock": "End a lock",
+        "locks": "List locked principals",
         "reassignments": "List and cancel moves of replicas that are unfinished",
     },
     "Ask": {

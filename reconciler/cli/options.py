@@ -17,7 +17,7 @@ from reconciler.cli.console import Bytes, CommandError, Exit, debug, error, sett
 from reconciler.cli.parts import part_module
 from reconciler.dataclass import dataclass
 from reconciler.kafka.reader_process import started_early
-from reconciler.model.desired import instant_of, read_moment
+from reconciler.model.desired import Expiry, instant_of, read_moment
 from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.refusal import Guard
 
@@ -78,6 +78,29 @@ class Since(click.ParamType[datetime.datetime]):
             return instant_of(read_moment(value))
         except ValueError:
             self.fail(f"{value!r}: write YYYY-MM-DD, an instant as 2027-01-31T18:00:00Z, or 90d", param, ctx)
+
+
+_SPAN: Final = re.compile(r"([1-9][0-9]{0,3})(m|h|d|w)")
+_DAYS: Final = {"d": 1, "w": 7}
+_MINUTES: Final = {"m": 1, "h": 60}
+
+
+class Until(click.ParamType[Expiry]):
+    """A day or an instant; days or weeks from today, ``14d``, ``2w``; minutes or hours from now, ``30m``, ``2h``."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Expiry:
+        """Parse, or fail with what was expected."""
+        if isinstance(value, Expiry):
+            return value
+        found = _SPAN.fullmatch(value)
+        if found is None:
+            return Expiry(Moment().convert(value, param, ctx))
+        count, unit = int(found[1]), found[2]
+        if unit in _MINUTES:
+            return Expiry(moment() + datetime.timedelta(minutes=count * _MINUTES[unit]))
+        return Expiry(moment().date() + datetime.timedelta(days=count * _DAYS[unit]))
 
 
 class Accepted(click.ParamType["AcceptedGuard"]):

@@ -11,10 +11,16 @@ from typing import Any, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents import KINDS_BY_NAME
-from reconciler.manifest.documents.cluster import declare_permit, declare_stated, sources_of, with_flavor
+from reconciler.manifest.documents.cluster import (
+    declare_emergency,
+    declare_permit,
+    declare_stated,
+    sources_of,
+    with_flavor,
+)
 from reconciler.manifest.manifests import FindingsByFile, Manifests
 from reconciler.manifest.models.cluster import ConnectionsDocument
-from reconciler.manifest.parts.clusters import ClusterDeclaration, Limits
+from reconciler.manifest.parts.clusters import NO_EMERGENCY, ClusterDeclaration, Limits
 from reconciler.manifest.parts.document import Document, open_document
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.read.documents import read_documents
@@ -93,6 +99,7 @@ def _connection(document: Document, table: PatternTable) -> Connection | None:
             sources=sources_of(stated.fact_origins, FactSource.OPERATOR),
             secret_permit=declare_permit(document.spec, model.spec.user_secrets, findings),
             only_scram_logins=model.spec.only_scram_logins,
+            emergency=declare_emergency(document.spec, model.spec, findings),
         ),
     )
 
@@ -143,7 +150,7 @@ def as_proposed(found: Connection) -> Connection:
         one.name: FactSource.NOBODY if getattr(facts.sources, one.name) is FactSource.NOBODY else FactSource.MANIFESTS
         for one in fields(FactSources)
     }
-    alone = replace(facts, secret_permit=NOTHING_PERMITTED, only_scram_logins=False)
+    alone = replace(facts, secret_permit=NOTHING_PERMITTED, only_scram_logins=False, emergency=NO_EMERGENCY)
     return replace(found, facts=replace(alone, sources=FactSources(**sources)))
 
 
@@ -166,6 +173,7 @@ def _joined(own: ClusterDeclaration, given: ClusterDeclaration, findings: Findin
         found,
         secret_permit=given.secret_permit,
         only_scram_logins=given.only_scram_logins,
+        emergency=given.emergency,
         sources=_first_known(given.sources, own.sources),
         fact_origins=FrozenMap({**own.fact_origins, **given.fact_origins}),
     )

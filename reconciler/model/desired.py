@@ -5,8 +5,8 @@ What the manifests want of one cluster, each wish with the place that declares i
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import field, replace
 from typing import Any, Final, Generic, NamedTuple, Protocol, runtime_checkable
 
 from reconciler.dataclass import dataclass
@@ -190,6 +190,15 @@ class DesiredState:
     expired: Mapping[AclBinding, Declaration] = field(default_factory=dict)
     listed: Mapping[str, Mapping[Any, DesiredItem[Any]]] = field(default_factory=dict)
     repeated: tuple[tuple[AclBinding, Declaration], ...] = field(default=(), compare=False)
+
+    def without(self, apart: Collection[AclBinding]) -> "DesiredState":
+        """What is declared, but for these bindings; itself where there are none."""
+        if not apart:
+            return self
+        kept, over = (
+            {one: said for one, said in some.items() if one not in apart} for some in (self.bindings, self.expired)
+        )
+        return replace(self, bindings=kept, expired=over)
 
     def of(self, kind: type[Item]) -> Mapping[Any, DesiredItem[Item]]:
         """What is declared of one listed kind, by key, expired or not."""

@@ -33,7 +33,7 @@ from reconciler.model.state import ClusterState
 #: Nobody can log in as this: a binding of it covers a name and permits nothing.
 NOBODY: Final = "User:__kr.nobody"
 _OPEN: Final = AccessControlEntry(WILDCARD_PRINCIPAL, WILDCARD, AclOperation.ALL, AclPermissionType.ALLOW)
-_MARK: Final = AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW)
+MARK_ENTRY: Final = AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW)
 #: CLUSTER never: a bridge on it would let everyone alter ACLs. The client cannot write the other types.
 BRIDGED_TYPES: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 _NAME: Final = re.compile(r"__kr\.([^.]+)\.bridge\.([A-Z_]+)\.([A-Z]+)\.(.+)", re.DOTALL)
@@ -55,7 +55,7 @@ def marker_of(run: str, pattern: ResourcePattern) -> AclBinding:
     """The binding that says: ``run`` put the bridge on ``pattern`` there. ACL names have no limit of 249."""
     resource_type, name, pattern_type = pattern
     marked = f"__kr.{run}.bridge.{resource_type.name}.{pattern_type.name}.{name}"
-    return AclBinding(ResourcePattern(ResourceType.TOPIC, marked), _MARK)
+    return AclBinding(ResourcePattern(ResourceType.TOPIC, marked), MARK_ENTRY)
 
 
 def marker_from(binding: AclBinding) -> Marker | None:
@@ -63,7 +63,7 @@ def marker_from(binding: AclBinding) -> Marker | None:
 
     No run puts a bridge on the cluster itself or on a reserved name, so nothing marks one there.
     """
-    if binding.entry != _MARK or (found := _NAME.fullmatch(binding.pattern.name)) is None:
+    if binding.entry != MARK_ENTRY or (found := _NAME.fullmatch(binding.pattern.name)) is None:
         return None
     run, resource_type, pattern_type, name = found.groups()
     try:
@@ -166,12 +166,12 @@ def break_glass_mark(binding: AclBinding, end: datetime.datetime) -> AclBinding:
     said = (resource_type.name, pattern_type.name, entry.operation.name, name, entry.principal, entry.host)
     words = ".".join(quote(word, safe="", errors="strict").replace(".", "%2E") for word in said)
     stamp = end.astimezone(datetime.UTC).strftime(_STAMP)
-    return AclBinding(ResourcePattern(ResourceType.TOPIC, f"__kr.break-glass.{stamp}.{words}"), _MARK)
+    return AclBinding(ResourcePattern(ResourceType.TOPIC, f"__kr.break-glass.{stamp}.{words}"), MARK_ENTRY)
 
 
 def read_break_glass(mark: AclBinding) -> BreakGlass | None:
     """What a binding marks, or ``None`` where it is no mark."""
-    if mark.entry != _MARK or (found := _MARK_NAME.fullmatch(mark.pattern.name)) is None:
+    if mark.entry != MARK_ENTRY or (found := _MARK_NAME.fullmatch(mark.pattern.name)) is None:
         return None
     kind, form, operation, name, principal, host = map(unquote, found[2][1:].split("."))
     try:

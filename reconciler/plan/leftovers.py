@@ -1,33 +1,45 @@
-"""What runs of this tool left on a cluster, as differences that no plan removes: ``cleanup`` does, or the same plan.
+"""What a plan finds of this tool on a cluster and does not remove: leftovers of runs, break-glass access, locks.
 
 Leftover bridges are no steps. Their removal may interrupt somebody, so it belongs to the plan that put them there, or
 to a person who says so; until then they are named in every plan and make every drift report differ.
+
+A lock is no step either: only ``unlock`` ends it. The guard of that name stops whatever else would.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from reconciler.model.acl import AclBinding
-from reconciler.model.characters import pattern_name
+from reconciler.model.characters import as_name, pattern_name
 from reconciler.model.desired import moment_text
 from reconciler.model.listing import Change
+from reconciler.model.locks import Lock, denials_of_locks, is_lock_denial, unmarked_locks
 from reconciler.model.markers import BreakGlass, is_harmless, markers, standing_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.plan.difference import Skipped, SkipReason
-from reconciler.plan.kinds.acl import is_acl_change, touched_bindings
+from reconciler.plan.guards import StepCharge
+from reconciler.plan.kinds.acl import deleted_bindings, is_acl_change, touched_bindings
 from reconciler.plan.overlap import PatternIndex, pattern_indexes
-from reconciler.plan.review.access_change import EVERYBODY_ELSE
+from reconciler.plan.proposal import Plan
+from reconciler.plan.refusal import Guard, Refusal, refusal
+from reconciler.plan.review.access_change import EVERYBODY_ELSE, operations_words
+from reconciler.plan.review.access_review import AccessReview
 from reconciler.plan.review.callouts import Callout
+from reconciler.plan.step import Step
 
 #: The rule of :func:`bridge_callouts`.
 LEFT_OPEN: Final = "left-open"
+#: The rule of :func:`lock_callouts`.
+LOCKED: Final = "locked"
 _NO_PATTERNS: Final = PatternIndex(())
 _BRIDGE: Final = (
     "a bridge without a run, by which everybody may do everything there that no DENY refuses: apply the plan of that "
     "run again, or “reconciler cleanup” removes it"
 )
 _OWN: Final = "left by a run that is over: “reconciler cleanup” removes it"
+#: So many gains of a locked principal are named.
+_NAMED: Final = 3
 _FOREIGN: Final = "no run of this tool writes this on a name reserved for it, so somebody else did: find out who"
 
 
@@ -75,4 +87,74 @@ def bridge_callouts(live: ClusterState, default_allow: bool | None) -> tuple[Cal
             f"everybody may do everything on {pattern_name(bridge.pattern)}: a leftover bridge",
         )
         for bridge in leftover_bridges(live, default_allow)
+    )
+
+
+def lock_lines(held: Mapping[str, Lock], unlocking: str | None) -> Iterator[str]:
+    """That a principal is locked, a sentence each: whoever reads a plan or a drift report has to know."""
+    for name, lock in held.items():
+        if name == unlocking:
+            continue
+        denied = "everything" if lock.whole else "a part of everything"
+        end = "" if lock.until is None else f"; its end was named as {moment_text(lock.until)}"
+        yield (
+            f"{as_name(name)} is locked, denied {denied} {lock.marks[-1].words}{end}: no plan ends it, only "
+            "“reconciler unlock” does"
+        )
+
+
+def partial_locks(held: Mapping[str, Lock]) -> Iterator[Skipped]:
+    """Each lock that denies only a part: somebody deleted DENYs of it, or an unlock was cut off."""
+    for name, lock in held.items():
+        if not lock.whole:
+            gone = ", ".join(str(one.pattern.resource_type.name) for one in lock.missing)
+            detail = (
+                f"the lock is only partly there, its DENYs are missing on {gone}: “reconciler lock” completes it, "
+                "“reconciler unlock” ends it"
+            )
+            yield Skipped(SkipReason.LEFTOVER, f"lock of {name}", detail)
+
+
+def lock_callouts(held: Mapping[str, Lock], reviewed: AccessReview, unlocking: str | None) -> Iterator[Callout]:
+    """That access given to a locked principal is without effect until its unlock, with what it gains then."""
+    for name in held:
+        rows = [row for row in reviewed.access_changes if row.principal == name and row.gained]
+        if name == unlocking or not rows:
+            continue
+        gains = dict.fromkeys(
+            f"{operations_words(row.gained, row.region.resource_type)} on {row.region}" for row in rows[:_NAMED]
+        )
+        more = f" and {len(rows) - _NAMED:,} more" if len(rows) > _NAMED else ""
+        text = f"{as_name(name)} is locked: without effect until unlock; then it gains {'; '.join(gains)}{more}"
+        yield Callout(LOCKED, name, text)
+
+
+def lock_charges(steps: Collection[Step], live: ClusterState, unlocking: str | None) -> Iterator[StepCharge]:
+    """That steps delete DENYs which are a lock but for its mark: who deletes a mark must not have a merge unlock."""
+    gone = {step.change: one for step in steps for one in deleted_bindings([step.change]) if is_lock_denial(one)}
+    names = {one.entry.principal for one in gone.values()} - {unlocking}
+    for name in unmarked_locks(live.bindings) if names else ():
+        if name not in names:
+            continue
+        changes = tuple(change for change, one in gone.items() if one.entry.principal == name)
+        message = (
+            f"{as_name(name)} is denied everything, as by a lock, and no mark says so: somebody may have deleted it. "
+            "“reconciler lock” marks it again"
+        )
+        yield StepCharge(refusal(Guard.UNLOCK, name, message), changes)
+
+
+def deletes_of_locks(plan: Plan, live: ClusterState) -> tuple[Refusal, ...]:
+    """A refusal for each locked principal of which the plan deletes a DENY. No word but ``unlock`` lifts it."""
+    held = denials_of_locks(live.bindings, plan.options.unlock)
+    names = {one.entry.principal for one in deleted_bindings(step.change for step in plan.steps) if one in held}
+    return tuple(
+        Refusal(
+            Guard.UNLOCK,
+            name,
+            f"deletes DENYs of {as_name(name)}, which is locked by now",
+            f"plan again; to end the lock: reconciler unlock {name}",
+            Guard.UNLOCK.judges,
+        )
+        for name in sorted(names)
     )

@@ -192,7 +192,8 @@ TERMS: Final[Record[Terms]] = record_of(Terms)
 class Options:
     """What the person who plans asks for; with ``undo``, to revert what was applied, whatever manifests declare.
 
-    With ``break_glass``, access until then that no manifest need declare: every step creates an ALLOW.
+    With ``break_glass``, access until then that no manifest need declare: every step creates an ALLOW. With ``unlock``,
+    the principal of which it deletes the lock, and nothing else.
     """
 
     allow_deletes: Annotated[bool, Says("Whether deletions were asked for.", False, default=REQUIRED)] = False
@@ -209,6 +210,10 @@ class Options:
             omit=True,
             null=True,
         ),
+    ] = None
+    unlock: Annotated[
+        str | None,
+        Says("The principal whose lock it ends; absent: it ends none.", "User:svc-orders", omit=True, null=True),
     ] = None
 
 

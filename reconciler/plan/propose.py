@@ -8,9 +8,10 @@ from itertools import chain
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.characters import ticked
-from reconciler.model.desired import DesiredState
+from reconciler.model.desired import DesiredState, instant_of
 from reconciler.model.flavor import Flavor
 from reconciler.model.listing import Change
+from reconciler.model.locks import denials_of_locks, lock_marks, locks, unlock_marks, without_locks
 from reconciler.model.markers import BreakGlass, break_glass_marks, running_break_glass, without_own
 from reconciler.model.secrets import NOTHING_PERMITTED, SecretPermit
 from reconciler.model.state import ClusterState
@@ -29,7 +30,15 @@ from reconciler.plan.guards import (
 from reconciler.plan.kinds import describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change, touched_bindings
 from reconciler.plan.kinds.interface import Conditions, LoginAtRisk
-from reconciler.plan.leftovers import bridge_callouts, left_behind, not_yet
+from reconciler.plan.leftovers import (
+    bridge_callouts,
+    left_behind,
+    lock_callouts,
+    lock_charges,
+    lock_lines,
+    not_yet,
+    partial_locks,
+)
 from reconciler.plan.order import Blockers, ordered
 from reconciler.plan.overlap import CoverageChange, coverage_change, covering_patterns, opaque_patterns, perhaps_in_use
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, each_binding_after
@@ -118,12 +127,18 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     :class:`UnsafeOrderError`. Raises :class:`TooMuchToDecideError` rather than to show a part of what changes.
     """
     emergency = running_break_glass(live.bindings, request.as_of)
-    marks = break_glass_marks(live.bindings, request.as_of)
-    left = tuple(left_behind(live, terms.default_allow, request.going_on | marks))
+    marks = break_glass_marks(live.bindings, request.as_of) | lock_marks(live.bindings)
+    marks |= unlock_marks(live.bindings, instant_of(request.as_of))
+    held = locks(live.bindings)
+    left = (*partial_locks(held), *left_behind(live, terms.default_allow, request.going_on | marks))
     open_to_all = bridge_callouts(live, terms.default_allow)
     # What runs put there for themselves is told apart: a plan would delete it while a run needs it.
-    live = without_own(live, terms.default_allow)
-    compared = compare(desired, live, terms.scope, replace(terms.diff_rules, report_topics=request.report_topics))
+    # Nor is a lock compared: the same DENY in manifests does not take it over, and that they say nothing ends nothing.
+    apart = denials_of_locks(live.bindings, request.options.unlock)
+    live = without_own(without_locks(live, request.options.unlock), terms.default_allow)
+    compared = compare(
+        desired.without(apart), live, terms.scope, replace(terms.diff_rules, report_topics=request.report_topics)
+    )
     filtered = _filtered(compared, live, terms, request, emergency)
     judged = _judged(filtered, desired, live, terms, request, compared.owned)
     steps, found = judged.steps, judged.found
@@ -143,6 +158,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         ),
         warnings=(
             *request.warnings,
+            *lock_lines(held, request.options.unlock),
             *plan_warnings(live, steps, terms, bool(judged.coverage)),
             *topic_warnings(steps, live, terms),
             *(risk.text for risk in judged.risks if not risk.certain),
@@ -153,7 +169,8 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         counts=_counts(desired, live, compared),
         refusals=judged.refusals,
         access=_calling_out(
-            with_later(reviewed, judged.ends.rows, desired, terms.facts), (*open_to_all, *_logins(steps, live))
+            with_later(reviewed, judged.ends.rows, desired, terms.facts),
+            (*open_to_all, *lock_callouts(held, reviewed, request.options.unlock), *_logins(steps, live)),
         ),
         bridges=bridges(live, steps, terms),
         topics=review_topics(steps, live.broker_defaults),
@@ -181,7 +198,7 @@ def _judged(
         # What waits for what is as in the whole plan: without the deletion of a topic, nothing would wait for it.
         whole = whole or {step.change: step for step in steps}
         risks = tuple(logins_at_risk([step.change for step in steps], live, logins))
-        alone = [*step_charges(steps), *login_charges(risks)]
+        alone = [*step_charges(steps), *login_charges(risks), *lock_charges(steps, live, request.options.unlock)]
         # Not before these have left out theirs: to compare access takes long.
         if _leave_out(changes, alone, whole, terms, request, told):
             continue

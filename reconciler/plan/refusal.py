@@ -36,6 +36,7 @@ class Guard(StrEnum):
     REPLICA_MOVE = "replica-move"
     USER_ENABLE = "user-enable"
     LOGIN_LIMIT = "login-limit"
+    UNLOCK = "unlock"
 
     @property
     def judges(self) -> Judges:
@@ -45,6 +46,8 @@ class Guard(StrEnum):
                 return Judges.STEPS  # each change alone
             case Guard.LOGIN_LIMIT:
                 return Judges.STEPS  # the quotas that limit the login
+            case Guard.UNLOCK:
+                return Judges.STEPS  # the DENYs of the lock
             case Guard.PROTECTED | Guard.CLUSTER_ALTER:
                 return Judges.STEPS  # the bindings that move the access
             case Guard.OPEN_BY_DEFAULT | Guard.CLOSED_BY_DEFAULT:

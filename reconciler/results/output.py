@@ -45,6 +45,8 @@ class OutputKind(StrEnum):
     #: ``lint --fix``, and ``lint --minimise`` with ``--write`` or ``--branch``: an edit of the manifests.
     LINT_EDIT = "LintEdit"
     LINT_MINIMISE = "LintMinimise"
+    LOCK = "Lock"
+    LOCKS = "Locks"
     PLAN = "Plan"
     POLICY_INIT = "PolicyInit"
     QUOTA = "Quota"
@@ -61,6 +63,7 @@ class OutputKind(StrEnum):
     TEST = "Test"
     TIGHTEN = "Tighten"
     UNDO = "Undo"
+    UNLOCK = "Unlock"
     USAGE = "Usage"
     USERS_DISABLE = "UsersDisable"
     VALIDATE = "Validate"

@@ -123,14 +123,23 @@ def test_a_recipe_does_what_it_shows(recipe: str, world: Path, capsys: pytest.Ca
             assert place >= 0, f"{step.command} does not print {line!r}, but:\n{shown}"
 
 
-_CUT_OFF = "Cut off a compromised principal, now and at the next merge"
+_INCIDENT = """\
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: incident-4711}
+spec:
+  principal: User:svc-orders
+  rules:
+    - {deny: ALL, topics: {any: true}, groups: {any: true}, transactionalIds: {any: true}, cluster: true, ticket: INC-1}
+"""
 
 
-@pytest.mark.parametrize(("manifests", "cluster"), [("started/manifests", "my-cluster"), ("access", "bank")])
-def test_a_principal_is_cut_off_where_teams_own_it(
-    manifests: str, cluster: str, world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With the Ownership of ``init`` and that of the example: the recipe is refused nowhere, but in another file."""
+@pytest.fixture(params=[("started/manifests", "my-cluster"), ("access", "bank")], ids=["init", "access"])
+def owned(
+    request: pytest.FixtureRequest, world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[str, str, str]:
+    """Manifests with an Ownership, that of ``init`` or of the example; their cluster, and whom to cut off."""
+    manifests, cluster = request.param
     for name in ("PATH", "CLUSTER", "CONNECTIONS"):
         monkeypatch.delenv(f"RECONCILER_{name}")
     assert run(["init", "started"]) == 0
@@ -138,11 +147,35 @@ def test_a_principal_is_cut_off_where_teams_own_it(
     topics = {name: item.topic for name, item in wanted.topics.items()}
     listings: dict[str, Listing[Any]] = dict.fromkeys(LISTED, Listing(frozenset()))
     _write_cluster(ClusterState(cluster, frozenset(wanted.bindings), topics, listings=listings))
-    victim = "User:svc-payments" if cluster == "bank" else "User:svc-orders"
-    (file,) = (step for step in steps_of(_RECIPES[_CUT_OFF]) if step.file)
-    text = file.text.replace("User:svc-orders", victim)
-    elsewhere, place = Path(world, manifests, "incident.yaml"), Path(world, manifests, *Path(file.file).parts[1:])
-    plan = ["plan", manifests, "-c", f"{cluster}=snapshot:live.json", "--only", f"principals={victim}"]
+    capsys.readouterr()
+    return manifests, f"{cluster}=snapshot:live.json", "User:svc-payments" if cluster == "bank" else "User:svc-orders"
+
+
+def test_a_principal_is_locked_where_teams_own_it_and_an_unrelated_merge_leaves_it(
+    owned: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifests, cluster, victim = owned
+    facts = f"metadata: {{name: {cluster.partition('=')[0]}}}\nspec: {{allowEveryoneIfNoAclFound: false}}\n"
+    Path("facts.yaml").write_text(f"apiVersion: reconciler/v1\nkind: Cluster\n{facts}", encoding="utf-8")
+    at = [manifests, "-c", cluster, "--connections", "facts.yaml"]
+    assert run(["lock", victim, *at, "--reason", "key leaked", "--yes"]) == 0
+    (file,) = (one for one in Path(manifests).rglob("*.yaml") if re.search("(?m)^kind: Cluster$", one.read_text()))
+    file.write_text(file.read_text(encoding="utf-8") + "# unrelated\n", encoding="utf-8")
+    assert run(["apply", *at, "--allow-deletes", "--yes"]) == 0
+    capsys.readouterr()
+    assert run(["can-i", victim, "DESCRIBE", "topic", "--any", "-f", *at]) == 3
+    assert run(["locks", *at]) == 0
+    assert f"{victim} since" in capsys.readouterr().out
+
+
+def test_a_principal_is_cut_off_by_a_file_where_teams_own_it(
+    owned: tuple[str, str, str], world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Refused nowhere but in another file than one with ``denyAny``."""
+    manifests, cluster, victim = owned
+    text = _INCIDENT.replace("User:svc-orders", victim)
+    elsewhere, place = Path(world, manifests, "incident.yaml"), Path(world, manifests, "incidents", "4711.yaml")
+    plan = ["plan", manifests, "-c", cluster, "--only", f"principals={victim}"]
     elsewhere.write_text(text, encoding="utf-8")
     assert run(["validate", manifests]) == 3
     elsewhere.unlink()

@@ -140,6 +140,9 @@ _LINES: Final[dict[OutputKind, tuple[str, ...]]] = {
     OutputKind.REPORT: ("report", "plan.json", "--format", "json"),
     OutputKind.UNDO: ("undo", "plan.json", "m"),
     OutputKind.CLEANUP: ("cleanup", *_AT, "--yes"),
+    OutputKind.LOCK: ("lock", "User:old", *_AT, "--reason", "x", "--yes", "--accept", "closed-by-default=User:old"),
+    OutputKind.LOCKS: ("locks", *_AT),
+    OutputKind.UNLOCK: ("unlock", "User:old", *_AT, "--reason", "x", "--out", "unlock.json"),
 }
 
 
@@ -170,6 +173,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_a_command_prints_has_its_kind(kind: OutputKind, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if kind in (OutputKind.AUDIT_LIST, OutputKind.AUDIT_VERIFY, OutputKind.UNDO):
         assert run(list(_LINES[OutputKind.APPLY])) == 0
+    if kind is OutputKind.UNLOCK:
+        assert run(list(_LINES[OutputKind.LOCK])) == 0
     if kind is OutputKind.UNDO:
         redirect(place / "plan.json", "c=snapshot:live.json")
     capsys.readouterr()

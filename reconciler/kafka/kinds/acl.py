@@ -59,6 +59,9 @@ def begin(connection: AdminConnection, changes: Sequence[Change]) -> Callable[[]
     """The same, and whoever wants the answers waits for them; what goes by messages has been answered by then."""
     bindings = [resource_of(change) for change in changes]
     apart = [needs_messages(one) for one in bindings]
+    # One request for all, or what belongs together, as a lock does, would be there in part between two.
+    if any(apart) and no_messages(connection.settings) is None:
+        apart = [True] * len(bindings)
     creates = isinstance(changes[0], Create)
     call = connection.admin.create_acls if creates else connection.admin.delete_acls
     client_type = ClientBinding if creates else AclBindingFilter

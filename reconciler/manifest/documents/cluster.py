@@ -16,6 +16,7 @@ from reconciler.manifest.parts.clusters import (
     DEFAULT_BARRIER_WAIT,
     NO_LIMITS,
     ClusterDeclaration,
+    Emergency,
     GuardExceptionDeclaration,
     Limits,
     ProbeDeclaration,
@@ -52,7 +53,13 @@ from reconciler.model.state import FactSource, FactSources
 from reconciler.model.topic_configs import TOPIC_CONFIGS
 
 if TYPE_CHECKING:
-    from reconciler.manifest.models.cluster import BarrierSpec, ClusterDocument, StatedSpec, UserSecretsSpec
+    from reconciler.manifest.models.cluster import (
+        BarrierSpec,
+        ClusterDocument,
+        ConnectionSpec,
+        StatedSpec,
+        UserSecretsSpec,
+    )
 
 # Secrets in a cluster's client settings: none in clear text, and references only where the operator wrote them.
 
@@ -102,6 +109,20 @@ def declare_permit(spec: MappingNode, wanted: "UserSecretsSpec", findings: Findi
             message = "this is no absolute path of a directory below /"
             findings.add(Trouble(Code.WRONG_VALUE, message, "write one such as /run/secrets/kafka-users"), node)
     return SecretPermit(tuple(wanted.env_prefixes), tuple(wanted.directories), wanted.verify == "login")
+
+
+def declare_emergency(spec: MappingNode, wanted: "ConnectionSpec", findings: Findings) -> Emergency:
+    """What the operator rules for emergencies; a locked principal that is none is a problem."""
+    locked = checked_texts(spec.get("locked"), _named_principal, findings)
+    given = wanted.break_glass
+    return Emergency(
+        locked,
+        wanted.unlock.approvals,
+        wanted.locks_end,
+        tuple(given.override),
+        given.approvals,
+        given.longest,
+    )
 
 
 def _message(name: str) -> str:

@@ -306,6 +306,30 @@ class UserSecretsSpec(ManifestModel):
     )
 
 
+class UnlockSpec(ManifestModel):
+    """What it takes to end a lock."""
+
+    approvals: FixedCount = Field(
+        default=0, description="So many people have to sign the plan of an unlock.", examples=[2]
+    )
+
+
+class BreakGlassSpec(ManifestModel):
+    """Which checks break-glass access may be given over, and what that takes."""
+
+    override: list[Literal["access-tests"]] = Field(
+        default_factory=list,
+        description="What --override may name: access-tests, those of AccessTests documents.",
+        examples=[["access-tests"]],
+    )
+    approvals: FixedCount = Field(
+        default=1, description="So many people have to sign the plan of access over a failed check.", examples=[2]
+    )
+    longest: Seconds = Field(
+        default=3600.0, description="How long such access may last: a number and ms, s or m.", examples=["60m"]
+    )
+
+
 class ConnectionSpec(StatedSpec):
     """A cluster's spec in the operator's file: the only place where a reference to a secret is followed."""
 
@@ -318,6 +342,24 @@ class ConnectionSpec(StatedSpec):
         default_factory=UserSecretsSpec,
         description="Where manifests may take the passwords of SCRAM users from; by default from nowhere.",
         examples=[{"envPrefixes": ["KAFKA_USER_"]}],
+    )
+    locked: list[Text] = Field(
+        default_factory=list,
+        description="Principals that are locked for good: no plan creates an ALLOW for them, and no unlock ends it.",
+        examples=[["User:svc-old"]],
+    )
+    unlock: UnlockSpec = Field(
+        default_factory=UnlockSpec, description="What it takes to end a lock.", examples=[{"approvals": 2}]
+    )
+    locks_end: Boolean = Field(
+        False,
+        description="With true, a server that acts ends a lock at the end that --until named.",
+        examples=[True],
+    )
+    break_glass: BreakGlassSpec = Field(
+        default_factory=BreakGlassSpec,
+        description="Which checks break-glass access may be given over; by default none.",
+        examples=[{"override": ["access-tests"], "approvals": 2, "longest": "60m"}],
     )
     only_scram_logins: Boolean = Field(
         False,

@@ -69,6 +69,26 @@ class ProbeDeclaration:
 
 
 @dataclass(frozen=True, slots=True)
+class Emergency:
+    """What the operator rules for emergencies.
+
+    ``locked`` are the principals that no plan gives anything; an unlock needs ``unlock_approvals`` signatures, and with
+    ``locks_end`` a server ends a lock at the end that was named. Break-glass access may be given over failed checks
+    of the names in ``override``, with ``override_approvals`` signatures and for ``override_seconds`` at most.
+    """
+
+    locked: tuple[str, ...] = ()
+    unlock_approvals: int = 0
+    locks_end: bool = False
+    override: tuple[str, ...] = ()
+    override_approvals: int = 0
+    override_seconds: float = 0.0
+
+
+NO_EMERGENCY: Final = Emergency()
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterDeclaration:
     """One declared cluster. ``client`` values are as written: ``${env:…}`` is not read here.
 
@@ -80,7 +100,7 @@ class ClusterDeclaration:
     ``flavor`` is the vendor of Kafka: ``with_flavor`` has put its facts where nothing
     else was stated. ``fact_origins`` are the places of the facts that are written, by field; ``sources`` say whose word
     each fact is. ``secret_permit`` is the operator's word alone: which references of manifests are followed.
-    So is ``only_scram_logins``: nobody logs in otherwise than with SCRAM.
+    So is ``only_scram_logins``: nobody logs in otherwise than with SCRAM. So is ``emergency``.
     """
 
     name: str
@@ -115,6 +135,7 @@ class ClusterDeclaration:
     flavor: Flavor = APACHE
     secret_permit: SecretPermit = NOTHING_PERMITTED
     only_scram_logins: bool = False
+    emergency: Emergency = NO_EMERGENCY
 
     def ignoring(self, selects: Callable[[Selector], bool]) -> Origin | None:
         """The place of the first item of ``ignore`` that selects something; ``None`` where none does."""

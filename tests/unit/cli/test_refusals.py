@@ -378,7 +378,7 @@ def test_every_guard_is_tripped_here() -> None:
     tried_above = {Guard.EMPTY_LIVE, Guard.OPEN_BY_DEFAULT, Guard.CLOSED_BY_DEFAULT}
     # A snapshot knows no racks and takes no passwords: tests/unit/apply/test_moving.py, tests/unit/plan/test_users.py.
     # The limits of logins have a table of their own: tests/unit/plan/test_quotas.py.
-    elsewhere = {Guard.REPLICA_MOVE, Guard.USER_ENABLE, Guard.LOGIN_LIMIT}
+    elsewhere = {Guard.REPLICA_MOVE, Guard.USER_ENABLE, Guard.LOGIN_LIMIT, Guard.UNLOCK}
     assert set(Guard) == {*GUARDED, *tried_above, *elsewhere}
 
 

@@ -16,6 +16,7 @@ from reconciler.manifest.read.findings import Source
 from reconciler.manifest.write.text import text_problem
 from reconciler.model.desired import Declaration, Origin, moment_text
 from reconciler.model.listing import Delete
+from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import running_break_glass
 from reconciler.parts.edit.adoption import Difference, NotAdopted, adopted, differences
 from reconciler.parts.edit.app.editing import AS_SHOWN, ManifestEdit, refused, reviewed, texts_of
@@ -81,9 +82,10 @@ def adopt(
         live = target.read(read_request(declaration, wanted))
     # What an operator gave for an hour is not adopted for good.
     emergency = {one: end for one, end in running_break_glass(live.bindings, day).items() if one not in wanted.bindings}
-    live = replace(live, bindings=live.bindings.difference(emergency))
+    held = denials_of_locks(live.bindings)
+    live = replace(live, bindings=live.bindings.difference(emergency, held))
     rules = terms(declaration).diff_rules
-    found, unseen = differences(compare(wanted, live, declaration.scope, rules), live)
+    found, unseen = differences(compare(wanted.without(held), live, declaration.scope, rules), live)
     chosen = list(choose([one for one in found if selects(one.change)]))
     reason = options.reason or f"adopted from {declaration.name} on {moment_text(day)}"
     said = Declaration(Origin("", 1, 1), reason, options.ticket)
@@ -92,11 +94,15 @@ def adopt(
         after, refusals = adopted(texts, declaration.name, chosen, live, said)
         # Compared again as written: what "adopted" says is what the next plan will find.
         read_back = load_sources(Source(name, text) for name, text in after.items())
-    remaining = compare(desired(read_back, declaration.name, day), live, declaration.scope, rules)
+    remaining = compare(desired(read_back, declaration.name, day).without(held), live, declaration.scope, rules)
     edit = reviewed(path, manifests, changed(texts, after), AS_SHOWN, day)
     unseen += [
         NotAdopted(describe(Delete(one)).removeprefix("delete "), f"break-glass access until {moment_text(mark.end)}")
         for one, mark in sorted(emergency.items())
+    ]
+    unseen += [
+        NotAdopted(describe(Delete(one)).removeprefix("delete "), "a lock: “reconciler unlock” ends it")
+        for one in sorted(held)
     ]
     refusals += unseen
     return Adoption(

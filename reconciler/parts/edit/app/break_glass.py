@@ -11,7 +11,7 @@ from typing import Final
 
 from reconciler.app.access_checks import checks_of
 from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
-from reconciler.app.break_glass import check_end, check_free, end_marks, known_ends
+from reconciler.app.break_glass import check_end, check_free, check_unlocked, end_marks, known_ends
 from reconciler.app.manifests import desired
 from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
 from reconciler.app.planning import Planned, declared_for, request_on
@@ -99,6 +99,7 @@ def _proposed(
         # Its end is by our clock; a server ends it by its own.
         check_clock(target)
         live = target.read(read_request(declaration, wanted))
+        check_unlocked(asked.bindings(), live)
         check_free(asked.bindings(), end.end, live, instant_of(as_of))
         said = Declaration(_HERE, MARKED + given.reason, given.ticket, given.expires)
         # What is prolonged is a step too: it is reviewed, approved and audited, and then found to be done.

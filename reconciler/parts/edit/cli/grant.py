@@ -1,17 +1,16 @@
 """``reconciler grant``: access as an edit of the manifests."""
 
 import datetime
-import re
 from collections.abc import Iterable
 from typing import Any, Final
 
 import click
 
-from reconciler.app.options import ConnectionOptions, moment
+from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, info
 from reconciler.cli.options import (
     Keeping,
-    Moment,
+    Until,
     as_of_option,
     connection_options,
     edit_options,
@@ -39,28 +38,6 @@ from reconciler.parts.edit.cli.options import AtOnce, keep, now_options
 from reconciler.results.output import OutputKind
 
 # Arguments and options of the commands that edit who may do what.
-
-_SPAN: Final = re.compile(r"([1-9][0-9]{0,3})(m|h|d|w)")
-_DAYS: Final = {"d": 1, "w": 7}
-_MINUTES: Final = {"m": 1, "h": 60}
-
-
-class Until(click.ParamType["Expiry"]):
-    """A day or an instant; days or weeks from today, ``14d``, ``2w``; minutes or hours from now, ``30m``, ``2h``."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Expiry:
-        """Parse, or fail with what was expected."""
-        if isinstance(value, Expiry):
-            return value
-        found = _SPAN.fullmatch(value)
-        if found is None:
-            return Expiry(Moment().convert(value, param, ctx))
-        count, unit = int(found[1]), found[2]
-        if unit in _MINUTES:
-            return Expiry(moment() + datetime.timedelta(minutes=count * _MINUTES[unit]))
-        return Expiry(moment().date() + datetime.timedelta(days=count * _DAYS[unit]))
 
 
 class ResourceTypeName(click.Choice[str]):

@@ -1,0 +1,406 @@
+"""Lock a principal, list locks, end one: on the cluster, and in no manifest, so that no merge decides about it.
+
+To lock is to deny, so nobody's rules are asked: no owner, no access test, no scope. What is refused is what a lock does
+not work on, and what it would break. To end a lock gives access: that is a plan, with everything that a plan has.
+"""
+
+import datetime
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Final
+
+from reconciler.app.access_checks import checks_of
+from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
+from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment, now
+from reconciler.app.planning import WHO_LOGS_IN, Planned, beside_live, request_on
+from reconciler.app.probe import barrier_of, run_of_nothing
+from reconciler.app.reasons import PlanRefusedError, RequestError, UnsavedPlanError, WorkflowError
+from reconciler.app.records import RecordOptions, command_ledger, new_run
+from reconciler.app.session import Target, open_any
+from reconciler.app.terms import terms, unbounded
+from reconciler.apply.audit import LockAction, LockRecord, about_command, lock_line
+from reconciler.apply.environment import Identity, Result, UnprovenError
+from reconciler.apply.run import StoppedError
+from reconciler.dataclass import dataclass
+from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.parts.resources import principal_problem
+from reconciler.model.acl import ANONYMOUS, WILDCARD_PRINCIPAL, AclBinding
+from reconciler.model.characters import as_name, is_visible
+from reconciler.model.desired import Declaration, DesiredState, Origin, moment_text
+from reconciler.model.listing import Create, Delete
+from reconciler.model.locks import (
+    LOCKED_PATTERNS,
+    LONGEST_REASON,
+    Lock,
+    LockMark,
+    denials_of_locks,
+    lock_denials,
+    locks,
+    unlock_marks,
+    unlocked_at,
+)
+from reconciler.model.markers import standing_bridges
+from reconciler.model.scope import is_reserved
+from reconciler.model.state import ClusterState, FactSource
+from reconciler.plan.guards import AcceptedGuard
+from reconciler.plan.proposal import Options, Plan
+from reconciler.plan.propose import propose
+from reconciler.plan.refusal import Guard, refusal
+from reconciler.ports import Answer, ClusterError, ReadRequest
+from reconciler.retry import attempts, polls
+from reconciler.system.process import SystemClock
+
+_ALL: Final = ReadRequest(all_topics=False)
+_HERE: Final = Origin("command line", 1, 1)
+#: Seconds in which the broker that lists ACLs has to show what the controller took.
+_SHOWN: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class LockTerms:
+    """Whom to lock, why, and until when if somebody names an end; ``accept`` are words of the operator."""
+
+    principal: str
+    reason: str
+    ticket: str | None = None
+    until: datetime.datetime | None = None
+    accept: tuple[AcceptedGuard, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """A lock as the cluster shows it afterwards.
+
+    ``brokers`` enforce it, as each said itself; 0: none was asked. ``doubt`` is why that is not known, and ``gaps`` are
+    the DENYs that could not be created, each with why. ``notes`` are what a lock does not end.
+    """
+
+    cluster: str
+    lock: Lock
+    seconds: float
+    brokers: int = 0
+    doubt: str = ""
+    gaps: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    unrecorded: str = ""
+    audit_head: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether everything is denied, and that is written down."""
+        return self.lock.whole and not self.doubt and not self.unrecorded
+
+
+@dataclass(frozen=True, slots=True)
+class Lockable:
+    """A principal that may be locked on an open cluster; nothing was sent yet."""
+
+    target: Target
+    live: ClusterState
+    given: LockTerms
+    connection: ConnectionOptions
+
+    def lock(self, records: RecordOptions = RecordOptions()) -> Locked:
+        """Send the lock as one request, and wait until the cluster shows it. Raises a :class:`WorkflowError`."""
+        clock, given, target = SystemClock(), self.given, self.target
+        began, since = clock.monotonic(), now().replace(microsecond=0)
+        mark = LockMark(
+            given.principal, since, given.until, records.who(), given.ticket or "", given.reason[:LONGEST_REASON]
+        )
+        denials = lock_denials(given.principal)
+        gaps = {one: why for one in denials if (why := target.unsupported(one)) is not None}
+        with command_ledger(target, records) as ledger:
+            about = about_command(Identity(new_run(), records.who()), self.live.cluster_id, target.name)
+            end = "" if mark.until is None else moment_text(mark.until)
+            said = (LockAction.LOCK, mark.principal, moment_text(since), clock.now(), end, mark.ticket, mark.reason)
+            ledger.intend([lock_line(LockRecord(about, *said))])
+            there = _sent(target, [*(one for one in denials if one not in gaps), mark.binding])
+            head = ledger.head
+        found = locks(there).get(given.principal) or Lock(given.principal, (mark,), denials)
+        brokers, doubt = _everywhere(target, self.connection, self.live)
+        missing = tuple(f"{one.pattern}: {gaps.get(one, 'the cluster does not show it')}" for one in found.missing)
+        seconds = clock.monotonic() - began
+        return Locked(target.name, found, seconds, brokers, doubt, missing, self._notes(), audit_head=head)
+
+    def _notes(self) -> tuple[str, ...]:
+        """What stays although everything is denied."""
+        principal = self.given.principal
+        notes = ["open connections stay, and each request on them is refused, with a delegation token too"]
+        try:
+            request = ReadRequest(acls=False, all_topics=False, listings=[WHO_LOGS_IN])
+            users = beside_live(self.target.cluster.read(request)).users
+        except ClusterError:
+            users = None
+        if users is not None and principal.removeprefix("User:") in users:
+            notes.append(f"the SCRAM login stays: “reconciler users disable {principal}” ends it")
+        if self.given.until is not None and not _facts(self.target).emergency.locks_end:
+            notes.append(
+                "its end is a note: “reconciler unlock” ends it, for the operator's file has no locksEnd: true"
+            )
+        return tuple(notes)
+
+
+@contextmanager
+def lockable(
+    path: str | None,
+    cluster: str | None,
+    given: LockTerms,
+    connection: ConnectionOptions = ConnectionOptions(),
+    tell: Tell = ignore,
+) -> Iterator[Lockable]:
+    """The principal on a cluster, ready to be locked. Raises a :class:`RequestError` for one that a lock is not for."""
+    _check_name(given)
+    with open_any(path, cluster, connection, tell) as (_, target):
+        live = target.read_whole(_ALL)
+        _check_principal(given.principal, target)
+        _check_default_allow(given, target, live)
+        if live.may_alter_acls is False:
+            raise WorkflowError("our principal may not alter ACLs, so it cannot lock", "grant it ALTER on the cluster")
+        yield Lockable(target, live, given, connection)
+
+
+def _check_name(given: LockTerms) -> None:
+    """What no lock is for, whatever the cluster."""
+    name = given.principal
+    if name == WILDCARD_PRINCIPAL:
+        raise RequestError("a lock is of one principal, and User:* is everybody", "name the principal")
+    if (trouble := principal_problem(name)) is not None:
+        raise RequestError(trouble.message, trouble.advice)
+    for text in (given.reason, given.ticket):
+        if text and not is_visible(text):
+            raise RequestError(f"{text!a} has characters that nobody sees", "write the reason and the ticket plainly")
+    if given.until is not None and given.until <= now():
+        raise RequestError(f"the end {moment_text(given.until)} has passed", "name a later one, or none")
+
+
+def _check_principal(name: str, target: Target) -> None:
+    facts = _facts(target)
+    claimed = "; if that is not so, omit PATH and state it in a connections file"
+    if name in (target.login, facts.principal) or (name == ANONYMOUS and _is_anonymous(target)):
+        raise RequestError(
+            f"{as_name(name)} is our own login: locked, it could not even unlock itself",
+            "lock it with the login of another administrator",
+        )
+    if name in facts.super_users:
+        stated = claimed if facts.sources.super_users is FactSource.MANIFESTS else ""
+        raise RequestError(
+            f"{as_name(name)} is a super user: no ACL has an effect on it",
+            f"take it out of the brokers' super.users, or disable its login{stated}",
+        )
+    if name in facts.inter_broker_principals:
+        stated = claimed if facts.sources.inter_broker_principals is FactSource.MANIFESTS else ""
+        raise RequestError(
+            f"the brokers connect to each other as {as_name(name)}: locked, the cluster would stop",
+            f"give the brokers another login first{stated}",
+        )
+    if facts.probe is not None and name == facts.probe.principal:
+        raise RequestError(
+            f"the propagation check asks brokers as {as_name(name)}: locked, no apply could end",
+            "declare another barrier.principal first",
+        )
+    if facts.flavor.is_alias(name):
+        raise RequestError(
+            f"{as_name(name)} is a second name of an account of {facts.flavor.title}, and is not denied by it",
+            "lock the resource id, User:sa-…",
+        )
+
+
+def _check_default_allow(given: LockTerms, target: Target, live: ClusterState) -> None:
+    """Where brokers allow what no ACL covers, a DENY on every name leaves no name uncovered: it shuts out everybody."""
+    facts = _facts(target)
+    covered = {one.pattern for one in live.bindings}
+    if facts.allow_everyone_if_no_acl_found is False or covered.issuperset(LOCKED_PATTERNS):
+        return
+    accepted = any(
+        one.guard is Guard.CLOSED_BY_DEFAULT and one.object in (given.principal, WILDCARD_PRINCIPAL)
+        for one in given.accept
+    )
+    if accepted:
+        return
+    known = facts.allow_everyone_if_no_acl_found is True
+    name = as_name(given.principal)
+    is_on = "is on" if known else "is not known to be off"
+    message = (
+        f"allow.everyone.if.no.acl.found {is_on}: with an ACL on every name, which a lock of {name} is, names without "
+        "an ACL of their own are closed to everybody else"
+    )
+    state = "" if known else "state allowEveryoneIfNoAclFound in the connections file; "
+    word = refusal(Guard.CLOSED_BY_DEFAULT, given.principal, message).remedy
+    raise RequestError(message, f"{state}disable the login instead, or {word}")
+
+
+def _is_anonymous(target: Target) -> bool:
+    """Whether this connection has no login at all."""
+    if target.settings is None:
+        return False
+    return str(target.settings.config.get("security.protocol", "plaintext")).lower() == "plaintext"
+
+
+def _facts(target: Target) -> ClusterDeclaration:
+    return target.facts or ClusterDeclaration(target.name, _HERE)
+
+
+def _sent(target: Target, bindings: Sequence[AclBinding]) -> frozenset[AclBinding]:
+    """The live bindings once they show all of these; to create again what is there changes nothing.
+
+    Raises a :class:`WorkflowError` where no answer says whether it is there.
+    """
+    clock, why, answers = SystemClock(), "", list[Answer]()
+    for _ in attempts(clock):
+        try:
+            answers = target.cluster.send([Create(one) for one in bindings])
+        except ClusterError as error:
+            why = str(error)
+            continue
+        failed = next((one for one in answers if not one.good), None)
+        why = "" if failed is None else f"{failed.code}: {failed.message}"
+        if failed is None or not failed.retriable:
+            break
+    there = frozenset[AclBinding]()
+    for _ in polls(clock, 0.0 if why else _SHOWN):
+        try:
+            there = target.cluster.read(_ALL).bindings
+        except ClusterError as error:
+            why = why or str(error)
+            continue
+        if there.issuperset(bindings):
+            return there
+    if not there.intersection(bindings):
+        raise WorkflowError(f"it is not locked, as far as the cluster shows: {why}", "run the same command again")
+    return there
+
+
+def _everywhere(target: Target, connection: ConnectionOptions, live: ClusterState) -> tuple[int, str]:
+    """How many brokers say that they have what was sent, and why it is not known; 0 where no probe is declared."""
+    with barrier_of(target, connection) as (barrier_for, redact):
+        if barrier_for is None or target.declaration is None:
+            return 0, ""
+        run = run_of_nothing(target, target.declaration, live, redact)
+        barrier = barrier_for(run)
+        try:
+            barrier.start()
+            barrier.wait()
+            return len(target.cluster.brokers()), ""
+        except (UnprovenError, StoppedError, ClusterError) as error:
+            return 0, f"whether every broker enforces it is not known: {redact(str(error))}"
+        finally:
+            barrier.end()
+
+
+# Locks that are there, and those that the operator's file demands.
+
+
+@dataclass(frozen=True, slots=True)
+class LockList:
+    """The locks of a cluster, and whom the operator's file locks although the cluster has no whole lock of it."""
+
+    cluster: str
+    locks: tuple[Lock, ...]
+    demanded: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether each denies everything, and each that is demanded is there."""
+        return all(one.whole for one in self.locks) and not self.demanded
+
+
+def list_locks(path: str | None, cluster: str | None, connection: ConnectionOptions = ConnectionOptions()) -> LockList:
+    """The locks on a cluster. Raises a :class:`WorkflowError`."""
+    with open_any(path, cluster, connection) as (_, target):
+        found = locks(target.read_whole(_ALL).bindings)
+        demanded = _facts(target).emergency.locked
+        missing = tuple(name for name in demanded if name not in found or not found[name].whole)
+        return LockList(target.name, tuple(found.values()), missing)
+
+
+# The end of a lock: a plan of its DENYs, which gives access as any other.
+
+
+def unlock(
+    path: str | None,
+    cluster: str | None,
+    given: LockTerms,
+    connection: ConnectionOptions = ConnectionOptions(),
+    options: ApplyOptions = ApplyOptions(),
+    *,
+    attendant: Attendant = Unattended(),
+) -> Result:
+    """Delete the DENYs of a lock, then its marks. Raises a :class:`WorkflowError` with nothing sent."""
+    if options.approvals is not None:
+        raise UnsavedPlanError("people approve a saved plan")
+    with _unlocking(path, cluster, given, connection, attendant.tell) as (planned, target):
+        needed = planned.declaration.emergency.unlock_approvals
+        if needed:
+            raise RequestError(
+                f"the operator's file asks for {needed} approvals of an unlock",
+                "save it with --out PLAN, have it signed, and apply it with --require-approvals",
+            )
+        plan = planned.plan
+        if plan.refusals:
+            attendant.review(plan)
+            raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
+        checks = checks_of(planned) if planned.manifests.clusters else None
+        result = perform_now(plan, planned.live, target, connection, options, attendant, checks=checks)
+        return result if plan.steps else _without_marks(result, given.principal, planned.live, target)
+
+
+def plan_unlock(
+    path: str | None,
+    cluster: str | None,
+    given: LockTerms,
+    connection: ConnectionOptions = ConnectionOptions(),
+    tell: Tell = ignore,
+) -> Planned:
+    """The plan of it for people to sign, which ``apply_plan`` performs; nothing is sent. Raises as the other."""
+    with _unlocking(path, cluster, given, connection, tell) as (planned, _):
+        return planned
+
+
+@contextmanager
+def _unlocking(
+    path: str | None, cluster: str | None, given: LockTerms, connection: ConnectionOptions, tell: Tell
+) -> Iterator[tuple[Planned, Target]]:
+    name = given.principal
+    with open_any(path, cluster, connection, tell) as (manifests, opened):
+        declaration = _facts(opened)
+        target = opened if opened.declaration is not None else opened.declared_as(declaration)
+        if name in declaration.emergency.locked:
+            raise RequestError(
+                f"the operator's file locks {as_name(name)}", "take it out of locked: there, and unlock it then"
+            )
+        live = target.read_whole(_ALL)
+        if name not in locks(live.bindings):
+            ended = unlocked_at(unlock_marks(live.bindings, now())).get(name)
+            when = "" if ended is None else f"; its lock was ended at {moment_text(ended)}"
+            raise RequestError(f"{as_name(name)} is not locked here{when}", "“reconciler locks” lists who is")
+        plan = _plan_of(given, live, target)
+        known = manifests or Manifests((), {}, {}, (), {})
+        yield Planned(plan, live, declaration, DesiredState(), known, servers=target.bootstrap_servers), target
+
+
+def _without_marks(result: Result, name: str, live: ClusterState, target: Target) -> Result:
+    """After an unlock that was cut off once it had deleted every DENY: only marks are left, which deny nobody."""
+    marks = [Delete(mark.binding) for mark in locks(live.bindings)[name].marks]
+    try:
+        left = [one for one in target.cluster.send(marks) if not one.good]
+    except ClusterError as error:
+        raise WorkflowError(
+            f"the marks of the lock may still be there: {error}", "run the same command again"
+        ) from error
+    return replace(result, stopped="not every mark of the lock could be removed" if left else "")
+
+
+def _plan_of(given: LockTerms, live: ClusterState, target: Target) -> Plan:
+    """What is there without the DENYs of this lock, whatever manifests, their scope and their limits say."""
+    going = {one for one in lock_denials(given.principal) if one in live.bindings}
+    ours = standing_bridges(live.bindings) | denials_of_locks(live.bindings, given.principal)
+    stays = (one for one in live.bindings - ours - going if not is_reserved(one.pattern.name))
+    said = Declaration(_HERE, f"unlock: {given.reason}", given.ticket)
+    wanted = DesiredState(dict.fromkeys(stays, Declaration(_HERE)), expired=dict.fromkeys(going, said))
+    present = terms(_facts(target))
+    asked = request_on(target, "", PlanOptions(moment(), allow_deletes=True, accept=given.accept), live)
+    request = replace(asked, options=Options(allow_deletes=True, unlock=given.principal), report_topics=False)
+    made = propose(wanted, live, unbounded(present), request)
+    return replace(made, terms=present)

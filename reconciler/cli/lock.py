@@ -1,0 +1,143 @@
+"""``reconciler lock``: deny a principal everything, until ``unlock``."""
+
+import sys
+from typing import Any
+
+import click
+
+from reconciler.app.lock import Locked, LockTerms, lockable
+from reconciler.app.options import ConnectionOptions
+from reconciler.app.records import RecordOptions
+from reconciler.cli.console import CommandError, Exit, error, out, out_json
+from reconciler.cli.notes import info_note
+from reconciler.cli.options import (
+    Until,
+    accept_option,
+    cluster_option,
+    connection_options,
+    optional_path_argument,
+    output_option,
+    record_options,
+    yes_option,
+)
+from reconciler.model.characters import as_name, safe
+from reconciler.model.desired import Expiry, moment_text
+from reconciler.model.locks import Lock
+from reconciler.plan.guards import AcceptedGuard
+from reconciler.results.output import OutputKind
+
+
+@click.command("lock", short_help="Deny a principal everything, until unlock")
+@click.argument("principal", metavar="PRINCIPAL")
+@optional_path_argument
+@click.option("--reason", metavar="TEXT", required=True, help="Why. Every plan shows it until the unlock.")
+@click.option("--ticket", metavar="ID", help="Where it was agreed.")
+@click.option(
+    "--until",
+    metavar="TIME",
+    type=Until(),
+    help="When it is to end: 24h, 2d, or an instant. A server ends it only where the operator's file has "
+    "locksEnd: true.  [default: at the unlock]",
+)
+@click.option("--host", hidden=True, help="Refused: a lock counts from every host.")
+@cluster_option()
+@accept_option
+@yes_option
+@record_options
+@connection_options
+@output_option
+def command(
+    *,
+    principal: str,
+    path: str | None,
+    reason: str,
+    ticket: str | None,
+    until: Expiry | None,
+    host: str | None,
+    cluster: str | None,
+    accept: tuple[AcceptedGuard, ...],
+    yes: bool,
+    records: RecordOptions,
+    connection: ConnectionOptions,
+    output: str,
+) -> int:
+    """Deny PRINCIPAL every operation on every resource from every host, on the cluster and at once.
+
+    The lock is on the cluster, not in the manifests: neither plan, apply, undo, adopt nor cleanup ends it, with or
+    without --allow-deletes; only `reconciler unlock` does. Ownership and access tests are not asked. Open connections
+    stay, and each request on them is refused.
+    """
+    if host is not None:
+        raise CommandError(
+            "a lock counts from every host",
+            "leave out --host; to deny some hosts, declare a DENY with hosts in the manifests",
+            Exit.USAGE,
+        )
+    given = LockTerms(principal, reason, ticket, None if until is None else until.end, accept)
+    with lockable(path, cluster, given, connection, info_note) as found:
+        _ask(f"Deny {principal} everything on cluster {found.target.name}?", yes=yes)
+        locked = found.lock(records)
+    if output == "json":
+        out_json(OutputKind.LOCK, locked_document(locked))
+    else:
+        out(locked_lines(locked))
+    if locked.doubt:
+        error(locked.doubt)
+    return Exit.OK if locked.succeeded else Exit.ERROR
+
+
+def _ask(question: str, *, yes: bool) -> None:
+
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise CommandError("no terminal to ask on", "pass --yes", Exit.USAGE)
+    if not click.confirm(safe(question), err=True):
+        raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
+
+
+def locked_lines(locked: Locked) -> list[str]:
+    """What the cluster shows after it."""
+    lock = locked.lock
+    brokers = f", enforced by {locked.brokers} of {locked.brokers} brokers" if locked.brokers else ""
+    name = as_name(lock.principal)
+    if lock.whole:
+        first = f"{name} is locked on {locked.cluster}{brokers} after {locked.seconds:.1f} s: no operation, on no name"
+    else:
+        first = f"{name} is locked only in part on {locked.cluster}"
+    lines = [f"{first}, from no host" if lock.whole else first, f"  {lock.marks[-1].words}"]
+    lines += [f"  not denied: {text}" for text in locked.gaps]
+    lines += [f"  {note}" for note in locked.notes]
+    lines.append(f"Only this ends it: reconciler unlock {lock.principal}")
+    if locked.audit_head:
+        lines.append(f"Audit log: head {locked.audit_head}")
+    return [safe(line) for line in lines]
+
+
+def locked_document(locked: Locked) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        **lock_document(locked.lock),
+        "cluster": locked.cluster,
+        "seconds": round(locked.seconds, 3),
+        "brokers": locked.brokers or None,
+        "gaps": list(locked.gaps),
+        "notes": list(locked.notes),
+        "doubt": locked.doubt or None,
+        "auditHead": locked.audit_head or None,
+    }
+
+
+def lock_document(lock: Lock) -> dict[str, Any]:
+    """A lock in JSON; of several marks the newest speaks."""
+    mark = lock.marks[-1]
+    return {
+        "principal": lock.principal,
+        "whole": lock.whole,
+        "missing": [str(one) for one in lock.missing],
+        "since": moment_text(mark.since),
+        "until": None if lock.until is None else moment_text(lock.until),
+        "operator": mark.operator or None,
+        "ticket": mark.ticket or None,
+        "reason": mark.reason or None,
+    }
