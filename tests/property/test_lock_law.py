@@ -17,7 +17,6 @@ from unittest.mock import patch
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from reconciler.snapshot.cluster import MemoryCluster
 
 from benchmarks.simulation import START, SimulatedTime, simulated
 from reconciler.app.apply import ApplyOptions, Unattended, apply, apply_plan
@@ -37,6 +36,7 @@ from reconciler.model.topic import TopicUse
 from reconciler.parts.edit.app.adopt import adopt
 from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_round
 from reconciler.ports import Answer, ReadRequest
+from reconciler.snapshot.file import MemoryCluster
 from tests.cases.test_cases import binding
 from tests.security.test_locks import DENIES, NAME, may_anything
 
