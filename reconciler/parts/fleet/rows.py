@@ -40,6 +40,12 @@ TEXT_COLUMNS: Final = frozenset({"name", "principal", "host"})
 BUCKET_ROWS: Final = 131_072
 
 
+_RESOURCE_TYPES: Final = {int(one): one for one in ResourceType}
+_PATTERN_TYPES: Final = {int(one): one for one in PatternType}
+_OPERATIONS: Final = {int(one): one for one in AclOperation}
+_PERMISSIONS: Final = {int(one): one for one in AclPermissionType}
+
+
 class ScopeMembership(IntEnum):
     """Whether a live binding is in a scope."""
 
@@ -57,10 +63,12 @@ def row_of(binding: AclBinding) -> Row:
 def binding_of(row: Row) -> AclBinding:
     """The inverse of :func:`row_of`; raises ``ValueError`` for codes that no binding has."""
     resource_type, name, pattern_type, principal, host, operation, permission_type = row
-    return AclBinding(
-        ResourcePattern(ResourceType(resource_type), name, PatternType(pattern_type)),
-        AccessControlEntry(principal, host, AclOperation(operation), AclPermissionType(permission_type)),
-    )
+    try:  # an enumeration takes three times as long to look a code up
+        pattern = ResourcePattern(_RESOURCE_TYPES[resource_type], name, _PATTERN_TYPES[pattern_type])
+        rule = _OPERATIONS[operation], _PERMISSIONS[permission_type]
+    except KeyError as error:
+        raise ValueError(f"no binding has the code {error}") from error
+    return AclBinding(pattern, AccessControlEntry(principal, host, *rule))
 
 
 def whose(scope: Scope, binding: AclBinding) -> ScopeMembership:

@@ -21,7 +21,15 @@ from reconciler.parts.fleet.spark.tables import store_at
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.parts.history.evidence import ACLS, state_of
 from reconciler.parts.history.intervals import CLOCKS, Cause, Fact
-from reconciler.parts.history.table import FactRow, TableCoverage, TableError
+from reconciler.parts.history.table import (
+    Choice,
+    FactRow,
+    TableCoverage,
+    TableError,
+    at_time,
+    of_names,
+    of_principal,
+)
 from reconciler.parts.history.update import History, NoReadingError, history_of
 from reconciler.results.access import PastState
 from reconciler.results.audit import LogsError
@@ -54,8 +62,9 @@ def read_past(place: str, cluster: str, at: datetime.datetime, audit: tuple[str,
     time, coverage = int(at.timestamp()), history.coverage
     check_covered(cluster, coverage, time)
     kinds = [kind for kind, (_, hi) in coverage.first.items() if hi <= time <= coverage.last[kind][0]]
-    certain = [row.fact for row in history.rows if row.interval.at(time) is True and row.fact[0] in kinds]
-    perhaps = [row for row in history.rows if row.interval.at(time) is None and row.fact[0] in kinds]
+    rows = [(row, row.interval.at(time)) for row in history.rows(at_time(time)) if row.fact[0] in kinds]
+    certain = [row.fact for row, there in rows if there]
+    perhaps = [row for row, there in rows if there is None]
     before, after = _readings(store, cluster, coverage, time)
     state = state_of(coverage.cluster_id, certain, kinds)
     if before is not None:
@@ -201,6 +210,13 @@ class HistoryQuestion:
     since: datetime.datetime | None = None
     by: Doing | None = None
 
+    def choice(self) -> Choice | None:
+        """What may be meant, for the table to leave the rest unread."""
+        if self.topic is not None:
+            topic = self.topic
+            return of_names(lambda name: name == "*" or topic.startswith(name))
+        return None if self.principal is None else of_principal(self.principal)
+
     def selects(self, row: FactRow) -> bool:
         """Whether an interval is meant."""
         return self._is_about(row.fact) and self._is_of_time(row) and (self.by is None or any(self._turns(row)))
@@ -235,9 +251,8 @@ def ask_history(
     """When what is meant held, what that rests on, and what is to be said of the sources."""
     history = open_history(store_at(place), cluster, audit)
     first, last = history.coverage.first.get(ACLS), history.coverage.last.get(ACLS)
-    rows = sorted(
-        filter(question.selects, history.rows), key=lambda row: (row.interval.from_lo or 0, describe(row.fact))
-    )
+    chosen = filter(question.selects, history.rows(question.choice()))
+    rows = sorted(chosen, key=lambda row: (row.interval.from_lo or 0, describe(row.fact)))
     said = (
         f"Cluster {cluster}, from its first reading at {text_of(first[0] + CLOCKS)} through the last one at "
         f"{text_of(last[0] + CLOCKS)}."

@@ -7,11 +7,12 @@ intervals can be derived again when readings and logs are gone.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reconciler.codec.document import compact
@@ -75,7 +76,8 @@ class TableCoverage:
     ``first`` and ``last`` are the bounds of each kind's first and last reading in seconds. ``reading`` and ``run`` are
     the last reading's time and the run of the store that has it. ``logs`` are, by id, how many lines were taken in and
     the digest of the last one. ``times`` are of runs that had not ended. ``runs`` say whose a run was. ``thinned``:
-    readings before it may be gone.
+    readings before it may be gone. ``open`` is of how many intervals a later reading may say more,
+    ``scanned`` the last run of the store that was looked at.
     """
 
     cluster_id: str
@@ -87,6 +89,8 @@ class TableCoverage:
     times: Mapping[str, Sequence[int]] = field(default_factory=dict)
     runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     thinned: int = 0
+    open: int = 0
+    scanned: str = ""
 
     @property
     def begin(self) -> int:
@@ -113,6 +117,39 @@ class FactRow:
     ticket: str = ""
 
 
+#: Which rows of a file may be meant, as a column of booleans.
+Choice: TypeAlias = Callable[[pa.Table], Any]
+
+
+def at_time(time: int) -> Choice:
+    """The intervals that hold at a time, or perhaps do."""
+    moment = pa.scalar(time, _TIME)
+
+    def choice(table: pa.Table) -> Any:
+        begun = [pc.less_equal(table[name], moment) for name in ("from_lo", "from_hi")]
+        lasting = [pc.greater_equal(table[name], moment) for name in ("to_lo", "to_hi")]
+        began = pc.or_kleene(pc.is_null(table["from_lo"]), pc.fill_null(pc.or_kleene(*begun), False))
+        lasts = pc.or_kleene(pc.is_null(table["to_hi"]), pc.fill_null(pc.or_kleene(*lasting), False))
+        return pc.and_(began, lasts)
+
+    return choice
+
+
+def of_principal(principal: str) -> Choice:
+    """What is about a principal by a column of its own; of other kinds, everything."""
+    return lambda table: pc.or_kleene(pc.is_null(table["principal"]), pc.equal(table["principal"], principal))
+
+
+def of_names(chosen: Callable[[str], bool]) -> Choice:
+    """What has a name that may be meant."""
+
+    def choice(table: pa.Table) -> Any:
+        names = [name for name in pc.unique(table["name"]).to_pylist() if chosen(name)]
+        return pc.is_in(table["name"], value_set=pa.array(names, pa.string()))
+
+    return choice
+
+
 @dataclass(frozen=True, slots=True)
 class IntervalTable:
     """The table of one cluster in a store."""
@@ -126,17 +163,17 @@ class IntervalTable:
         names = self._names()
         return _coverage(self.files.read(f"{self._place}/{names[-1]}")) if names else None
 
-    def rows(self) -> list[FactRow]:
-        """The intervals as they are known now; raises :class:`TableError` and ``OSError``."""
+    def rows(self, choice: Choice | None = None) -> list[FactRow]:
+        """The intervals as they are known now, or those of a choice; raises :class:`TableError` and ``OSError``."""
         found: list[FactRow] = []
         known: set[Fact] = set()
-        for name in reversed(self._names()):
-            newer: set[Fact] = set()
-            for row in _rows(from_parquet(self.files.read(f"{self._place}/{name}"))):
-                if row.fact not in known:
-                    newer.add(row.fact)
-                    found.append(row)
-            known |= newer
+        names = self._names()
+        for name in reversed(names):
+            table = from_parquet(self.files.read(f"{self._place}/{name}"))
+            chosen = table if choice is None else table.filter(choice(table))
+            found += (row for row in _rows(chosen) if row.fact not in known)
+            if name != names[0]:  # what is newest counts: the oldest file hides nothing
+                known.update(_facts(table))
         return found
 
     def sightings(self, facts: set[Fact]) -> dict[Fact, list[FactSighting]]:
@@ -210,7 +247,7 @@ def _coverage(data: bytes) -> TableCoverage:
 
 
 def _coverage_text(coverage: TableCoverage) -> bytes:
-    fields = ("cluster_id", "first", "last", "reading", "run", "logs", "times", "runs", "thinned")
+    fields = ("cluster_id", "first", "last", "reading", "run", "logs", "times", "runs", "thinned", "open", "scanned")
     return compact({"format": FORMAT, **{name: getattr(coverage, name) for name in fields}}).encode()
 
 

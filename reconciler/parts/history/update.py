@@ -7,6 +7,7 @@ the readings of its time are there.
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from reconciler.apply.audit import line_digest, log_of
@@ -15,7 +16,7 @@ from reconciler.parts.fleet.readings import read_live
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.parts.history.evidence import ACLS, DeedReader, Deeds, Readings, SeenState, facts_of, seconds
 from reconciler.parts.history.intervals import CLOCKS, Fact, FactSighting, Interval, intervals
-from reconciler.parts.history.table import FactRow, IntervalTable, TableCoverage, covering
+from reconciler.parts.history.table import Choice, FactRow, IntervalTable, TableCoverage, covering
 from reconciler.results.audit import LogLine, log_lines
 from reconciler.results.fleet_drift import Reading
 
@@ -29,11 +30,19 @@ class NoReadingError(Exception):
 
 @dataclass(slots=True)
 class History:
-    """What is known of a cluster's past: intervals, what they rest on, and what is to be said of their sources."""
+    """What is known of a cluster's past: intervals, what they rest on, and what is to be said of their sources.
+
+    ``unwritten`` are all intervals, where the table could not be written.
+    """
 
     coverage: TableCoverage
-    rows: Sequence[FactRow]
+    table: IntervalTable
     notes: Sequence[str] = ()
+    unwritten: Sequence[FactRow] | None = None
+
+    def rows(self, choice: Choice | None = None) -> Sequence[FactRow]:
+        """All intervals, or those that a choice leaves, and perhaps others."""
+        return self.table.rows(choice) if self.unwritten is None else self.unwritten
 
 
 def history_of(
@@ -84,8 +93,10 @@ class _Taking:
     def take(self, logs: Mapping[str, Sequence[bytes]], known_at: int, *, keep: bool) -> History:
         """Take in what is new."""
         before = self.before
-        known = self.table.rows() if before.run else []
         new = list(self._new_lines(logs))
+        if (same := self._unchanged(new)) is not None:
+            return same
+        known = self.table.rows() if before.run else []
         readings = list(self._stored(self._since(new)))
         seen = Readings()
         for state in self._states(readings):
@@ -109,12 +120,29 @@ class _Taking:
             logs=taken,
             times=times,
             runs=_runs({**before.runs, **deeds.runs}, all_rows),
+            scanned=max(self.store.run_ids(), default=before.scanned),
+            open=sum(row.interval.is_open for row in all_rows),
         )
-        # That the newest reading still holds is no news that needs a file.
-        if keep and (rows or coverage.run != before.run or taken != dict(before.logs)):
+        if not rows and replace(coverage, last=before.last) == before:
+            return History(coverage, self.table, self.notes)
+        if keep:
             with suppress(PermissionError):
                 self.table.add(rows, added, coverage, known_at)
-        return History(coverage, all_rows, self.notes)
+                return History(coverage, self.table, self.notes)
+        return History(coverage, self.table, self.notes, all_rows)
+
+    def _unchanged(self, new: Sequence[_NewLine]) -> History | None:
+        """The table as it is, where there is nothing new to take in but that the newest reading still holds."""
+        before, ids = self.before, self.store.run_ids()
+        confirmed = confirmed_until(self.store, self.table.cluster)
+        still = confirmed is not None and confirmed[0] == before.reading
+        if not before.run or (ids and ids[-1] > before.scanned) or new or (still and before.open):
+            return None
+        if not still or confirmed is None:
+            return History(before, self.table, self.notes)
+        bounds = (confirmed[1] - CLOCKS, confirmed[2] + 1 + CLOCKS)
+        last = {kind: max(time, bounds) for kind, time in before.last.items()}
+        return History(covering(before, last=last), self.table, self.notes)
 
     def _derived(
         self, affected: set[Fact], seen: Readings, deeds: Deeds, known: Sequence[FactRow]
