@@ -2,10 +2,10 @@
 
 import datetime
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reconciler.manifest.manifests import desired_state, load
@@ -27,8 +27,11 @@ from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.model.topic_configs import TOPIC_CONFIGS
+from reconciler.parts.edit.adoption import adopted
+from reconciler.parts.edit.adoption import differences as adoptable
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.difference import DiffRules
+from tests.property.edits import NOWHERE
 from tests.property.strategies import (
     bindings,
     entries,
@@ -53,6 +56,36 @@ def desired(files: Mapping[str, str]) -> DesiredState:
 @given(states())
 def test_what_is_exported_is_what_was_live(state: ClusterState) -> None:
     check(state)
+
+
+def from_nothing(state: ClusterState) -> Mapping[str, str]:
+    """The files by which an editor adopts all of a state that no manifest declares yet."""
+    rules = DiffRules(prune={Topic.KIND})
+    found, unseen = adoptable(compare(desired({}), state, Scope(), rules), state)
+    files, refused = adopted({"cluster.yaml": CLUSTER}, "prod", found, state, NOWHERE)
+    assert (unseen, refused) == ([], [])
+    return {path: text for path, text in files.items() if path != "cluster.yaml"}
+
+
+#: Each way in which manifests are written of a state: by the exporter, in the styles that commands use, and the editor.
+WAYS: Mapping[str, Callable[[ClusterState], Mapping[str, str]]] = {
+    "plain": lambda state: export_manifests(state, style=ExportStyle(roles=False)).files,
+    "roles": lambda state: export_manifests(state).files,
+    "together": lambda state: export_manifests(state, style=ExportStyle(together=True)).files,
+    "applications": lambda state: export_manifests(state, style=ExportStyle(applications=True)).files,
+    "adopt": from_nothing,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=20)
+@given(state=states())
+def test_what_is_written_in_any_way_reads_back_as_what_it_was(way: str, state: ClusterState) -> None:
+    state = ClusterState(state.cluster_id, state.bindings, state.topics)
+    assume(not export_manifests(state).left)
+    read_back = desired(WAYS[way](state))
+    left = compare(read_back, state, Scope(), DiffRules(prune={Topic.KIND}))
+    assert (left.changes, left.skipped) == ((), ())
 
 
 @given(wild_states)

@@ -243,12 +243,7 @@ def policy_text(
     """
     lines = [comment(f"What the topics of {origin} have in common. Loosen or tighten it: it is a beginning.")]
     lines += map(comment, notes)
-    lines += [
-        "apiVersion: reconciler/v1",
-        "kind: TopicPolicy",
-        f"metadata: {{name: {scalar(name, flow=True)}}}",
-        "spec:",
-    ]
+    lines += document_head("TopicPolicy", name)
     if labels:
         lines += ["  clusters:", *mapping("matchLabels", labels, 4)]
     lines.append("  rules:")
