@@ -90,12 +90,12 @@ LISTED: Final = (
     ListedKind(
         "group configs",
         r"/group_config|^manifest/(documents|models)/groups\.",
-        r"group_?config|GroupsKind|Groups declares",
+        r"group_?config|GroupConfigsKind|GroupConfigs declares",
     ),
     ListedKind(
         "SCRAM users",
         r"/scram_user|^manifest/(documents|models)/users\.",
-        r"scram_?user|UsersKind|Users declares|(?:alter|delete)_users|prune_users",
+        r"scram_?user|UsersKind|Users declares|(?:alter|delete)_users",
         frozenset(
             {
                 "cli/main.py",

@@ -33,8 +33,8 @@ KINDS: Final = tuple(Kind(one, record_of(one)) for one in listed_types())
 LISTED: Final = tuple(kind.TYPE.KIND for kind in KINDS)
 #: What people call several of each, by name: ``group configs``.
 PLURALS: Final[Mapping[str, str]] = {kind.TYPE.KIND: kind.file_stem.replace("-", " ") for kind in KINDS}
-#: The fields of manifests and plan files that say of which kinds everything undeclared is to go: ``pruneTopics``.
-PRUNE_FIELDS: Final[Mapping[str, str]] = {f"prune{name[0].upper()}{name[1:]}": name for name in (Topic.KIND, *LISTED)}
+#: The kinds of which everything undeclared can be to go, as manifests and plan files say it under ``prune``.
+PRUNABLE: Final = (Topic.KIND, *LISTED)
 
 
 def json_kind(resource: type[ListedItem]) -> Kind:

@@ -1,4 +1,4 @@
-"""Group configs: ALTER_CONFIGS on the group (KIP-848); times with their units; one ``Groups`` document."""
+"""Group configs: ALTER_CONFIGS on the group (KIP-848); times with their units; one ``GroupConfigs`` document."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -53,7 +53,7 @@ class GroupConfigs(ListedKind, EditedKind):
     )
     noun = "group config"
     at_end = "its configs go: defaults hold"
-    document = "Groups"
+    document = "GroupConfigs"
     values_key = "configs"
     reading_right = "DESCRIBE_CONFIGS on the cluster and on every group that has configs"
 

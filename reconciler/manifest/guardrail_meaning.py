@@ -11,7 +11,6 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-from reconciler.codec.kinds import PRUNE_FIELDS
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.cluster_tests import METADATA_VERSION, config_number, first_level
 from reconciler.manifest.parts.fields import MILLISECONDS, amount, boolean, ending, integer, seconds
@@ -407,7 +406,7 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
             # What is ignored shows no drift; and what is declared there is a problem, which it no longer is without.
             "ignore": Records(Fields(_selector(_UNKNOWN_NAMES), _L, _U), paired=False),
             # Without pruning fewer things go, and a limit of deletions may no longer refuse.
-            **{field: Value(_L, _U, _truth, _L, _U, default="false") for field in PRUNE_FIELDS},
+            "prune": Texts(_L, _U, _L, _U, default=()),
             "topicDefaults": Fields({**_TOPIC_PROPERTIES, "overrides": Records(_OVERRIDE, ordered=True)}),
             "ignoreConfigs": Texts(_L, _U, _L, _U),
             "vars": ByName(_UNKNOWN),

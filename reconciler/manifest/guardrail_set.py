@@ -11,7 +11,6 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from reconciler.codec.document import compact
-from reconciler.codec.kinds import PRUNE_FIELDS
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents import KINDS_BY_NAME
 from reconciler.manifest.documents.access_tests import AccessTestsDeclaration
@@ -251,7 +250,6 @@ def _exceptions(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[
 
 
 _WHERE: Final = NoRule("where a cluster is and how it is reached is the operator's to say")
-_PRUNED: Final = HeldTerm(("prune",), _prune)
 _SCOPED: Final = HeldTerm(("scope",), _scope)
 #: Each field of a Cluster document, by its name there; a new one has to be here before anything works.
 HELD: Final[Mapping[str, HeldTerm | NoRule]] = {
@@ -274,7 +272,7 @@ HELD: Final[Mapping[str, HeldTerm | NoRule]] = {
     "exceptions": HeldTerm(("guard_exceptions",), _exceptions, "exceptions"),
     "scope": _SCOPED,
     "ignore": _SCOPED,
-    **dict.fromkeys(PRUNE_FIELDS, _PRUNED),
+    "prune": HeldTerm(("prune",), _prune),
     "topicDefaults": NoRule("topics are judged with what they take from it"),
     "ignoreConfigs": HeldTerm(("ignore_configs",), _both("ignore_configs")),
     "vars": NoRule("documents of the guardrails take the values that the guardrails give; others are judged as filled"),

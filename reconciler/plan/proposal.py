@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Annotated, Final
 
 from reconciler.codec.annotated import record_of
-from reconciler.codec.codec import BOOLEAN, converted, word
-from reconciler.codec.kinds import PRUNE_FIELDS
-from reconciler.codec.objects import Field, Record, field, record
+from reconciler.codec.codec import TEXTS, Codec, converted, word
+from reconciler.codec.kinds import PRUNABLE
+from reconciler.codec.objects import Record
 from reconciler.codec.values import SCOPE
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD, AclBinding
@@ -95,16 +95,14 @@ def _selects(selectors: Sequence[Selector], change: Change) -> bool:
 _NAMED: Final = 5
 
 
-def _prune(name: str, kind: str) -> Field:
-    words = f"Whether {kind} that no manifest declares are planned to be deleted."
-    return field(name, BOOLEAN, words, False, attr=name, get=lambda prune: kind in prune)
+def _prune(kinds: tuple[str, ...]) -> frozenset[str]:
+    if unknown := sorted(set(kinds).difference(PRUNABLE)):
+        raise ValueError(f"nothing of the kind {unknown[0]!r} is pruned")
+    return frozenset(kinds)
 
 
-#: By a table: a set, of whose possible members each is a field.
-_PRUNE: Final[Record[frozenset[str]]] = record(
-    lambda **wanted: frozenset(kind for name, kind in PRUNE_FIELDS.items() if wanted[name]),
-    *(_prune(name, kind) for name, kind in PRUNE_FIELDS.items()),
-)
+#: A set, in one order.
+_PRUNE: Final[Codec[frozenset[str]]] = converted(TEXTS, _prune, sorted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +127,11 @@ class Terms:
         ),
     ] = None
     limits: Annotated[DeleteLimits, Says("How much a plan may delete.", default=REQUIRED)] = DeleteLimits()
-    prune: Annotated[frozenset[str], _PRUNE, Flat] = frozenset()
+    prune: Annotated[
+        frozenset[str],
+        _PRUNE,
+        Says("The kinds of which all that no manifest declares is planned to be deleted.", default=REQUIRED),
+    ] = frozenset()
     ignore_configs: Annotated[tuple[str, ...], Says("Configs of topics that are left alone.", default=REQUIRED)] = ()
     barrier_wait: Annotated[
         float,

@@ -266,7 +266,7 @@ class Author:
             f"    - {{name: u1, mechanisms: {{SCRAM-SHA-512: {{{password}}}}}}}{self.note()}",
             f"    - name: u2{self.note()}",
             "      mechanisms:",
-            f"        SCRAM-SHA-256: {{iterations: 4096, version: 3, {password}}}{self.note()}",
+            f"        SCRAM-SHA-256: {{iterations: 4096, passwordVersion: 3, {password}}}{self.note()}",
             "        SCRAM-SHA-512:",
             f"          iterations: 5000{self.note()}",
             "      reason: r",
@@ -274,7 +274,7 @@ class Author:
         ]
 
     def groups(self) -> list[str]:
-        lines = ["apiVersion: reconciler/v1", "kind: Groups", "metadata: {name: g}", "spec:", "  groups:"]
+        lines = ["apiVersion: reconciler/v1", "kind: GroupConfigs", "metadata: {name: g}", "spec:", "  groups:"]
         return [
             *lines,
             f"    - {{name: [g1, g2], configs: {{consumer.session.timeout.ms: 50s}}}}{self.note()}",
@@ -301,7 +301,7 @@ class Author:
             case "Users":
                 password: dict[str, Plain] = {"SCRAM-SHA-512": {"password": "${env:A}"}}
                 more: dict[str, Plain] = {
-                    "SCRAM-SHA-256": {"iterations": 4096, "version": 3, "password": "${env:B}"},
+                    "SCRAM-SHA-256": {"iterations": 4096, "passwordVersion": 3, "password": "${env:B}"},
                     **password,
                 }
                 user: Plain = {"name": "u2", "mechanisms": more, "reason": "für u2"}
@@ -371,7 +371,7 @@ class Author:
         ]
         documents += [either("Quotas", "q", self.quotas)] if self.random.random() < 0.5 else []
         documents += [either("Users", "u", self.users)] if self.random.random() < 0.5 else []
-        documents += [either("Groups", "g", self.groups)] if self.random.random() < 0.3 else []
+        documents += [either("GroupConfigs", "g", self.groups)] if self.random.random() < 0.3 else []
         files: dict[str, list[str]] = {}
         for document in documents:
             path = self.random.choice(["one.yaml", "two.yaml", "teams/three.yaml"])

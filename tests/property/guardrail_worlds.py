@@ -247,10 +247,7 @@ CLUSTER: Final[Mapping[str, Callable[[Random], Any]]] = {
     ],
     "scope": scope,
     "ignore": lambda random: [selector(random)],
-    "pruneTopics": lambda random: random.choice([True, False]),
-    "pruneQuotas": lambda random: random.choice([True, False]),
-    "pruneGroupConfigs": lambda random: random.choice([True, False]),
-    "pruneUsers": lambda random: random.choice([True, False]),
+    "prune": lambda random: some(random, ["topics", "quotas", "groupConfigs", "users"]),
     "topicDefaults": lambda random: random.choice(
         [{"partitions": 2}, {"replicationFactor": 3}, {"configs": {"retention.ms": "7d"}}]
     ),

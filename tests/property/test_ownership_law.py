@@ -239,7 +239,12 @@ def _document(thing: Rule | Item, name: str) -> str:
         "default quota": ("Quotas", "quotas", "user: {default: true}", limit),
         "client quota": ("Quotas", "quotas", "clientId: a", limit),
         "address quota": ("Quotas", "quotas", "ip: {default: true}", ", limits: {connection_creation_rate: 1}"),
-        "group": ("Groups", "groups", f"name: {thing.name}", ", configs: {share.isolation.level: read_committed}"),
+        "group": (
+            "GroupConfigs",
+            "groups",
+            f"name: {thing.name}",
+            ", configs: {share.isolation.level: read_committed}",
+        ),
         "user": ("Users", "users", f"name: {thing.name}", ", mechanisms: {SCRAM-SHA-512: {password: '${env:A}'}}"),
     }[thing.kind]
     form = f", {thing.form}: true" if thing.form else ""

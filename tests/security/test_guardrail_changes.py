@@ -209,7 +209,7 @@ _EXCEPTIONS = "}], exceptions: [{check: r, topics: [a], codes: KT004, reason: r,
         ("Cluster", "{superUsers: ['User:root', 'User:b']}", "{superUsers: ['User:b']}"),
         ("Cluster", "{brokers: [1]}", "{brokers: [1, 2]}"),
         ("Cluster", "{kafkaVersion: 3.9}", "{kafkaVersion: 4.4}"),
-        ("Cluster", "{pruneQuotas: true}", "{}"),
+        ("Cluster", "{prune: [quotas]}", "{}"),
         # An exception names one breach, and the change makes another of it.
         (
             "TopicPolicy",
@@ -286,7 +286,7 @@ def test_what_refuses_more_is_called_tighter(kind: str, before: str, after: str)
         ("AccessTests", _TEST % "onlyReaders: ['User:a']", _TEST % "onlyReaders: 'User:a'"),
         ("AccessTests", _TEST % "onlyReaders: ['User:a']", _TEST % "onlyReaders: ['User:a'], severity: error"),
         ("AccessTests", _TEST % "onlyReaders: ['User:a']", _TEST % "onlyReaders: ['User:a'], includeSuperUsers: false"),
-        ("Cluster", "{limits: {maxDeletes: 10}}", "{limits: {maxDeletes: 10}, pruneQuotas: false}"),
+        ("Cluster", "{limits: {maxDeletes: 10}}", "{limits: {maxDeletes: 10}, prune: []}"),
         ("TopicPolicy", _RULE % "configs: {retention.ms: {max: 1d}}", _RULE % "configs: {retention.ms: {max: 24h}}"),
         (
             "AccessTests",

@@ -142,7 +142,7 @@ SAMPLES: Final = {
         group,
         lambda name: group(name, "read_uncommitted"),
         (Create(group("a")), Update(group("a"), group("a", "read_uncommitted")), Delete(group("a"))),
-        "kind: Groups\nmetadata: {name: x}\nspec: {groups: [{name: aMORE}]}",
+        "kind: GroupConfigs\nmetadata: {name: x}\nspec: {groups: [{name: aMORE}]}",
         ", configs: {share.isolation.level: read_committed}",
     ),
     "users": Sample(

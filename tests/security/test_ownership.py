@@ -242,7 +242,7 @@ _DOCUMENTS = {
     "acl": "kind: Acls\nmetadata: {name: x}\nspec: {principal: User:NAME, rules: [{allow: READ, topics: [NAME]MORE}]}",
     "topic": "kind: Topics\nmetadata: {name: x}\nspec: {topics: [{name: NAMEMORE}]}",
     "quota": "kind: Quotas\nmetadata: {name: x}\nspec: {quotas: [{user: NAMEMORE}]}",
-    "group config": "kind: Groups\nmetadata: {name: x}\nspec: {groups: [{name: NAMEMORE}]}",
+    "group config": "kind: GroupConfigs\nmetadata: {name: x}\nspec: {groups: [{name: NAMEMORE}]}",
     "SCRAM user": "kind: Users\nmetadata: {name: x}\nspec: {users: [{name: NAMEMORE}]}",
 }
 _VALUES = {

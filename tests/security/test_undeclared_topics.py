@@ -96,11 +96,11 @@ def test_manifests_of_acls_alone_do_not_answer_for_topics(drift: _Drift) -> None
 
 
 def test_pruning_without_topics_in_scope_is_a_problem(drift: _Drift) -> None:
-    """``pruneTopics: true`` that would silently do nothing does not validate."""
-    status, shown = drift("pruneTopics: true", command="validate")
+    """``prune: [topics]`` that would silently do nothing does not validate."""
+    status, shown = drift("prune: [topics]", command="validate")
     assert status == Exit.ERROR
     assert "KR089" in shown
-    assert drift(f"pruneTopics: true, {_SCOPE}", command="validate")[0] == Exit.OK
+    assert drift(f"prune: [topics], {_SCOPE}", command="validate")[0] == Exit.OK
 
 
 def test_the_finding_is_in_json(drift: _Drift, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

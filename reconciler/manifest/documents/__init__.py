@@ -8,7 +8,7 @@ from reconciler.manifest.documents.acls import AclsKind
 from reconciler.manifest.documents.cluster import ClusterKind
 from reconciler.manifest.documents.cluster_tests import ClusterTestsKind
 from reconciler.manifest.documents.fleet import FleetKind
-from reconciler.manifest.documents.groups import GroupsKind
+from reconciler.manifest.documents.groups import GroupConfigsKind
 from reconciler.manifest.documents.kind import Kind
 from reconciler.manifest.documents.ownership import OwnershipKind
 from reconciler.manifest.documents.quotas import QuotasKind
@@ -24,7 +24,7 @@ KINDS: Final[tuple[Kind[Any], ...]] = (
     RoleKind(),
     TopicsKind(),
     QuotasKind(),
-    GroupsKind(),
+    GroupConfigsKind(),
     UsersKind(),
     AccessTestsKind(),
     ClusterTestsKind(),

@@ -8,8 +8,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from reconciler.codec.kinds import PRUNE_FIELDS
-from reconciler.codec.objects import snake
 from reconciler.manifest.documents.kind import Declared, Kind
 from reconciler.manifest.parts.clusters import (
     DEFAULT_BARRIER_TIMEOUT,
@@ -50,6 +48,7 @@ from reconciler.model.frozen import FrozenMap
 from reconciler.model.scope import Scope
 from reconciler.model.secrets import SECRET_SETTINGS, SecretPermit, clear_secret, has_reference
 from reconciler.model.state import FactSource, FactSources
+from reconciler.model.topic import Topic
 from reconciler.model.topic_configs import TOPIC_CONFIGS
 
 if TYPE_CHECKING:
@@ -194,7 +193,7 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
     _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
     warn_of_references(spec, findings)
     _report_half_a_barrier(model.spec.barrier if model else None, spec.get("barrier"), findings)
-    if model is not None and model.spec.prune_topics:
+    if model is not None and Topic.KIND in model.spec.prune:
         _report_pruning_nothing(scope, spec, findings)
     layers = declare_layers(spec.get("topicDefaults"), model.spec.topic_defaults if model else None, findings)
     # Only now: the checks above report what they find even in a document that is not valid as a whole.
@@ -204,7 +203,7 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
     declared = replace(
         stated,
         scope=scope,
-        prune=frozenset(kind for field, kind in PRUNE_FIELDS.items() if getattr(wants, snake(field))),
+        prune=frozenset(wants.prune),
         ignore_origins=with_origins(scope.ignore, spec.get("ignore"), findings),
         ignore_configs=tuple(sorted(set(wants.ignore_configs))),
         vars=FrozenMap(wants.vars),
@@ -218,9 +217,9 @@ def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclarati
 def _report_pruning_nothing(scope: Scope, spec: MappingNode, findings: Findings) -> None:
     """Pruning reaches what an item of ``include`` names as topics; without one it would silently do nothing."""
     if not scope.holds_topics:
-        message = "pruneTopics deletes nothing, because the scope includes no topics"
+        message = "prune deletes no topics, because the scope includes none"
         fix = "add an item with topics and without principals to scope.include, such as {topics: {prefix: payments.}}"
-        findings.add(Trouble(Code.PRUNES_NOTHING, message, fix), spec.keys["pruneTopics"])
+        findings.add(Trouble(Code.PRUNES_NOTHING, message, fix), spec.keys["prune"])
 
 
 def declare_stated(document: Document, wants: "StatedSpec | None", table: PatternTable) -> ClusterDeclaration | None:

@@ -1,4 +1,4 @@
-"""The kind ``Groups``: the dynamic configs of consumer, share and streams groups, by the group's id."""
+"""The kind ``GroupConfigs``: the dynamic configs of consumer, share and streams groups, by the group's id."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -19,7 +19,7 @@ from reconciler.model.scope import RESERVED_PREFIXES, is_reserved
 from reconciler.model.topic_configs import ConfigType
 
 if TYPE_CHECKING:
-    from reconciler.manifest.models.groups import GroupItem, GroupsDocument
+    from reconciler.manifest.models.groups import GroupConfigsDocument, GroupItem
 
 _NOTHING = Trouble(Code.ITEM_FORM, "the group has no configs", "add configs, or absent: true")
 _ABSENT = Trouble(
@@ -31,29 +31,29 @@ _NEWEST: Final = max(key.since for key in GROUP_KEYS.values())
 
 
 @dataclass(frozen=True, slots=True)
-class GroupsDeclaration:
+class GroupConfigsDeclaration:
     """A document's heading and group configs."""
 
     heading: Heading
     groups: tuple[DesiredItem[GroupConfig], ...]
 
 
-class GroupsKind(Kind["GroupsDocument"]):
+class GroupConfigsKind(Kind["GroupConfigsDocument"]):
     """Group configs."""
 
-    name = "Groups"
+    name = "GroupConfigs"
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
-        model = document.validated(GroupsKind.model())
+        model = document.validated(GroupConfigsKind.model())
         groups: list[DesiredItem[GroupConfig]] = []
         for node, item in paired(document.spec.get("groups"), model.spec.groups if model else None):
             groups += _groups(node, item, document.findings)
-        return GroupsDeclaration(document.heading, tuple(groups)) if model else None
+        return GroupConfigsDeclaration(document.heading, tuple(groups)) if model else None
 
     def collect(self, builder: DesiredBuilder) -> None:
         """Adds every group."""
-        for document in builder.of(GroupsDeclaration):
+        for document in builder.of(GroupConfigsDeclaration):
             for wish in document.groups:
                 builder.want(wish)
 

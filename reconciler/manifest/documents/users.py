@@ -44,12 +44,12 @@ _HALF = Trouble(
 )
 _SALTED_VERSION = Trouble(
     Code.ITEM_FORM,
-    "a salted password has no version: it is computed with exactly these iterations",
+    "a salted password has no passwordVersion: it is computed with exactly these iterations",
     "compute a new one with other iterations, and write those",
 )
 _RESERVED = Trouble(
     Code.SETTING_VALUE,
-    f"{DISABLED_ITERATIONS} iterations, version included, mark users that are disabled",
+    f"{DISABLED_ITERATIONS} iterations, passwordVersion included, mark users that are disabled",
     "write another number; to disable the user, write disabled: true",
 )
 _CLEAR = "write ${env:NAME}, ${file:PATH:KEY} or ${dir:DIR:FILE}, and change the secret if others saw it"
@@ -108,7 +108,7 @@ def _users(node: MappingNode, item: "UserItem | None", findings: Findings) -> It
 def _user(name: str, given: "Mapping[str, CredentialItem]", *, disabled: bool) -> ScramUser:
     if disabled:
         return ScramUser(name, dict.fromkeys(given or SCRAM_CODES, DISABLED_ITERATIONS))
-    values = {name: one.iterations + one.version for name, one in given.items()}
+    values = {name: one.iterations + one.password_version for name, one in given.items()}
     sources = {
         name: PasswordSource(one.password or "", one.salt or "", one.salted_password or "")
         for name, one in given.items()
@@ -128,13 +128,15 @@ def _check_credential(node: Node, item: "CredentialItem | None", findings: Findi
         findings.add(_TWICE, node.keys["password"])
     elif ("salt" in node.keys) != ("saltedPassword" in node.keys):
         findings.add(_HALF, node.keys["salt" if "salt" in node.keys else "saltedPassword"])
-    elif "saltedPassword" in node.keys and "version" in node.keys:
-        findings.add(_SALTED_VERSION, node.keys["version"])
-    if item is not None and item.iterations + item.version > MAX_ITERATIONS:
-        message = f"iterations and version are {item.iterations + item.version} together, and Kafka takes "
+    elif "saltedPassword" in node.keys and "passwordVersion" in node.keys:
+        findings.add(_SALTED_VERSION, node.keys["passwordVersion"])
+    if item is not None and item.iterations + item.password_version > MAX_ITERATIONS:
+        message = (
+            f"iterations and passwordVersion are {item.iterations + item.password_version} together, and Kafka takes "
+        )
         advice = f"write fewer iterations, {MIN_ITERATIONS} at least"
         findings.add(Trouble(Code.SETTING_VALUE, f"{message}{MAX_ITERATIONS} at most", advice), node)
-    elif item is not None and item.iterations + item.version == DISABLED_ITERATIONS:
+    elif item is not None and item.iterations + item.password_version == DISABLED_ITERATIONS:
         findings.add(_RESERVED, node)
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
+from reconciler.codec.kinds import PRUNABLE
 from reconciler.manifest.parts.document import ApiVersion, Metadata
 from reconciler.manifest.parts.fields import (
     GUARD_TAG,
@@ -67,6 +68,16 @@ def _guard(value: object) -> object:
     return value
 
 
+def _prunable(value: object) -> object:
+    if not isinstance(value, str) or value not in PRUNABLE:
+        given = (
+            f"nothing of the kind {quoted(value)} is pruned" if isinstance(value, str) else "a kind is expected here"
+        )
+        advice = did_you_mean(value, PRUNABLE, one_of(PRUNABLE)) if isinstance(value, str) else one_of(PRUNABLE)
+        raise refuse(Code.WRONG_VALUE, given, advice)
+    return value
+
+
 def _flavor(value: object) -> object:
     if not isinstance(value, str) or value not in FLAVORS:
         given = (
@@ -83,6 +94,7 @@ DefaultAllow = Annotated[
     WithJsonSchema({"enum": [True, False, "unknown"]}),
 ]
 FlavorName = Annotated[str, BeforeValidator(_flavor), WithJsonSchema({"type": "string", "enum": list(FLAVORS)})]
+PrunableKind = Annotated[str, BeforeValidator(_prunable), WithJsonSchema({"type": "string", "enum": sorted(PRUNABLE)})]
 GuardName = Annotated[str, BeforeValidator(_guard), WithJsonSchema({"type": "string", "enum": sorted(GUARDS)})]
 
 
@@ -239,19 +251,10 @@ class ClusterSpec(StatedSpec):
         description="What somebody else manages: counted, never planned.",
         examples=[[{"principals": {"prefix": "User:sa-"}}]],
     )
-    prune_topics: Boolean = Field(
-        False, description="With true, topics in scope that no manifest declares are to go.", examples=[False]
-    )
-    prune_quotas: Boolean = Field(
-        False, description="With true, quotas in scope that no manifest declares are deleted.", examples=[False]
-    )
-    prune_group_configs: Boolean = Field(
-        False,
-        description="With true, configs of groups in scope that no manifest declares are reset.",
-        examples=[False],
-    )
-    prune_users: Boolean = Field(
-        False, description="With true, SCRAM users in scope that no manifest declares are deleted.", examples=[False]
+    prune: list[PrunableKind] = Field(
+        default_factory=list,
+        description="The kinds of which everything in scope that no manifest declares is deleted, or reset.",
+        examples=[["topics"]],
     )
     topic_defaults: ClusterTopicDefaults | None = Field(
         None,

@@ -1,4 +1,4 @@
-"""The fields of ``Groups`` documents."""
+"""The fields of ``GroupConfigs`` documents."""
 
 from typing import Literal
 
@@ -29,7 +29,7 @@ class GroupItem(ManifestModel):
     ticket: Text | None = Field(None, description="Where the configs were agreed.", examples=["OPS-7"])
 
 
-class GroupsSpec(ManifestModel):
+class GroupConfigsSpec(ManifestModel):
     """The groups of a document."""
 
     clusters: ClustersField = None
@@ -40,13 +40,13 @@ class GroupsSpec(ManifestModel):
     )
 
 
-class GroupsDocument(ManifestModel):
+class GroupConfigsDocument(ManifestModel):
     """Dynamic configs of consumer, share and streams groups."""
 
     api_version: ApiVersion
-    kind: Literal["Groups"] = Field(description="What the document declares.", examples=["Groups"])
+    kind: Literal["GroupConfigs"] = Field(description="What the document declares.", examples=["GroupConfigs"])
     metadata: Metadata = Field(description="Name and labels.", examples=[{"name": "payments"}])
-    spec: GroupsSpec = Field(
+    spec: GroupConfigsSpec = Field(
         description="The groups.",
         examples=[{"groups": [{"name": "payments", "configs": {"share.auto.offset.reset": "earliest"}}]}],
     )

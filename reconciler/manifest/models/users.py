@@ -39,7 +39,7 @@ class CredentialItem(ManifestModel):
         description=f"How often the password is hashed. Default: {DEFAULT_ITERATIONS}.",
         examples=[8192],
     )
-    version: Annotated[int, *_between(0, _MOST_VERSIONS)] = Field(
+    password_version: Annotated[int, *_between(0, _MOST_VERSIONS)] = Field(
         0,
         description="A new number means: set the password again. It is added to the iterations, so that the cluster "
         "keeps it with the password.",
@@ -72,7 +72,7 @@ class UserMechanisms(ManifestModel):
         None,
         alias="SCRAM-SHA-512",
         description="SCRAM-SHA-512.",
-        examples=[{"password": "${env:KAFKA_USER_PAYMENTS}", "version": 1}],
+        examples=[{"password": "${env:KAFKA_USER_PAYMENTS}", "passwordVersion": 1}],
     )
 
     @property
@@ -89,7 +89,7 @@ class UserItem(ManifestModel):
     mechanisms: UserMechanisms | None = Field(
         None,
         description="The credentials, by mechanism.",
-        examples=[{"SCRAM-SHA-512": {"password": "${env:KAFKA_USER_PAYMENTS}", "version": 1}}],
+        examples=[{"SCRAM-SHA-512": {"password": "${env:KAFKA_USER_PAYMENTS}", "passwordVersion": 1}}],
     )
     absent: Boolean = Field(False, description="With true, the user must not exist.", examples=[True])
     disabled: Boolean = Field(

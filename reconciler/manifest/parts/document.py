@@ -163,6 +163,11 @@ _MEANT: Final = FrozenMap(
         "waiver": "exceptions: [{check: …, reason: …, expires: …}], under spec, with the test's name as check",
         "waivers": "exceptions: [{check: …, topics: […], reason: …, expires: …}], under spec, with the rule's name",
         "acknowledge": "exceptions: [{check: topic-delete, object: …, reason: …}]",
+        "pruneTopics": "prune: [topics]",
+        "pruneQuotas": "prune: [quotas]",
+        "pruneUsers": "prune: [users]",
+        "pruneGroupConfigs": "prune: [groupConfigs]",
+        "version": "passwordVersion",
         "rule": "check",
         "guard": "check",
     }
@@ -224,7 +229,7 @@ _ELSEWHERE: Final = FrozenMap(
     {
         "kafkauser": "Acls says what a principal may do; `reconciler convert strimzi` converts this document",
         "kafkatopic": "Topics declares topics; `reconciler convert strimzi` converts this document",
-        "group": "Groups declares the configs of groups; Acls grants READ on them",
+        "group": "did you mean 'GroupConfigs', their configs? Acls grants READ on groups",
     }
 )
 #: So alike has a kind to be that it may have been meant: User is not Cluster.

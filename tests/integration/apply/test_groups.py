@@ -19,9 +19,9 @@ spec:
   allowEveryoneIfNoAclFound: false
   barrier: {wait: 100ms}
   scope: {include: [{groups: {prefix: "@"}}]}
-  pruneGroupConfigs: true
+  prune: [groupConfigs]
 """
-HEAD = "apiVersion: reconciler/v1\nkind: Groups\nmetadata: {name: team}\nspec:\n  groups:\n"
+HEAD = "apiVersion: reconciler/v1\nkind: GroupConfigs\nmetadata: {name: team}\nspec:\n  groups:\n"
 BEFORE = f"""\
 {HEAD}\
     - name: ["@a", "@gone"]

@@ -112,7 +112,7 @@ def test_a_grant_is_shown_with_the_quota_that_no_manifest_names(team: Job) -> No
     assert team.run("apply", "--yes", "--allow-deletes").status == 0, "the broker is left as it was"
 
 
-EVERY_QUOTA = CLUSTER.replace('{prefix: "User:@"}', "{any: true}").replace("spec:\n", "spec:\n  pruneQuotas: true\n")
+EVERY_QUOTA = CLUSTER.replace('{prefix: "User:@"}', "{any: true}").replace("spec:\n", "spec:\n  prune: [quotas]\n")
 SLOWED = """\
 apiVersion: reconciler/v1
 kind: Quotas

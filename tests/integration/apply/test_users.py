@@ -44,7 +44,7 @@ spec:
   allowEveryoneIfNoAclFound: false
   barrier: {wait: 100ms}
   scope: {include: [{principals: {prefix: "User:@"}}]}
-  pruneUsers: true
+  prune: [users]
 """
 HEAD = "apiVersion: reconciler/v1\nkind: Users\nmetadata: {name: team}\nspec:\n  users:\n"
 ACLS = """\
@@ -93,7 +93,7 @@ def items(team: Job, *lines: str) -> str:
     return HEAD + "".join(f"    - {line}\n" for line in lines).replace("VAULT", str(team.directory.parent / "vault"))
 
 
-A = '{name: "@a", mechanisms: {SCRAM-SHA-512: {version: %d, password: "${dir:VAULT:a}"}}}'
+A = '{name: "@a", mechanisms: {SCRAM-SHA-512: {passwordVersion: %d, password: "${dir:VAULT:a}"}}}'
 B = (
     '{name: "@b", mechanisms: {SCRAM-SHA-256: {iterations: 4096, password: "${env:TEAM_B}"}, '
     'SCRAM-SHA-512: {password: "${env:TEAM_B}"}}}'

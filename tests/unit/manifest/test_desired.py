@@ -268,7 +268,7 @@ spec:
   ignore: [{principals: {any: true}, topics: [x]}]
   limits: {maxDeletes: 200}
   barrier: {wait: 500ms}
-  pruneTopics: true
+  prune: [topics]
   ignoreConfigs: [retention.ms]
   exceptions: [{check: limit, object: maxDeletes, reason: clean-up, expires: 2027-01-01}]
 """

@@ -88,7 +88,7 @@ def test_a_cluster_that_the_operator_does_not_name_is_as_its_manifest_says() -> 
     assert given.clusters["prod"].sources.super_users is FactSource.MANIFESTS
 
 
-@pytest.mark.parametrize("field", ["scope: {}", "pruneTopics: true", "ignore: []", "vars: {a: b}"])
+@pytest.mark.parametrize("field", ["scope: {}", "prune: [topics]", "ignore: []", "vars: {a: b}"])
 def test_what_is_no_fact_is_refused_in_the_operators_file(field: str) -> None:
     with pytest.raises(ManifestError) as caught:
         operator(f"  {field}\n")

@@ -124,7 +124,7 @@ spec: {spec}
         ("Topics", '{topics: [{name: t, replicaAssignments: [["${vars.x}"]]}]}'),
         ("Quotas", '{quotas: [{user: "${vars.x}", absent: "${vars.x}", limits: {producer_byte_rate: "${vars.x}"}}]}'),
         (
-            "Groups",
+            "GroupConfigs",
             '{groups: [{name: "${vars.x}", absent: "${vars.x}", configs: {share.isolation.level: "${vars.x}"}}]}',
         ),
         (
@@ -152,7 +152,7 @@ def test_a_variable_fits_wherever_the_reader_takes_one(kind: str, spec: str) -> 
         ("Cluster", '{limits: {maxDeletes: "${vars.x}"}}'),
         ("Cluster", "{brokers: [2147483648]}"),
         ("Quotas", "{quotas: [{user: u, limits: {producer_byte_rate: 0}}]}"),
-        ("Groups", "{groups: [{configs: {share.isolation.level: read_committed}}]}"),
+        ("GroupConfigs", "{groups: [{configs: {share.isolation.level: read_committed}}]}"),
         ("Quotas", "{quotas: [{user: u, limits: {request_percentage: 5/s}}]}"),
         ("Fleet", "{waves: [{name: w, clusters: {matchLabels: {}}, gate: {soak: -1}}]}"),
     ],

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
-from reconciler.codec.kinds import PRUNE_FIELDS
+from reconciler.codec.kinds import PRUNABLE
 from reconciler.model.acl import ResourceType
 from reconciler.model.desired import Origin
 from reconciler.model.listing import Change, Create, Delete
@@ -287,7 +287,7 @@ def test_the_place_where_two_documents_differ_is_one_where_they_do_as_deep_as_bo
 
 def test_which_kinds_are_pruned_is_written_and_read_and_bound_by_the_id() -> None:
     plan = replace(planned(EMPTY, acl("x")), refusals=())
-    kinds = sorted(PRUNE_FIELDS.values())
+    kinds = sorted(PRUNABLE)
     ids = set()
     for chosen in (frozenset(few) for count in range(len(kinds) + 1) for few in combinations(kinds, count)):
         one = replace(plan, terms=replace(plan.terms, prune=chosen))

@@ -181,7 +181,7 @@ def test_a_quota_is_its_users() -> None:
 def test_the_configs_of_a_group_are_its_owners() -> None:
     names = "[payments.a, ledger.a, nobodys]"
     theirs = document(
-        "Groups", f"  groups:\n    - {{name: {names}, configs: {{share.isolation.level: read_committed}}}}"
+        "GroupConfigs", f"  groups:\n    - {{name: {names}, configs: {{share.isolation.level: read_committed}}}}"
     )
     assert breaches({"teams/payments/groups.yaml": theirs}) == [
         "teams/payments/groups.yaml group GROUP ledger.a of ledger",

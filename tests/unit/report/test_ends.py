@@ -43,7 +43,7 @@ spec: {quotas: [{user: alice, expires: END, limits: {producer_byte_rate: 1MiB/s}
     "groupConfigs": """\
 ---
 apiVersion: reconciler/v1
-kind: Groups
+kind: GroupConfigs
 metadata: {name: g}
 spec: {groups: [{name: pay, expires: END, configs: {share.isolation.level: read_committed}}]}
 """,

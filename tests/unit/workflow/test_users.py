@@ -29,7 +29,7 @@ spec:
   users:
     - name: orders   # in prod
       mechanisms:
-        SCRAM-SHA-512: {password: "${env:KAFKA_USER_ORDERS}", version: 3}   # rotated
+        SCRAM-SHA-512: {password: "${env:KAFKA_USER_ORDERS}", passwordVersion: 3}   # rotated
       reason: the shop
     - {name: gone, absent: true}
 """
@@ -84,15 +84,15 @@ def generated(place: Path, principal: str, reference: str, mechanism: str | None
 
 
 def test_a_new_password_is_the_next_version_of_its_reference(place: Path) -> None:
-    line = '        SCRAM-SHA-512: {password: "${env:KAFKA_USER_ORDERS}", version: 3}   # rotated\n'
+    line = '        SCRAM-SHA-512: {password: "${env:KAFKA_USER_ORDERS}", passwordVersion: 3}   # rotated\n'
     assert line in USERS
     found = generated(place, "User:orders", "${env:KAFKA_USER_ORDERS}")
-    assert found.files == {"users.yaml": USERS.replace("version: 3", "version: 4")}
+    assert found.files == {"users.yaml": USERS.replace("passwordVersion: 3", "passwordVersion: 4")}
     found = generated(place, "User:orders", "${env:NEW}", "SCRAM-SHA-256")
-    more = "        SCRAM-SHA-256: {password: '${env:NEW}', version: 1}\n"
+    more = "        SCRAM-SHA-256: {password: '${env:NEW}', passwordVersion: 1}\n"
     assert found.files == {"users.yaml": USERS.replace(line, line + more)}
     assert (
-        "+    - {name: new, mechanisms: {SCRAM-SHA-512: {password: '${env:NEW}', version: 1}}}"
+        "+    - {name: new, mechanisms: {SCRAM-SHA-512: {password: '${env:NEW}', passwordVersion: 1}}}"
         in generated(place, "User:new", "${env:NEW}").patch()
     )
 
@@ -118,7 +118,7 @@ def test_a_password_is_in_one_file_of_its_owner_and_seen_nowhere_else(
     assert len(first) == 32
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
     text = (place / "users.yaml").read_text(encoding="utf-8")
-    assert f"SCRAM-SHA-512: {{password: '${{dir:{secret.parent}:orders}}', version: 4}}" in text
+    assert f"SCRAM-SHA-512: {{password: '${{dir:{secret.parent}:orders}}', passwordVersion: 4}}" in text
     assert run([*words, "--write"]) != 0
     assert (secret.read_text(encoding="utf-8"), (place / "users.yaml").read_text(encoding="utf-8")) == (first, text)
     assert run([*words, "--write", "--overwrite", "--length", "64"]) == 0
@@ -143,7 +143,7 @@ def test_a_password_for_a_secret_manager_is_all_that_stdout_has(
     assert len(printed.out) == 32
     assert printed.out.isalnum()
     assert printed.out not in printed.err
-    assert "version: 4" in (place / "users.yaml").read_text(encoding="utf-8")
+    assert "passwordVersion: 4" in (place / "users.yaml").read_text(encoding="utf-8")
 
 
 def test_a_file_among_the_manifests_is_refused_and_one_that_cannot_be_written_changes_nothing(place: Path) -> None:

@@ -134,7 +134,7 @@ def _credential(text: str, mechanisms: TextSpan, name: str, user: ScramUser) -> 
     version = user.values[name] - iterations
     if version < 0 or "saltedPassword" in written:
         return with_entry(text, mechanisms, name, written)
-    number = {"version": str(version)} if version or span.get("version") is not None else {}
+    number = {"passwordVersion": str(version)} if version or span.get("passwordVersion") is not None else {}
     stands = {key.plain: quoted(value.plain) for key, value in span.entries}
     fields = {key: value for key, value in written.items() if key in _FIELDS.values() and stands.get(key) != value}
     return [one for key, value in {**number, **fields}.items() for one in with_entry(text, span, key, value)]
@@ -199,7 +199,7 @@ def _written(user: ScramUser, mechanism: str) -> dict[str, Written]:
     # Without a password to set, the number is only compared, and a version would promise one.
     if version < 0 or not source.password:
         return {"iterations": str(user.values[mechanism]), **references}
-    return {**references, "version": str(version)}
+    return {**references, "passwordVersion": str(version)}
 
 
 def second(state: DesiredState, old: str, new: str) -> DesiredState:

@@ -177,8 +177,8 @@ def _with_password(
 def _next(iterations: int) -> int:
     """The iterations of the next version."""
     if iterations + 1 >= DISABLED_ITERATIONS:
-        most = f"iterations and version are {iterations} together, and Kafka takes {MAX_ITERATIONS} at most"
-        raise RequestError(most, "write fewer iterations, and begin with another version")
+        most = f"iterations and passwordVersion are {iterations} together, and Kafka takes {MAX_ITERATIONS} at most"
+        raise RequestError(most, "write fewer iterations, and begin with another passwordVersion")
     return iterations + 1
 
 

@@ -30,7 +30,7 @@ _FIRST_MOVE: Final = "new partitions get as many replicas as the topic has: move
 #: ``QuorumController.MAX_RECORDS_PER_USER_OP`` and ``ReplicationControlManager``.
 _MOST_RECORDS: Final = 10_000
 _TOO_MANY: Final = "Kafka creates at most 10,000 partitions and configs in one request: start with fewer, then add more"
-_UNDECLARED: Final = "no manifest declares it: declare it, ignore it, or set pruneTopics to plan its deletion"
+_UNDECLARED: Final = "no manifest declares it: declare it, ignore it, or write prune: [topics] to plan its deletion"
 _INTERNAL: Final = "Kafka keeps this topic for itself; it is never deleted"
 
 
