@@ -54,7 +54,7 @@ def by_duckdb(store: FleetStore) -> int:
 
 def peak_of_a_worker(session: SparkSession) -> int:
     """The most memory that any Python worker ever had, in MB."""
-    return max(map(int, run_tasks(session, [[None]] * 8, _peak)))
+    return max(map(int, run_tasks(session, [[None]] * 8, _peak, "peak")))
 
 
 def _peak(_units: Sequence[None], _attempt: str) -> list[str]:

@@ -28,9 +28,13 @@ def spark_cluster(directory: Path, workers: int = 2) -> Iterator[tuple[str, list
         started = []
         for number in range(workers):
             size = ("--cores", "1", "--memory", "1g", "--work-dir", str(directory / f"work{number}"))
-            worker = (f"{_DEPLOY}.worker.Worker", *host, "--webui-port", str(_free_port()), *size, url)
+            # Each on a host of its own, as Spark sees it: it puts no copy of a task on the same host.
+            own = f"127.0.0.{number + 1}"
+            worker = (f"{_DEPLOY}.worker.Worker", "--host", own, "--webui-port", str(_free_port()), *size, url)
             log = directory / f"worker{number}.log"
-            started.append(cluster.enter_context(_daemon(log, *worker, ready="Successfully registered with master")))
+            started.append(
+                cluster.enter_context(_daemon(log, *worker, ready="Successfully registered with master", ip=own))
+            )
         yield url, [process.pid for process in started]
 
 
@@ -41,9 +45,9 @@ def _free_port() -> int:
 
 
 @contextlib.contextmanager
-def _daemon(log: Path, *arguments: str, ready: str) -> Iterator[subprocess.Popen[bytes]]:
+def _daemon(log: Path, *arguments: str, ready: str, ip: str = "127.0.0.1") -> Iterator[subprocess.Popen[bytes]]:
     """A process of the Spark cluster, once its log says that it is ready."""
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1"}
+    environment = {**os.environ, "SPARK_LOCAL_IP": ip, "SPARK_NO_DAEMONIZE": "1"}
     with log.open("wb") as out:
         process = subprocess.Popen([str(SPARK / "spark-class"), *arguments], stdout=out, stderr=out, env=environment)
         try:

@@ -13,6 +13,7 @@ from reconciler.app.apply import apply_plan
 from reconciler.app.connections import for_copies
 from reconciler.app.manifests import guardrail_sources, read_sources
 from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.app.records import RecordOptions
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
 from reconciler.model.acl import AclOperation, ResourceType
@@ -171,7 +172,13 @@ def test_a_member_planned_under_guardrails_is_not_applied_without(
     def ended(guardrails: str | None) -> ChildResult:
         result = str(fleet.root / "result")
         task = ChildTask(
-            plan, fleet.manifests, result, made.plan_id, None, "op", ConnectionOptions(operator), guardrails=guardrails
+            plan,
+            fleet.manifests,
+            result,
+            made.plan_id,
+            RecordOptions(operator="op"),
+            ConnectionOptions(operator),
+            guardrails=guardrails,
         )
         monkeypatch.setattr("sys.stdin", io.StringIO(task.text()))
         child_module.main()

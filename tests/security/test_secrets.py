@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.app.options import ConnectionOptions
+from reconciler.app.records import RecordOptions
 from reconciler.cli.main import run
 from reconciler.kafka.errors import PLACEHOLDER, SettingsError, redact
 from reconciler.kafka.handshake import handshake_with
@@ -411,7 +412,7 @@ def test_tasks_know_of_the_environment_only_what_they_log_in_with(
 
 def test_a_task_of_a_fleet_shows_no_secret() -> None:
     """What is printed of the task that carries secrets by a pipe has none of them."""
-    task = ChildTask("p", "m", "r", "plan-1", None, None, ConnectionOptions(), None, {"KAFKA_PASSWORD": SECRET})
+    task = ChildTask("p", "m", "r", "plan-1", RecordOptions(), ConnectionOptions(), None, {"KAFKA_PASSWORD": SECRET})
     assert ChildTask.parse(task.text()) == task
     assert SECRET not in repr(task)
 

@@ -22,7 +22,7 @@ from reconciler.parts.fleet.spark.session import run_tasks
 
 with spark_session("local[1]") as session:
     print(session.range(3).count())
-    print(run_tasks(session, [["a"]], lambda units, attempt: units))
+    print(run_tasks(session, [["a"]], lambda units, attempt: units, "echo"))
 """
 
 

@@ -67,7 +67,7 @@ with spark_session() as session:
     print("===", flush=True)
     compared = run(["fleet", "drift", *where])
     print("===", flush=True)
-    print(json.dumps(run_tasks(session, [[None]] * 2, place)), flush=True)
+    print(json.dumps(run_tasks(session, [[None]] * 2, place, "places")), flush=True)
     files = sorted(Path(live).glob("*.json"))
     sources = [SnapshotSource(file.stem, Scope(), partial(slowly, str(file), marks)) for file in files]
     collect(session, store_at(store), sources, FleetRun("slow", "now", ()), CollectionLimits(at_once=1))

@@ -1,10 +1,12 @@
 """A fleet's plan as a value, its limits and approvals, and how its gates read the record."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from reconciler.cli.console import Exit
+from reconciler.cli.main import run
 from reconciler.parts.fleet.cli.plan import left_out
 from reconciler.parts.fleet.membership import FleetLimits
 from reconciler.parts.fleet.proposal import (
@@ -139,6 +141,25 @@ def test_a_cluster_without_a_plan_counts_as_a_failure_of_its_wave() -> None:
 def test_the_last_ending_counts_and_only_of_this_plan() -> None:
     records = latest([ended("a", "failed"), ended("a", "", 200.0), ApplyRecord("b", "plan-of-yesterday", "", 1.0)])
     assert [item.cluster for item in pending(WAVE, records)] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("refused", Exit.REFUSED), ("disagreed", Exit.FAILED_CHECK), ("not_planned", Exit.ERROR)]
+)
+def test_a_plan_of_nothing_is_not_performed_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], code: str, status: Exit
+) -> None:
+    """Nothing could be planned anywhere: the apply that follows in a pipeline is no success."""
+    wave = PlannedWave("all", (), unplanned=("a",))
+    plan = FleetPlan("world", "2026-11-21", (wave,), failures=(Failure("a", code, "why"),))
+    (tmp_path / "fleet.json").write_text(fleet_plan_text(plan), encoding="utf-8")
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "c.yaml").write_text(
+        "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: a}\nspec: {}\n", encoding="utf-8"
+    )
+    monkeypatch.delenv("CI", raising=False)
+    assert run(["fleet", "apply", str(tmp_path), str(tmp_path / "m"), "--yes"]) == status
+    assert "1 not planned" in capsys.readouterr().out
 
 
 def test_a_wave_without_members_is_no_obstacle() -> None:

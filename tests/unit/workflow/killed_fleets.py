@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
@@ -86,7 +87,7 @@ class World:
 
 
 def in_turn(
-    _: object, lists: Sequence[Sequence[Any]], work: Callable[[Sequence[Any], str], Iterable[str]]
+    _: object, lists: Sequence[Sequence[Any]], work: Callable[[Sequence[Any], str], Iterable[str]], *__: str
 ) -> list[str]:
     """What Spark makes of tasks, one after another."""
     return [line for part in lists for line in work(part, "0")]
@@ -94,7 +95,12 @@ def in_turn(
 
 def session(cores: int) -> SparkSession:
     """As much of a session as plans and applies of a fleet use."""
-    context = SimpleNamespace(defaultParallelism=cores, broadcast=lambda value: SimpleNamespace(value=value))
+    context = SimpleNamespace(
+        defaultParallelism=cores,
+        broadcast=lambda value: SimpleNamespace(value=value),
+        getConf=dict,
+        cancelJobGroup=lambda _: None,
+    )
     return cast("SparkSession", SimpleNamespace(sparkContext=context))
 
 
@@ -102,12 +108,14 @@ class Here:
     """A pool without threads: what is killed here begins nothing more."""
 
     def __init__(self, _: int) -> None:
-        self.map = map
+        pass
 
-    def __enter__(self) -> "Here":
-        return self
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        future = Future[Any]()
+        future.set_result(work(*arguments))
+        return future
 
-    def __exit__(self, *_: object) -> None:
+    def shutdown(self, **_: bool) -> None:
         pass
 
 
@@ -165,16 +173,20 @@ def watch_files(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 def play_processes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clusters' processes, in this one."""
 
+    class Pipe(io.StringIO):
+        def close(self) -> None:
+            """What was written stays."""
+
     class Process:
         returncode = 0
 
         def __init__(self, *_: object, **__: object) -> None:
-            pass
+            self.stdin = Pipe()
 
-        def communicate(self, text: str, timeout: float) -> None:
+        def wait(self, timeout: float) -> None:
             world.now += 1
             with pytest.MonkeyPatch.context() as patched:
-                patched.setattr("sys.stdin", io.StringIO(text))
+                patched.setattr("sys.stdin", io.StringIO(self.stdin.getvalue()))
                 try:
                     world.life.at("before the process")
                     child.main()

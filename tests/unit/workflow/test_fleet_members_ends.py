@@ -1,7 +1,13 @@
 """How the clusters of a fleet end, without Spark: a task says what came of a plan, a child process of an apply."""
 
+import datetime
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -13,15 +19,19 @@ from reconciler.app.manifests import read_sources
 from reconciler.app.options import ConnectionOptions, PlanOptions
 from reconciler.app.plan import plan
 from reconciler.app.reasons import INTERRUPTED, WorkflowError
-from reconciler.app.records import save_plan
-from reconciler.apply.environment import Result
+from reconciler.app.records import RecordOptions, save_plan
+from reconciler.apply.environment import LeasePatience, LeaseRequest, Result
+from reconciler.apply.lease import lease_claims, marker
+from reconciler.model.listing import Create
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app import apply as child
-from reconciler.parts.fleet.app.apply import ChildResult, ChildTask, MemberJob, record_of
+from reconciler.parts.fleet.app.apply import ChildResult, ChildTask, MemberJob, record_of, told
 from reconciler.parts.fleet.app.members import MemberConnections
 from reconciler.parts.fleet.app.plan import MemberPlan, PlanTerms, plan_members
 from reconciler.plan.file.document import plan_id
+from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import snapshot_text
+from reconciler.snapshot.file import SnapshotCluster
 from tests.cases.test_cases import binding
 
 if TYPE_CHECKING:
@@ -91,7 +101,11 @@ def test_a_task_says_of_each_cluster_what_came_of_planning_it(fleet: Path) -> No
 
 def _task(fleet: Path, plan_id: str) -> ChildTask:
     result, journal = str(fleet / "result.json"), str(fleet / "journal")
-    return ChildTask(str(fleet / "plan.json"), str(fleet / "m"), result, plan_id, journal, "op", ConnectionOptions())
+    records = RecordOptions(journal, str(fleet / "audit"), operator="op")
+    lease = LeaseRequest("op", ("dead",))
+    return ChildTask(
+        str(fleet / "plan.json"), str(fleet / "m"), result, plan_id, records, ConnectionOptions(), lease=lease
+    )
 
 
 def _ended(task: ChildTask, monkeypatch: pytest.MonkeyPatch) -> ChildResult:
@@ -150,3 +164,41 @@ def test_a_child_that_says_nothing_has_unknown_outcomes(tmp_path: Path) -> None:
     assert record_of(job, tmp_path / "late", 0, "").reason == INTERRUPTED
     cut = record_of(job, tmp_path / "half", 0, "stopped after 3 s; ")
     assert cut.message == "stopped after 3 s; the process ended with 0 and no result: its outcomes are unknown"
+
+
+def test_a_child_keeps_an_audit_log_or_sends_nothing(
+    fleet: Path, planned: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = _task(fleet, planned)
+    nowhere = _ended(replace(task, records=replace(task.records, audit=str(fleet / "no" / "audit"))), monkeypatch)
+    assert (nowhere.reason, nowhere.done) == ("failed", 0)
+    assert "nothing was sent, because it could not be written down" in nowhere.message
+    assert _ended(task, monkeypatch).done == 2
+    records = [json.loads(line) for line in (fleet / "audit").read_text(encoding="utf-8").splitlines()]
+    assert {record["operator"] for record in records if "operator" in record} == {"op"}
+
+
+@pytest.mark.parametrize(("holder", "reason", "done"), [("other", "held", 0), ("dead", "", 2)])
+def test_a_child_gives_way_to_the_lease_of_a_run_that_may_be_alive(
+    fleet: Path, planned: str, monkeypatch: pytest.MonkeyPatch, holder: str, reason: str, done: int
+) -> None:
+    monkeypatch.setattr(child, "_PATIENCE", LeasePatience())
+    file = SnapshotCluster(fleet / "changing.json")
+    lease = marker(holder, "20260101T000000Z-0", datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=2))
+    file.send([Create(lease)])
+    ended = _ended(_task(fleet, planned), monkeypatch)
+    assert (ended.reason, ended.done) == (reason, done), ended.message
+    left = lease_claims(file.read(ReadRequest()).bindings)
+    assert [claim.holder for claim in left] == ([holder] if reason else [])
+
+
+def test_a_child_ends_with_the_task_that_began_it(fleet: Path) -> None:
+    os.mkfifo(fleet / "plan.json")  # to read it takes forever
+    process = subprocess.Popen([sys.executable, "-P", "-c", child._CHILD], stdin=subprocess.PIPE, text=True)
+    try:
+        with told(process, _task(fleet, "plan-1").text()), pytest.raises(subprocess.TimeoutExpired):
+            process.wait(3)
+        assert process.wait(30) == -signal.SIGTERM
+    finally:
+        process.kill()
+        process.wait()

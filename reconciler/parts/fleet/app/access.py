@@ -50,7 +50,7 @@ class WhoCan:
 def holders(session: SparkSession, store: FleetStore, run: FleetRun, manifests: Manifests, question: WhoCan) -> Answer:
     """Who may do what is asked, on every cluster."""
     work = partial(_holders, store=store, question=question)
-    lines = run_tasks(session, _lists(session, run, manifests), work)
+    lines = run_tasks(session, _lists(session, run, manifests), work, "who can")
     return ["cluster", "principal", "names", "hosts", "certain"], sorted(json.loads(line) for line in lines)
 
 
@@ -68,7 +68,7 @@ def blast_radius(
     """
     sums: dict[str, Reached] = {}
     unjudged: dict[str, str] = {}
-    for line in run_tasks(session, _lists(session, run, manifests), partial(_radius, store=store)):
+    for line in run_tasks(session, _lists(session, run, manifests), partial(_radius, store=store), "blast radius"):
         name, *found = json.loads(line)
         if len(found) == 1:
             unjudged[name] = found[0]

@@ -1,7 +1,8 @@
 """A fleet's plans performed, wave by wave: each cluster by a process of its own, which says by a record how it ended.
 
-So one client library that dies takes one cluster's apply with it, not the task. Applying again is safe: finished
-clusters are known by the record, finished steps are recognised.
+So one client library that dies takes one cluster's apply with it, not the task. Each cluster is a Spark job of its own,
+with one task that Spark may begin once only: an engine that runs tasks twice would write twice. Its record is on disk
+as soon as it ends. Applying again is safe: finished clusters are known by the record, finished steps are recognised.
 """
 
 import json
@@ -10,16 +11,21 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from py4j.protocol import Py4JError
 from pyspark import Broadcast
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from reconciler.app.apply import ApplyOptions, Unattended, apply_plan, stoppable
@@ -27,12 +33,11 @@ from reconciler.app.connections import password_prefixes
 from reconciler.app.options import ConnectionOptions, MoveOptions
 from reconciler.app.reasons import INTERRUPTED, WorkflowError
 from reconciler.app.records import RecordOptions
-from reconciler.apply.environment import Outcome, Result
+from reconciler.apply.environment import LeasePatience, LeaseRequest, Outcome, Result
 from reconciler.dataclass import dataclass
 from reconciler.manifest.read.findings import Source
-from reconciler.parts.fleet.app.members import everywhere
-from reconciler.parts.fleet.app.runs import add_to_record, read_fleet_plan, read_record
-from reconciler.parts.fleet.membership import partition
+from reconciler.parts.fleet.app.members import cause, everywhere
+from reconciler.parts.fleet.app.runs import add_to_record, plan_lock, read_fleet_plan, read_record
 from reconciler.parts.fleet.proposal import (
     UNKNOWN,
     ApplyRecord,
@@ -48,7 +53,7 @@ from reconciler.parts.fleet.proposal import (
     parse_apply_records,
     pending,
 )
-from reconciler.parts.fleet.spark.session import run_tasks
+from reconciler.parts.fleet.spark.session import begun_before, ended_jobs, refuse_copies, run_tasks
 from reconciler.system.files import write_atomically
 from reconciler.system.process import child_environment, forbid_core_dumps, secret_environment
 
@@ -63,12 +68,12 @@ class ChildTask:
     manifests: str
     result_file: str
     plan_id: str
-    journal: str | None
-    operator: str | None
+    records: RecordOptions
     connection: ConnectionOptions
     guardrails: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     moves: MoveOptions = MoveOptions()
+    lease: LeaseRequest | None = None
 
     def text(self) -> str:
         """As JSON."""
@@ -81,7 +86,10 @@ class ChildTask:
         given = fields.pop("connection")
         lists = {name: tuple(given[name]) for name in ("allow_env", "secrets_dirs")}
         connection = ConnectionOptions(**{**given, **lists})
-        return cls(**{**fields, "connection": connection, "moves": MoveOptions(**fields["moves"])})
+        records, moves = RecordOptions(**fields.pop("records")), MoveOptions(**fields.pop("moves"))
+        lease = fields.pop("lease")
+        asked = None if lease is None else LeaseRequest(**{**lease, "breaks": tuple(lease["breaks"])})
+        return cls(**{**fields, "connection": connection, "records": records, "moves": moves, "lease": asked})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +119,26 @@ class _Child(Unattended):
         return stoppable(lambda: None)
 
 
-def main() -> None:
-    """Apply, and write the result."""
+#: Seconds that an apply waits for somebody else's lease: the process of a killed task needs some to give its own back.
+_PATIENCE: Final = LeasePatience(30.0)
+
+
+def main(*, watched: bool = False) -> None:
+    """Apply, and write the result; ``watched``: standard input ends when the task does that began this process."""
     forbid_core_dumps()
-    task = ChildTask.parse(sys.stdin.read())
+    task = ChildTask.parse(sys.stdin.readline())
+    if watched:
+        threading.Thread(target=_stop_with_task, daemon=True).start()
     os.environ.update(task.environment)
     try:
-        records = RecordOptions(task.journal, operator=task.operator)
-        options = ApplyOptions(task.plan_id, records, guardrails=task.guardrails, moves=task.moves)
+        options = ApplyOptions(
+            task.plan_id,
+            task.records,
+            task.lease,
+            guardrails=task.guardrails,
+            moves=task.moves,
+            patience=_PATIENCE,
+        )
         result = apply_plan(task.plan_file, task.manifests, None, task.connection, options, attendant=_Child())
         ended = _ended(result)
     except WorkflowError as error:
@@ -138,9 +158,22 @@ def _ended(result: Result) -> ChildResult:
     return ChildResult(reason, " ".join("; ".join(filter(None, found)).split()), done, already)
 
 
-_CHILD: Final = "from reconciler.parts.fleet.app.apply import main; main()"
+def _stop_with_task() -> None:
+    """Stop as by a signal once the task that began this process is gone: nobody would hear how it ended."""
+    with suppress(OSError):
+        os.read(0, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+_CHILD: Final = "from reconciler.parts.fleet.app.apply import main; main(watched=True)"
+#: How many clusters are changed at once: what a bad change reaches before the first failure stops it.
+AT_ONCE: Final = 8
 #: Seconds that a process gets to finish the batch in flight after it was asked to stop.
 _GRACE: Final = 90.0
+#: Seconds after which an interruption is seen while clusters are at work.
+_LOOK: Final = 1.0
+#: So many characters of a message are kept.
+_LONGEST: Final = 2000
 #: The directories of a task's copies; a cluster's own files there end in ``.json`` and ``.result``.
 MANIFESTS, GUARDRAILS = "manifests", "guardrails"
 
@@ -157,18 +190,28 @@ class MemberJob:
 
 @dataclass(frozen=True, slots=True)
 class ApplyTerms:
-    """What every apply of a fleet has in common: how many at once in a task, and how many seconds for one cluster.
+    """What every apply of a fleet has in common: how many clusters at once, and how many seconds for each.
 
-    ``moves`` is how fast replicas move. ``guardrails`` are the texts that held the plans when they were made, and hold
-    them again.
+    ``records`` says what is written down beside the journal of each cluster; its paths have to be there where a task
+    runs, else nothing is sent. Each apply holds its cluster's lease unless ``lease`` is false; ``breaks`` are holders
+    that are known to be dead. ``moves`` is how fast replicas move. ``guardrails`` are the texts that held the plans
+    when they were made, and hold them again.
     """
 
     connection: ConnectionOptions
-    at_once: int = 4
+    at_once: int = AT_ONCE
     timeout: float = 3600.0
-    operator: str | None = None
+    records: RecordOptions = RecordOptions()
     guardrails: tuple[Source, ...] | None = None
     moves: MoveOptions = MoveOptions()
+    lease: bool = True
+    breaks: tuple[str, ...] = ()
+
+    def everywhere(self) -> "ApplyTerms":
+        """As they mean the same wherever a task runs: paths are absolute, and one operator is at work."""
+        audit = None if self.records.audit is None else os.path.abspath(self.records.audit)
+        records = replace(self.records, audit=audit, operator=self.records.who())
+        return replace(self, connection=everywhere(self.connection), records=records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,24 +267,74 @@ class FleetApply:
         """Perform what is not finished, an event at a time, as the manifests in ``sources`` declare the clusters.
 
         With ``wait``, waits at gates that open later. Stops where a gate is closed, and once ``interrupted``; clusters
-        that have begun are finished.
+        that have begun are finished. Raises a :class:`WorkflowError` with nothing sent, :class:`HeldError` where
+        somebody else performs these plans.
         """
+        refuse_copies(session)
+        group = f"reconciler-{uuid.uuid4()}"
         texts = session.sparkContext.broadcast(tuple(sources))
-        terms = replace(terms, connection=everywhere(terms.connection))
-        # As many clusters as are performed side by side: after each batch the record is written.
-        size = int(session.sparkContext.defaultParallelism) * terms.at_once
-        for number, wave in enumerate(self.plan.waves):
-            if number and (closed := self._closed(self.plan.waves[number - 1], interrupted, wait=wait)):
-                yield closed
-                return
-            left = pending(wave, self.records)
-            for batch in (left[start : start + size] for start in range(0, len(left), size)):
-                if interrupted() or failures_exceeded(wave, latest(self._began)):
-                    break
-                yield BatchBegun(wave.name, tuple(member.cluster for member in batch))
-                yield from self._perform(session, batch, partial(apply_members, terms=terms, texts=texts))
-            if interrupted():
-                return
+        work = partial(apply_member, terms=terms.everywhere(), texts=texts)
+        with plan_lock(self.directory), ended_jobs(session, group):
+            # Somebody else may have performed some of them since they were read.
+            self.records = latest(read_record(self.directory, self.plan))
+            for number, wave in enumerate(self.plan.waves):
+                if number and (closed := self._closed(self.plan.waves[number - 1], interrupted, wait=wait)):
+                    yield closed
+                    return
+                yield from self._perform(wave, partial(self._apply, session, work, group), terms.at_once, interrupted)
+                if interrupted():
+                    return
+
+    def _perform(
+        self,
+        wave: PlannedWave,
+        apply: Callable[[Member], ApplyRecord],
+        at_once: int,
+        interrupted: Callable[[], bool],
+    ) -> Iterator[FleetEvent]:
+        """A wave: a cluster begins as soon as another one has ended, and the record of that one is on disk."""
+        left, running = deque(pending(wave, self.records)), dict[Future[ApplyRecord], Member]()
+        pool = ThreadPoolExecutor(at_once)
+        try:
+            while True:
+                begin = []
+                if not interrupted() and not failures_exceeded(wave, latest(self._began)):
+                    begin = [left.popleft() for _ in range(min(len(left), at_once - len(running)))]
+                if begin:
+                    yield BatchBegun(wave.name, tuple(member.cluster for member in begin))
+                    for member in begin:
+                        running[pool.submit(apply, member)] = member
+                if not running:
+                    return
+                for future in wait(running, _LOOK, FIRST_COMPLETED).done:
+                    del running[future]
+                    yield self._noted(future.result())
+        except BaseException:
+            for future, member in running.items():
+                self._noted(future.result() if future.done() else _unknown(member, "ended while it was performed"))
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _noted(self, record: ApplyRecord) -> ApplyRecord:
+        """Written down."""
+        add_to_record(self.directory, [apply_record_text(record)])
+        self._began.append(record)
+        add_record(self.records, record)
+        return record
+
+    def _apply(
+        self, session: SparkSession, work: Callable[..., Iterator[str]], group: str, member: Member
+    ) -> ApplyRecord:
+        """One cluster, in a Spark job of its own: what ends it ends no other one."""
+        journal = (self.directory / f"{member.file}.journal").resolve()
+        job = MemberJob(member.cluster, member.plan_id, self.plans[member.cluster], str(journal))
+        try:
+            lines = run_tasks(session, [[job]], work, f"fleet apply: {member.cluster}", group)
+        except (Py4JError, PySparkException) as error:
+            return _unknown(member, f"Spark lost its task, so outcomes are unknown: {cause(error)}")
+        (record,) = parse_apply_records("".join(f"{line}\n" for line in lines), self.plan)
+        return record
 
     def _closed(self, wave: PlannedWave, interrupted: Callable[[], bool], *, wait: bool) -> GateClosed | None:
         """Why the wave after this one may not begin, if so."""
@@ -254,32 +347,24 @@ class FleetApply:
             time.sleep(min(left, 1.0))
         return None
 
-    def _perform(
-        self, session: SparkSession, batch: Sequence[Member], work: Callable[[Sequence[MemberJob], str], Iterator[str]]
-    ) -> Iterator[ApplyRecord]:
-        jobs = []
-        for member in batch:
-            journal = (self.directory / f"{member.file}.journal").resolve()
-            jobs.append(MemberJob(member.cluster, member.plan_id, self.plans[member.cluster], str(journal)))
-        weights = [1 + member.steps for member in batch]
-        lines = run_tasks(session, partition(jobs, weights, int(session.sparkContext.defaultParallelism)), work)
-        add_to_record(self.directory, lines)
-        for record in parse_apply_records("".join(f"{line}\n" for line in lines), self.plan):
-            self._began.append(record)
-            add_record(self.records, record)
-            yield record
+
+def _unknown(member: Member, why: str) -> ApplyRecord:
+    return ApplyRecord(member.cluster, member.plan_id, UNKNOWN, time.time(), why[:_LONGEST])
 
 
-def apply_members(
+def apply_member(
     jobs: Sequence[MemberJob], attempt: str, *, terms: ApplyTerms, texts: Broadcast[tuple[Source, ...]]
 ) -> Iterator[str]:
-    """One record for each cluster, in order."""
+    """The record of the cluster of a task, in one line; Spark may not begin the task a second time."""
+    (job,) = jobs
+    if begun_before():
+        why = f"Spark began its task again ({attempt}) after the first one was lost, which may have changed something"
+        yield apply_record_text(ApplyRecord(job.cluster, job.plan_id, UNKNOWN, time.time(), why))
+        return
     with tempfile.TemporaryDirectory(prefix="reconciler-fleet-") as scratch:
         _copy(texts.value, Path(scratch, MANIFESTS))
         _copy(terms.guardrails or (), Path(scratch, GUARDRAILS))
-        with ThreadPoolExecutor(terms.at_once) as pool:
-            for record in pool.map(lambda job: _apply_one(job, Path(scratch), terms), jobs):
-                yield apply_record_text(record)
+        yield apply_record_text(_apply_one(job, Path(scratch), terms))
 
 
 def _copy(sources: Iterable[Source], directory: Path) -> None:
@@ -297,12 +382,12 @@ def task_of(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ChildTask:
         str(scratch / MANIFESTS),
         str(scratch / f"{job.cluster}.result"),
         job.plan_id,
-        job.journal if kept else None,
-        terms.operator,
+        replace(terms.records, journal=job.journal if kept else None),
         terms.connection,
         None if terms.guardrails is None else str(scratch / GUARDRAILS),
         secret_environment(terms.connection.allow_env, password_prefixes(terms.connection)),
         terms.moves,
+        LeaseRequest(terms.records.who(), terms.breaks) if terms.lease or terms.breaks else None,
     )
 
 
@@ -319,18 +404,35 @@ def _apply_one(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ApplyRecord:
         env={**child_environment(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     stopped = ""
-    try:
-        process.communicate(task.text(), timeout=terms.timeout)
-    except subprocess.TimeoutExpired:
-        stopped = f"stopped after {terms.timeout:g} s; "
-        process.send_signal(signal.SIGINT)
+    with told(process, task.text()):
         try:
-            process.wait(_GRACE)
+            process.wait(terms.timeout)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            stopped += "it did not stop, so outcomes are unknown; "
+            stopped = f"stopped after {terms.timeout:g} s; "
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                stopped += "it did not stop, so outcomes are unknown; "
     return record_of(job, Path(task.result_file), process.returncode, stopped)
+
+
+@contextmanager
+def told(process: "subprocess.Popen[str]", text: str) -> Iterator[None]:
+    """Its task on standard input, which stays open for the time of the block: its end tells that we are gone."""
+    pipe = process.stdin
+    assert pipe is not None  # noqa: S101 - as it was started
+    # A process that ended before it read is told by how it ended.
+    with suppress(OSError):
+        pipe.write(f"{text}\n")
+        pipe.flush()
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            pipe.close()
 
 
 def record_of(job: MemberJob, result: Path, status: int, stopped: str) -> ApplyRecord:
@@ -343,4 +445,4 @@ def record_of(job: MemberJob, result: Path, status: int, stopped: str) -> ApplyR
     message = f"{stopped}{ended.message}" if ended.reason else ""
     # Nobody interrupted what took too long: it failed.
     reason = WorkflowError.reason if stopped and ended.reason == INTERRUPTED else ended.reason
-    return ApplyRecord(job.cluster, job.plan_id, reason, time.time(), message[:2000], ended.done, ended.already)
+    return ApplyRecord(job.cluster, job.plan_id, reason, time.time(), message[:_LONGEST], ended.done, ended.already)

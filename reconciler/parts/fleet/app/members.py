@@ -199,14 +199,20 @@ def spark(
 
 @contextmanager
 def starting_spark(
-    master: str | None = None, *, ui: bool = False, secrets: Mapping[str, str] = FrozenMap(), workers: bool = False
+    master: str | None = None,
+    *,
+    ui: bool = False,
+    secrets: Mapping[str, str] = FrozenMap(),
+    workers: bool = False,
+    once: int = 0,
 ) -> Iterator[Session]:
     """As :func:`spark`, but it starts while the block does something else, and is waited for where it is called.
 
-    ``workers`` says that there will be tasks for Python workers, which then start too.
+    ``workers`` says that there will be tasks for Python workers, which then start too. With ``once``, tasks change
+    clusters, so many at a time: Spark begins none of them twice.
     """
     try:
-        with starting_session(master, ui=ui, secrets=secrets, workers=workers) as session:
+        with starting_session(master, ui=ui, secrets=secrets, workers=workers, once=once) as session:
             yield session
     except Exception as error:
         from py4j.protocol import Py4JError
@@ -215,11 +221,11 @@ def starting_spark(
         if not isinstance(error, PySparkException | Py4JError):
             raise
         raise WorkflowError(
-            f"Spark failed: {_cause(error)}", "a run that is not complete is not there; start again"
+            f"Spark failed: {cause(error)}", "a run that is not complete is not there; start again"
         ) from error
 
 
-def _cause(error: Exception) -> str:
+def cause(error: Exception) -> str:
     """One line; py4j puts what was called before it, which tells nobody anything."""
     lines = [line.strip(": ") for line in str(error).splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):

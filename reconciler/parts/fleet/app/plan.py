@@ -122,7 +122,7 @@ def plan_fleet(
     judging = None if guardrails is None else session.sparkContext.broadcast(tuple(guardrails))
     terms = PlanTerms(shared, connections, options, commit, limits.at_once, limits.timeout, judging)
     lists = partition(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
-    lines = run_tasks(session, lists, partial(plan_members, terms=terms))
+    lines = run_tasks(session, lists, partial(plan_members, terms=terms), "plan clusters")
     made = _told_apart([MemberPlan(**json.loads(line)) for line in lines])
     notes = {one.cluster: one.notes for one in sorted(made, key=lambda one: one.cluster) if one.notes}
     texts = {one.cluster: one.text for one in made if one.text}

@@ -1,10 +1,12 @@
 """Runs of a fleet in a store: taken, found again, compared with the manifests."""
 
 import datetime
+import fcntl
 import os
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +15,14 @@ from pyspark.sql import SparkSession
 from reconciler.app.connections import as_operator_says
 from reconciler.app.manifests import checked, held, read_sources
 from reconciler.app.options import ConnectionOptions, moment, today
-from reconciler.app.reasons import NoStoredRunError, RequestError, StaleError, UnknownFleetNameError, WorkflowError
+from reconciler.app.reasons import (
+    HeldError,
+    NoStoredRunError,
+    RequestError,
+    StaleError,
+    UnknownFleetNameError,
+    WorkflowError,
+)
 from reconciler.app.records import saved_plan
 from reconciler.app.terms import terms
 from reconciler.dataclass import dataclass
@@ -192,6 +201,29 @@ def read_fleet_plan(directory: Path) -> tuple[FleetPlan, dict[str, str]]:
         first = min(same.values())
         raise StaleError(f"{first.cluster} {first.message}", first.advice)
     return plan, texts
+
+
+@contextmanager
+def plan_lock(directory: Path) -> Iterator[None]:
+    """Perform a fleet's plans alone for the time of the block; raises :class:`HeldError` where somebody else does."""
+    try:
+        descriptor = os.open(directory / RECORD_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise WorkflowError(f"{directory / RECORD_FILE} cannot be written: {error}: nothing was sent") from error
+    try:
+        _lock(descriptor, directory)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, directory: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise HeldError(f"another process is performing the plans in {directory}: nothing was sent") from error
+    except OSError as error:
+        raise WorkflowError(f"{directory / RECORD_FILE} cannot be locked: {error}: nothing was sent") from error
 
 
 def add_to_record(directory: Path, lines: Iterable[str]) -> None:

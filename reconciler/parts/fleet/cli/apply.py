@@ -9,6 +9,7 @@ import click
 from reconciler.app.connections import as_operator_says, for_copies, refuse_proposed_secrets
 from reconciler.app.manifests import checked, guardrail_sources, read_sources
 from reconciler.app.options import ConnectionOptions, MoveOptions
+from reconciler.app.records import RecordOptions
 from reconciler.cli.approval_options import PlanId
 from reconciler.cli.console import (
     CommandError,
@@ -29,13 +30,14 @@ from reconciler.cli.options import (
     move_options,
     output_option,
     path_argument,
+    record_options,
     yes_option,
 )
 from reconciler.cli.reasons import status_of
 from reconciler.cli.terminal import stoppable
-from reconciler.parts.fleet.app.apply import ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed
+from reconciler.parts.fleet.app.apply import AT_ONCE, ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed
 from reconciler.parts.fleet.cli.fleet import SparkOptions, session_for, spark_options
-from reconciler.parts.fleet.cli.plan import left_out
+from reconciler.parts.fleet.cli.plan import left_out, status_unplanned
 from reconciler.parts.fleet.proposal import ApplyRecord, FleetPlan, fleet_plan_id, not_covered
 from reconciler.parts.fleet.show import fleet_plan_lines, fleet_result_lines
 from reconciler.results.output import OutputKind
@@ -55,9 +57,23 @@ from reconciler.results.output import OutputKind
     "8 digits or more; repeatable.",
 )
 @click.option("--wait", is_flag=True, help="Wait at each gate until its soak time has passed.")
-@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
+@click.option(
+    "--at-once", type=click.IntRange(1, 512), default=AT_ONCE, show_default=True, help="Clusters to apply at once."
+)
 @click.option("--timeout", type=float, default=3600.0, show_default=True, help="Seconds to wait for one cluster.")
-@click.option("--operator", metavar="NAME", help="Operator name in the journals.  [default: USER@HOST]")
+@click.option(
+    "--lease/--no-lease",
+    default=True,
+    show_default=True,
+    help="Hold the lease of each cluster: other applies exit with status 6 meanwhile.",
+)
+@click.option(
+    "--break-lease",
+    multiple=True,
+    metavar="HOLDER",
+    help="Take over leases of HOLDER. Use it only if that run is dead; repeatable.",
+)
+@record_options
 @move_options
 @guardrails_option
 @expand_option
@@ -73,7 +89,9 @@ def command(
     wait: bool,
     at_once: int,
     timeout: float,
-    operator: str | None,
+    lease: bool,
+    break_lease: tuple[str, ...],
+    records: RecordOptions,
     moves: MoveOptions,
     guardrails: str | None,
     expand: bool,
@@ -85,7 +103,8 @@ def command(
 
     To continue after a failure, an interruption or a gate, run the same command again: DIR/record.jsonl records
     finished clusters, and finished steps are recognised. Exit 2 if clusters remain after a gate that is not open
-    yet. Exit 5 if guards left changes out of the plans, whatever remains besides.
+    yet. Exit 5 if guards left changes out of the plans, whatever remains besides. If all else is done, clusters that
+    could not be planned give the status that they gave `reconciler fleet plan`.
     """
     fleet = FleetApply.saved(Path(directory))
     plan = fleet.plan
@@ -97,8 +116,12 @@ def command(
     statuses = [Exit.OK]
     if not fleet.finished:
         held = None if judging is None else tuple(judging)
-        terms = ApplyTerms(for_copies(path, connection), at_once, timeout, operator, held, moves)
-        with session_for(spark, connection=connection, passwords=True) as session, stoppable("clusters") as interrupted:
+        reach = for_copies(path, connection)
+        terms = ApplyTerms(reach, at_once, timeout, records, held, moves, lease, break_lease)
+        with (
+            session_for(spark, connection=connection, passwords=True, once=at_once) as session,
+            stoppable("clusters") as interrupted,
+        ):
             statuses += map(_told, fleet.perform(session(), sources, terms, wait=wait, interrupted=interrupted))
             statuses.append(Exit.INTERRUPTED if interrupted() else Exit.OK)
         statuses += [status_of(record.reason) for record in fleet.records.values()]
@@ -106,7 +129,9 @@ def command(
         out_json(OutputKind.FLEET_APPLY, _document(plan, fleet.records))
     else:
         out(fleet_result_lines(plan, fleet.records, style_for(sys.stdout)))
-    return worst(left_out(plan), *statuses)
+    ended = worst(left_out(plan), *statuses)
+    # What could not be planned is not as declared, but first comes whatever is left to do of the rest.
+    return ended if ended is not Exit.OK else worst(*map(status_unplanned, plan.failures))
 
 
 def _told(event: FleetEvent) -> Exit:
@@ -116,6 +141,8 @@ def _told(event: FleetEvent) -> Exit:
             progress(f"wave {event.wave}: {', '.join(event.clusters)}")
         case ApplyRecord() if not event.succeeded:
             error(f"cluster {event.cluster}: {event.reason}: {event.message}")
+        case ApplyRecord():
+            progress(f"cluster {event.cluster}: as planned")
         case GateClosed(wave, gate) if gate.shut:
             names = ", ".join((*gate.failed, *gate.unfinished, *(f"{name} (not planned)" for name in gate.unplanned)))
             advice = "plan again" if gate.unplanned else "fix what failed, then run the same command"

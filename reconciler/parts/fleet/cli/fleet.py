@@ -114,11 +114,13 @@ def session_for(
     connection: ConnectionOptions | None = None,
     passwords: bool = False,
     workers: bool = True,
+    once: int = 0,
 ) -> "Iterator[Session]":
     """A session for one command, whose tasks use files at ``places`` and connect to clusters as ``connection`` says.
 
     It starts while the block reads manifests, and is waited for where it is called; ``workers`` says that tasks run in
-    Python. With ``passwords``, they also set passwords that manifests refer to.
+    Python. With ``passwords``, they also set passwords that manifests refer to. With ``once`` they change clusters, so
+    many at a time.
     """
     from reconciler.parts.fleet.app.members import starting_spark, task_secrets
     from reconciler.parts.fleet.spark.session import is_running
@@ -127,7 +129,7 @@ def session_for(
     if sys.stderr.isatty():
         progress("starting Spark …")
     secrets = task_secrets(places, connection, passwords=passwords)
-    with starting_spark(options.master, ui=options.ui, secrets=secrets, workers=workers) as session:
+    with starting_spark(options.master, ui=options.ui, secrets=secrets, workers=workers, once=once) as session:
         yield session
     if first and "CI" not in os.environ:
         _prepare_quick_starts()

@@ -29,9 +29,10 @@ from reconciler.parts.fleet.cli.fleet import (
 )
 from reconciler.parts.fleet.proposal import FleetPlan, fleet_plan_document
 from reconciler.parts.fleet.show import fleet_plan_lines, quiet_fleet_plan
+from reconciler.results.fleet_drift import Failure
 from reconciler.results.output import OutputKind
 
-#: What a cluster without a plan means for the command; anything else is an error.
+#: What a cluster without a plan means; anything else is an error.
 _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
 
 
@@ -119,7 +120,12 @@ def command(
         return Exit.REFUSED
     save_fleet_plan(planned, Path(directory))
     progress(f"saved {directory}: {len(plan.members)} plans and {FLEET_FILE}")
-    return worst(left_out(plan), *(_STATUS.get(failure.code, Exit.ERROR) for failure in plan.failures))
+    return worst(left_out(plan), *map(status_unplanned, plan.failures))
+
+
+def status_unplanned(failure: Failure) -> Exit:
+    """What a cluster without a plan means for the command that planned, and for the one that performs the others."""
+    return _STATUS.get(failure.code, Exit.ERROR)
 
 
 def left_out(plan: FleetPlan) -> Exit:

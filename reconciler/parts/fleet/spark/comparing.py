@@ -98,7 +98,8 @@ def compare_fleet(
     weights = [unit.pair.rows if unit.pair else unit.live.topic_count for unit in units]
     lists: list[list[Unit]] = partition(units, weights, task_count(session, sum(weights)))
     parts = [
-        parse_partial_drift(line) for line in run_tasks(session, lists, partial(_compare_all, store=store, name=name))
+        parse_partial_drift(line)
+        for line in run_tasks(session, lists, partial(_compare_all, store=store, name=name), "compare buckets")
     ]
     return FleetDrift(
         live.id,

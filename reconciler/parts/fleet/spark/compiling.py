@@ -42,7 +42,7 @@ def compile_desired(
     texts = session.sparkContext.broadcast(tuple(sources))
     lists = partition(list(clusters), [1] * len(clusters), task_count(session))
     work = partial(_compile_all, store=store, key=key, as_of=as_of, texts=texts)
-    lines = run_tasks(session, lists, work)
+    lines = run_tasks(session, lists, work, "compile manifests")
     failures = tuple(parse_failure(line.removeprefix(_FAILED)) for line in lines if line.startswith(_FAILED))
     readings = tuple(parse_reading(line) for line in lines if not line.startswith(_FAILED))
     run = FleetRun(key, moment_text(as_of), readings, failures)

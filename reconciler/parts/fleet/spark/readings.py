@@ -75,7 +75,7 @@ def collect(
     lists = partition(sources, [1] * len(sources), task_count(session))
     work = partial(_read_all, store=store, side=f"taken={run.id}", taken=run.taken, patience=patience)
     readings, failures = list(run.readings), list(run.failures)
-    for line in run_tasks(session, lists, work):
+    for line in run_tasks(session, lists, work, "read clusters"):
         if line.startswith(_FAILED):
             failures.append(parse_failure(line.removeprefix(_FAILED)))
         else:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from pyspark import TaskContext, cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 
+from reconciler.app.reasons import WorkflowError
 from reconciler.apply.cleanup import going_on, without_live_bridges
 from reconciler.model.acl import AclBinding
 from reconciler.model.frozen import FrozenMap
@@ -87,10 +88,13 @@ def starting_session(
     more: Mapping[str, str] = FrozenMap(),
     secrets: Mapping[str, str] = FrozenMap(),
     workers: bool = False,
+    once: int = 0,
 ) -> Iterator[Session]:
     """As :func:`spark_session`, with a JVM that starts meanwhile, until the session is asked for.
 
-    With ``workers``, Python workers of this machine start as soon as they can. Imports nothing of PySpark.
+    With ``workers``, Python workers of this machine start as soon as they can. With ``once``, tasks change clusters:
+    Spark begins each of them once, and so many at a time on this machine, where they wait for brokers rather than
+    compute. Imports nothing of PySpark.
     """
     active = _active()
     if active is not None:
@@ -105,7 +109,8 @@ def starting_session(
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     with tempfile.TemporaryDirectory(prefix="reconciler-spark-") as scratch:
-        place = "" if submitted and not master else master or LOCAL
+        usual = f"local[{once}]" if once else LOCAL
+        place = "" if submitted and not master else master or usual
         local = place.startswith("local")
         settings = {"spark.app.name": "reconciler fleet", **_settings(scratch, ui=ui)}
         if place:
@@ -115,6 +120,8 @@ def starting_session(
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
             settings |= _local_settings(scratch)
         settings |= more
+        if once:
+            settings |= _ONCE
         environment = {**child_environment(*_OF_SPARK), **secrets}
         jvm = None if submitted or _has_jvm() else Jvm(settings, environment, Path(scratch))
         started: list[SparkSession] = []
@@ -279,11 +286,18 @@ def task_count(session: SparkSession, rows: int | None = None) -> int:
     return most if rows is None else max(cores, min(most, rows // ROWS_IN_A_TASK))
 
 
-def run_tasks(session: SparkSession, lists: Sequence[Sequence[T]], work: Work[T]) -> list[str]:
-    """Run ``work`` on each list in a task of its own; all lines, in the order of the lists."""
+def run_tasks(
+    session: SparkSession, lists: Sequence[Sequence[T]], work: Work[T], doing: str, group: str = ""
+) -> list[str]:
+    """Run ``work`` on each list in a task of its own; all lines, in the order of the lists.
+
+    Spark's page says what the job is ``doing``; :func:`ended_jobs` ends those of a ``group``.
+    """
     if not lists:
         return []
     context = session.sparkContext
+    context.setLocalProperty("spark.jobGroup.id", group)
+    context.setJobDescription(f"reconciler: {doing}")
     # Through a broadcast each worker gets the lists once, and a task's description stays small.
     # (Broadcasts use plain pickle, which does not know what a script defines itself; this one does.)
     shared = context.broadcast([_pickled(part) for part in lists])
@@ -298,7 +312,41 @@ def run_tasks(session: SparkSession, lists: Sequence[Sequence[T]], work: Work[T]
         lines: list[str] = context.parallelize(range(len(lists)), len(lists)).mapPartitionsWithIndex(task).collect()
     finally:
         shared.unpersist()
+        context.setJobDescription("")
     return lines
+
+
+# Jobs whose tasks change something outside of Spark, which may run them only once.
+
+#: Spark begins no task twice: neither beside one that is slow, nor after one that failed.
+_ONCE: Final = {"spark.speculation": "false", "spark.task.maxFailures": "1"}
+
+
+def refuse_copies(session: SparkSession) -> None:
+    """Raise :class:`WorkflowError` where Spark begins slow tasks a second time, and kills the one that is later.
+
+    A session that was there before has the settings of whoever made it, or of a platform.
+    """
+    if session.sparkContext.getConf().get("spark.speculation", "false").lower() != "false":
+        message = "spark.speculation is on in this Spark session, so two tasks could change one cluster"
+        raise WorkflowError(f"{message}: nothing was sent", "begin a session with spark.speculation=false")
+
+
+def begun_before() -> bool:
+    """Whether Spark has begun this task before: it lost a worker for reasons that do not count as a failure."""
+    here = TaskContext.get()
+    return here is not None and here.attemptNumber() > 0
+
+
+@contextmanager
+def ended_jobs(session: SparkSession, group: str) -> Iterator[None]:
+    """Where the block ends by an error, the jobs of ``group`` that are left in other threads end too."""
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):  # the session may have ended, and its jobs with it
+            session.sparkContext.cancelJobGroup(group)
+        raise
 
 
 def task_frame(session: SparkSession, lists: Sequence[Sequence[T]], work: Work[T], schema: str) -> DataFrame:

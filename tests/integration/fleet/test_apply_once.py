@@ -1,0 +1,196 @@
+"""A fleet's apply on a standalone Spark cluster: whatever Spark or a kill does, no cluster ever has two writers.
+
+The processes of clusters are played: they say when they begin and how they end, and go on until they are let go.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.fleet.spark_cluster import spark_cluster
+from reconciler.app.reasons import HeldError
+from reconciler.parts.fleet.app.runs import RECORD_FILE, plan_lock
+from tests.unit.workflow.test_fleet_killed import FLEET, saved
+
+pytestmark = [pytest.mark.spark, pytest.mark.long]  # a master, two workers, four drivers: a minute and a half
+
+#: The process of a cluster: it holds on until there is a file that lets it go, or the task that began it is gone.
+_WRITER = """
+import json, os, pathlib, select, sys, time
+task = json.loads(sys.stdin.readline())
+marks, name = pathlib.Path(MARKS), pathlib.Path(task["plan_file"]).stem
+(marks / f"{name}.{os.getpid()}.begun").touch()
+while not (marks / f"{name}.go").exists():
+    if select.select([0], [], [], 0.05)[0] and not os.read(0, 1):
+        sys.exit(1)
+pathlib.Path(task["result_file"]).write_text('{"reason": "", "done": 2}')
+"""
+#: `fleet apply` in a session of ours, or in one that was there before, which copies slow tasks.
+_DRIVER = """
+import json, sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+from reconciler.app.manifests import read_sources
+from reconciler.app.options import ConnectionOptions
+from reconciler.app.reasons import WorkflowError
+from reconciler.parts.fleet.app import apply as performing
+from reconciler.parts.fleet.proposal import ApplyRecord
+from reconciler.parts.fleet.spark.session import starting_session
+
+master, mode, root, writer = sys.argv[1:]
+
+def played(jobs, attempt, *, terms, texts):
+    from reconciler.parts.fleet.app import apply as there
+    there._CHILD = writer
+    yield from there.apply_member(jobs, attempt, terms=terms, texts=texts)
+
+performing.apply_member = played
+
+def perform(session):
+    fleet = performing.FleetApply.saved(Path(root, "plans"))
+    terms = performing.ApplyTerms(ConnectionOptions(), at_once=2)
+    for event in fleet.perform(session, read_sources(str(Path(root, "m"))), terms):
+        if isinstance(event, ApplyRecord):
+            print(json.dumps([event.cluster, event.reason, event.message]), flush=True)
+
+if mode == "theirs":
+    theirs = SparkSession.builder.master(master).getOrCreate()
+    try:
+        perform(theirs)
+    except WorkflowError as error:
+        print(json.dumps(["", "refused", str(error)]), flush=True)
+    performing.refuse_copies = lambda session: None
+with starting_session(master, once=2) as session:
+    perform(session())
+"""
+#: A task that takes longer than this is copied; a writer has begun by then.
+_THRESHOLD = 10
+_SPECULATION = {"quantile": "0.1", "multiplier": "1.1", "interval": "100ms"}
+_SECONDS = 90.0
+
+
+def until(true: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + _SECONDS
+    while not true():
+        assert time.monotonic() < deadline, f"not in time: {what}"
+        time.sleep(0.05)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+class Fleet:
+    """Plans of clusters a and b, then c; whoever writes to them leaves marks."""
+
+    def __init__(self, root: Path, master: str) -> None:
+        self.root, self.master = saved(root, FLEET), master
+        self.marks = root / "marks"
+        self.marks.mkdir()
+        (root / "driver.py").write_text(_DRIVER, encoding="utf-8")
+
+    def let_go(self, *names: str) -> None:
+        for name in names:
+            (self.marks / f"{name}.go").touch()
+
+    def writers(self, name: str) -> list[int]:
+        return [int(mark.name.split(".")[1]) for mark in self.marks.glob(f"{name}.*.begun")]
+
+    def at_work(self, name: str) -> list[int]:
+        return [pid for pid in self.writers(name) if is_alive(pid)]
+
+    def records(self) -> list[Any]:
+        file = self.root / "plans" / RECORD_FILE
+        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+
+    def apply(self, mode: str = "ours") -> "subprocess.Popen[str]":
+        threshold = {"task.duration.threshold": f"{1 if mode == 'ours' else _THRESHOLD}s"}
+        speculation = "".join(
+            f" --conf spark.speculation.{name}={value}" for name, value in {**_SPECULATION, **threshold}.items()
+        )
+        environment = {
+            **os.environ,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_SUBMIT_ARGS": f"--conf spark.speculation=true{speculation} pyspark-shell",
+            "PYTHONPATH": os.getcwd(),
+        }
+        writer = _WRITER.replace("MARKS", repr(str(self.marks)))
+        words = [sys.executable, str(self.root / "driver.py"), self.master, mode, str(self.root), writer]
+        return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def ended(driver: "subprocess.Popen[str]") -> list[tuple[str, str, str]]:
+    """The records that a driver told of: cluster, reason, message."""
+    out, err = driver.communicate(timeout=_SECONDS)
+    assert driver.returncode == 0, err
+    return [tuple(json.loads(line)) for line in out.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with spark_cluster(tmp_path_factory.mktemp("spark")) as (url, _):
+        yield url
+
+
+def test_one_writer_though_speculation_is_asked_for_and_an_executor_and_the_driver_are_killed(
+    master: str, tmp_path: Path
+) -> None:
+    fleet = Fleet(tmp_path / "fleet", master)
+    fleet.let_go("b")
+    driver = fleet.apply()
+    try:
+        until(lambda: bool(fleet.records() and fleet.writers("a")), "b has ended, a is at work")
+        # The record of a cluster is on disk as soon as it has ended.
+        assert [(one["cluster"], one["reason"]) for one in fleet.records()] == [("b", "")]
+        with pytest.raises(HeldError, match="another process"), plan_lock(fleet.root / "plans"):
+            pass
+        time.sleep(3)  # by far more than it takes Spark to copy a slow task, if it may
+        [writer] = fleet.writers("a")
+        os.kill(parent(parent(parent(writer))), signal.SIGKILL)
+        told = ended(driver)
+    finally:
+        driver.kill()
+    assert [(name, reason) for name, reason, _ in told] == [("b", ""), ("a", "unknown")]
+    assert "outcomes are unknown" in told[1][2]
+    until(lambda: not fleet.at_work("a"), "what wrote to a has ended")
+
+    driver = fleet.apply()
+    try:
+        until(lambda: len(fleet.writers("a")) == 2, "a is at work again")
+    finally:
+        driver.kill()
+        driver.communicate()
+    until(lambda: not fleet.at_work("a"), "what wrote to a has ended")
+
+    fleet.let_go("a", "c")
+    assert [(name, reason) for name, reason, _ in ended(fleet.apply())] == [("a", ""), ("c", "")]
+    assert [len(fleet.writers(name)) for name in "abc"] == [3, 1, 1]
+
+
+def test_a_session_that_copies_slow_tasks_is_refused_and_a_copy_writes_nothing(master: str, tmp_path: Path) -> None:
+    fleet = Fleet(tmp_path / "fleet", master)
+    fleet.let_go("b")
+    refused, *told = ended(fleet.apply("theirs"))
+    assert refused[1] == "refused"
+    assert "spark.speculation is on" in refused[2]
+    # Where nobody refuses, the copy ends first, and Spark kills the task that was at work: how far it came is unknown.
+    assert {name: reason for name, reason, _ in told} == {"a": "unknown", "b": ""}
+    assert next(message for name, _, message in told if name == "a").startswith("Spark began its task again")
+    assert len(fleet.writers("a")) == 1
+    until(lambda: not fleet.at_work("a"), "what wrote to a has ended")
