@@ -567,7 +567,7 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
     ),
     "Topics": _document(
         {
-            **_wanted("clusters", "defaults"),
+            **_wanted("clusters", "defaults", "overrides"),
             "topics": Records(
                 Fields(
                     {

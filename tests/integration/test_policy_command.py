@@ -108,6 +108,19 @@ def test_times_are_shown_both_ways(here: Place) -> None:
     assert "retention.ms is -1 (no limit); wanted: at most 30d" in here.bare("validate", str(here.directory)).out
 
 
+def test_what_is_different_on_a_cluster_is_judged_there(here: Place) -> None:
+    topics = TOPICS.replace("replicationFactor: 1", "replicationFactor: 3").replace(
+        "{name: pay.audit,", "{name: pay.audit, replicationFactor: 3,"
+    )
+    here.write("topics.yaml", topics)
+    assert here.bare("validate", agree(here, REPLICAS + "}")).status == Exit.OK
+    override = "  overrides: [{clusters: {matchLabels: {}}, topics: [pay.orders], replicationFactor: 1}]\n"
+    here.write("topics.yaml", topics + override)
+    ran = here.bare("validate", str(here.directory))
+    assert ran.status == Exit.FAILED_CHECK
+    assert "broken KT003  pay.orders" in ran.out
+
+
 def test_warnings_are_said_and_an_idle_exception_is_named(here: Place) -> None:
     exception = "exceptions: [{check: replicas, topics: nobody, reason: r, expires: 2099-01-01}]"
     ran = here.bare("validate", agree(here, f"{REPLICAS}, severity: warning}}  {exception}"))

@@ -1,6 +1,6 @@
 """A ``Topics`` document as desired topics and the rules on them, names, settings and assignments checked."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -9,7 +9,7 @@ from reconciler.manifest.documents.kind import Declared, DesiredBuilder, Kind, L
 from reconciler.manifest.parts.bindings import OutsideScope
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.resources import DeclaredPatterns, PatternTable, principal_problem
+from reconciler.manifest.parts.resources import DeclaredPatterns, PatternTable, name_scalars, principal_problem
 from reconciler.manifest.parts.rules import (
     EVERY_HOST,
     RoleUse,
@@ -18,7 +18,8 @@ from reconciler.manifest.parts.rules import (
     declare_principals,
     declare_rule,
 )
-from reconciler.manifest.parts.topic_settings import Layer, declare_layers, declare_settings, upon
+from reconciler.manifest.parts.selectors import topic_names
+from reconciler.manifest.parts.topic_settings import Layer, declare_layers, declare_settings, instead, upon
 from reconciler.manifest.read.findings import (
     Findings,
     MappingNode,
@@ -26,18 +27,19 @@ from reconciler.manifest.read.findings import (
     ScalarNode,
     SequenceNode,
     Trouble,
+    paired,
     quoted,
     scalars,
 )
-from reconciler.manifest.read.problem import Code
+from reconciler.manifest.read.problem import Code, did_you_mean
 from reconciler.model.acl import WILDCARD, ResourcePattern, ResourceType
 from reconciler.model.desired import Declaration, DesiredTopic
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.scope import RESERVED_PREFIXES, Selector, is_reserved
+from reconciler.model.scope import RESERVED_PREFIXES, NameSelector, Selector, is_reserved
 from reconciler.model.topic import INTERNAL_TOPICS, METADATA_TOPIC, Topic, collision_key, topic_name_problem
 
 if TYPE_CHECKING:
-    from reconciler.manifest.models.topics import TopicAccess, TopicItem, TopicsDocument
+    from reconciler.manifest.models.topics import ClusterOverride, TopicAccess, TopicItem, TopicsDocument
 
 # ``owner`` and ``grants`` of topics: a shorthand that expands to the rules that ``Acls`` would hold.
 
@@ -158,7 +160,22 @@ def _upon(layers: tuple[Layer, ...], declared: DesiredTopic) -> DesiredTopic:
 #: ``QuorumController.MAX_RECORDS_PER_USER_OP``: a topic with more partitions is POLICY_VIOLATION.
 MAX_ASSIGNMENTS: Final = 10_000
 _COUNTED: Final = {"partitions": "partitions", "replicationFactor": "replicas"}
+_OVERRIDES_NOTHING: Final = Trouble(
+    Code.MISSING_FIELD, "this override changes nothing", "add partitions, replicationFactor or configs"
+)
 _PROPERTIES: Final = (*_COUNTED, "replicaAssignments", "configs", "owner", "grants")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicClusterOverride:
+    """What some topics (``None``: all) have instead on clusters with the labels of ``layer``."""
+
+    topics: NameSelector | None
+    layer: Layer
+
+    def selects(self, name: str) -> bool:
+        """Whether a topic of the document is meant."""
+        return self.topics is None or self.topics.selects_name(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +185,14 @@ class TopicsDeclaration:
     heading: Heading
     topics: tuple[DesiredTopic, ...]
     rules: tuple[RuleDeclaration, ...] = ()
+    overrides: tuple[TopicClusterOverride, ...] = ()
+
+    def on(self, labels: Mapping[str, str]) -> Iterator[DesiredTopic]:
+        """The topics as a cluster with these labels is to have them."""
+        here = [one for one in self.overrides if one.layer.fits(labels)]
+        for item in self.topics:
+            fitting = [one.layer for one in here if one.selects(item.topic.name)]
+            yield item if item.absent or not fitting else replace(item, topic=instead(fitting, item.topic))
 
 
 def declare_topics(document: Document, table: PatternTable) -> TopicsDeclaration | None:
@@ -193,7 +218,46 @@ def declare_topics(document: Document, table: PatternTable) -> TopicsDeclaration
                     rules.extend(access.over(common).on(item.name) if item.name else ())
                 origin = findings.origin(node.get("name") or node)
                 topics.append(DesiredTopic(topic, origin, FrozenMap(item.labels), item.absent, document.heading.labels))
-    return TopicsDeclaration(document.heading, tuple(topics), tuple(rules)) if model else None
+    overrides = tuple(_overrides(spec, model.spec.overrides if model else None, topics, table, findings))
+    return TopicsDeclaration(document.heading, tuple(topics), tuple(rules), overrides) if model else None
+
+
+def _overrides(
+    spec: MappingNode,
+    items: "Sequence[ClusterOverride] | None",
+    topics: Sequence[DesiredTopic],
+    table: PatternTable,
+    findings: Findings,
+) -> Iterator[TopicClusterOverride]:
+    """What is different on some clusters; one that changes nothing of any topic is reported."""
+    for node, item in paired(spec.get("overrides"), items):
+        names = topic_names(node.get("topics"), table, findings)
+        configs = declare_settings(node.get("configs"), findings)
+        if not node.keys.keys() & {*_COUNTED, "configs"}:
+            findings.add(_OVERRIDES_NOTHING, node)
+        if item is None:
+            continue
+        labels = FrozenMap(item.clusters.match_labels)
+        layer = Layer(labels, item.partitions, item.replication_factor, FrozenMap(configs))
+        override = TopicClusterOverride(names, layer)
+        meant = [one for one in topics if override.selects(one.topic.name) and not one.absent]
+        _check_named(node.get("topics"), [one.topic.name for one in topics], findings)
+        counted = next((node.keys[field] for field in _COUNTED if field in node.keys), None)
+        if counted is not None and (fixed := [one for one in meant if one.topic.replica_assignments]):
+            message = f"replicaAssignments of {fixed[0].topic.name} says how many partitions and replicas there are"
+            findings.add(Trouble(Code.REPLICA_ASSIGNMENT, message, "name other topics, or leave out counts"), counted)
+        yield override
+
+
+def _check_named(node: Node | None, known: Sequence[str], findings: Findings) -> None:
+    """Reports a name that the document does not declare: the override would silently change nothing."""
+    # Before variables are filled in, any name may be one.
+    for form, scalar in () if any("${" in name for name in known) else name_scalars(node):
+        is_known = any(name.startswith(scalar.plain) for name in known) if form == "prefix" else scalar.plain in known
+        if form != "any" and not is_known and not findings.marks(scalar):
+            message = f"this document declares no topic {'that begins with ' if form == 'prefix' else ''}"
+            advice = did_you_mean(scalar.plain, known, "name a topic of this document")
+            findings.add(Trouble(Code.CONFLICTING_TOPIC, f"{message}{quoted(scalar.plain)}", advice), scalar)
 
 
 def _check(node: MappingNode, findings: Findings) -> None:
@@ -285,7 +349,7 @@ class TopicsKind(Kind["TopicsDocument"]):
         """Adds every topic, and the bindings of its owner and grants."""
         topics = TopicTable(builder.cluster, builder.findings_of)
         for item in builder.of(TopicsDeclaration):
-            topics.add(item.topics)
+            topics.add(item.on(builder.cluster.labels))
             builder.bindings.add(item.rules)
         topics.check(builder.outside)
         builder.topics = topics.topics

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
+from reconciler.manifest.parts.document import ApiVersion, ClusterSelector, ClustersField, Metadata
 from reconciler.manifest.parts.fields import (
     Boolean,
     Count,
@@ -86,6 +86,19 @@ class TopicItem(TopicProperties, TopicAccess):
     )
 
 
+class ClusterOverride(TopicProperties):
+    """What topics of a document have on some clusters instead of what they say themselves."""
+
+    clusters: ClusterSelector = Field(
+        description="On which clusters, of those that the document is for.", examples=[{"matchLabels": {"env": "prod"}}]
+    )
+    topics: Names | None = Field(
+        None,
+        description="Which topics of the document, in the forms of names; without it, all.",
+        examples=[["payments.orders"]],
+    )
+
+
 class TopicsSpec(ManifestModel):
     """The topics of a document, and what they have in common."""
 
@@ -97,6 +110,13 @@ class TopicsSpec(ManifestModel):
     )
     topics: list[TopicItem] = Field(
         description="The topics.", examples=[[{"name": "payments.orders", "partitions": 12}]]
+    )
+    overrides: list[ClusterOverride] = Field(
+        default_factory=list,
+        description="What is different on some clusters only; a later one counts more, and all more than the topic.",
+        examples=[
+            [{"clusters": {"matchLabels": {"env": "prod"}}, "topics": ["payments.orders"], "partitions": 24}],
+        ],
     )
 
 

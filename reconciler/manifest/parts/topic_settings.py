@@ -306,6 +306,20 @@ def _layer(node: Node, model: TopicProperties | None, labels: Mapping[str, str],
     return Layer(labels, model.partitions, model.replication_factor, FrozenMap(configs))
 
 
+def instead(layers: Iterable[Layer], topic: Topic) -> Topic:
+    """The topic with what the layers say in place of what it says itself; a later one counts more."""
+    for layer in layers:
+        topic = Topic(
+            topic.name,
+            topic.num_partitions if layer.partitions is None else layer.partitions,
+            topic.replication_factor if layer.replication_factor is None else layer.replication_factor,
+            {**topic.configs, **layer.configs},
+            topic.topic_id,
+            topic.replica_assignments,
+        )
+    return topic
+
+
 def upon(layers: Iterable[Layer], topic: Topic, labels: Mapping[str, str]) -> Topic:
     """The topic with what the fitting layers say and it does not; counts of an explicit assignment are its own."""
     partitions = replicas = None

@@ -326,3 +326,52 @@ def test_texts_are_kept_as_they_are() -> None:
     assert dict(found) == {"a.yaml": Source("a.yaml", "# nothing\n"), "b.yaml": Source("b.yaml", text)}
     assert list(found) == ["a.yaml", "b.yaml"]
     assert "c.yaml" not in found
+
+
+OVERRIDES = """apiVersion: reconciler/v1
+kind: Topics
+metadata: {name: pay, labels: {team: pay}}
+spec:
+  defaults: {configs: {min.insync.replicas: 2}, overrides: [{matchLabels: {team: pay}, replicationFactor: 3}]}
+  topics:
+    - {name: pay.a, partitions: 6, configs: {retention.ms: 7d, cleanup.policy: delete}}
+    - {name: pay.b, partitions: 6}
+    - {name: pay.c, replicaAssignments: [[1, 2]]}
+    - {name: pay.old, absent: true}
+  overrides:
+    - {clusters: {matchLabels: {env: prod}}, topics: [pay.a, {prefix: pay.b}], partitions: 24, replicationFactor: 4}
+    - {clusters: {matchLabels: {env: prod}}, configs: {retention.ms: 30d}}
+    - {clusters: {matchLabels: {env: prod}}, topics: pay.a, partitions: 48}
+---
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: prod, labels: {env: prod}}
+spec: {topicDefaults: {partitions: 1, configs: {retention.ms: 1d, segment.ms: 1h}}}
+---
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: dev, labels: {env: dev}}
+spec: {}
+"""
+
+
+def test_a_topic_is_different_on_some_clusters_only() -> None:
+    manifests = load([Source("a.yaml", OVERRIDES)])
+    prod, dev = (desired_state(manifests, name, datetime.date(2027, 1, 1)).topics for name in ("prod", "dev"))
+    month, week, hour = "2592000000", "604800000", "3600000"
+    first, second, fixed = (prod[name].topic for name in ("pay.a", "pay.b", "pay.c"))
+    assert (first.num_partitions, first.replication_factor) == (48, 4)
+    assert dict(first.configs) == {
+        "retention.ms": month,
+        "cleanup.policy": "delete",
+        "min.insync.replicas": "2",
+        "segment.ms": hour,
+    }
+    assert (second.num_partitions, second.replication_factor) == (24, 4)
+    assert (fixed.num_partitions, fixed.replica_assignments) == (1, ((1, 2),))
+    assert fixed.configs["retention.ms"] == month
+    assert prod["pay.old"].absent
+    assert [dev[name].topic.num_partitions for name in ("pay.a", "pay.b", "pay.c")] == [6, 6, 1]
+    assert dev["pay.a"].topic.configs["retention.ms"] == week
+    assert "retention.ms" not in dev["pay.b"].topic.configs
+    assert dev["pay.a"].topic.replication_factor == 3
