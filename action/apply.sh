@@ -2,7 +2,7 @@
 # Plans MANIFESTS once more on CLUSTER and performs the plan if it is the one that PLAN_ID names. With PLAN performs that
 # file: so an apply that was cut short goes on, and with REQUIRE_APPROVALS so does what so many people have signed, since
 # signatures are over bytes and planning again makes others. With APPLIED moves that branch to the commit. Ends as apply
-# does: 4 where the plan is another one by now, and nothing was sent; 5 where guards refuse changes, and nothing else was
+# does: 4 where the plan is another one by now, and nothing was sent; 5 where safety checks refuse changes, and nothing else was
 # left undone, or where they refuse the plan.
 set -euo pipefail
 # shellcheck source=action/arguments.sh

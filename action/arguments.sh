@@ -8,7 +8,7 @@
 #   ALLOW_ENV    names of variables that the connections may read, separated by blanks
 #   SECRETS_DIR  directory from which the connections may read
 #   OPTIONS      further options of plan, one word a line
-#   BEFORE_APPLY for plan: true where apply.sh follows, which ends with 5 itself for changes that guards refuse
+#   BEFORE_APPLY for plan: true where apply.sh follows, which ends with 5 itself for changes that safety checks refuse
 #   OUT          where results go
 #   METRICS      for drift: file for the textfile collector, readable by everybody
 #   MODE         permissions of the files in OUT, as in 644; without it only their owner reads them

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks MANIFESTS and plans them on CLUSTER, if one is named; leaves results and reports in OUT.
-# Ends as plan does, or else as validate does, or else as lint does. With BEFORE_APPLY=true, changes that guards refuse
+# Ends as plan does, or else as validate does, or else as lint does. With BEFORE_APPLY=true, changes that safety checks refuse
 # do not end it with 5: apply.sh, which follows, performs the rest and ends with 5.
 set -euo pipefail
 # shellcheck source=action/arguments.sh

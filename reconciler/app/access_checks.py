@@ -119,7 +119,7 @@ def _held_back(
     broken = with_locks(found.test)
     if broken.standing is ClaimStatus.PASSED:
         return found
-    accepted = StatedException("held back by a lock", Expiry(_day(as_of)), found.test.origin)
+    accepted = StatedException("denied by a lock", Expiry(_day(as_of)), found.test.origin)
     test = dataclasses.replace(found.test, exception=accepted)
     return dataclasses.replace(broken, standing=ClaimStatus.EXCEPTED, test=test)
 

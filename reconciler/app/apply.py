@@ -202,7 +202,7 @@ def refuse_obstacles(plan: Plan, terms: Terms, target: Target, live: ClusterStat
     risks = logins_at_risk([step.change for step in plan.steps], live, conditions.logins)
     refused = not_accepted(login_refusals(risks), plan.accepted)
     if refused:
-        raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=refused)
+        raise PlanRefusedError("a safety check refuses this plan: nothing was sent", plan=plan, refusals=refused)
 
 
 def follow_references(plan: Plan, preflight: Preflight, target: Target) -> None:
@@ -426,7 +426,9 @@ def apply(
         plan = planned.plan
         if plan.stops:
             attendant.review(plan)
-            raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
+            raise PlanRefusedError(
+                "a safety check refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals
+            )
         named = check_ids(plan, options.require_id)
         checks = checks_of(planned)
         result = _perform(
@@ -511,7 +513,7 @@ def perform_now(
     one step stops it. Raises as :func:`apply`.
     """
     if plan.refusals:
-        raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
+        raise PlanRefusedError("a safety check refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
     named = check_ids(plan, options.require_id)
     given = _Performance(plan, live, target, checks or Checks(), connection, options, attendant, named, made_now=True)
     return settled(_perform(given), plan, live, target.cluster, None)
@@ -532,7 +534,7 @@ def _perform(given: _Performance) -> Result:
     """Admit the plan, let somebody agree, send it."""
     plan, live, target = given.plan, given.live, given.target
     if plan.stops:
-        raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
+        raise PlanRefusedError("a safety check refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
     attendant, records = given.attendant, given.options.records
     if target.declaration is None:
         raise WorkflowError(f"cluster {target.name!r} is not declared")

@@ -260,13 +260,13 @@ def told(shown: ShownFlavor) -> str:
 
 def proposal(shown: ShownFlavor) -> str:
     """Which make it is, by which sign."""
-    return f"this is {shown.flavor.title} ({shown.sign}), and no flavor is stated"
+    return f"this is {shown.flavor.title} ({shown.sign}), and no vendor is stated"
 
 
 def disagreement(shown: Sequence[ShownFlavor]) -> str:
     """Signs of several makes, each with its own: nothing is proposed, for one of the two is wrong."""
     each = " and ".join(f"{one.sign}, which is {one.flavor.title}'s" for one in shown)
-    return f"{each}: they disagree, so no flavor is proposed; state the right one in the operator's connections file"
+    return f"{each}: they disagree, so no vendor is proposed; state the right one in the operator's connections file"
 
 
 def cure(shown: ShownFlavor) -> str:

@@ -249,7 +249,7 @@ def reasons() -> Iterator[None]:
     except LeaseHeldError as error:
         raise HeldError(f"somebody else is applying: {error}; nothing was sent", error.claims) from error
     except RefusedError as error:
-        raise PlanRefusedError("a guard refuses this plan: nothing was sent", refusals=error.refusals) from error
+        raise PlanRefusedError("a safety check refuses this plan: nothing was sent", refusals=error.refusals) from error
     except UndeclaredDefaultError as error:
         advice = (
             "look at the broker's allow.everyone.if.no.acl.found and write into the operator's connections file, "

@@ -92,8 +92,8 @@ def command(
 ) -> int:
     """Apply a plan step by step and verify the result.
 
-    To continue after an interruption, apply the same plan again. Exit 5 if a guard refuses the plan, and nothing was
-    sent; or if it refuses some of the changes, and everything else is done and verified.
+    To continue after an interruption, apply the same plan again. Exit 5 if a safety check refuses the plan, and nothing
+    was sent; or if it refuses some of the changes, and everything else is done and verified.
 
     \b
     reconciler apply PLAN PATH              apply a saved plan, connecting as PATH's Cluster says

@@ -83,7 +83,7 @@ def check_words(check: NeedCheck, found: Diagnosis) -> str:
         else f"ACLs are stored here and may not decide: {check.detail}; doctor --canary tries whether they do",
         "own-rights": check.detail,
         "kafka-version": _version_words(check),
-        "flavor": f"the flavor is that of {check.detail}" if check.met else check.detail,
+        "flavor": f"the vendor is {check.detail}" if check.met else check.detail,
         "list-acls": f"{may} list ACLs (DESCRIBE on CLUSTER): needed to plan",
         "alter-acls": f"{may} change ACLs (ALTER on CLUSTER): needed to apply",
         "acls-decide": "ACLs decide: brokers enforced the canaries, which are gone again"

@@ -35,7 +35,7 @@ _WARNING: Final = "warning"
 @cluster_option(needed=False)
 @click.option("--offline", is_flag=True, help="With --cluster: use only what is declared for it; do not connect.")
 @click.option(
-    "--minimise", "smaller", is_flag=True, help="Print a smaller set of bindings with exactly the same access."
+    "--simplify", "smaller", is_flag=True, help="Print a smaller set of bindings with exactly the same access."
 )
 @click.option(
     "--fail-on",
@@ -62,7 +62,7 @@ _WARNING: Final = "warning"
     "--also",
     multiple=True,
     metavar="RULE",
-    help="With --fix: end findings of this rule too, which changes access or gives up a guard; repeatable.",
+    help="With --fix: end findings of this rule too, which changes access or gives up protection; repeatable.",
 )
 @edit_options
 @click.option("--explain", metavar="RULE", help="Explain a rule, by code or name, and exit.")
@@ -118,7 +118,7 @@ def command(
     if smaller:
         found = minimise(request, connection, tell=info_note)
         if output == "json":
-            out_json(OutputKind.LINT_MINIMISE, minimised_document(found))
+            out_json(OutputKind.LINT_SIMPLIFY, minimised_document(found))
         for view, minimised in found if output == "text" else ():
             out(minimised_lines(view, minimised, style_for(sys.stdout)))
         return Exit.OK
@@ -134,11 +134,11 @@ def command(
 
 def _check_fix(*, fix: bool, smaller: bool, also: tuple[str, ...], keeping: Keeping) -> None:
     if fix and smaller:
-        raise CommandError("--fix and --minimise exclude each other", "give one of the two", Exit.USAGE)
+        raise CommandError("--fix and --simplify exclude each other", "give one of the two", Exit.USAGE)
     if also and not fix:
         raise CommandError("--also is for --fix", status=Exit.USAGE)
     if keeping != Keeping() and not (fix or smaller):
-        raise CommandError("--write and --branch are for --fix and --minimise", status=Exit.USAGE)
+        raise CommandError("--write and --branch are for --fix and --simplify", status=Exit.USAGE)
 
 
 def _explain(name: str) -> int:

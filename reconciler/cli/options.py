@@ -109,14 +109,14 @@ class Accepted(click.ParamType["AcceptedGuard"]):
     name = "guard"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> AcceptedGuard:
-        """Parse, or end the command with the guards that there are."""
+        """Parse, or end the command with the safety checks that there are."""
         guard, equals, name = value.partition("=")
         try:
             if not equals or not name:
                 raise ValueError
             return AcceptedGuard(Guard(guard), name, "accepted on the command line")
         except ValueError:
-            advice = f"guards are: {', '.join(Guard)}"
+            advice = f"safety checks are: {', '.join(Guard)}"
             raise CommandError(f"--accept {value}: write GUARD=OBJECT", advice, Exit.USAGE) from None
 
 
@@ -358,7 +358,7 @@ accept_option = click.option(
     multiple=True,
     metavar="GUARD=OBJECT",
     type=Accepted(),
-    help="Accept a guard for this object; repeatable.",
+    help="Accept a safety check for this object; repeatable.",
 )
 
 guardrails_option = click.option(

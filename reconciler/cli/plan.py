@@ -69,8 +69,8 @@ def command(
     Nothing is written to the cluster. Deletions are skipped unless you pass --allow-deletes. Exit 3 if, after the plan,
     an access test fails, a file names what another team owns (Ownership), or a topic breaks a TopicPolicy. With
     --validate-with-broker, also if the cluster refuses a step; exit 1 if it gives no answer about one.
-    Exit 5 if a guard refuses a change: it is left out with what waits for it, and the rest is saved. If a guard refuses
-    the plan as a whole, nothing is saved.
+    Exit 5 if a safety check refuses a change: it is left out with what waits for it, and the rest is saved. If a
+    safety check refuses the plan as a whole, nothing is saved.
     """
     if GUARDRAILS in fail_on:
         check_comparable(base, planning.guardrails)

@@ -59,7 +59,7 @@ def verdict(plan: Plan, checks: Checks, *, saved: bool) -> Exit:
     """Say whether a guard, a claim or an owner stands against a plan; such a plan is not saved."""
     unsaved = ": the plan was not saved" if saved else ""
     if plan.stops:
-        error(f"a guard refuses this plan{unsaved}")
+        error(f"a safety check refuses this plan{unsaved}")
         return Exit.REFUSED
     if checks.stops:
         error(f"policy checks failed{unsaved}")
@@ -75,7 +75,7 @@ def left_out(plan: Plan) -> Exit:
     if plan.stops or not plan.refused:
         return Exit.OK
     number = len(plan.refused)
-    error(f"a guard refuses {number:,} change{'s' if number > 1 else ''}: the plan is the rest")
+    error(f"a safety check refuses {number:,} change{'s' if number > 1 else ''}: the plan is the rest")
     return Exit.REFUSED
 
 

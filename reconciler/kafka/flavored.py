@@ -37,7 +37,7 @@ class FlavoredCluster:
         flavor = self.flavor
         if request.acls and flavor.no_acls:
             self._check(self.inner.read(ReadRequest(acls=False, all_topics=False)))
-            advice = "Use the vendor's own tools; a cluster that is not one of these needs another flavor."
+            advice = "Use the vendor's own tools; a cluster that is not one of these is of another vendor."
             raise ClusterError("no_acls", f"{flavor.title} is not managed by this tool: {flavor.no_acls}", advice)
         state = self.inner.read(replace(request, acl_principals=flavor.acl_principals))
         self._check(state)

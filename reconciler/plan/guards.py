@@ -33,7 +33,7 @@ from reconciler.plan.step import Step
 class AcceptedGuard:
     """A person's word that this guard may let this object pass, and why."""
 
-    guard: Annotated[Guard, Says("The guard that is let pass.", "topic-delete")]
+    guard: Annotated[Guard, Says("The safety check that is let pass.", "topic-delete")]
     object: Annotated[str, Says("The name that was accepted.", "orders.old")]
     reason: Annotated[AnyText, Says("Why it was accepted.", "agreed in SEC-1204", default=REQUIRED)] = ""
 

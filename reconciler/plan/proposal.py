@@ -153,7 +153,7 @@ class Terms:
     flavor: Annotated[
         Flavor,
         converted(word(*FLAVORS), FLAVORS.__getitem__, lambda flavor: flavor.name),
-        Says("The make of Kafka; absent: Apache Kafka.", "confluent-cloud", omit=True),
+        Says("The vendor of Kafka; absent: Apache Kafka.", "confluent-cloud", omit=True),
     ] = APACHE
 
     @property

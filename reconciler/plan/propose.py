@@ -238,7 +238,7 @@ def _leave_out(
     def why(change: Change) -> str | None:
         # How each is accepted stands with the refusals: without it, all that one guard refuses has one reason.
         guards = sorted({str(one.guard) for one in by_change.get(change, ())})
-        return "; ".join(f"the guard {guard} refuses it" for guard in guards) or None
+        return "; ".join(f"the safety check {guard} refuses it" for guard in guards) or None
 
     missing = changes.skip(SkipReason.REFUSED, why) if by_change else []
     _skip_dependents(changes, missing, whole, terms, (SkipReason.REFUSED, "which is not performed"))

@@ -70,14 +70,14 @@ class Refusal:
     refuses.
     """
 
-    guard: Annotated[Guard, Says("The guard that refuses.", "topic-delete")]
+    guard: Annotated[Guard, Says("The safety check that refuses.", "topic-delete")]
     object: Annotated[str, Says("What it is about.", "orders.old")]
     message: Annotated[AnyText, Says("What is refused, in words.", "deletes topic orders.old and all its records")]
     remedy: Annotated[AnyText, Says("What a person can do.", "--accept topic-delete=orders.old")]
     judges: Annotated[
         Judges,
         Says(
-            "What is held back: the steps that it is about, which are in left, or all of the plan, which is not saved.",
+            "What is skipped: the steps that it is about, which are in left, or all of the plan, which is not saved.",
             "steps",
         ),
     ]

@@ -50,8 +50,8 @@ class Goes(Enum):
 class Lockout(Enum):
     """What stops a change that locks out our own login, super users, the brokers or the probe."""
 
-    EFFECTIVE_ACCESS = "guard `lockout`, by effective access to the cluster before and after"
-    GUARD = "guard `login-limit`, also for a default that limits them; an address may be theirs: a warning"
+    EFFECTIVE_ACCESS = "safety check `lockout`, by effective access to the cluster before and after"
+    GUARD = "safety check `login-limit`, also for a default that limits them; an address may be theirs: a warning"
     IMPOSSIBLE = "impossible: no exception permits it"
     NO_LOGIN = "it changes nothing for any login as such"
 

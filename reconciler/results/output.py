@@ -42,9 +42,9 @@ class OutputKind(StrEnum):
     GRANT = "Grant"
     HISTORY = "History"
     LINT = "Lint"
-    #: ``lint --fix``, and ``lint --minimise`` with ``--write`` or ``--branch``: an edit of the manifests.
+    #: ``lint --fix``, and ``lint --simplify`` with ``--write`` or ``--branch``: an edit of the manifests.
     LINT_EDIT = "LintEdit"
-    LINT_MINIMISE = "LintMinimise"
+    LINT_SIMPLIFY = "LintSimplify"
     LOCK = "Lock"
     LOCKS = "Locks"
     PLAN = "Plan"

@@ -381,7 +381,7 @@ def left_findings(plan: Plan) -> tuple[Finding, ...]:
 def guard_checks(plan: Plan) -> tuple[Check, ...]:
     """One for each guard that refuses; one that passed where none does."""
     if not plan.refusals:
-        return (Check("Guards", "guards", plan.terms.cluster, CheckStatus.PASSED, "no guard refuses this plan"),)
+        return (Check("Guards", "guards", plan.terms.cluster, CheckStatus.PASSED, "no safety check refuses this plan"),)
     return tuple(_guards(plan))
 
 

@@ -87,7 +87,7 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
         return Verdict(Tone.CAUTION, f"The cluster differs from what is declared: {counted(count, 'difference')}")
     if not plan.refusals:
         return _of_steps(plan)
-    words = f"Refused: {counted(len(plan.refusals), 'object')} that a guard protects"
+    words = f"Refused: {counted(len(plan.refusals), 'object')} that a safety check protects"
     if not plan.stops:
         # The rest may go ahead; a verdict on that alone would look calmer than the change is.
         rest = _of_steps(plan).words

@@ -3,7 +3,9 @@
 The comment is the Markdown that a pipeline posts, drawn as code forges draw it; the page is the report's own.
 """
 
+import hashlib
 import html
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -14,9 +16,12 @@ from markdown_it import MarkdownIt
 
 from reconciler.cli.main import program
 from tests.browser.driver import Browser
+from tests.browser.npm import MERMAID, script
 
 ROOT: Final = Path(__file__).parents[2]
 PICTURES: Final = ROOT / "docs" / "pictures"
+#: Of what the pictures were made from.
+DIGEST: Final = "made-from.sha256"
 WIDTH: Final = 860
 _QUICKSTART: Final = ROOT / "examples" / "quickstart"
 _STYLE: Final = """\
@@ -30,6 +35,18 @@ code { background: var(--code); border-radius: 6px; padding: .2em .4em; font: 85
 table { border-collapse: collapse; width: 100% }
 th, td { border: 1px solid var(--line); padding: 6px 13px; text-align: left }
 summary { margin: 8px 0 } .gain { color: #1a7f37 } .loss { color: #d1242f } sub { color: var(--soft) }
+"""
+#: As code forges do with a chart in a comment.
+_DRAW: Final = """
+(async () => {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  mermaid.initialize({startOnLoad: false, securityLevel: "strict", theme: dark ? "dark" : "default"});
+  for (const [number, code] of document.querySelectorAll("code.language-mermaid").entries()) {
+    const {svg} = await mermaid.render(`chart${number}`, code.textContent);
+    code.parentElement.outerHTML = `<div class="chart">${svg}</div>`;
+  }
+  return "";
+})()
 """
 #: Name, value and colour.
 BADGES: Final = {
@@ -59,7 +76,8 @@ def comment_page(markdown: str) -> str:
     body = MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown)
     # The tests' browser has no font with these signs.
     body = body.replace("➕", '<b class="gain">+</b>').replace("➖", '<b class="loss">−</b>')
-    return f'<!doctype html><html lang="en"><title>comment</title><style>{_STYLE}</style><main>{body}</main></html>'
+    head = f'<meta charset="utf-8"><title>comment</title><style>{_STYLE}</style>'
+    return f'<!doctype html><html lang="en">{head}<main>{body}</main></html>'
 
 
 def badge(name: str, value: str, colour: str) -> str:
@@ -76,16 +94,32 @@ def badge(name: str, value: str, colour: str) -> str:
     )
 
 
+def digest(markdown: str, page: str) -> str:
+    """A digest of all that the pictures show: the comment, the top of the page with its style, no time of day."""
+    top = "</section>".join(page.split("</section>")[:2])
+    top = re.sub(r"<script>.*?</script>|'sha256-[^']*'", "", top, flags=re.S)
+    text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?", "TIME", comment_page(markdown) + top)
+    # An id binds all of a plan, and so changes with every field of it.
+    text = re.sub(r"\b(plan|change)-[0-9a-f]{64}\b", r"\1-ID", text)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
 def write(pictures: Path, browser: Browser) -> list[Path]:
-    """Draws every picture into a directory, light and dark; returns the files."""
+    """Draws every picture into a directory, light and dark, and their digest; returns the pictures."""
     pictures.mkdir(parents=True, exist_ok=True)
     files = []
     with tempfile.TemporaryDirectory() as scratch:
         markdown, page = review(Path(scratch))
-        for name, address, height in (("comment", comment_page(markdown), 0), ("page", page, 560)):
+        (pictures / DIGEST).write_text(f"{digest(markdown, page.read_text(encoding='utf-8'))}\n", encoding="utf-8")
+        comment = Path(scratch, "comment.html")
+        comment.write_text(f'{comment_page(markdown)}<script src="mermaid.js"></script>', encoding="utf-8")
+        Path(scratch, "mermaid.js").write_text(script(MERMAID, "dist/mermaid.min.js"), encoding="utf-8")
+        for name, address, height, scale in (("comment", comment, 0, 1.25), ("page", page, 560, 1.5)):
             for dark in (False, True):
                 file = pictures / f"{name}-{'dark' if dark else 'light'}.png"
-                with browser.page(address, dark=dark, size=(WIDTH, height or 100), scale=1.5) as shown:
+                with browser.page(address, dark=dark, size=(WIDTH, height or 100), scale=scale) as shown:
+                    if not height:
+                        shown.evaluate(_DRAW)
                     shown.screenshot(file, whole=not height)
                 files.append(file)
     for name, words in BADGES.items():

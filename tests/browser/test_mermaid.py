@@ -15,14 +15,9 @@ from reconciler.model.characters import safe, with_points
 from reconciler.plan.review.access_change import AccessChange
 from reconciler.show.formats.markdown import MOST_NODES, access_chart
 from tests.browser.driver import Browser
-from tests.browser.npm import Package, script
+from tests.browser.npm import MERMAID, script
 from tests.integration.hostile import HOSTILE
 
-_MERMAID: Final = Package(
-    "mermaid",
-    "11.17.2",
-    "V6K3C8EBdEsPFZXSKMJe6ppQOENxuHARr9GvHX4hh47lAbhMRD9qf4oEK7LoaRQxULMa80/qt5gHO73aCleBBg==",
-)
 #: What means something to Mermaid, to HTML or to Markdown, which its labels know.
 _NAMES: Final = (
     *HOSTILE,
@@ -86,7 +81,7 @@ _DRAW: Final = """
 
 def test_hostile_names_are_text(browser: Browser, tmp_path: Path) -> None:
     charts = [access_chart([_gain(f"User:{name}", name), _gain("User:plain", "orders")]) for name in _NAMES]
-    (tmp_path / "mermaid.js").write_text(script(_MERMAID, "dist/mermaid.min.js"), encoding="utf-8")
+    (tmp_path / "mermaid.js").write_text(script(MERMAID, "dist/mermaid.min.js"), encoding="utf-8")
     (tmp_path / "page.html").write_text(
         '<!doctype html><meta charset="utf-8"><title>picture</title><body><script src="mermaid.js"></script>'
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.driver import Browser
-from tests.browser.pictures import PICTURES, ROOT, write
+from tests.browser.pictures import DIGEST, PICTURES, ROOT, digest, review, write
 
 #: A page that loads on a phone.
 MOST_BYTES = 200_000
@@ -22,9 +22,18 @@ def _size(png: Path) -> tuple[int, int]:
 def test_the_readme_shows_each_picture_in_light_and_dark() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = set(re.findall(r"docs/pictures/([\w-]+\.(?:png|svg))", readme))
-    assert shown == {path.name for path in PICTURES.iterdir()}
+    assert shown == {path.name for path in PICTURES.iterdir()} - {DIGEST}
     assert {name.replace("dark", "light") for name in shown} <= shown
     assert re.findall(r"<img (?!alt=\"\w)", readme) == []
+
+
+def test_pictures_show_what_is_printed_now(tmp_path: Path) -> None:
+    """By what they were made from, so that no browser is needed to see that they are old."""
+    markdown, page = review(tmp_path)
+    shown = page.read_text(encoding="utf-8")
+    assert digest(markdown, shown) == (PICTURES / DIGEST).read_text(encoding="utf-8").strip(), "run `make pictures`"
+    assert digest(markdown.replace("User:", "Group:"), shown) != digest(markdown, shown)
+    assert digest(markdown, shown.replace("verdict", "other", 1)) != digest(markdown, shown)
 
 
 def test_pictures_are_small() -> None:
@@ -34,7 +43,7 @@ def test_pictures_are_small() -> None:
 @pytest.mark.browser
 def test_pictures_are_made_again(browser: Browser, tmp_path: Path) -> None:
     files = write(tmp_path, browser)
-    assert {file.name for file in files} == {path.name for path in PICTURES.iterdir()}
+    assert {file.name for file in files} == {path.name for path in PICTURES.iterdir()} - {DIGEST}
     for file in files:
         if file.suffix == ".svg":
             assert file.read_bytes() == (PICTURES / file.name).read_bytes()

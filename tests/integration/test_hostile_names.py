@@ -61,7 +61,7 @@ QUESTIONS = [
     ["drift", "m", *LIVE],
     ["test", "claims", *LIVE],
     ["lint", "m", *LIVE],
-    ["lint", "m", *LIVE, "--minimise"],
+    ["lint", "m", *LIVE, "--simplify"],
     ["access", "--path", "m", *LIVE],
     ["access", "--path", "m", *LIVE, "--plan", "PLAN"],
     ["can-i", "User:svc", "READ", "topic", "orders", "--path", "m", *LIVE],

@@ -151,18 +151,18 @@ def test_a_describe_that_is_spelled_out_is_only_counted(here: Place) -> None:
 
 def test_the_smaller_set(here: Place) -> None:
     here.live("TOPIC:P:pay. User:a@* ALLOW READ", "TOPIC:L:pay.x User:a@* ALLOW READ", "TOPIC:L:o User:b@* ALLOW ALL")
-    ran = here.bare("lint", str(here.directory), *here.cluster, "--minimise")
+    ran = here.bare("lint", str(here.directory), *here.cluster, "--simplify")
     assert ran.status == Exit.OK
     assert "  - User:a ALLOW READ on TOPIC pay.x" in ran.out
     assert "User:a ALLOW READ on TOPIC PREFIXED pay. says it already" in ran.out
     assert "1 binding of 3 can go; access stays exactly as it is" in ran.out
-    state = here.document("lint", str(here.directory), *here.cluster, "--minimise")["states"][0]
+    state = here.document("lint", str(here.directory), *here.cluster, "--simplify")["states"][0]
     assert [binding["name"] for binding in state["kept"]] == ["o", "pay."]
     assert [removal["binding"]["name"] for removal in state["removed"]] == ["pay.x"]
     here.live("TOPIC:L:x User:a@10.0.0.1 ALLOW WRITE", "TOPIC:L:x User:*@* DENY ALL", "TOPIC:P:x User:b@* ALLOW READ")
     assert (
         "User:* DENY ALL on TOPIC x denies it anyway"
-        in here.bare("lint", str(here.directory), *here.cluster, "--minimise").out
+        in here.bare("lint", str(here.directory), *here.cluster, "--simplify").out
     )
 
 

@@ -35,7 +35,7 @@ _MORE: Final = {
     OutputKind.EXPORT_SNAPSHOT: "export",
     OutputKind.FAILED: "",
     OutputKind.LINT_EDIT: "lint",
-    OutputKind.LINT_MINIMISE: "lint",
+    OutputKind.LINT_SIMPLIFY: "lint",
     OutputKind.REPORT: "report",
 }
 #: Kinds of commands that a snapshot cannot answer: they need brokers, Spark or Java. Their own tests look at the kind.
@@ -79,7 +79,7 @@ spec: {topics: [{name: pay.orders, partitions: 1, replicationFactor: 1}]}
 apiVersion: reconciler/v1
 kind: Users
 metadata: {name: u}
-spec: {users: [{name: pay, mechanisms: {SCRAM-SHA-512: {password: "${env:PAY}", version: 1}}}]}
+spec: {users: [{name: pay, mechanisms: {SCRAM-SHA-512: {password: "${env:PAY}", passwordVersion: 1}}}]}
 """
 _ACLS: Final = """\
 Current ACLs for resource `ResourcePattern(resourceType=TOPIC, name=a, patternType=LITERAL)`:
@@ -111,7 +111,7 @@ _LINES: Final[dict[OutputKind, tuple[str, ...]]] = {
     OutputKind.POLICY_INIT: ("policy", "init", *_AT),
     OutputKind.LINT: ("lint", *_LIVE),
     OutputKind.LINT_EDIT: ("lint", "m", "--fix"),
-    OutputKind.LINT_MINIMISE: ("lint", *_LIVE, "--minimise"),
+    OutputKind.LINT_SIMPLIFY: ("lint", *_LIVE, "--simplify"),
     OutputKind.CAN_I: ("can-i", "User:pay", "READ", "topic", "pay.orders", *_AT),
     OutputKind.WHO_CAN: ("who-can", "READ", "topic", "pay.orders", *_AT),
     OutputKind.EXPLAIN: ("explain", "User:pay", "READ", "topic", "pay.orders", *_AT),

@@ -69,7 +69,7 @@ def _valid(rules: list[Source]) -> Manifests | None:
 
 
 def _guards(manifests: Manifests, random: Random) -> set[tuple[Any, ...]]:
-    """Which guards refuse some plans, and which findings no exception accepts, by the Cluster document alone."""
+    """Which safety checks refuse some plans, and which findings no exception accepts, by the Cluster document alone."""
     declaration = manifests.clusters["c"]
     limits = delete_limits(declaration)
     passed = {(one.guard, one.object) for one in standing_exceptions(declaration, _DAY)}

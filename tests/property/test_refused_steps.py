@@ -1,4 +1,4 @@
-"""What a guard refuses about single steps holds back these and what waits for them, and nothing else."""
+"""What a safety check refuses about single steps holds back these and what waits for them, and nothing else."""
 
 from dataclasses import dataclass, replace
 from itertools import product
@@ -173,9 +173,9 @@ def test_the_rest_is_performed_and_what_is_refused_is_not(world: World) -> None:
             (change for change in refused if change != one.change), default_allow=world.terms.default_allow
         )
         waits = others.blocking(phases[one.change]) is not None
-        assert "the guard " in one.detail or (one.detail.startswith("waits for `") and waits), one
+        assert "the safety check " in one.detail or (one.detail.startswith("waits for `") and waits), one
     for said in plan.refusals:
-        assert any(f"the guard {said.guard} refuses it" in one.detail for one in plan.refused)
+        assert any(f"the safety check {said.guard} refuses it" in one.detail for one in plan.refused)
         assert f"{said.guard}=" in said.remedy, "how it is accepted stands there"
 
 

@@ -108,7 +108,7 @@ def test_two_claims_that_each_would_do_are_both_named(asked: _Asked) -> None:
         (("access", "User:mallory"), _MALLORY),
         (("access", "--matrix"), _CLOSED.removeprefix("if ")),
         (("lint",), _CLOSED),
-        (("lint", "--minimise"), _CLOSED),
+        (("lint", "--simplify"), _CLOSED),
     ],
 )
 def test_a_listing_says_its_condition(asked: _Asked, words: tuple[str, ...], condition: str) -> None:

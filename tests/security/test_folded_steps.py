@@ -136,7 +136,7 @@ USES = {
 @pytest.mark.parametrize("name", USES)
 @pytest.mark.parametrize("accepted", [False, True])
 def test_topics_that_share_a_line_show_what_goes_with_all_of_them(name: str, accepted: bool) -> None:
-    """Of deletions that a guard refuses too: whoever would accept them has to know."""
+    """Of deletions that a safety check refuses too: whoever would accept them has to know."""
     uses, held = USES[name]
     topics = [f"orders.{number:03}" for number in range(100)]
     origin = Origin("t.yaml", 1, 1)

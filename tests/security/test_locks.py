@@ -344,7 +344,7 @@ def test_no_manifest_accepts_it(stage: Stage, capsys: pytest.CaptureFixture[str]
     word = "  exceptions: [{check: unlock, object: User:svc, reason: please}]\n---\n"
     stage.declare(ACLS, CLUSTER.replace("---\n", word))
     assert run(["validate", stage.path]) == Exit.ERROR
-    assert "there is no guard 'unlock'" in capsys.readouterr().err
+    assert "there is no safety check 'unlock'" in capsys.readouterr().err
 
 
 def test_a_new_allow_is_planned_and_called_without_effect(stage: Stage) -> None:
@@ -460,7 +460,7 @@ def test_a_demand_that_only_a_lock_breaks_is_held_back_by_it(stage: Stage, capsy
     for command in (["plan", stage.path, *at], ["test", stage.path, *at], ["test", stage.path, *at, "--as-is"]):
         assert run(command) == Exit.OK, command
         said = capsys.readouterr()
-        assert "held back by a lock" in said.out + said.err, command
+        assert "denied by a lock" in said.out + said.err, command
     assert stage.apply().succeeded
     stage.declare(ACLS.replace("READ", "DESCRIBE") + CLAIMS)
     assert run(["plan", stage.path, *at, "--allow-deletes"]) == Exit.FAILED_CHECK, "it fails without the lock too"

@@ -32,7 +32,7 @@ def _cluster(place: Place, live: int, declared: int, limits: str = "") -> None:
 def test_a_mass_deletion_is_refused_by_default(
     place: Place, live: int, declared: int, limits: str, status: int
 ) -> None:
-    """A directory is emptied by mistake, or to cause an outage: a guard refuses unless a limit says more."""
+    """A directory is emptied by mistake, or to cause an outage: a safety check refuses unless a limit says more."""
     _cluster(place, live, declared, limits)
     ended = place.plan()
     assert ended.status == status, ended.out + ended.err

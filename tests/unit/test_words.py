@@ -1,8 +1,11 @@
 """The documents' words: each rule finds its own example, and no page breaks one or makes the documents too long."""
 
+import ast
 import importlib.util
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -66,3 +69,41 @@ def test_generated_parts_and_code_are_not_counted(tmp_path: Path) -> None:
 
 def test_lint_checks_them() -> None:
     assert "$(BIN)/python .ci/words.py" in (_ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+#: Words of ours that no message says; names of fields, options and codes are not prose.
+_REJECTED = re.compile(
+    r"\bguards?\b|\bmakes? of Kafka\b|\bopaque\b|\bheld back\b|\bwitness\b|\bminimis\w+", re.IGNORECASE
+)
+
+
+def _messages(file: Path) -> Iterator[tuple[int, str]]:
+    """Texts of several words that a program says, and the help of its commands; no other docstring."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    silent = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            helps = isinstance(node, ast.FunctionDef) and any(isinstance(one, ast.Call) for one in node.decorator_list)
+            head = node.body[0] if node.body else None
+            if isinstance(head, ast.Expr) and not (helps and "cli" in file.parts):
+                silent.add(id(head.value))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
+            text = re.sub(r"`[^`]*`|\S+=\S+", "", node.value)
+            if " " in text.strip():
+                yield node.lineno, text
+
+
+def test_messages_and_help_use_the_words_of_the_field() -> None:
+    package = _ROOT / "reconciler"
+    # A schema of Spark, whose columns queries name.
+    files = [file for file in package.rglob("*.py") if file.name != "views.py"]
+    assert len(files) > 300
+    found = {
+        f"{file.relative_to(package)}:{line}": text
+        for file in files
+        if _REJECTED.search(file.read_text(encoding="utf-8"))
+        for line, text in _messages(file)
+        if _REJECTED.search(text)
+    }
+    assert found == {}

@@ -60,10 +60,10 @@ def _default_allow(value: object) -> object:
 
 def _guard(value: object) -> object:
     if not isinstance(value, str):
-        raise refuse(Code.WRONG_SHAPE, "the name of a guard is expected here", one_of(GUARDS))
+        raise refuse(Code.WRONG_SHAPE, "the name of a safety check is expected here", one_of(GUARDS))
     if value not in GUARDS:
         raise refuse(
-            Code.WRONG_VALUE, f"there is no guard {quoted(value)}", did_you_mean(value, GUARDS, one_of(GUARDS))
+            Code.WRONG_VALUE, f"there is no safety check {quoted(value)}", did_you_mean(value, GUARDS, one_of(GUARDS))
         )
     return value
 
@@ -81,7 +81,7 @@ def _prunable(value: object) -> object:
 def _flavor(value: object) -> object:
     if not isinstance(value, str) or value not in FLAVORS:
         given = (
-            f"there is no flavor {quoted(value)}" if isinstance(value, str) else "the name of a flavor is expected here"
+            f"there is no vendor {quoted(value)}" if isinstance(value, str) else "the name of a vendor is expected here"
         )
         advice = did_you_mean(value, FLAVORS, one_of(FLAVORS)) if isinstance(value, str) else one_of(FLAVORS)
         raise refuse(Code.WRONG_VALUE, given, advice)
@@ -165,8 +165,8 @@ class BarrierSpec(ManifestModel):
 class GuardExceptionItem(ManifestModel):
     """A guard that may be passed for one named object."""
 
-    check: GuardName = Field(description="The guard.", examples=["topic-delete"])
-    object: Text = Field(description="What it is accepted for, as the guard names it.", examples=["payments.old"])
+    check: GuardName = Field(description="The safety check.", examples=["topic-delete"])
+    object: Text = Field(description="What it is accepted for, as the check names it.", examples=["payments.old"])
     reason: Text = Field(description="Why.", examples=["replaced by payments.orders"])
     expires: Ends | None = ends("It counts")
     ticket: Text | None = Field(None, description="Where it was agreed.", examples=["OPS-7"])
@@ -203,7 +203,7 @@ class StatedSpec(ManifestModel):
     )
     flavor: FlavorName | None = Field(
         None,
-        description="The make of Kafka, with what is different there; `doctor` proposes it. Default: apache.",
+        description="The vendor of Kafka, with what is different there; `doctor` proposes it. Default: apache.",
         examples=["confluent-cloud"],
     )
     allow_everyone_if_no_acl_found: DefaultAllow = Field(
@@ -233,7 +233,7 @@ class StatedSpec(ManifestModel):
     )
     exceptions: list[GuardExceptionItem] = Field(
         default_factory=list,
-        description="Guards that may be passed, each for a named object.",
+        description="Safety checks that may be passed, each for a named object.",
         examples=[[{"check": "topic-delete", "object": "payments.old", "reason": "replaced"}]],
     )
 
@@ -266,7 +266,7 @@ class ClusterSpec(StatedSpec):
     )
     exceptions: list[ClusterExceptionItem] = Field(  # type: ignore[assignment]
         default_factory=list,
-        description="Guards that may be passed, each for a named object, and findings of lint that are accepted.",
+        description="Safety checks that may be passed, each for a named object, and accepted findings of lint.",
         examples=[[{"check": "topic-delete", "object": "payments.old", "reason": "replaced"}]],
     )
     vars: dict[str, Text] = Field(

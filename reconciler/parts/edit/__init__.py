@@ -3,7 +3,7 @@
 Commands that change manifests. Each proves what the edit does to access, then prints a patch, writes it, or commits
 it on a branch.
 
-- Adds: ``grant``, ``revoke``, ``rename``, ``adopt``, ``users``; ``lint --fix``, and ``lint --minimise`` with
+- Adds: ``grant``, ``revoke``, ``rename``, ``adopt``, ``users``; ``lint --fix``, and ``lint --simplify`` with
   ``--write`` or ``--branch``.
 - Begin with: ``editing.py``, ``app/editing.py``.
 - The core does not know: which edit a person asked for. How manifests are written is in ``manifest/write``, which

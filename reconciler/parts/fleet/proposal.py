@@ -45,7 +45,7 @@ class Member:
     steps: Annotated[int, Says("How many steps it has.", 12)]
     deletes: Annotated[int, Says("How many of them delete.", 0)]
     seconds: Annotated[float, Says("How long it takes, about.", 5.1, default=REQUIRED)] = 0.0
-    refused: Annotated[int, Says("How many changes guards left out of it.", 0, default=REQUIRED)] = 0
+    refused: Annotated[int, Says("How many changes safety checks left out of it.", 0, default=REQUIRED)] = 0
 
     @property
     def ids(self) -> frozenset[str]:

@@ -439,7 +439,7 @@ class ApprovedPlans:
             return ApprovedOutcome(name, ApprovedStatus.FAILED, result.stopped or "not every step is done")
         self._over.add(digest)
         refused = len(plan.refused)
-        why = f"{counted(refused, 'change')} refused by guards, and not in it" if refused else ""
+        why = f"{counted(refused, 'change')} refused by safety checks, and not in it" if refused else ""
         return ApprovedOutcome(name, ApprovedStatus.PERFORMED, why)
 
 

@@ -143,7 +143,7 @@ PLAN: Final[Record[Plan]] = record(
     field(
         "accepted",
         array(record_of(AcceptedGuard), lines=True),
-        "What a person accepted by name, so that a guard lets it pass.",
+        "What a person accepted by name, so that a safety check lets it pass.",
     ),
     field("counts", record_of(Counts), "How many bindings and topics were declared and read."),
     derived(
@@ -227,7 +227,7 @@ PLAN: Final[Record[Plan]] = record(
         get=lambda plan: plan.access.callouts,
     ),
     GAINING,
-    field("refusals", array(REFUSAL, lines=True), "What guards refuse, each with its remedy."),
+    field("refusals", array(REFUSAL, lines=True), "What safety checks refuse, each with its remedy."),
     field("guardrails", GUARDRAILS, "The rules that judged the plan, and what the proposal changes about them."),
     field("topics", TOPIC_REVIEW, "The review of topic steps."),
     field(

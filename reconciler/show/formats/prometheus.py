@@ -118,7 +118,7 @@ def _findings(registry: CollectorRegistry, report: Report) -> None:
 def _checks(registry: CollectorRegistry, report: Report) -> None:
     if not report.checks:
         return
-    gauge = Gauge("reconciler_checks", "Claims, policies and guards", ["cluster", "standing"], registry=registry)
+    gauge = Gauge("reconciler_checks", "Claims, policies and safety checks", ["cluster", "standing"], registry=registry)
     found = Counter((one.cluster, one.standing) for one in report.checks)
     for cluster in sorted({one.cluster for one in report.checks}):
         for standing in CheckStatus:

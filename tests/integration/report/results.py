@@ -76,7 +76,7 @@ def example_documents(directory: Path) -> dict[str, Any]:
 
 
 def hostile_documents(directory: Path) -> dict[str, Any]:
-    """A plan that a guard refuses, findings and broken claims, with every name of ``HOSTILE`` in them."""
+    """A plan that a safety check refuses, findings and broken claims, with every name of ``HOSTILE`` in them."""
     shutil.copytree(_EXAMPLES / "acls", directory / "acls")
     acls = directory / "acls"
     cluster = acls / "cluster.yaml"

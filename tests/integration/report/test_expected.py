@@ -56,14 +56,14 @@ def test_what_is_refused_is_named_before_anything_calm_is_said(name: str) -> Non
     for word in ("topic-delete", "gone", "data-loss"):
         assert word in plain, word
     if name in ("comment.md", "summary.md", "page.html", "report.json", "slack.json"):
-        told = "Refused: 2 objects that a guard protects, and 2 changes left out. The rest: access widens"
+        told = "Refused: 2 objects that a safety check protects, and 2 changes left out. The rest: access widens"
         assert told in plain
     if name == "text.txt":
         assert text.index("Skipped (2)\n  refused: ") < text.index("2 changes are refused") < text.index("Approve with")
 
 
 def _partly_refused() -> Plan:
-    """One grant, and two topics of which a guard refuses what is declared."""
+    """One grant, and two topics of which a safety check refuses what is declared."""
     place = Origin("t.yaml", 1, 1)
     topics = {name: Topic(name, 1, 1, {"retention.ms": "1000"}) for name in ("gone", "less")}
     less = replace(topics["less"], configs={"retention.ms": "1"})

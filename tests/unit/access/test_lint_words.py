@@ -364,4 +364,4 @@ def test_messages_count_what_covers_together() -> None:
     assert two[1].endswith(" and 1 more together denies everything that this allows")
     assert two[2] == "remove it, or narrow the DENY"
     (idle,) = told("TOPIC:L:a User:a@* DENY READ", rule="idle-deny")
-    assert idle[1:] == ("nothing allows what this denies", "remove it, unless it guards against later ALLOWs")
+    assert idle[1:] == ("nothing allows what this denies", "remove it, unless it protects against later ALLOWs")

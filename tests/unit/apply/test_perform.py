@@ -51,7 +51,7 @@ def acl(name: str, permission: str = "ALLOW", principal: str = "User:a", operati
 
 def planned(live: ClusterState, *wanted: AclBinding, terms: Terms | None = None) -> Plan:
     known = terms or Terms("c", default_allow=False)
-    # Also what guards refuse: that preflight refuses it as well is seen here.
+    # Also what safety checks refuse: that preflight refuses it as well is seen here.
     request = Request(DAY, Options(allow_deletes=True), guarded=False)
     return propose(declared(frozenset(wanted), {}), live, known, request)
 

@@ -441,7 +441,9 @@ def test_quiet_gives_no_id_for_a_plan_that_a_guard_or_a_check_stops(
     (place / "manifests" / "a.yaml").write_text(_RULE.replace("topics: [t]", "cluster: true").replace("READ", "ALTER"))
     assert run(["plan", *where]) == Exit.REFUSED
     [line] = capsys.readouterr().out.splitlines()
-    assert line.startswith("c: Refused: 1 object that a guard protects, and 1 change left out. The rest: nothing")
+    assert line.startswith(
+        "c: Refused: 1 object that a safety check protects, and 1 change left out. The rest: nothing"
+    )
     assert "plan-" not in line
 
 

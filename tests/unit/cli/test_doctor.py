@@ -150,7 +150,7 @@ def test_the_make_that_a_cluster_shows_is_proposed() -> None:
 
 def test_a_stated_flavor_is_told() -> None:
     (stated,) = [c for c in checks(FOUND, None, SEES_ALL, FLAVORS["msk"]) if c.need is Need.FLAVOR]
-    assert check_words(stated, Diagnosis(FOUND, (stated,))) == "the flavor is that of Amazon MSK"
+    assert check_words(stated, Diagnosis(FOUND, (stated,))) == "the vendor is Amazon MSK"
 
 
 def test_a_contradicted_flavor_cannot_be_read() -> None:
@@ -167,7 +167,7 @@ def test_signs_that_disagree_are_both_said_and_nothing_is_proposed() -> None:
     assert not told.met
     assert "a broker is k.aivencloud.com, which is Aiven for Apache Kafka's" in words
     assert "a broker is acme.servicebus.windows.net, which is Azure Event Hubs's" in words
-    assert "no flavor is proposed" in words
+    assert "no vendor is proposed" in words
     assert "write “flavor:" not in words
 
 

@@ -87,7 +87,7 @@ def test_can_i_from_an_address_in_the_range(version: Version, capsys: pytest.Cap
 @VERSIONS
 def test_lint_and_minimise(version: Version, capsys: pytest.CaptureFixture[str]) -> None:
     assert ("KA004" in told(capsys, version, "lint", "m")) is (version == (4, 3))
-    document = json.loads(told(capsys, version, "lint", "m", "--minimise", "--output", "json"))
+    document = json.loads(told(capsys, version, "lint", "m", "--simplify", "--output", "json"))
     kept = {binding["host"] for binding in document["states"][0]["kept"]}
     # The address is redundant only where it is certain that the range holds it.
     assert kept == {(4, 3): {"10.0.0.1"}, (4, 4): {"10.0.0.0/8"}, None: {"10.0.0.0/8", "10.0.0.1"}}[version]
@@ -163,7 +163,7 @@ ASKS = {
     "access": ("access", "User:a", "--path", "m", "-o", "json"),
     "explain": ("explain", "User:a", "READ", "topic", "orders", "--host", "10.2.3.4", "--path", "m", "-o", "json"),
     "lint": ("lint", "m", "-o", "json"),
-    "minimise": ("lint", "m", "--minimise", "-o", "json"),
+    "minimise": ("lint", "m", "--simplify", "-o", "json"),
     # On a day: two plans may be made in two seconds.
     "plan": ("plan", "m", *_DELETES, "--as-of", "2026-11-23"),
     "test": ("test", "m", "-o", "json"),

@@ -1,4 +1,4 @@
-"""Which guards refuse a plan, stated guard by guard over many small plans and clusters."""
+"""Which safety checks refuse a plan, stated guard by guard over many small plans and clusters."""
 
 import re
 from dataclasses import replace

@@ -110,7 +110,7 @@ def written(place: Path, text: str, default_allow: str = "false") -> str:
 def test_a_deny_that_still_counts_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
     """What an owner has cannot be taken out of a list, and an ALLOW outlives its DENY: each keeps the DENY needed."""
     path = written(tmp_path, text)
-    assert run(["lint", path, "--minimise", "--write", "--as-of", str(DAY)]) == 0
+    assert run(["lint", path, "--simplify", "--write", "--as-of", str(DAY)]) == 0
     assert "gains" not in capsys.readouterr().err
     assert "deny: " in (tmp_path / "all.yaml").read_text(encoding="utf-8")
     request = StateRequest(path, as_of=DAY)
@@ -171,5 +171,5 @@ def test_the_last_rules_of_a_list_in_brackets_go(tmp_path: Path, words: str, mor
 
 def test_superfluous_rules_of_a_list_in_brackets_go(tmp_path: Path) -> None:
     path = written(tmp_path, FLOW % "" + FLOW.replace("name: a}", "name: b}").replace("[pay]", "{prefix: pay}") % "")
-    assert run(["lint", path, "--minimise", "--write", "--as-of", str(DAY)]) == 0
+    assert run(["lint", path, "--simplify", "--write", "--as-of", str(DAY)]) == 0
     assert "[pay]" not in (tmp_path / "all.yaml").read_text(encoding="utf-8")

@@ -43,7 +43,7 @@ def shadowed(state: LintState) -> Iterator[LintFinding]:
     "warning",
     "Nothing allows what this DENY takes. Not reported where default-allow is on or unknown, because the DENY may "
     "have an effect there.",
-    "Remove it, unless it guards against later ALLOWs; then write an exception with that reason.",
+    "Remove it, unless it protects against later ALLOWs; then write an exception with that reason.",
     "asked",
     on_facts=True,
 )
@@ -53,7 +53,7 @@ def idle_deny(state: LintState) -> Iterator[LintFinding]:
     for binding in state.bindings:
         denies = binding.entry.permission_type is AclPermissionType.DENY
         if denies and binding not in state.redundant and idle.is_idle(binding):
-            advice = "remove it, unless it guards against later ALLOWs"
+            advice = "remove it, unless it protects against later ALLOWs"
             yield idle_deny.found(binding, "nothing allows what this denies", advice)
 
 

@@ -57,7 +57,9 @@ def break_glass(
         plan = planned.plan
         if plan.refusals:
             attendant.review(plan)
-            raise PlanRefusedError("a guard refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
+            raise PlanRefusedError(
+                "a safety check refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals
+            )
         return perform_now(plan, planned.live, target, connection, options, attendant, checks=checks_of(planned))
 
 

@@ -1,4 +1,4 @@
-"""``lint --fix``, and ``lint --minimise`` with ``--write`` or ``--branch``: what lint proposes, as an edit."""
+"""``lint --fix``, and ``lint --simplify`` with ``--write`` or ``--branch``: what lint proposes, as an edit."""
 
 from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.cli.console import progress

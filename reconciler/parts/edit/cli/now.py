@@ -89,7 +89,7 @@ def _saved(planned: Planned, file: str, terminal: Terminal) -> Exit:
     checks = checks_of(planned)
     terminal.review(planned.plan)
     if planned.plan.refusals:
-        error("a guard refuses this plan: it was not saved")
+        error("a safety check refuses this plan: it was not saved")
         return Exit.REFUSED
     if checks.stops:
         info("\n".join(checks_lines(checks, style_for(sys.stderr))))

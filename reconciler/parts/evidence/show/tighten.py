@@ -132,7 +132,7 @@ def _narrowed_lines(entry: NarrowedEntry, style: Style) -> Iterator[str]:
 def _held_lines(found: TightenOutput, style: Style, shown: int) -> Iterator[str]:
     if not found.held:
         return
-    yield f"not used in full, and left as it is: {len(found.held):,}"
+    yield f"not used in full, and skipped: {len(found.held):,}"
     for reason, number in sorted(Counter(held.reason for held in found.held).items(), key=lambda one: -one[1]):
         yield f"  {number:,}  {reason}"
         held = [one for one in found.held if one.reason == reason]

@@ -103,8 +103,8 @@ def command(
 
     To continue after a failure, an interruption or a gate, run the same command again: DIR/record.jsonl records
     finished clusters, and finished steps are recognised. Exit 2 if clusters remain after a gate that is not open
-    yet. Exit 5 if guards left changes out of the plans, whatever remains besides. If all else is done, clusters that
-    could not be planned give the status that they gave `reconciler fleet plan`.
+    yet. Exit 5 if safety checks left changes out of the plans, whatever remains besides. If all else is done, clusters
+    that could not be planned give the status that they gave `reconciler fleet plan`.
     """
     fleet = FleetApply.saved(Path(directory))
     plan = fleet.plan

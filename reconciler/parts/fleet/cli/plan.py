@@ -73,8 +73,8 @@ def command(
 
     Nothing is written to a cluster. DIR receives one plan per cluster that differs, as `reconciler plan` saves it,
     and fleet.json, which lists them all. A cluster that cannot be planned is listed with the reason; the others are
-    planned, and the command exits with 1, or with 5 if a guard refused. What a guard refuses about single changes is
-    left out of a cluster's plan, and the command exits with 5 as well.
+    planned, and the command exits with 1, or with 5 if a safety check refused. What a safety check refuses about single
+    changes is left out of a cluster's plan, and the command exits with 5 as well.
     """
     check_new(Path(directory))
     if snapshots is None:
@@ -132,5 +132,5 @@ def left_out(plan: FleetPlan) -> Exit:
     """Say that guards refuse some of the changes, which keeps no other one from being saved and performed."""
     if not plan.refused:
         return Exit.OK
-    error(f"guards refuse changes of {len(plan.refused):,} of the clusters: their plans are the rest")
+    error(f"safety checks refuse changes of {len(plan.refused):,} of the clusters: their plans are the rest")
     return Exit.REFUSED
