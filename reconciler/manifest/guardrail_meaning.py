@@ -510,6 +510,18 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
         {
             # Without owners everything is permitted.
             "clusters": _clusters(more=_U),
+            "teams": ByName(
+                Fields(
+                    {
+                        "prefix": Texts(_L, _U, _L, _U),
+                        "principals": Names(_L, _U, _L, _U, principals=True),
+                        # Without it, the team's own directory.
+                        "files": Texts(_U, _U, _L, _U, globs=True),
+                    },
+                    _U,
+                    _U,
+                )
+            ),
             "owners": Records(
                 Fields(
                     {

@@ -1,7 +1,7 @@
 """The kind ``Ownership``: which files may name which principals and resources."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.kind import Declared, Kind, Loaded
@@ -9,9 +9,9 @@ from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import FIELDS, PatternTable, named_operations
 from reconciler.manifest.parts.rules import checked_texts
 from reconciler.manifest.parts.selectors import principal_names
-from reconciler.manifest.read.findings import Findings, MappingNode, Trouble, paired, quoted
+from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Trouble, paired, quoted
 from reconciler.manifest.read.problem import Code, did_you_mean, one_of
-from reconciler.model.acl import AclOperation, AclPermissionType, ResourcePattern
+from reconciler.model.acl import AclOperation, AclPermissionType, ResourcePattern, ResourceType
 from reconciler.model.desired import Expiry, Origin
 from reconciler.model.scope import NameSelector, path_glob
 
@@ -22,7 +22,10 @@ _OWNS = Trouble(
     Code.OWNERSHIP_FORM, "this item says nothing of the team", "add files, principals, or a kind of resource"
 )
 _RESOURCE = Trouble(Code.OWNERSHIP_FORM, "the consent names no resource", "add topics, groups or another resource")
-_EMPTY = Trouble(Code.OWNERSHIP_FORM, "the document declares nothing", "add owners, or consents")
+_EMPTY = Trouble(Code.OWNERSHIP_FORM, "the document declares nothing", "add teams, owners, or consents")
+_NO_DIRECTORY = Trouble(Code.OWNERSHIP_FORM, "no directory below teams/ can be called as this team", "add its files")
+#: What a team's prefix is the beginning of.
+_OF_A_TEAM: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +79,13 @@ def declare_ownership(document: Document, table: PatternTable) -> OwnershipDecla
     """Checks and converts; ``None`` after reporting problems that leave no document."""
     findings, spec = document.findings, document.spec
     model = document.validated(OwnershipKind.model())
-    if model is not None and not model.spec.owners and not model.spec.consents:
+    if model is not None and not (model.spec.owners or model.spec.consents or model.spec.teams):
         findings.add(_EMPTY, document.root.keys["spec"])
     owners: list[OwnerDeclaration] = []
     consents: list[ConsentDeclaration] = []
+    teams = spec.get("teams")
+    for key, value in teams.values.items() if isinstance(teams, MappingNode) else ():
+        owners += _team(teams.keys[key], value, table, findings)
     for node, item in paired(spec.get("owners"), model.spec.owners if model else None):
         owners += _owner(node, item, table, findings)
         team = item.team if item else ""
@@ -128,6 +134,26 @@ def _owner(
     if item is not None:
         place = findings.origin(node.get("team") or node)
         yield OwnerDeclaration(item.team, place, files, principals, patterns, item.deny_any)
+
+
+def _team(name: ScalarNode, node: Node, table: PatternTable, findings: Findings) -> Iterator[OwnerDeclaration]:
+    """The owner that an item of ``teams`` stands for; problems are reported."""
+    if not isinstance(node, MappingNode):
+        return
+    prefix = node.get("prefix")
+    forms = MappingNode(node.line, node.column)
+    if prefix is not None:
+        forms.keys["prefix"], forms.values["prefix"] = node.keys["prefix"], prefix
+    named = [table.names(kind, forms, findings) for kind in _OF_A_TEAM] if prefix is not None else []
+    patterns = tuple(pattern for names in named for pattern, _ in names)
+    principals = principal_names(node.get("principals"), findings)
+    files = checked_texts(node.get("files"), _glob_problem, findings)
+    if not node.values:
+        findings.add(_OWNS, node)
+    if "files" not in node.values and set(name.plain) & set("*?/\\"):
+        findings.add(_NO_DIRECTORY, name)
+    files = files if "files" in node.values else (f"teams/{name.plain}/**",)
+    yield OwnerDeclaration(name.plain, findings.origin(name), files, principals, patterns)
 
 
 def _consent(

@@ -71,10 +71,31 @@ class OwnerItem(Resources):
     )
 
 
+class TeamItem(ManifestModel):
+    """A team that owns what has its prefix: topics, groups and transactional ids."""
+
+    prefix: OneOrMoreTexts | None = Field(
+        None,
+        description="The prefix of its topics, groups and transactional ids, or several.",
+        examples=["payments."],
+    )
+    principals: Names | None = Field(
+        None, description="The principals that are its own, in the forms of names.", examples=[{"prefix": "User:svc-p"}]
+    )
+    files: OneOrMoreTexts | None = Field(
+        None, description="Its files, as in owners. Without it, teams/NAME/**.", examples=["teams/payments/**"]
+    )
+
+
 class OwnershipSpec(ManifestModel):
     """Owners, and consents."""
 
     clusters: ClustersField = None
+    teams: dict[Text, TeamItem] = Field(
+        default_factory=dict,
+        description="The short form of owners: teams by name, each with its prefix, principals and files.",
+        examples=[{"payments": {"prefix": "payments.", "principals": ["User:svc-payments"]}}],
+    )
     owners: list[OwnerItem] = Field(
         default_factory=list,
         description="The teams. Declare them in a file that belongs to no team.",

@@ -176,7 +176,7 @@ def test_one_glob_contains_another(outer: str, inner: str, contains: bool) -> No
 #: Of a declaration, what no field of the document says by itself: what it is called, where it stands, whose word it is.
 _BESIDE = {"name", "origin", "sources", "fact_origins", "client_origins", "var_origins", "ignore_origins", "guardrail"}
 #: The operator's word alone.
-_OPERATORS = {"secret_permit", "only_scram_logins"}
+_OPERATORS = {"secret_permit", "only_scram_logins", "emergency"}
 _OPEN, _BROKERS = "allow_everyone_if_no_acl_found", "inter_broker_principals"
 #: Fields that no guardrails hold, as a declaration calls them, and one that only words a warning.
 _NOT_HELD = {"labels", "bootstrap_servers", "client", "topic_defaults", "lint_exceptions", "vars", "short_wait"}

@@ -7,6 +7,7 @@ import pytest
 from reconciler.app.access_checks import ownerships_of
 from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.read.findings import Source
+from reconciler.manifest.safeguards import ownership as owners_of
 from reconciler.model.acl import AclOperation
 from reconciler.model.desired import Origin
 from reconciler.policy.ownership import Breach, OwnerConsent, Ownership
@@ -224,3 +225,23 @@ def test_of_many_consents_the_first_few_are_shown_and_each_that_leaves_a_breach(
     lapsing = dict.fromkeys(many[-5:], (Origin("teams/pay/a.yaml", 7, 1),))
     lines = list(consent_lines(many, lapsing=lapsing))
     assert ["is a breach" in line for line in lines] == [True] * 5 + [False] * 4
+
+
+def test_teams_are_the_owners_that_they_stand_for() -> None:
+    short = (
+        '{teams: {pay: {prefix: [pay., pay-], principals: {prefix: "User:pay-"}}, log: {prefix: log., files: l.yaml}}}'
+    )
+    kinds = ("topics", "groups", "transactionalIds")
+    resources = ", ".join(f"{kind}: {{prefix: [pay., pay-]}}" for kind in kinds)
+    logs = ", ".join(f"{kind}: {{prefix: log.}}" for kind in kinds)
+    long = (
+        f'{{owners: [{{team: pay, files: teams/pay/**, principals: {{prefix: "User:pay-"}}, {resources}}}, '
+        f"{{team: log, files: l.yaml, {logs}}}]}}"
+    )
+    head = "apiVersion: reconciler/v1\nkind: Ownership\nmetadata: {name: o}\nspec: "
+    cluster = "\n---\napiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec: {}\n"
+    found = [
+        [(one.team, one.files, one.principals, set(one.patterns)) for one in owners_of(load([source]), "c")[0]]
+        for source in (Source("o.yaml", head + text + cluster) for text in (short, long))
+    ]
+    assert found[0] == found[1]
