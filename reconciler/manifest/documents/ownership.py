@@ -84,8 +84,9 @@ def declare_ownership(document: Document, table: PatternTable) -> OwnershipDecla
     owners: list[OwnerDeclaration] = []
     consents: list[ConsentDeclaration] = []
     teams = spec.get("teams")
-    for key, value in teams.values.items() if isinstance(teams, MappingNode) else ():
-        owners += _team(teams.keys[key], value, table, findings)
+    if isinstance(teams, MappingNode):
+        for key, value in teams.values.items():
+            owners += _team(teams.keys[key], value, table, findings)
     for node, item in paired(spec.get("owners"), model.spec.owners if model else None):
         owners += _owner(node, item, table, findings)
         team = item.team if item else ""
