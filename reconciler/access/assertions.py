@@ -79,7 +79,9 @@ class CounterexampleSearch:
         kind, names = pattern.resource_type, names_of(pattern)
         found = self._granted(operation, kind, names, selection, hosts)
         opened = self._opened(kind, names, selection, hosts)
-        best = min((one for one in (found, opened) if one is not None), key=lambda one: len(one.name), default=None)
+        best = min(
+            (item for item in (found, opened) if item is not None), key=lambda item: len(item.name), default=None
+        )
         name = shortest_name(kind, names)
         # Rights on other resources apply to any name, so they give the shortest one; skip them if it is found already.
         if name is None or (best is not None and len(best.name) <= len(name)):
@@ -430,7 +432,7 @@ class Checker:
         ]
         if not named:
             return None
-        name, operation, pattern = min(named, key=lambda one: len(one[0]))
+        name, operation, pattern = min(named, key=lambda item: len(item[0]))
         # Who may change ACLs can grant itself the operation, so the assertion does not hold.
         powerful = search.cluster_alter(selection, hosts)
         if powerful is not None:

@@ -249,7 +249,9 @@ class _OfEveryone:
     def __init__(self, kind: ResourceType, interpretations: Sequence[Interpretation]) -> None:
         self._kind = kind
         self._groups = _Groups(kind, WILDCARD_PRINCIPAL, interpretations)
-        self._coverages = [one.coverage(kind) for one in interpretations if one.default_allow]
+        self._coverages = [
+            interpretation.coverage(kind) for interpretation in interpretations if interpretation.default_allow
+        ]
         self._effects: dict[Masks, dict[Masks, AccessEffect]] = {}
         #: ``None`` for a zone that may be divided whatever a principal's own entries are.
         self.zones: dict[NameSet, _Shared | None] = {}
@@ -315,7 +317,9 @@ class UniformZones:
         # Rights on CLUSTER count on topics as well, and the other way round: who has any is compared in full.
         if kind is not ResourceType.TOPIC:
             return kind is not ResourceType.CLUSTER
-        of = (one.index.bindings(ResourceType.CLUSTER, principal) for one in self._interpretations)
+        of = (
+            interpretation.index.bindings(ResourceType.CLUSTER, principal) for interpretation in self._interpretations
+        )
         return not self._cluster_hosts and not any(of)
 
 
@@ -325,7 +329,7 @@ class _Groups:
     __slots__ = ("_distinct", "_one", "_tables", "hosts")
 
     def __init__(self, kind: ResourceType, principal: str, interpretations: Sequence[Interpretation]) -> None:
-        groups = [one.index.group(kind, principal) for one in interpretations]
+        groups = [interpretation.index.group(kind, principal) for interpretation in interpretations]
         self._distinct = [group for group in dict.fromkeys(groups) if group is not None]
         #: The groups with entries for some hosts only.
         self.hosts = [group for group in self._distinct if group.hosts() is not None]
@@ -613,4 +617,4 @@ class AccessComparison:
         if resource_type is not ResourceType.TOPIC:
             return ()
         asked = (principal, host.sample, ResourceType.CLUSTER, CLUSTER_NAMES)
-        return tuple(one.access(*asked) & ON_EVERY_TOPIC for one in self.interpretations)
+        return tuple(interpretation.access(*asked) & ON_EVERY_TOPIC for interpretation in self.interpretations)

@@ -93,7 +93,7 @@ class InterpretationDifference:
 
     def _idempotence_may_change(self, principal: str) -> bool:
         """Whether WRITE on topics changes: it also permits to start an idempotent producer."""
-        open_by_default = any(one.default_allow for pair in self._pairs for one in pair)
+        open_by_default = any(item.default_allow for pair in self._pairs for item in pair)
         # Of the names that default-allow opens and closes, brokers ask about one only; else entries decide.
         zones = self._everyone[ResourceType.TOPIC] if principal == WILDCARD_PRINCIPAL and open_by_default else ()
         if any(zone.matches(PROBE) for zone in zones):
@@ -234,7 +234,7 @@ class _GuessedComparison(AccessComparison):
         self._extremes = (before, after)
         # Names and hosts are divided by the rules of all of them, so that every reading is constant on each part.
         self.interpretations = tuple(
-            dict.fromkeys(one for side in self._extremes for one in (*side.both, *side.readings))
+            dict.fromkeys(item for side in self._extremes for item in (*side.both, *side.readings))
         )
 
 
@@ -330,7 +330,7 @@ class PossibleChange(_GuessedComparison):
         """Whether an ALLOW of WRITE comes, a DENY goes, or a name is left to default-allow."""
         kind = ResourceType.TOPIC
         for old, new in pairs:
-            was, now = (one.default_allow and not one.coverage(kind).covers(_PROBED) for one in (old, new))
+            was, now = (item.default_allow and not item.coverage(kind).covers(_PROBED) for item in (old, new))
             if now and not was:
                 return True
             for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL)):
@@ -476,7 +476,7 @@ def _shifts(
     before: Interpretations, after: Interpretations, hidden: frozenset[str], work: Work
 ) -> list[InterpretationDifference]:
     """One comparison if everything is known, else two: default-allow off and on, or what is certain and possible."""
-    unnamed = unnamed_principal((one.index for side in (before, after) for one in side.both), hidden)
+    unnamed = unnamed_principal((item.index for side in (before, after) for item in side.both), hidden)
     if before.guesses or after.guesses:
         pairs = list(dict.fromkeys(zip(before.readings, after.readings, strict=True)))
         return [

@@ -276,7 +276,7 @@ class _InterpretedAccess:
         """Whether bindings of the principal may decide about resources of the type."""
         # Access to topics also depends on ACLs on CLUSTER, and IDEMPOTENT_WRITE on CLUSTER on ACLs on topics.
         other = {ResourceType.TOPIC: ResourceType.CLUSTER, ResourceType.CLUSTER: ResourceType.TOPIC}.get(kind, kind)
-        return any(self._world.index.bindings(one, principal) for one in {kind, other})
+        return any(self._world.index.bindings(item, principal) for item in {kind, other})
 
     def rows(self, principal: str, kind: ResourceType) -> list[RegionEffect]:
         """As ``access_of``: regions and hosts on which the principal has the same operations."""
@@ -300,9 +300,9 @@ class _InterpretedAccess:
         if kind is ResourceType.TOPIC:
             found = world.index.bindings(ResourceType.CLUSTER, principal)
             own = frozenset(
-                one._replace(entry=AccessControlEntry(self._unnamed, *one.entry[1:]))
-                for one in found
-                if one.entry.operation in _OF_CLUSTER
+                item._replace(entry=AccessControlEntry(self._unnamed, *item.entry[1:]))
+                for item in found
+                if item.entry.operation in _OF_CLUSTER
             )
         if (kind, own) not in self._bases:
             changed = world.with_changes(own, ()) if own else world

@@ -164,13 +164,13 @@ def _narrower(ranges: Iterable[IpRange]) -> dict[IpRange, list[IpRange]]:
     """The other ranges that each one holds: in order of their first addresses they follow it."""
     found: dict[IpRange, list[IpRange]] = {}
     around: list[IpRange] = []
-    for one in sorted(ranges, key=lambda one: (one.width, one.bits << one.width - one.length, one.length)):
-        while around and not around[-1].holds(one):
+    for item in sorted(ranges, key=lambda item: (item.width, item.bits << item.width - item.length, item.length)):
+        while around and not around[-1].holds(item):
             around.pop()
         for outer in around:
-            found[outer].append(one)
-        around.append(one)
-        found[one] = []
+            found[outer].append(item)
+        around.append(item)
+        found[item] = []
     return found
 
 

@@ -181,7 +181,7 @@ class Interpretations(NamedTuple):
             return self.certain.group_keys()
         return {
             *self.certain.group_keys(),
-            *((one.pattern.resource_type, one.entry.principal) for one in self.doubtful),
+            *((item.pattern.resource_type, item.entry.principal) for item in self.doubtful),
         }
 
     def bindings_of(self, kind: ResourceType, principal: str) -> Sequence[AclBinding]:
@@ -189,7 +189,9 @@ class Interpretations(NamedTuple):
         found = self.certain.bindings(kind, principal)
         if not self.doubtful:
             return found
-        more = (one for one in self.doubtful if (one.pattern.resource_type, one.entry.principal) == (kind, principal))
+        more = (
+            item for item in self.doubtful if (item.pattern.resource_type, item.entry.principal) == (kind, principal)
+        )
         return (*found, *more)
 
     def with_changes(self, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> "Interpretations":

@@ -156,7 +156,7 @@ def can_i(
     found = tuple((_parts_of_name if one_name else _parts_of_names)(authorizer, principal, operation, pattern, host))
     word = _word({part.allowed for part in found})
     against = [part for part in found if part.allowed is False] or [part for part in found if part.allowed is None]
-    ranked = sorted((part.example for part in against), key=lambda one: (len(one.resource_name), one))
+    ranked = sorted((part.example for part in against), key=lambda item: (len(item.resource_name), item))
     return AccessAnswer(word, found, next(iter(ranked), None))
 
 
@@ -185,8 +185,8 @@ def _parts_of_name(
     if host == WILDCARD:
         classes = host_classes(_host_texts(authorizer, principal, pattern), version)
     found: dict[bool | None, ClassSet] = {}
-    for number, one in enumerate(classes):
-        request = AccessRequest(principal, one.sample, operation, kind, name)
+    for number, item in enumerate(classes):
+        request = AccessRequest(principal, item.sample, operation, kind, name)
         found.setdefault(_permitted(authorizer, request), ClassSet()).members.append(number)
     region = Region(kind, names_of(pattern))
     for allowed, where in found.items():

@@ -71,8 +71,8 @@ def _least(found: Remediation, assertion: Assertion, mended: Authorizer, princip
     if 1 < len(create) + len(delete) <= _TRIED:
         for changes, put_back in ((create, False), (delete, True)):
             for binding in tuple(changes):
-                one = [binding]
-                fewer = mended.with_changes(one if put_back else (), () if put_back else one)
+                alone = [binding]
+                fewer = mended.with_changes(alone if put_back else (), () if put_back else alone)
                 if check(assertion, fewer, principals).outcome is AssertionOutcome.PASS:
                     changes.remove(binding)
                     mended = fewer

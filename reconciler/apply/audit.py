@@ -159,7 +159,7 @@ class _Log:
         self._logs = [log_of(line) for line in lines]
         self.ids = {log.id for log in self._logs if log is not None}
         found = {log.place for log in self._logs if log is not None}
-        self.places = {one for one in (*found, place) if one is not None}
+        self.places = {item for item in (*found, place) if item is not None}
 
     def mixed(self) -> Iterator[str]:
         """The lines that are of another log than the first one, or do not say of which."""
@@ -416,9 +416,9 @@ def about_command(identity: Identity, cluster_id: str, cluster: str) -> AboutCom
 def cancelling(about: AboutCommand, moves: "Collection[TopicMove]", time: str) -> list[dict[str, Any]]:
     """What is about to be cancelled."""
     moving = [
-        CancelledPartition(move.topic, number, one.target, one.reverted)
+        CancelledPartition(move.topic, number, item.target, item.reverted)
         for move in moves
-        for number, one in move.moving.items()
+        for number, item in move.moving.items()
     ]
     return _cancellations(about, "cancel", moving, _throttled(moves), (), time)
 
@@ -427,11 +427,11 @@ def cancelled(
     about: AboutCommand, moves: "Collection[TopicMove]", ends: "Iterable[PartitionEnd]", left: Iterable[str], time: str
 ) -> list[dict[str, Any]]:
     """What became of it; ``moves`` are as they were read before."""
-    before = {(move.topic, number): one for move in moves for number, one in move.moving.items()}
+    before = {(move.topic, number): item for move in moves for number, item in move.moving.items()}
     found = []
     for end in ends:
-        one = before[end.topic, end.partition]
-        place = (end.topic, end.partition, one.target, one.reverted)
+        item = before[end.topic, end.partition]
+        place = (end.topic, end.partition, item.target, item.reverted)
         found.append(CancelledPartition(*place, str(end.ending), end.code, end.message))
     return _cancellations(about, "cancelled", found, _throttled(moves), tuple(left), time)
 
@@ -468,7 +468,7 @@ def _cancellations(
 ) -> list[dict[str, Any]]:
     parts = _parts(partitions, _PARTITIONS_A_LINE)
     written = (CancellationRecord(about, action, part, throttled, left, time) for part in parts)
-    return [{"record": "cancellation", **CANCELLATION.write(one)} for one in written]
+    return [{"record": "cancellation", **CANCELLATION.write(item)} for item in written]
 
 
 def _throttled(moves: "Iterable[TopicMove]") -> tuple[str, ...]:

@@ -26,7 +26,7 @@ def marks_of(plan: Plan) -> tuple[AclBinding, ...]:
     end = plan.options.break_glass
     if end is None:
         return ()
-    return tuple(break_glass_mark(one, end.end) for one in created_bindings(step.change for step in plan.steps))
+    return tuple(break_glass_mark(binding, end.end) for binding in created_bindings(step.change for step in plan.steps))
 
 
 @dataclass(slots=True)
@@ -52,9 +52,9 @@ class BreakGlassGuard:
     def admit(self, live: ClusterState) -> None:
         """Refuse what came meanwhile and has no end; ``live`` is an exact reading."""
         there = live.bindings.intersection(self._access())
-        for one in sorted(there):
-            if not set(marks_for({one}, live.bindings)) - set(self._new):
-                raise StoppedError(f"{one} is there by now, without an end: nothing was changed")
+        for item in sorted(there):
+            if not set(marks_for({item}, live.bindings)) - set(self._new):
+                raise StoppedError(f"{item} is there by now, without an end: nothing was changed")
 
     def check(self) -> None:
         """Right before a request: the marks are there, and the end is to come; raises ``StoppedError``."""
@@ -100,7 +100,7 @@ class BreakGlassGuard:
             return bindings
         others = live.difference(self.placed)
         kept = running_break_glass(others, time_of(run.environment.clock))
-        return [one for one in bindings if one not in kept]
+        return [binding for binding in bindings if binding not in kept]
 
     def _access(self) -> tuple[AclBinding, ...]:
         return tuple(created_bindings(step.change for step in self.run.plan.steps))

@@ -71,7 +71,7 @@ def leftovers(live: ClusterState, now: datetime.datetime | None = None) -> tuple
     runs: dict[str, list[AclBinding]] = {}
     # A mark says when somebody's access ends: it goes after that access, and not before.
     needed = break_glass_marks(live.bindings, now) | lock_marks(live.bindings) | unlock_marks(live.bindings, now)
-    for binding in sorted(one for one in live.bindings if is_reserved(one[0][1]) and one not in needed):
+    for binding in sorted(item for item in live.bindings if is_reserved(item[0][1]) and item not in needed):
         runs.setdefault(_run(binding), []).append(binding)
     # In one pass: whoever may alter ACLs can write markers of as many runs as bindings.
     marking: dict[AclBinding, set[str]] = {}
@@ -92,9 +92,9 @@ def removable(found: Iterable[Leftover], live: ClusterState, now: datetime.datet
     """The same without marks whose access is there or may still arrive: a mark that does not count is not removed."""
     stays = marks_that_stay(live.bindings, now)
     trimmed = (
-        replace(one, bindings=tuple(binding for binding in one.bindings if binding not in stays)) for one in found
+        replace(item, bindings=tuple(binding for binding in item.bindings if binding not in stays)) for item in found
     )
-    return tuple(one for one in trimmed if one.bindings)
+    return tuple(item for item in trimmed if item.bindings)
 
 
 def going_on(live: ClusterState, now: datetime.datetime) -> tuple[Leftover, ...]:

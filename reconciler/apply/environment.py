@@ -323,7 +323,7 @@ class Result:
     @property
     def refused_logins(self) -> tuple[LoginCheck, ...]:
         """The new passwords that do not log in."""
-        return tuple(one for one in self.logins if one.works is False)
+        return tuple(login for login in self.logins if login.works is False)
 
     def count(self, outcome: Outcome) -> int:
         """How many steps ended so."""

@@ -122,7 +122,7 @@ class LeaseHeldError(Exception):
 
     def __init__(self, *claims: LeaseClaim) -> None:
         """``str()`` names each holder, the run, and when the lease ends by itself."""
-        found = (f"{one.holder} holds the lease, by run {one.run}, until {one.ends}" for one in claims)
+        found = (f"{claim.holder} holds the lease, by run {claim.run}, until {claim.ends}" for claim in claims)
         super().__init__("; ".join(found))
         self.claims = claims
 

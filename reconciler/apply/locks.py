@@ -38,7 +38,7 @@ class LockWatch:
     def admit(self, live: ClusterState) -> None:
         """Refuse what is locked by now."""
         if found := deletes_of_locks(self.run.plan, live):
-            raise StoppedError("; ".join(f"{one.guard}: {one.message}" for one in found))
+            raise StoppedError("; ".join(f"{item.guard}: {item.message}" for item in found))
 
     def check(self) -> None:
         """Right before a request: look once more."""
@@ -51,7 +51,7 @@ class LockWatch:
         """Put back what was deleted of a lock that came at the same moment; what could not be, in sentences."""
         run = self.run
         sent = [item.step.change for item in run.all_outcomes() if item.outcome in (Outcome.DONE, Outcome.UNKNOWN)]
-        gone = {one for one in deleted_bindings(sent) if is_lock_denial(one)}
+        gone = {binding for binding in deleted_bindings(sent) if is_lock_denial(binding)}
         if not gone:
             return ()
         try:
@@ -124,7 +124,7 @@ class Unlocking:
             there = run.environment.cluster.read(ReadRequest(all_topics=False)).bindings
         except ClusterError as error:
             return (f"whether the lock is gone could not be read: {error}",)
-        left = [one for one in lock_denials(self.principal) if one in there]
+        left = [denial for denial in lock_denials(self.principal) if denial in there]
         if left:
             return ()  # the run names what it did not delete
         gone = [mark.binding for mark in self._known if mark.binding in there]

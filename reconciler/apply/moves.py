@@ -358,12 +358,12 @@ class TopicMove:
     @property
     def moving(self) -> Mapping[int, PartitionLayout]:
         """The partitions of which a reassignment is unfinished, by number."""
-        return {number: one for number, one in enumerate(self.partitions) if one.is_moving}
+        return {number: item for number, item in enumerate(self.partitions) if item.is_moving}
 
     @property
     def bytes_left(self) -> int:
         """About how many bytes are still to be copied."""
-        return sum(one.bytes_left for one in self.partitions)
+        return sum(partition.bytes_left for partition in self.partitions)
 
     @property
     def throttle(self) -> frozenset[int]:
@@ -393,7 +393,7 @@ class PartitionEnd:
 
 def cancel(cluster: InspectableCluster, moves: Collection[TopicMove], clock: Clock) -> tuple[PartitionEnd, ...]:
     """Cancel what is moving in ``moves``, and read until it shows, for ``VISIBLE_SECONDS`` at the most."""
-    before = {(move.topic, number): one for move in moves for number, one in move.moving.items()}
+    before = {(move.topic, number): item for move in moves for number, item in move.moving.items()}
     places = list(before)
     if not places:
         return ()
@@ -406,8 +406,8 @@ def cancel(cluster: InspectableCluster, moves: Collection[TopicMove], clock: Clo
         except ClusterError as error:
             ends = {place: _unread(place, told[place], str(error)) for place in places}
             continue
-        ends = {place: _end(place, one, told[place], seen.get(place)) for place, one in before.items()}
-        if not any(one.ending is Ending.UNKNOWN for one in ends.values()):
+        ends = {place: _end(place, item, told[place], seen.get(place)) for place, item in before.items()}
+        if not any(end.ending is Ending.UNKNOWN for end in ends.values()):
             break
     return tuple(ends.values())
 
@@ -416,7 +416,7 @@ def _layout(cluster: InspectableCluster, names: Sequence[str]) -> dict[tuple[str
     found = cluster.read(ReadRequest(acls=False, all_topics=False, layout=names)).layout
     if found is None:
         raise ClusterError("layout_unread", "the cluster did not say where replicas are")
-    return {(name, number): one for name, parts in found.topics.items() for number, one in enumerate(parts)}
+    return {(name, number): item for name, parts in found.topics.items() for number, item in enumerate(parts)}
 
 
 def _unread(place: tuple[str, int], answer: Answer, why: str) -> PartitionEnd:
@@ -474,7 +474,7 @@ def _sent(cluster: InspectableCluster, change: Change | None) -> str:
         answers = [] if change is None else cluster.send([change])
     except ClusterError as error:
         return str(error)
-    return "; ".join(f"{one.code}: {one.message}" for one in answers if not one.good)
+    return "; ".join(f"{answer.code}: {answer.message}" for answer in answers if not answer.good)
 
 
 def _without_rates(cluster: InspectableCluster, brokers: Collection[int]) -> str:

@@ -60,7 +60,7 @@ def perform(
             run.send_guards.append(given)
         if ending is not None:
             ending.place()
-        run.send_guards += [one for one in (watch, ending) if one is not None]
+        run.send_guards += [item for item in (watch, ending) if item is not None]
         barrier.start()
         exact = lease is not None or given is not None or barrier.verifies
         if exact:
@@ -85,7 +85,7 @@ def perform(
             _close(run, Result(plan, run.all_outcomes(), verified=False, stopped=stopped))
             raise
         run.stop(error)
-    kept = tuple(text for one in (given, watch, ending) if one is not None for text in one.settle())
+    kept = tuple(text for item in (given, watch, ending) if item is not None for text in item.settle())
     # The lease goes last: until then no cleanup takes our bridges and sentinels for leftovers.
     still_open = bridges.end()
     left = barrier.end()

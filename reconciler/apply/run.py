@@ -134,7 +134,7 @@ class Run:
 
     def changes(self, steps: Sequence[Step]) -> list[Change]:
         """What to send for steps: their changes, or the rest of one that an earlier run has begun."""
-        return [self.rests.get(step, step.change) for step in steps] if self.rests else [one.change for one in steps]
+        return [self.rests.get(step, step.change) for step in steps] if self.rests else [item.change for item in steps]
 
     def blockers(self) -> Blockers:
         """What later steps may depend on and was not performed."""

@@ -57,7 +57,7 @@ def doubts(plan: Plan, runs: Collection[PastRun], live: ClusterState) -> tuple[s
     """A sentence for each step of which ``live`` does not show whether these runs performed it, or only a part."""
     _, doubtful = _known(runs)
     found = ((step, step.observed(live)) for step in plan.steps if step.id in doubtful)
-    return tuple(filter(None, (_doubt(step, one, live) for step, one in found)))
+    return tuple(filter(None, (_doubt(step, item, live) for step, item in found)))
 
 
 def _doubt(step: Step, found: Observed, live: ClusterState) -> str:
@@ -142,8 +142,8 @@ def still_empty(run: Run, batch: Sequence[Step]) -> Sequence[Step]:
     more, right before the request: its id, its partitions and configs, and whether a record was ever written.
     """
     inspector, uses = run.environment.uses, run.plan.topics.uses
-    gone = {step: one for step in batch for one in deleted_topics([step.change])}
-    empty = [one.name for one in gone.values() if (use := uses.get(one.name)) is not None and use.written == 0]
+    gone = {step: item for step in batch for item in deleted_topics([step.change])}
+    empty = [item.name for item in gone.values() if (use := uses.get(item.name)) is not None and use.written == 0]
     if inspector is None or not empty:
         return batch
     live = read(run)

@@ -100,7 +100,7 @@ def identified(run: Run, found: Sequence[StepOutcome]) -> list[StepOutcome]:
 
     An id that cannot be read is left out: an undo says so.
     """
-    waiting = {index for index, one in enumerate(found) if one.outcome is Outcome.DONE and _has_identity(one.step)}
+    waiting = {index for index, item in enumerate(found) if item.outcome is Outcome.DONE and _has_identity(item.step)}
     known = list(found)
     for _ in polls(run.environment.clock, FOREIGN_SECONDS if waiting else 0.0):
         if not waiting:

@@ -131,8 +131,8 @@ def _fields(cls: Any, named: Callable[[str], str], closed: bool, codecs: Mapping
     for part, names in groupby(_order(cls), key=lambda name: (says := _said(cls, name)) and says.group):
         fields = [_field(cls, name, defaults.get(name, REQUIRED), named, closed, codecs.get(name)) for name in names]
         found += fields if part is None else [group(part.name, part.words, *fields)]
-    computed = {name for name, one in attributes.items() if not one.init}
-    return tuple(replace(one, keyword="") if one.keyword in computed else one for one in found)
+    computed = {name for name, item in attributes.items() if not item.init}
+    return tuple(replace(item, keyword="") if item.keyword in computed else item for item in found)
 
 
 def _build(cls: Any) -> Callable[..., Any]:
@@ -140,7 +140,7 @@ def _build(cls: Any) -> Callable[..., Any]:
     apart = {
         name: note.default for name in cls.__annotations__ for note in _notes(cls, name) if isinstance(note, Apart)
     }
-    return partial(cls, **{name: one for name, one in apart.items() if one is not UNSAID}) if apart else cls
+    return partial(cls, **{name: item for name, item in apart.items() if item is not UNSAID}) if apart else cls
 
 
 def _order(cls: Any) -> list[str]:
@@ -193,7 +193,7 @@ def _codec(kind: Any, named: Callable[[str], str], closed: bool) -> Codec[Any]:
         return mapping(_codec(arguments[1], named, closed))
     if isinstance(kind, type) and issubclass(kind, Enum):
         return by_value(kind)
-    if any(one.__class__ is _ANNOTATED for one in getattr(kind, "__annotations__", {}).values()):
+    if any(item.__class__ is _ANNOTATED for item in getattr(kind, "__annotations__", {}).values()):
         return _record(kind, named, closed)
     raise TypeError(f"no codec is known of {kind}")
 
@@ -228,7 +228,7 @@ def _parts(kind: Any) -> tuple[Any, ...]:
 def _without_none(kind: Any) -> Any:
     if kind.__class__ not in _UNIONS or NoneType not in get_args(kind):
         return kind
-    first, *others = (one for one in get_args(kind) if one is not NoneType)
+    first, *others = (arg for arg in get_args(kind) if arg is not NoneType)
     return Union[(first, *others)] if others else first
 
 
@@ -236,9 +236,9 @@ def _defaults(cls: Any) -> dict[str, Any]:
     if not hasattr(cls, "__dataclass_fields__"):
         return dict(cls._field_defaults)
     found = {}
-    for name, one in cls.__dataclass_fields__.items():
-        if one.default is not MISSING:
-            found[name] = one.default
-        elif one.default_factory is not MISSING:
-            found[name] = one.default_factory()
+    for name, item in cls.__dataclass_fields__.items():
+        if item.default is not MISSING:
+            found[name] = item.default
+        elif item.default_factory is not MISSING:
+            found[name] = item.default_factory()
     return found

@@ -233,8 +233,8 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     # It takes a second to load, and few runs find that somebody has changed anything.
     from deepdiff import DeepDiff  # noqa: PLC0415
 
-    found = (one for group in DeepDiff(before, after, view="tree").values() for one in group)
-    places = sorted((one.path(output_format="list") for one in found), key=lambda path: [*map(str, path)])
+    found = (item for group in DeepDiff(before, after, view="tree").values() for item in group)
+    places = sorted((item.path(output_format="list") for item in found), key=lambda path: [*map(str, path)])
     said = [f"{'.'.join(map(str, path))}: {_side(before, path)} → {_side(after, path)}" for path in places]
     more = f" and {len(said) - _MOST:,} more" if len(said) > _MOST else ""
     return ", ".join(said[:_MOST]) + more

@@ -28,7 +28,7 @@ class Kind(NamedTuple):
         return re.sub("[A-Z]", lambda found: f"-{found[0].lower()}", self.TYPE.KIND)
 
 
-KINDS: Final = tuple(Kind(one, record_of(one)) for one in listed_types())
+KINDS: Final = tuple(Kind(item, record_of(item)) for item in listed_types())
 #: The names of all listed kinds: who wants to read everything asks for these.
 LISTED: Final = tuple(kind.TYPE.KIND for kind in KINDS)
 #: What people call several of each, by name: ``group configs``.

@@ -17,7 +17,7 @@ def listings(*, lines: bool = False) -> Record[Mapping[str, Listing[Any]]]:
 
     With ``lines``, a resource a line. Whether we may alter them is not kept: that is of one moment and one login.
     """
-    return record(_listings, *(one for kind in KINDS for one in _fields(kind, lines=lines)))
+    return record(_listings, *(item for kind in KINDS for item in _fields(kind, lines=lines)))
 
 
 def _fields(kind: Kind, *, lines: bool) -> tuple[Field, Field]:

@@ -127,9 +127,11 @@ def snake(name: str) -> str:
 
 def _reader(fields: Sequence[Field]) -> Callable[[Any, dict[str, Any]], None]:
     """Fills keywords from an object; the empty keyword gets what is only checked."""
-    plain = [(one.name, one.keyword, one.codec.read, one.default) for one in fields if one.name and not one.inner]
-    groups = [(one.name, _reader(one.inner)) for one in fields if one.inner]
-    flats = [(one.keyword, one.codec.read) for one in fields if not one.name]
+    plain = [
+        (item.name, item.keyword, item.codec.read, item.default) for item in fields if item.name and not item.inner
+    ]
+    groups = [(item.name, _reader(item.inner)) for item in fields if item.inner]
+    flats = [(item.keyword, item.codec.read) for item in fields if not item.name]
 
     def fill(value: Any, found: dict[str, Any]) -> None:
         if value.__class__ is not dict:  # JSON gives no subclass of it

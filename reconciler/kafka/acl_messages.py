@@ -21,7 +21,7 @@ def _created(client: KafkaAdminClient, task: Task) -> Reply:
         answer = run(client, CreateAclsRequest(creations=creations, min_version=3))
     except errors.NodeNotReadyError as error:
         return unsent(error)
-    return ("altered", [_outcome(one.error_code, one.error_message) for one in answer.results])
+    return ("altered", [_outcome(result.error_code, result.error_message) for result in answer.results])
 
 
 def _deleted(client: KafkaAdminClient, task: Task) -> Reply:
@@ -32,8 +32,8 @@ def _deleted(client: KafkaAdminClient, task: Task) -> Reply:
     except errors.NodeNotReadyError as error:
         return unsent(error)
     outcomes = []
-    for one in answer.filter_results:
-        failed = next((match for match in one.matching_acls if match.error_code), one)
+    for result in answer.filter_results:
+        failed = next((match for match in result.matching_acls if match.error_code), result)
         outcomes.append(_outcome(failed.error_code, failed.error_message))
     return ("altered", outcomes)
 

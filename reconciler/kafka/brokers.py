@@ -40,8 +40,8 @@ def broker_settings(
         timeout = min(connection.settings.request_timeout, _PATIENCE_SECONDS)
 
         def ask(names: Sequence[str]) -> Mapping[str, Future[dict[str, ConfigEntry]]]:
-            asked = [connection.admin.describe_configs([resources[one]], request_timeout=timeout) for one in names]
-            return {one: futures[resources[one]] for one, futures in zip(names, asked, strict=True)}
+            asked = [connection.admin.describe_configs([resources[item]], request_timeout=timeout) for item in names]
+            return {item: futures[resources[item]] for item, futures in zip(names, asked, strict=True)}
 
         for broker, found in connection.read_each(list(resources), ask).items():
             if isinstance(found, ClientFailure):

@@ -332,8 +332,8 @@ class AdminConnection:
         rounds, began = [dict(ask(names))], time.monotonic()
         asked, kept = began, len(self._retired)
         while self._heard and time.monotonic() - began < self.settings.request_timeout + _GRACE_SECONDS:
-            waiting = [name for name in names if not any(_answered(one.get(name)) for one in rounds)]
-            due = [one[name] for one in rounds for name in waiting if name in one and not one[name].done()]
+            waiting = [name for name in names if not any(_answered(item.get(name)) for item in rounds)]
+            due = [item[name] for item in rounds for name in waiting if name in item and not item[name].done()]
             if not due:
                 break
             self._client.poll(0)
@@ -347,7 +347,7 @@ class AdminConnection:
             else:
                 wait(due, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
         # Before clients are closed: what still waits there ends with an error that says nothing.
-        best = {name: _best([one[name] for one in rounds if name in one]) for name in names}
+        best = {name: _best([item[name] for item in rounds if name in item]) for name in names}
         self._close_retired(kept)
         return best
 
@@ -401,7 +401,7 @@ def _patience(rounds: int) -> float:
 
 def _best(futures: Sequence[Future[T]]) -> Future[T]:
     """The first that has an answer, else one that has ended, so that nobody waits longer; else the last."""
-    ended = (one for test in (_answered, Future.done) for one in futures if test(one))
+    ended = (future for test in (_answered, Future.done) for future in futures if test(future))
     return next(ended, futures[-1])
 
 

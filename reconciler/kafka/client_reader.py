@@ -94,7 +94,7 @@ def _wait(client: AdminClient, future: Any) -> Any:
 def _codes(client: AdminClient, listed: list[Any], log: CodeLog) -> list[EntryCodes]:
     """The codes of each entry. The log comes by another queue than the answer, so it is waited for."""
     returned = as_returned(listed)
-    if not any(None in one for one in returned):
+    if not any(None in item for item in returned):
         return returned
     end = time.monotonic() + _LOG_SECONDS
     while (found := with_logged(listed, log.codes)) is None and time.monotonic() < end:

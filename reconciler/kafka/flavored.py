@@ -41,7 +41,7 @@ class FlavoredCluster:
             raise ClusterError("no_acls", f"{flavor.title} is not managed by this tool: {flavor.no_acls}", advice)
         state = self.inner.read(replace(request, acl_principals=flavor.acl_principals))
         self._check(state)
-        opaque = tuple(replace(one, principal=self._principal(one.principal)) for one in state.opaque)
+        opaque = tuple(replace(item, principal=self._principal(item.principal)) for item in state.opaque)
         # Only principals change: the patterns are those that the reading gave, of which the caller may have some.
         return replace(state, bindings=frozenset(map(self._binding, state.bindings)), opaque=opaque)
 
@@ -76,7 +76,7 @@ class FlavoredCluster:
 
         Where the second request fails, the value between stays: the answer says so, and the next plan shows it.
         """
-        firsts = {place: step for place, one in enumerate(changes) if (step := first_step(one, self.flavor))}
+        firsts = {place: step for place, item in enumerate(changes) if (step := first_step(item, self.flavor))}
         told = dict(zip(firsts, self.inner.send([step for step, _ in firsts.values()]) if firsts else [], strict=True))
         rest = [place for place in range(len(changes)) if place not in told or told[place].good]
         answers = told | dict(
@@ -89,7 +89,7 @@ class FlavoredCluster:
 
     def validate(self, changes: Sequence[Change]) -> list[Answer]:
         """See ``ports``; of a change in two steps the first is asked about, the second would be refused by itself."""
-        asked = [step[0] if (step := first_step(one, self.flavor)) else one for one in changes]
+        asked = [step[0] if (step := first_step(change, self.flavor)) else change for change in changes]
         return self.inner.validate(asked)
 
     def brokers(self) -> frozenset[int]:

@@ -29,7 +29,7 @@ def _listed(client: KafkaAdminClient, task: Task) -> Reply:
         return ("failed", "brokers before Kafka 4.1 do not list the groups that have configs (KIP-1142)")
     if answer.error_code:
         return refused(answer)
-    groups = sorted(one.resource_name for one in answer.config_resources if one.resource_type == _GROUP)
+    groups = sorted(resource.resource_name for resource in answer.config_resources if resource.resource_type == _GROUP)
     entries = []
     for start in range(0, len(groups), _MOST_GROUPS):
         for result in _described(client, groups[start : start + _MOST_GROUPS]):
@@ -38,7 +38,11 @@ def _listed(client: KafkaAdminClient, task: Task) -> Reply:
             if result.error_code:
                 # One group that may not be read makes the listing one that is not whole: it must not look undeclared.
                 return refused(result)
-            values = [(one.name, one.value) for one in result.configs if one.config_source == _DYNAMIC_GROUP_CONFIG]
+            values = [
+                (config.name, config.value)
+                for config in result.configs
+                if config.config_source == _DYNAMIC_GROUP_CONFIG
+            ]
             if any(value is None for _, value in values):
                 return ("failed", f"the broker hides a config of group {result.resource_name}")
             if values:
@@ -50,7 +54,7 @@ def _described(client: KafkaAdminClient, groups: list[str]) -> Iterator[Any]:
     resource = DescribeConfigsRequest.DescribeConfigsResource
     resources = [resource(resource_type=_GROUP, resource_name=name, configuration_keys=None) for name in groups]
     request = DescribeConfigsRequest(resources=resources, include_synonyms=False, include_documentation=False)
-    found = {one.resource_name: one for one in read(client, request).results}
+    found = {result.resource_name: result for result in read(client, request).results}
     if missing := [name for name in groups if name not in found]:
         raise errors.KafkaError(f"the broker's answer leaves out group {missing[0]}")
     yield from (found[name] for name in groups)
@@ -80,12 +84,12 @@ def _altered(client: KafkaAdminClient, task: Task) -> Reply:
         return unsent(error)
     outcomes = [
         (
-            one.resource_name,
-            one.error_code,
-            getattr(errors.for_code(one.error_code), "message", ""),
-            one.error_message or "",
+            response.resource_name,
+            response.error_code,
+            getattr(errors.for_code(response.error_code), "message", ""),
+            response.error_message or "",
         )
-        for one in answer.responses
+        for response in answer.responses
     ]
     return ("altered", outcomes)
 

@@ -47,10 +47,10 @@ class _Progress(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         args = record.args if isinstance(record.args, tuple) else ()
         if record.levelno >= logging.WARNING:
-            self.problem = next((one for one in args if isinstance(one, Exception)), self.problem)
+            self.problem = next((arg for arg in args if isinstance(arg, Exception)), self.problem)
         elif record.name == "kafka.net.connection":
             # A kind of line, with the number of its request: another connection that does the same again adds nothing.
-            self.steps.add((record.msg, *(one for one in args if isinstance(one, int))))
+            self.steps.add((record.msg, *(arg for arg in args if isinstance(arg, int))))
 
     @property
     def refused(self) -> bool:
@@ -104,14 +104,14 @@ def _connected(task: Task) -> KafkaAdminClient:
             thread.start()
             tries += 1
         thread.join(_TICK_SECONDS)
-        if any(isinstance(one, KafkaAdminClient) for one in made):
+        if any(isinstance(item, KafkaAdminClient) for item in made):
             break
         steps, quiet = (len(progress.steps), 0) if len(progress.steps) > steps else (steps, quiet + 1)
     log.removeHandler(progress)
     log.setLevel(logging.CRITICAL)
-    for one in made:
-        if isinstance(one, KafkaAdminClient):
-            return one
+    for item in made:
+        if isinstance(item, KafkaAdminClient):
+            return item
     why = progress.problem or (made[0] if made else None)
     silent = f"no broker got further with it for {task['patience']:.0f} s"
     raise _UnconnectedError(silent if why is None else f"{type(why).__name__}: {why}")
@@ -179,8 +179,8 @@ def _levels(client: KafkaAdminClient) -> tuple[dict[str, int], dict[str, int]]:
     answer = read(client, ApiVersionsRequest(**software, min_version=3))
     if answer.error_code:
         raise errors.for_code(answer.error_code)(str(answer))
-    finalized = {one.name: one.max_version_level for one in answer.finalized_features or ()}
-    return finalized, {one.name: one.max_version for one in answer.supported_features or ()}
+    finalized = {feature.name: feature.max_version_level for feature in answer.finalized_features or ()}
+    return finalized, {feature.name: feature.max_version for feature in answer.supported_features or ()}
 
 
 def _features(client: KafkaAdminClient, _: Task) -> Reply:
@@ -199,7 +199,7 @@ def _sizes(client: KafkaAdminClient, task: Task) -> Reply:
             )
         for directory in broker["log_dirs"]:
             for topic in directory["topics"]:
-                sizes[topic["name"]] += sum(one["partition_size"] for one in topic["partitions"])
+                sizes[topic["name"]] += sum(item["partition_size"] for item in topic["partitions"])
     return ("sizes", sizes)
 
 

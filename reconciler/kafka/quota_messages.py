@@ -16,8 +16,8 @@ def _listed(client: KafkaAdminClient, task: Task) -> Reply:
     if answer.error_code:
         return refused(answer)
     entries = [
-        ([(part.entity_type, part.entity_name) for part in one.entity], [(v.key, v.value) for v in one.values])
-        for one in answer.entries or ()  # the message may leave them out, and an error has a code
+        ([(part.entity_type, part.entity_name) for part in entry.entity], [(v.key, v.value) for v in entry.values])
+        for entry in answer.entries or ()  # the message may leave them out, and an error has a code
     ]
     return ("listed", entries)
 
@@ -41,12 +41,12 @@ def _altered(client: KafkaAdminClient, task: Task) -> Reply:
         return unsent(error)
     outcomes = [
         (
-            [(part.entity_type, part.entity_name) for part in one.entity],
-            one.error_code,
-            getattr(errors.for_code(one.error_code), "message", ""),
-            one.error_message or "",
+            [(part.entity_type, part.entity_name) for part in item.entity],
+            item.error_code,
+            getattr(errors.for_code(item.error_code), "message", ""),
+            item.error_message or "",
         )
-        for one in answer.entries
+        for item in answer.entries
     ]
     return ("altered", outcomes)
 

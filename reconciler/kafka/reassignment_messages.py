@@ -32,25 +32,25 @@ def _layout(client: KafkaAdminClient, task: Task) -> Reply:
     if listed.error_code:
         return refused(listed)
     moving = {
-        (topic.name, one.partition_index): (list(one.adding_replicas), list(one.removing_replicas))
+        (topic.name, partition.partition_index): (list(partition.adding_replicas), list(partition.removing_replicas))
         for topic in listed.topics or ()
-        for one in topic.partitions
+        for partition in topic.partitions
     }
     topic = MetadataRequest.MetadataRequestTopic
     names = sorted({name for name, _ in moving}) if task["topics"] is None else task["topics"]
     told = read(client, MetadataRequest(topics=[topic(name=name) for name in names], allow_auto_topic_creation=False))
     racks = {broker.node_id: broker.rack for broker in told.brokers}
     partitions: dict[str, list[Any]] = {}
-    for one in told.topics:
-        if one.error_code == _UNKNOWN_TOPIC:
+    for item in told.topics:
+        if item.error_code == _UNKNOWN_TOPIC:
             continue
-        if one.error_code:
-            return refused(one)
-        parts = sorted(one.partitions, key=lambda part: part.partition_index)
+        if item.error_code:
+            return refused(item)
+        parts = sorted(item.partitions, key=lambda part: part.partition_index)
         if [part.partition_index for part in parts] != list(range(len(parts))):
-            return ("failed", f"the broker did not tell every partition of topic {one.name}")
-        partitions[one.name] = [
-            (list(part.replica_nodes), list(part.isr_nodes), *moving.get((one.name, part.partition_index), ([], [])))
+            return ("failed", f"the broker did not tell every partition of topic {item.name}")
+        partitions[item.name] = [
+            (list(part.replica_nodes), list(part.isr_nodes), *moving.get((item.name, part.partition_index), ([], [])))
             for part in parts
         ]
     sizes = _sizes(client, sorted(racks), {name: len(parts) for name, parts in partitions.items()})
@@ -73,18 +73,18 @@ def _sizes(
             answer = read(client, request, broker)
         except errors.KafkaError:
             continue
-        directories = [one for one in answer.results if not one.error_code]
+        directories = [result for result in answer.results if not result.error_code]
         if not directories:
             return (
                 "failed",
                 f"broker {broker} does not tell the sizes of replicas: is DESCRIBE on the cluster missing?",
             )
         found += [
-            (topic.name, one.partition_index, broker, one.partition_size)
+            (topic.name, partition.partition_index, broker, partition.partition_size)
             for directory in directories
             for topic in directory.topics
-            for one in topic.partitions
-            if not one.is_future_key
+            for partition in topic.partitions
+            if not partition.is_future_key
         ]
     return found
 
@@ -115,14 +115,14 @@ def _altered(client: KafkaAdminClient, task: Task) -> Reply:
         return refused(answer)
     outcomes = [
         (
-            one.name,
+            response.name,
             part.partition_index,
             part.error_code,
             getattr(errors.for_code(part.error_code), "message", ""),
             part.error_message or "",
         )
-        for one in answer.responses
-        for part in one.partitions
+        for response in answer.responses
+        for part in response.partitions
     ]
     return ("altered", outcomes)
 

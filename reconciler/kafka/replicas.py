@@ -118,7 +118,7 @@ def _answer(told: Sequence[Any] | None, settings: ClientSettings) -> Answer:
 
 def _of_topic(answers: Sequence[Answer]) -> Answer:
     """One answer for a topic: where some partitions were accepted and some not, it is neither done nor undone."""
-    failed = [one for one in answers if one is not _DONE]
+    failed = [answer for answer in answers if answer is not _DONE]
     if not failed:
         return _DONE
     first = failed[0]

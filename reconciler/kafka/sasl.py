@@ -329,7 +329,9 @@ def settings_from_jaas(text: str, value: Callable[[str, str], str]) -> dict[str,
         raise JaasError(f"the option {unknown[0]} of {module} is not supported", unknown[0])
     found = {names[option]: value(names[option], text) for option, text in options.items() if option in names}
     if extensions:
-        found[_EXTENSIONS] = value(_EXTENSIONS, ",".join(_extension(one, options[one]) for one in sorted(extensions)))
+        found[_EXTENSIONS] = value(
+            _EXTENSIONS, ",".join(_extension(extension, options[extension]) for extension in sorted(extensions))
+        )
     if "sasl.oauthbearer.config" in found:
         found["sasl.oauthbearer.config"] = f"principal={found['sasl.oauthbearer.config']}"
         found["enable.sasl.oauthbearer.unsecure.jwt"] = "true"

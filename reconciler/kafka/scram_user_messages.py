@@ -30,7 +30,7 @@ def _listed(client: KafkaAdminClient, task: Task) -> Reply:
         if result.error_code:
             # One user that may not be read makes the listing one that is not whole: it must not look undeclared.
             return refused(result)
-        credentials = [(one.mechanism, one.iterations) for one in result.credential_infos]
+        credentials = [(info.mechanism, info.iterations) for info in result.credential_infos]
         if credentials:
             entries.append((result.user, credentials))
     return ("listed", entries)
@@ -48,8 +48,13 @@ def _altered(client: KafkaAdminClient, task: Task) -> Reply:
     except errors.NodeNotReadyError as error:
         return unsent(error)
     outcomes = [
-        (one.user, one.error_code, getattr(errors.for_code(one.error_code), "message", ""), one.error_message or "")
-        for one in answer.results
+        (
+            result.user,
+            result.error_code,
+            getattr(errors.for_code(result.error_code), "message", ""),
+            result.error_message or "",
+        )
+        for result in answer.results
     ]
     return ("altered", outcomes)
 

@@ -485,7 +485,7 @@ def client_settings(
     reported = {problem.key for problem in problems}
     # What a login module says that is not understood is not missing.
     about = "sasl." if JAAS_CONFIG in reported else JAAS_CONFIG
-    problems += [one for one in translated.problems if one.key not in reported and not one.key.startswith(about)]
+    problems += [item for item in translated.problems if item.key not in reported and not item.key.startswith(about)]
     if problems:
         raise SettingsError(tuple(sorted(problems)))
     return ClientSettings(

@@ -136,7 +136,7 @@ def _unprotected(protected: bytes, password: str) -> bytes:
     while len(stream) < len(encrypted):
         digest = hashlib.sha1(secret + digest, usedforsecurity=False).digest()
         stream += digest
-    key = bytes(one ^ other for one, other in zip(encrypted, stream, strict=False))
+    key = bytes(item ^ other for item, other in zip(encrypted, stream, strict=False))
     if not hmac.compare_digest(hashlib.sha1(secret + key, usedforsecurity=False).digest(), check):
         raise StoreError("the password of its private key is wrong")
     return key

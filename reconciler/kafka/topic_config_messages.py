@@ -89,12 +89,12 @@ def _told(client: KafkaAdminClient, groups: deque[tuple[Sequence[str], int]], wo
             return
         more = [pool.submit(work, other) for _ in range(workers - 1)]
         work(other)
-        for one in more:
-            one.result()
+        for item in more:
+            item.result()
 
     with ThreadPoolExecutor(2 * workers) as pool:
-        for one in [*(pool.submit(work, client) for _ in range(workers)), pool.submit(work_beside)]:
-            one.result()
+        for item in [*(pool.submit(work, client) for _ in range(workers)), pool.submit(work_beside)]:
+            item.result()
     return told
 
 
@@ -121,7 +121,7 @@ def _asked(
     request = DescribeConfigsRequest(resources=resources, include_synonyms=synonyms, include_documentation=False)
     answer = read(client, request, broker)
     results: Sequence[tuple[str, int, str | None, Configs]] = (
-        answer.results if isinstance(answer, ConfigAnswer) else [_as_read(one) for one in answer.results]
+        answer.results if isinstance(answer, ConfigAnswer) else [_as_read(result) for result in answer.results]
     )
     if sorted(name for name, _, _, _ in results) != sorted(names):
         raise errors.KafkaError("the broker did not answer about every topic")

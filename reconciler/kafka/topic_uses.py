@@ -59,14 +59,14 @@ def _use(
         if isinstance(found, str)
     )
     told = () if isinstance(offsets, str) else offsets
-    newest = max((one.newest for one in told), default=_NO_TIMESTAMP)
+    newest = max((item.newest for item in told), default=_NO_TIMESTAMP)
     return TopicUse(
         size_bytes=None if isinstance(sizes, str) else sizes.get(name),
-        records=None if isinstance(offsets, str) else sum(one.end - one.first for one in offsets),
+        records=None if isinstance(offsets, str) else sum(offset.end - offset.first for offset in offsets),
         last_write=None if isinstance(offsets, str) else _timestamp(newest),
         groups=None if isinstance(groups, str) else tuple(sorted(groups.get(name, ()))),
         gaps=gaps,
-        written=None if isinstance(offsets, str) else sum(one.end for one in offsets),
+        written=None if isinstance(offsets, str) else sum(offset.end for offset in offsets),
     )
 
 
@@ -90,7 +90,11 @@ def _partitions(connection: AdminConnection, names: Sequence[str]) -> tuple[dict
 
     told = connection.read_each(names, ask)
     return (
-        {name: [one.id for one in it.partitions] for name, it in told.items() if not isinstance(it, ClientFailure)},
+        {
+            name: [partition.id for partition in it.partitions]
+            for name, it in told.items()
+            if not isinstance(it, ClientFailure)
+        },
         {name: it.message for name, it in told.items() if isinstance(it, ClientFailure)},
     )
 
@@ -101,8 +105,8 @@ def _offsets(connection: AdminConnection, partitions: Mapping[str, Sequence[int]
     found: dict[str, list[_Offsets] | str] = {}
     for name, ids in partitions.items():
         answers = [[by_partition[name, number] for by_partition in asked] for number in ids]
-        failed = next((one for one in chain.from_iterable(answers) if isinstance(one, ClientFailure)), None)
-        found[name] = failed.message if failed else [_partition(*one) for one in answers]
+        failed = next((item for item in chain.from_iterable(answers) if isinstance(item, ClientFailure)), None)
+        found[name] = failed.message if failed else [_partition(*answer) for answer in answers]
     return found
 
 
@@ -114,7 +118,7 @@ def _list_offsets(
     def ask(asked: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], Future[Any]]:
         wanted = {TopicPartition(*place): spec for place in asked}
         futures = connection.admin.list_offsets(wanted, request_timeout=_timeout(connection))
-        return {(one.topic, one.partition): future for one, future in futures.items()}
+        return {(item.topic, item.partition): future for item, future in futures.items()}
 
     return connection.read_each(places, ask) if places else {}
 
@@ -154,6 +158,6 @@ def _groups(connection: AdminConnection) -> dict[str, set[str]] | str:
             told = connection.read(partial(_committed, connection, asked))
         except ClusterError as error:
             return f"group {group}: {error.message}"
-        for one in told.topic_partitions:
-            found.setdefault(one.topic, set()).add(group)
+        for partition in told.topic_partitions:
+            found.setdefault(partition.topic, set()).add(group)
     return found

@@ -85,7 +85,7 @@ def read_topics(connection: AdminConnection, names: Collection[str]) -> TopicRea
             for name, described in _ask_each(connection, group, _describe(connection)).items():
                 if not isinstance(described, ClientFailure):
                     read.topics[name] = _topic(described)
-                    if any(len(one.isr) < len(one.replicas) for one in described.partitions):
+                    if any(len(partition.isr) < len(partition.replicas) for partition in described.partitions):
                         read.under_replicated.add(name)
                 elif described.code != UNKNOWN_TOPIC:
                     read.unreadable[name] = _reason(described, "describe")

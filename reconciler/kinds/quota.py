@@ -100,8 +100,8 @@ class Quotas(ListedKind, EditedKind):
         A client can choose its client id, so a named one counts only together with the login's own name.
         """
         items = live.listing(ClientQuota).items or frozenset()
-        before = {one.entity: one for one in items}
-        after = {one.entity: one for one in items_after(ClientQuota, items, changes)}
+        before = {item.entity: item for item in items}
+        after = {item.entity: item for item in items_after(ClientQuota, items, changes)}
         clients = _client_ids((*before, *after))
         for principal, role in sorted(logins.items()):
             name = principal.partition(":")[2]
@@ -226,7 +226,7 @@ def _tighter(
 
     ``way`` are the entities whose quota can hold, the one that wins first.
     """
-    old, new = (limits((quotas[one] for one in way if one in quotas), way) for quotas in (before, after))
+    old, new = (limits((quotas[item] for item in way if item in quotas), way) for quotas in (before, after))
     for key, (winner, *_) in new.items():
         value = winner.values[key]
         if key not in old or value < old[key][0].values[key]:

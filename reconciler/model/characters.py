@@ -191,10 +191,10 @@ def _perhaps_alike(names: Iterable[str]) -> Iterator[str]:
     # A skeleton falls into a place of its own, as a rule; who shares one is looked at again.
     size = _PLACES_EACH * len(hashes)
     found = bytearray(size)
-    for one in hashes:
-        place = one % size
+    for item in hashes:
+        place = item % size
         found[place] = min(found[place] + 1, 2)
-    return (name for name, one in zip(distinct, hashes, strict=True) if found[one % size] > 1)
+    return (name for name, item in zip(distinct, hashes, strict=True) if found[item % size] > 1)
 
 
 def skeleton(text: str) -> str:
@@ -338,7 +338,7 @@ def points(text: str) -> str:
     """
     if text.isascii():
         return ""
-    found = [one for one in dict.fromkeys(text) if not one.isascii() and not is_hidden(one)]
+    found = [fromkey for fromkey in dict.fromkeys(text) if not fromkey.isascii() and not is_hidden(fromkey)]
     if not found:
         return ""
     more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""

@@ -196,7 +196,7 @@ class DesiredState:
         if not apart:
             return self
         kept, over = (
-            {one: said for one, said in some.items() if one not in apart} for some in (self.bindings, self.expired)
+            {item: said for item, said in some.items() if item not in apart} for some in (self.bindings, self.expired)
         )
         return replace(self, bindings=kept, expired=over)
 

@@ -176,7 +176,7 @@ class Flavor:
         self, before: Mapping[str, str | None], after: Mapping[str, str | None]
     ) -> IntermediateValue | None:
         """What has to be set first where configs of a topic are altered; one that is not set has Kafka's default."""
-        return next((one for one in self.intermediates if _needs(one, before, after)), None)
+        return next((item for item in self.intermediates if _needs(item, before, after)), None)
 
 
 #: Kafka's defaults of configs that some :class:`IntermediateValue` is about.
@@ -333,14 +333,14 @@ EVENT_HUBS: Final = Flavor(
 
 #: By the word in ``spec.flavor``.
 FLAVORS: Final[Mapping[str, Flavor]] = FrozenMap(
-    {one.name: one for one in (APACHE, CONFLUENT_CLOUD, MSK, REDPANDA, WARPSTREAM, AIVEN, STRIMZI, EVENT_HUBS)}
+    {item.name: item for item in (APACHE, CONFLUENT_CLOUD, MSK, REDPANDA, WARPSTREAM, AIVEN, STRIMZI, EVENT_HUBS)}
 )
 
 
 def between(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Mapping[str, str]:
     """Values of configs at which a change in two steps may have been cut off, by config, whatever the flavor."""
     found = (flavor.intermediate(before, after) for flavor in FLAVORS.values())
-    return {one.config: one.via for one in found if one is not None}
+    return {item.config: item.via for item in found if item is not None}
 
 
 # What a cluster shows of its make, and whether that contradicts what somebody states.
@@ -373,7 +373,7 @@ def signs_of(live: ClusterState) -> ClusterSigns:
 
 def may_tell(config: str) -> bool:
     """Whether a broker has a config of this name only at some make, or its value holds host names."""
-    return config == LISTENERS or any(_fits(one.signs.configs, config) for one in FLAVORS.values())
+    return config == LISTENERS or any(_fits(item.signs.configs, config) for item in FLAVORS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,7 +388,7 @@ class ShownFlavor:
 def shown_flavors(signs: ClusterSigns) -> tuple[ShownFlavor, ...]:
     """The makes that a cluster shows, each with its best sign; several where names disagree."""
     found = (next(_shown(flavor, signs), None) for flavor in FLAVORS.values())
-    return tuple(one for one in found if one is not None)
+    return tuple(item for item in found if item is not None)
 
 
 def _shown(flavor: Flavor, signs: ClusterSigns) -> Iterator[ShownFlavor]:
@@ -427,7 +427,7 @@ def flavor_contradiction(stated: Flavor, signs: ClusterSigns) -> str | None:
     Where names disagree, a statement that agrees with one of them settles it; an id it cannot overrule.
     """
     shown = shown_flavors(signs)
-    contrary = sorted((one for one in shown if one.flavor != stated), key=lambda one: not one.by_id)
+    contrary = sorted((item for item in shown if item.flavor != stated), key=lambda item: not item.by_id)
     if contrary and (len(contrary) == len(shown) or contrary[0].by_id):
         return f"flavor is {stated.name}, but {contrary[0].sign}, which is {contrary[0].flavor.title}'s"
     if not shown and stated.signs.by_id:

@@ -124,7 +124,7 @@ def locks(bindings: Collection[AclBinding]) -> dict[str, Lock]:
         principal: Lock(
             principal,
             tuple(sorted(found[principal], key=lambda mark: (mark.since, mark.binding))),
-            tuple(one for one in lock_denials(principal) if one not in bindings),
+            tuple(denial for denial in lock_denials(principal) if denial not in bindings),
         )
         for principal in sorted(found)
     }
@@ -138,7 +138,7 @@ def lock_marks(bindings: Iterable[AclBinding]) -> frozenset[AclBinding]:
 def denials_of_locks(bindings: Collection[AclBinding], unlocking: str | None = None) -> frozenset[AclBinding]:
     """The live DENYs of all locks but the one of ``unlocking``: no plan creates or deletes them."""
     held = {mark.principal for mark in _marks(bindings)} - {unlocking}
-    return frozenset(one for principal in held for one in lock_denials(principal) if one in bindings)
+    return frozenset(denial for principal in held for denial in lock_denials(principal) if denial in bindings)
 
 
 def without_locks(
@@ -155,10 +155,10 @@ def without_locks(
 
 def unmarked_locks(bindings: Collection[AclBinding]) -> dict[str, tuple[AclBinding, ...]]:
     """The principals with all DENYs of a lock and no mark: somebody may have deleted the mark."""
-    candidates = {one.entry.principal for one in bindings if is_lock_denial(one)}
+    candidates = {binding.entry.principal for binding in bindings if is_lock_denial(binding)}
     marked = {mark.principal for mark in _marks(bindings)} if candidates else set()
     whole = ((name, lock_denials(name)) for name in sorted(candidates - marked))
-    return {name: denials for name, denials in whole if all(one in bindings for one in denials)}
+    return {name: denials for name, denials in whole if all(denial in bindings for denial in denials)}
 
 
 def _marks(bindings: Iterable[AclBinding]) -> Iterator[LockMark]:

@@ -188,22 +188,22 @@ def read_break_glass(mark: AclBinding) -> BreakGlass | None:
 def break_glass(bindings: Collection[AclBinding], as_of: datetime.date) -> dict[AclBinding, BreakGlass]:
     """The break-glass access among live ``bindings``, each with the last of its ends, over or not."""
     found: dict[AclBinding, BreakGlass] = {}
-    for one in _marks(bindings, as_of):
-        if one.binding in bindings and (one.binding not in found or found[one.binding].end < one.end):
-            found[one.binding] = one
+    for mark in _marks(bindings, as_of):
+        if mark.binding in bindings and (mark.binding not in found or found[mark.binding].end < mark.end):
+            found[mark.binding] = mark
     return found
 
 
 def running_break_glass(bindings: Collection[AclBinding], as_of: datetime.date) -> dict[AclBinding, BreakGlass]:
     """That which is not over."""
     now = instant_of(as_of)
-    return {binding: one for binding, one in break_glass(bindings, as_of).items() if one.end > now}
+    return {binding: item for binding, item in break_glass(bindings, as_of).items() if item.end > now}
 
 
 def break_glass_over(bindings: Collection[AclBinding], as_of: datetime.date) -> dict[AclBinding, BreakGlass]:
     """That which is over and still there."""
     now = instant_of(as_of)
-    return {binding: one for binding, one in break_glass(bindings, as_of).items() if one.end <= now}
+    return {binding: item for binding, item in break_glass(bindings, as_of).items() if item.end <= now}
 
 
 def break_glass_marks(bindings: Collection[AclBinding], as_of: datetime.date | None) -> frozenset[AclBinding]:
@@ -212,9 +212,9 @@ def break_glass_marks(bindings: Collection[AclBinding], as_of: datetime.date | N
     Those that do not count are not among them, so that reports list them. Without a time nothing is over.
     """
     if as_of is None:
-        return frozenset(one.mark for one in map(read_break_glass, bindings) if one is not None)
+        return frozenset(item.mark for item in map(read_break_glass, bindings) if item is not None)
     now = max(instant_of(as_of), _EARLIEST)
-    return frozenset(one.mark for one in _marks(bindings, as_of) if one.end > now - KEPT or one.binding in bindings)
+    return frozenset(mark.mark for mark in _marks(bindings, as_of) if mark.end > now - KEPT or mark.binding in bindings)
 
 
 def marks_that_stay(bindings: Collection[AclBinding], now: datetime.datetime) -> frozenset[AclBinding]:
@@ -222,18 +222,18 @@ def marks_that_stay(bindings: Collection[AclBinding], now: datetime.datetime) ->
 
     A clock that is ahead by no more than the longest time writes marks that do not count yet.
     """
-    found = [one for one in map(read_break_glass, bindings) if one is not None]
-    return frozenset(one.mark for one in found if one.binding in bindings or -KEPT < one.end - now <= 2 * LONGEST)
+    found = [item for item in map(read_break_glass, bindings) if item is not None]
+    return frozenset(item.mark for item in found if item.binding in bindings or -KEPT < item.end - now <= 2 * LONGEST)
 
 
 def marks_for(access: Collection[AclBinding], bindings: Iterable[AclBinding]) -> list[AclBinding]:
     """Every mark of this access among ``bindings``, whether it counts or not, in order."""
-    return sorted(one.mark for one in map(read_break_glass, bindings) if one is not None and one.binding in access)
+    return sorted(item.mark for item in map(read_break_glass, bindings) if item is not None and item.binding in access)
 
 
 def _marks(bindings: Iterable[AclBinding], as_of: datetime.date) -> Iterator[BreakGlass]:
     latest = instant_of(as_of)
     latest = latest + LONGEST + _GRACE if latest.year < datetime.MAXYEAR else latest
     for binding in bindings:
-        if binding.entry.principal == NOBODY and (one := read_break_glass(binding)) is not None and one.end <= latest:
-            yield one
+        if binding.entry.principal == NOBODY and (item := read_break_glass(binding)) is not None and item.end <= latest:
+            yield item

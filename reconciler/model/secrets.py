@@ -135,7 +135,7 @@ class SecretPermit:
             return None if permitted else f"reading {reference} is not permitted: {_CURE} (envPrefixes)"
         path = rest.rpartition(":")[0]
         # The file of a file reference, the directory of a dir reference: both have to lie inside.
-        inside = path.startswith("/") and any(_is_inside(path, one) for one in self.directories)
+        inside = path.startswith("/") and any(_is_inside(path, directory) for directory in self.directories)
         if inside and provider == "file":
             inside = posixpath.normpath(path) not in map(posixpath.normpath, self.directories)
         return None if inside else f"reading {reference} is not permitted: {_CURE} (directories)"

@@ -245,7 +245,7 @@ class PartitionLayout:
     @property
     def behind(self) -> tuple[int, ...]:
         """Replicas that are out of sync, or whose broker is offline, though nobody is adding them."""
-        return tuple(one for one in self.replicas if one not in self.in_sync and one not in self.adding)
+        return tuple(replica for replica in self.replicas if replica not in self.in_sync and replica not in self.adding)
 
 
 class MoveLimits(NamedTuple):
@@ -271,4 +271,4 @@ class Layout:
 
     def moving(self, topic: str) -> Iterator[tuple[int, PartitionLayout]]:
         """The partitions of a topic whose reassignment is unfinished, with their numbers."""
-        return ((number, one) for number, one in enumerate(self.topics.get(topic, ())) if one.is_moving)
+        return ((number, item) for number, item in enumerate(self.topics.get(topic, ())) if item.is_moving)

@@ -152,7 +152,9 @@ def _room(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
 
 def _empty(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
     # No manifest at all is more often a wrong path or a failed checkout than a wish; an end that is declared is a wish.
-    if not around.desired and any(one not in around.expired for one in deleted_bindings(step.change for step in steps)):
+    if not around.desired and any(
+        binding not in around.expired for binding in deleted_bindings(step.change for step in steps)
+    ):
         message = "the manifests declare no binding at all for this cluster, so every binding in scope would go"
         yield refusal(Guard.EMPTY_DESIRED, around.cluster, message)
     if around.expected_live and not around.owned:

@@ -107,7 +107,7 @@ def partial_locks(held: Mapping[str, Lock]) -> Iterator[Skipped]:
     """Each lock that denies only a part: somebody deleted DENYs of it, or an unlock was cut off."""
     for name, lock in held.items():
         if not lock.whole:
-            gone = ", ".join(str(one.pattern.resource_type.name) for one in lock.missing)
+            gone = ", ".join(str(item.pattern.resource_type.name) for item in lock.missing)
             detail = (
                 f"the lock is only partly there, its DENYs are missing on {gone}: “reconciler lock” completes it, "
                 "“reconciler unlock” ends it"
@@ -131,12 +131,14 @@ def lock_callouts(held: Mapping[str, Lock], reviewed: AccessReview, unlocking: s
 
 def lock_charges(steps: Collection[Step], live: ClusterState, unlocking: str | None) -> Iterator[StepCharge]:
     """That steps delete DENYs which are a lock but for its mark: who deletes a mark must not have a merge unlock."""
-    gone = {step.change: one for step in steps for one in deleted_bindings([step.change]) if is_lock_denial(one)}
-    names = {one.entry.principal for one in gone.values()} - {unlocking}
+    gone = {
+        step.change: binding for step in steps for binding in deleted_bindings([step.change]) if is_lock_denial(binding)
+    }
+    names = {item.entry.principal for item in gone.values()} - {unlocking}
     for name in unmarked_locks(live.bindings) if names else ():
         if name not in names:
             continue
-        changes = tuple(change for change, one in gone.items() if one.entry.principal == name)
+        changes = tuple(change for change, item in gone.items() if item.entry.principal == name)
         message = (
             f"{as_name(name)} is denied everything, as by a lock, and no mark says so: somebody may have deleted it. "
             "“reconciler lock” marks it again"
@@ -147,7 +149,9 @@ def lock_charges(steps: Collection[Step], live: ClusterState, unlocking: str | N
 def deletes_of_locks(plan: Plan, live: ClusterState) -> tuple[Refusal, ...]:
     """A refusal for each locked principal of which the plan deletes a DENY. No word but ``unlock`` lifts it."""
     held = denials_of_locks(live.bindings, plan.options.unlock)
-    names = {one.entry.principal for one in deleted_bindings(step.change for step in plan.steps) if one in held}
+    names = {
+        binding.entry.principal for binding in deleted_bindings(step.change for step in plan.steps) if binding in held
+    }
     return tuple(
         Refusal(
             Guard.UNLOCK,

@@ -151,28 +151,28 @@ def observed_replicas(before: TopicReplicas, after: TopicReplicas, topic: Topic 
     if len(partitions) != len(after.assignments):
         there = f"{len(partitions)} partitions"
         return Observed(StepState.STALE, subject, f"{len(after.assignments)} partitions", there)
-    for number, one in enumerate(partitions):
+    for number, item in enumerate(partitions):
         old, new = before.assignments[number], after.assignments[number]
         # In another order they are the same to copy from: a move that was cancelled leaves the new one's order.
-        if one.target != new and (one.is_moving or {*one.replicas} != {*old}):
-            where = f"{'moving to' if one.is_moving else 'on'} brokers {_listed(one.target)}"
+        if item.target != new and (item.is_moving or {*item.replicas} != {*old}):
+            where = f"{'moving to' if item.is_moving else 'on'} brokers {_listed(item.target)}"
             found = f"partition {number} {where}"
             return Observed(StepState.STALE, subject, f"partition {number} on brokers {_listed(old)}", found)
-    if all(not one.is_moving and one.replicas == after.assignments[number] for number, one in enumerate(partitions)):
+    if all(not item.is_moving and item.replicas == after.assignments[number] for number, item in enumerate(partitions)):
         return DONE
     return _startable(after, partitions, subject)
 
 
 def _startable(after: TopicReplicas, partitions: Sequence[PartitionLayout], subject: str) -> Observed:
     """Pending, unless replicas are missing already, or much more would be copied than was reviewed."""
-    if any(one.is_moving for one in partitions):
+    if any(partition.is_moving for partition in partitions):
         return PENDING
-    for number, one in enumerate(partitions):
-        if one.behind:
-            found = f"the replica of partition {number} on broker {one.behind[0]} is not"
+    for number, item in enumerate(partitions):
+        if item.behind:
+            found = f"the replica of partition {number} on broker {item.behind[0]} is not"
             return Observed(StepState.STALE, subject, _IN_SYNC, found)
     copied = sum(
-        one.size * len({*new} - {*one.replicas}) for one, new in zip(partitions, after.assignments, strict=True)
+        item.size * len({*new} - {*item.replicas}) for item, new in zip(partitions, after.assignments, strict=True)
     )
     if copied > max(2 * after.copied, MOST_COPIED):
         return Observed(StepState.STALE, subject, f"at most {after.copied:,} bytes to copy", f"{copied:,} bytes")

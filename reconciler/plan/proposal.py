@@ -270,12 +270,12 @@ class Plan:
     @property
     def stops(self) -> tuple[Refusal, ...]:
         """What guards refuse about the plan as a whole: then it may neither be saved nor be performed."""
-        return tuple(one for one in self.refusals if one.judges is Judges.PLAN)
+        return tuple(refusal for refusal in self.refusals if refusal.judges is Judges.PLAN)
 
     @property
     def refused(self) -> tuple[Skipped, ...]:
         """The differences that are left out because a guard refuses them, or what they wait for."""
-        return tuple(one for one in self.skipped if one.reason is SkipReason.REFUSED)
+        return tuple(item for item in self.skipped if item.reason is SkipReason.REFUSED)
 
     @property
     def moves_access(self) -> bool:

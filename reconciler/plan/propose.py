@@ -154,7 +154,9 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         steps=steps,
         # What is refused comes first: it is no choice of whoever planned.
         skipped=tuple(
-            sorted((*compared.skipped, *filtered.skipped, *left), key=lambda one: one.reason is not SkipReason.REFUSED)
+            sorted(
+                (*compared.skipped, *filtered.skipped, *left), key=lambda item: item.reason is not SkipReason.REFUSED
+            )
         ),
         warnings=(
             *request.warnings,
@@ -206,13 +208,13 @@ def _judged(
         ends = later(found, live, desired, terms.facts, default_allow=terms.default_allow, as_of=request.as_of)
         meant = (*meaning_charges(found, terms.facts), *ends.charges) if request.guarded else ()
         moving = accountable(meant, steps)
-        together = [StepCharge(one.refusal, tuple(moving.get(one.refusal, ()))) for one in meant]
+        together = [StepCharge(item.refusal, tuple(moving.get(item.refusal, ()))) for item in meant]
         if _leave_out(changes, together, whole, terms, request, told):
             continue
         coverage = _coverage(live, steps, terms)
         around = _surroundings(desired, live, terms, request, owned, coverage)
         # No step accounts for these: so they are about all that is left.
-        others = (replace(one.refusal, judges=Judges.PLAN) for one in (*alone, *together))
+        others = (replace(item.refusal, judges=Judges.PLAN) for item in (*alone, *together))
         left = (*plan_refusals(steps, around), *others)
         refusals = (*told, *not_accepted(left, request.accepted)) if request.guarded else ()
         return _Judged(steps, coverage, risks, found, ends, refusals)
@@ -227,17 +229,17 @@ def _leave_out(
     told: dict[Refusal, None],
 ) -> bool:
     """Skip the steps that guards refuse, and what waits for them; adds to ``told`` why. Whether there are any."""
-    refused = set(not_accepted((one.refusal for one in charges), request.accepted))
+    refused = set(not_accepted((charge.refusal for charge in charges), request.accepted))
     by_change: dict[Change, dict[Refusal, None]] = {}
-    for one in charges if request.guarded else ():
-        if one.refusal.guard.judges is Judges.STEPS and one.refusal in refused:
-            for change in one.changes:
-                by_change.setdefault(change, {})[one.refusal] = None
-                told[one.refusal] = None
+    for item in charges if request.guarded else ():
+        if item.refusal.guard.judges is Judges.STEPS and item.refusal in refused:
+            for change in item.changes:
+                by_change.setdefault(change, {})[item.refusal] = None
+                told[item.refusal] = None
 
     def why(change: Change) -> str | None:
         # How each is accepted stands with the refusals: without it, all that one guard refuses has one reason.
-        guards = sorted({str(one.guard) for one in by_change.get(change, ())})
+        guards = sorted({str(item.guard) for item in by_change.get(change, ())})
         return "; ".join(f"the safety check {guard} refuses it" for guard in guards) or None
 
     missing = changes.skip(SkipReason.REFUSED, why) if by_change else []
@@ -310,7 +312,7 @@ def _unsupported(change: Change, request: Request, live: ClusterState, flavor: F
     A binding of an alias can be neither created nor deleted: it is listed under another name, which would look
     undeclared.
     """
-    reasons = (_alias(one, flavor) or request.unsupported(one) for one in touched_bindings([change]))
+    reasons = (_alias(binding, flavor) or request.unsupported(binding) for binding in touched_bindings([change]))
     return next(filter(None, reasons), None) or kind_of(change).unsupported(change, live)
 
 

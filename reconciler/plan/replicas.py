@@ -186,7 +186,7 @@ def target_replicas(
     """
     if not 1 <= factor <= len(brokers):
         raise ValueError(f"{factor} replicas need as many brokers, and there are {len(brokers)}")
-    known = {broker.id: broker.rack for broker in sorted(brokers, key=lambda one: one.id)}
+    known = {broker.id: broker.rack for broker in sorted(brokers, key=lambda item: item.id)}
     chosen = _chosen(partitions, factor, known, load or {})
     leaders = _leaders(partitions, chosen, known)
     return tuple(
@@ -299,8 +299,8 @@ def replica_changes(wanted: Topic, live: Topic, state: ClusterState) -> Iterator
     partitions = () if layout is None else layout.topics.get(live.name, ())
     if layout is None or not partitions:
         yield from _impossible(wanted, live, state.layout_gap or _UNREAD)
-    elif not any(one.is_moving for one in partitions):
-        before = tuple(one.replicas for one in partitions)
+    elif not any(partition.is_moving for partition in partitions):
+        before = tuple(partition.replicas for partition in partitions)
         found = _obstacle(wanted, live, partitions, layout) or _target(wanted, live, partitions, state)
         if isinstance(found, str):
             yield from _impossible(wanted, live, found)
@@ -340,7 +340,7 @@ def _impossible(wanted: Topic, live: Topic, reason: str) -> Iterator[Impossible]
 
 def _obstacle(wanted: Topic, live: Topic, partitions: Sequence[PartitionLayout], layout: Layout) -> str | None:
     """Why no replica is moved, whatever the target."""
-    behind = [(number, broker) for number, one in enumerate(partitions) for broker in one.behind]
+    behind = [(number, broker) for number, item in enumerate(partitions) for broker in item.behind]
     if behind:
         number, broker = behind[0]
         more = f", and {len(behind) - 1:,} more" if len(behind) > 1 else ""
@@ -357,7 +357,7 @@ def _obstacle(wanted: Topic, live: Topic, partitions: Sequence[PartitionLayout],
 def unplaceable(wanted: Topic, layout: Layout) -> str | None:
     """Why no controller of this cluster has the declared replicas, of a new topic or of one that is there."""
     factor, brokers = wanted.replication_factor, len(layout.racks)
-    unknown = {broker for one in wanted.replica_assignments or () for broker in one} - layout.racks.keys()
+    unknown = {broker for assignment in wanted.replica_assignments or () for broker in assignment} - layout.racks.keys()
     if unknown:
         return f"no broker {min(unknown)} is in the cluster"
     if factor is not None and factor > brokers:
@@ -369,7 +369,7 @@ def _target(
     wanted: Topic, live: Topic, partitions: Sequence[PartitionLayout], state: ClusterState
 ) -> Assignments | str:
     """The replicas of every partition that is there."""
-    there = tuple(one.replicas for one in partitions)
+    there = tuple(partition.replicas for partition in partitions)
     if wanted.replica_assignments is not None:
         return (*wanted.replica_assignments[: len(there)], *there[len(wanted.replica_assignments) :])
     if wanted.replication_factor is None or state.layout is None:
@@ -386,7 +386,7 @@ def _target(
 
 
 def _placed(partitions: Sequence[PartitionLayout]) -> list[PlacedPartition]:
-    return [PlacedPartition(one.replicas, one.size) for one in partitions]
+    return [PlacedPartition(partition.replicas, partition.size) for partition in partitions]
 
 
 def _rounded(size: int) -> int:

@@ -343,7 +343,7 @@ class Ownership:
             for place in _places(declared):
                 covering = list(self._consents_for(place.file, binding, None))
                 ends = {consent: consent.expires for consent in covering if consent.expires is not None}
-                last = max(ends, key=lambda one: ends[one].end, default=None)
+                last = max(ends, key=lambda item: ends[item].end, default=None)
                 if last is None or len(ends) < len(covering):
                     continue
                 if declared.expires is None or declared.expires.end > ends[last].end:
@@ -387,7 +387,7 @@ class Ownership:
                 near = self._near_consent(place.file, binding)
                 uses[_Use(place, pattern, entry.permission_type, near)].append(binding)
             named = (place.file, place.role is not None, entry.principal)
-            by_principal[named] = min(place, by_principal.get(named, place), key=lambda one: one.origin)
+            by_principal[named] = min(place, by_principal.get(named, place), key=lambda item: item.origin)
         for use, bindings in uses.items():
             yield self._resource_breach(use, bindings)
         for (file, _, principal), place in by_principal.items():
@@ -432,19 +432,19 @@ class Ownership:
             return
         teams, owners = self._teams(file), self._holdings.whole(pattern)
         if not owners & teams:
-            yield from (one for one in self._counting if one.to in teams and one.team in owners)
+            yield from (item for item in self._counting if item.to in teams and item.team in owners)
 
     def _near_consent(self, file: str, binding: AclBinding) -> Origin | None:
         """One that names the operation, but not this principal or permission: what its author will think of."""
         about = self._consents_about(file, binding.pattern)
-        near = (one for one in about if one.names(binding.pattern, binding.entry.operation))
-        return min((one.origin for one in near if self._stands(one, None)), default=None)
+        near = (item for item in about if item.names(binding.pattern, binding.entry.operation))
+        return min((item.origin for item in near if self._stands(item, None)), default=None)
 
     def _resource_breach(self, use: _Use, bindings: Iterable[AclBinding]) -> Breach:
         entries = [binding.entry for binding in bindings]
         teams = self._teams(use.place.file)
         owners = self._holdings.whole(use.pattern) or self._holdings.touched(use.pattern) - teams
-        strangers = {one.principal for one in entries if not self._owners_of(one.principal) & teams}
+        strangers = {item.principal for item in entries if not self._owners_of(item.principal) & teams}
         return replace(
             self._breach(use.place, BreachKind.RESOURCE, owners, pattern=use.pattern),
             operations=tuple(sorted({entry.operation for entry in entries})),

@@ -133,7 +133,7 @@ class TopicPolicy:
         """All findings, in the order of files and lines; topics declared absent pass every rule."""
         topics = [facts_of(wanted, around) for wanted in desired.topics.values() if not wanted.absent]
         found = [finding for topic in topics for finding in self._of_topic(topic, as_of)]
-        found.sort(key=lambda one: (one.origin, one.topic, one.code, one.rule_origin, one.about))
+        found.sort(key=lambda item: (item.origin, item.topic, item.code, item.rule_origin, item.about))
         used = {finding.exception for finding in found}
         exceptions = (exception for rule, _ in self._rules for exception in rule.exceptions)
         idle = tuple(exception for exception in exceptions if exception.stands(as_of) and exception not in used)
@@ -197,7 +197,7 @@ def _finding(rule: TopicRule, part: RulePart, topic: TopicFacts, lack: Shortfall
     ]
     standing = TopicFindingStatus.BROKEN if lack.decided else TopicFindingStatus.UNDECIDED
     # Of several exceptions the one that lasts longest; an expired one is still shown with the finding.
-    exception = max(about, key=lambda one: one.expires.end, default=None)
+    exception = max(about, key=lambda item: item.expires.end, default=None)
     if exception is not None and exception.stands(as_of):
         standing = TopicFindingStatus.EXCEPTED
     return TopicFinding(

@@ -299,7 +299,7 @@ class BesideAcls:
             },
             "quota": None
             if self.quotas is None
-            else [{"key": key, "value": one.values[key], "entity": str(one.entity)} for key, one in quotas],
+            else [{"key": key, "value": item.values[key], "entity": str(item.entity)} for key, item in quotas],
         }
 
 

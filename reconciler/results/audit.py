@@ -136,13 +136,13 @@ class AuditQuestion:
             return False
         topic, principal = self.topic, self.principal
         if topic is not None and not any(
-            (*(concerns_topic(one, topic) for one in changes), *(_covers(one, topic) for one in bindings))
+            (*(concerns_topic(change, topic) for change in changes), *(_covers(binding, topic) for binding in bindings))
         ):
             return False
         return principal is None or any(
             (
-                *(concerns_principal(one, principal) for one in changes),
-                *(one.entry.principal == principal for one in bindings),
+                *(concerns_principal(change, principal) for change in changes),
+                *(binding.entry.principal == principal for binding in bindings),
             )
         )
 
@@ -226,8 +226,8 @@ def _entry(
         about.run,
         about.operator,
         run.proposer if run is not None else None,
-        tuple(one.name for one in approvals.approvers) if approvals is not None else (),
-        tuple(one.key for one in approvals.approvers) if approvals is not None else (),
+        tuple(approver.name for approver in approvals.approvers) if approvals is not None else (),
+        tuple(approver.key for approver in approvals.approvers) if approvals is not None else (),
         approvals.authors if approvals is not None else (),
         about.plan_id,
         about.commit,

@@ -161,9 +161,9 @@ class FindingGroup:
 def finding_groups(findings: Iterable[Finding]) -> Iterator[FindingGroup]:
     """One for each rule, those of the heaviest level first, then by rule; rows by place."""
     found: dict[tuple[int, str, str], dict[Hashable, list[Finding]]] = {}
-    for one in findings:
-        rows = found.setdefault((LEVELS.index(one.level), one.rule, one.name), {})
-        rows.setdefault(_alike(one), []).append(one)
+    for finding in findings:
+        rows = found.setdefault((LEVELS.index(finding.level), finding.rule, finding.name), {})
+        rows.setdefault(_alike(finding), []).append(finding)
     for (level, rule, name), rows in sorted(found.items(), key=lambda item: item[0]):
         advice = {one.advice for same in rows.values() for one in same}
         common = advice.pop() if len(advice) == 1 else ""
@@ -179,11 +179,11 @@ def _alike(one: Finding) -> Hashable:
 
 def _row(same: Sequence[Finding], common: str) -> FindingRow:
     first = same[0]
-    operations = ", ".join(one.binding.entry.operation.name for one in same if one.binding is not None)
+    operations = ", ".join(item.binding.entry.operation.name for item in same if item.binding is not None)
     return FindingRow(
         first.subject if first.binding is None else binding_words(first.binding, operations),
-        "; ".join(dict.fromkeys(one.message for one in same)),
-        tuple(dict.fromkeys(text for one in same for text in one.details)),
+        "; ".join(dict.fromkeys(item.message for item in same)),
+        tuple(dict.fromkeys(text for item in same for text in item.details)),
         "" if first.advice == common else first.advice,
         first.place,
         first.cluster,

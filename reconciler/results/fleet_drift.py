@@ -338,4 +338,6 @@ def parse_drift(text: str) -> FleetDrift:
     document = load(text)
     files = _FILES.read(document.get("files"))
     drift = _DRIFT.read(document)
-    return replace(drift, clusters=tuple(replace(one, files=files.get(one.cluster, ())) for one in drift.clusters))
+    return replace(
+        drift, clusters=tuple(replace(cluster, files=files.get(cluster.cluster, ())) for cluster in drift.clusters)
+    )

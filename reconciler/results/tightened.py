@@ -109,8 +109,8 @@ FLEET_TIGHTEN: Final[Record[FleetTightenOutput]] = record_of(FleetTightenOutput)
 
 def fleet_tighten_findings(found: FleetTightenOutput) -> Iterator[Finding]:
     """The findings of all clusters, those first of which nothing is known."""
-    for one in found.failed:
-        yield Finding("not-judged", "not-judged", Level.ERROR, one.message, "read it again", one.cluster)
+    for item in found.failed:
+        yield Finding("not-judged", "not-judged", Level.ERROR, item.message, "read it again", item.cluster)
     for cluster in found.clusters:
         yield from tighten_findings(cluster)
 
@@ -122,7 +122,7 @@ def tighten_findings(found: TightenOutput) -> Iterator[Finding]:
     for entry in found.narrowed:
         rule = "wide-right" if entry.into else "unused-right"
         details = (f"seen: {seen_words(entry)}",) if entry.into else ()
-        for one in entry.bindings:
+        for binding in entry.bindings:
             yield Finding(
                 rule,
                 rule,
@@ -130,10 +130,10 @@ def tighten_findings(found: TightenOutput) -> Iterator[Finding]:
                 narrowed_words(entry),
                 "narrow it" if entry.into else "remove it",
                 found.cluster,
-                str(one),
+                str(binding),
                 entry.place,
                 details,
-                binding=one,
+                binding=binding,
             )
     for held in found.held:
         words = f"{held.reason}: {ticked(held.detail)}" if held.detail else held.reason
@@ -151,7 +151,7 @@ def narrowed_words(entry: NarrowedEntry) -> str:
     """What takes the place of a right."""
     if not entry.into:
         return "not used"
-    listed = ", ".join(binding_name(one) for one in entry.into[:_NAMED])
+    listed = ", ".join(binding_name(item) for item in entry.into[:_NAMED])
     more = f" and {len(entry.into) - _NAMED:,} more" if len(entry.into) > _NAMED else ""
     return f"used in part; instead: {listed}{more}"
 

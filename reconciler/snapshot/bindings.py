@@ -157,14 +157,14 @@ class _Rows:
     def _new_row(self, row: list[Any]) -> tuple[AccessControlEntry, ...]:
         if len(row) < 4:
             raise SchemaError("a row is [principal, host, permission, operation, …]")
-        one = self._texts.setdefault
+        item = self._texts.setdefault
         principal, host, permission = TEXT.read(row[0]), TEXT.read(row[1]), PERMISSION.read(row[2])
-        principal, host = one(principal, principal), one(host, host)
+        principal, host = item(principal, principal), item(host, host)
         entries = [AccessControlEntry(principal, host, OPERATION.read(name), permission) for name in row[3:]]
         found = tuple(map(self._entries.setdefault, entries, entries))
         if len(self._known) >= _MOST_ROWS:
             self._known.clear()
-        self._known[principal, host, *[one(word, word) for word in row[2:]]] = found
+        self._known[principal, host, *[item(word, word) for word in row[2:]]] = found
         return found
 
 

@@ -287,10 +287,10 @@ def _topics_codec(*, closed: bool) -> Codec[Mapping[str, Topic]]:
 
     def read(value: Any) -> Mapping[str, Topic]:
         found: dict[str, Topic] = {}
-        for index, one in enumerate(plain.read(value)):
-            if one.name in found:
-                raise SchemaError(f"the topic {one.name!r} occurs twice", f"[{index}].name")
-            found[one.name] = one
+        for index, item in enumerate(plain.read(value)):
+            if item.name in found:
+                raise SchemaError(f"the topic {item.name!r} occurs twice", f"[{index}].name")
+            found[item.name] = item
         return found
 
     def write(topics: Mapping[str, Topic]) -> Any:

@@ -33,7 +33,7 @@ def layout(snapshot: Snapshot, names: Collection[str]) -> Layout:
     return Layout(
         racks,
         {
-            name: tuple(PartitionLayout(one, frozenset(one)) for one in assigned)
+            name: tuple(PartitionLayout(item, frozenset(item)) for item in assigned)
             for name in names
             if name in topics and (assigned := topics[name].replica_assignments) is not None
         },
@@ -50,9 +50,9 @@ def moved(before: Snapshot, changes: Sequence[Change]) -> tuple[ClusterState, li
             answers.append(failed("UNKNOWN_TOPIC_OR_PARTITION", "This server does not host this topic-partition."))
             continue
         wanted = {number: new[number] for number in range(len(new)) if new[number] != old[number]}
-        refused = {number: why for number, one in wanted.items() if (why := _refused(before, one)) is not None}
+        refused = {number: why for number, item in wanted.items() if (why := _refused(before, item)) is not None}
         there = enumerate(topic.replica_assignments)
-        assigned = tuple(one if number in refused else wanted.get(number, one) for number, one in there)
+        assigned = tuple(item if number in refused else wanted.get(number, item) for number, item in there)
         factor = max(map(len, assigned), default=None)
         topics[topic.name] = replace(topic, replica_assignments=assigned, replication_factor=factor)
         answers.append(_answer(len(wanted), [*refused.values()]))

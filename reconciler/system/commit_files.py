@@ -57,7 +57,7 @@ def write_commit(
     found = [entry for entry in reader.listed(commit, [prefix or "."]) if entry.mode != _DIRECTORY]
     if any(entry.path == wanted and entry.mode == _LINK for entry in found):
         raise UnreadableCommitError(f"{prefix} is a link in the commit {commit}: name the directory that it leads to")
-    projects = [one for one in reader.listed(commit, above) if str(one.path) in above] if found and above else []
+    projects = [item for item in reader.listed(commit, above) if str(item.path) in above] if found and above else []
     (destination / ".git").mkdir(parents=True, exist_ok=True)
     # Links last, so that nothing is written through one.
     entries = sorted({*found, *projects}, key=lambda entry: (entry.mode == _LINK, entry.path))

@@ -409,7 +409,7 @@ def _options(text: str) -> tuple[dict[str, str], str]:
 
 def _namespaces(text: str) -> tuple[str, ...]:
     found = tuple(text.split(","))
-    if not all(found) or any(one.startswith("!") for one in found):
+    if not all(found) or any(item.startswith("!") for item in found):
         raise ValueError("namespaces are names with commas between them, without negation")
     return found
 

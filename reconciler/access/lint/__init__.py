@@ -36,7 +36,9 @@ def findings(
     """The same of a state, by some of the rules; only those that are ``told``."""
     notes = state.authorizer.sources.notes
     found = (finding for rule in rules for finding in filter(told, rule.check(state)))
-    placed = (_placed(one, notes.get(one.about) if isinstance(one.about, AclBinding) else one.origin) for one in found)
+    placed = (
+        _placed(item, notes.get(item.about) if isinstance(item.about, AclBinding) else item.origin) for item in found
+    )
     return sorted(placed, key=lambda finding: finding.order)
 
 

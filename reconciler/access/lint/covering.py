@@ -128,8 +128,8 @@ class Covering:
         if place != self._last:
             kind, who, key = place
             found: set[AclBinding] = set()
-            for one in dict.fromkeys((who, WILDCARD_PRINCIPAL)):
-                for there in self._table(kind, one).containing(key):
+            for name in dict.fromkeys((who, WILDCARD_PRINCIPAL)):
+                for there in self._table(kind, name).containing(key):
                     # All of one place have one pattern.
                     if there and covers(next(iter(there)).pattern, pattern):
                         found |= there

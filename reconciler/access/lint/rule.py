@@ -56,7 +56,7 @@ class LintState:
     @cached_property
     def allows(self) -> tuple[AclBinding, ...]:
         """All ALLOW bindings, sorted."""
-        found = [one for one in self.bindings if one.entry.permission_type is AclPermissionType.ALLOW]
+        found = [binding for binding in self.bindings if binding.entry.permission_type is AclPermissionType.ALLOW]
         return self.bindings if len(found) == len(self.bindings) else tuple(found)
 
     @cached_property
@@ -66,23 +66,23 @@ class LintState:
         Other rules about coverage leave these out.
         """
         covering = self._covering
-        found = ((one, covering.redundancy(one)) for group in self._groups() for one in sorted(group))
-        return {one: by for one, by in found if by}
+        found = ((item, covering.redundancy(item)) for group in self._groups() for item in sorted(group))
+        return {item: by for item, by in found if by}
 
     @cached_property
     def shadowed(self) -> dict[AclBinding, tuple[AclBinding, ...]]:
         """ALLOWs that are not redundant and that DENYs cover, each with those."""
         covering, deny = self._covering, AclPermissionType.DENY
         of = self.authorizer.interpretations.bindings_of
-        denying = {kind for kind in ResourceType if any(one[1][3] is deny for one in of(kind, WILDCARD_PRINCIPAL))}
+        denying = {kind for kind in ResourceType if any(item[1][3] is deny for item in of(kind, WILDCARD_PRINCIPAL))}
         found = (
-            (one, covering.shadow(one))
+            (item, covering.shadow(item))
             for group in self._groups()
-            if group[0][0][0] in denying or any(one[1][3] is deny for one in group)
-            for one in sorted(group)
-            if one[1][3] is not deny and one not in self.redundant
+            if group[0][0][0] in denying or any(item[1][3] is deny for item in group)
+            for item in sorted(group)
+            if item[1][3] is not deny and item not in self.redundant
         )
-        return dict(sorted((one, by) for one, by in found if by))
+        return dict(sorted((item, by) for item, by in found if by))
 
     @property
     def _covering(self) -> Covering:

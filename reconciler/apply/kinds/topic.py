@@ -77,12 +77,12 @@ def _forms(made: Topic, found: Topic) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a run created and what is there, as documents; without what the broker was left to choose."""
     sides = [
         {
-            "partitions": one.num_partitions,
-            "replicationFactor": one.replication_factor,
-            "replicas": one.replica_assignments and [list(brokers) for brokers in one.replica_assignments],
-            "configs": {key: _normal(key, value) for key, value in one.configs.items()},
+            "partitions": item.num_partitions,
+            "replicationFactor": item.replication_factor,
+            "replicas": item.replica_assignments and [list(brokers) for brokers in item.replica_assignments],
+            "configs": {key: _normal(key, value) for key, value in item.configs.items()},
         }
-        for one in (made, found)
+        for item in (made, found)
     ]
     chosen = {key for key, value in sides[0].items() if value is not None}
     before, after = ({key: value for key, value in side.items() if key in chosen} for side in sides)
@@ -148,7 +148,7 @@ class Topics(Kind):
         known = tuple(changes)
         moving = tuple(change.after.name for change in known if isinstance(change.after, TopicReplicas))
         judged = any(
-            isinstance(side, TopicConfigs) and side.effective for one in known for side in (one.before, one.after)
+            isinstance(side, TopicConfigs) and side.effective for item in known for side in (item.before, item.after)
         )
         return replace(request, topic_names=touched_names(known), layout=moving, broker_defaults=judged)
 
@@ -174,9 +174,9 @@ class Topics(Kind):
                 parts = live.layout.topics.get(name, ())
             case _:
                 return None
-        moving = [one for one in parts if one.is_moving]
-        waiting = [_copied(one, to) for one, to in zip(parts, new, strict=False) if _waits(one, to)]
-        return Left(len(moving), len(waiting), sum(waiting) + sum(one.bytes_left for one in moving))
+        moving = [part for part in parts if part.is_moving]
+        waiting = [_copied(item, to) for item, to in zip(parts, new, strict=False) if _waits(item, to)]
+        return Left(len(moving), len(waiting), sum(waiting) + sum(item.bytes_left for item in moving))
 
     def next_batch(self, change: Change, live: ClusterState, limits: MoveLimits) -> Batch | str:
         """What is moving already, else the next partitions by number, as many as ``limits`` permits, at least one."""
@@ -186,15 +186,15 @@ class Topics(Kind):
             case _:
                 raise TypeError(f"{change!r} moves no replicas")
         parts = () if live.layout is None else live.layout.topics.get(name, ())
-        there = tuple(one.target for one in parts)
-        before = TopicReplicas(name, tuple(one.reverted for one in parts), topic_id)
-        if any(one.is_moving for one in parts):
+        there = tuple(part.target for part in parts)
+        before = TopicReplicas(name, tuple(part.reverted for part in parts), topic_id)
+        if any(part.is_moving for part in parts):
             return Batch(Update(before, TopicReplicas(name, there, topic_id, copied)), begun=True)
         target, count, size = list(there), 0, 0
-        for number, (one, to) in enumerate(zip(parts, new, strict=True)):
-            if not _waits(one, to):
+        for number, (item, to) in enumerate(zip(parts, new, strict=True)):
+            if not _waits(item, to):
                 continue
-            count, size = count + 1, size + _copied(one, to)
+            count, size = count + 1, size + _copied(item, to)
             if count > 1 and (count > limits.partitions or size > limits.size):
                 break
             target[number] = to
@@ -208,13 +208,15 @@ class Topics(Kind):
             case _:
                 return None
         pairs = enumerate(zip(old, new, strict=True))
-        moved = [(n, was, added) for n, (was, now) in pairs if (added := [one for one in now if one not in was])]
+        moved = [(n, was, added) for n, (was, now) in pairs if (added := [item for item in now if item not in was])]
         topic = live.topics.get(name)
         if not moved or topic is None:
             return None
         wanted: dict[str, str | None] = {
-            "follower.replication.throttled.replicas": ",".join(f"{n}:{one}" for n, _, added in moved for one in added),
-            "leader.replication.throttled.replicas": ",".join(f"{n}:{one}" for n, was, _ in moved for one in was),
+            "follower.replication.throttled.replicas": ",".join(
+                f"{n}:{item}" for n, _, added in moved for item in added
+            ),
+            "leader.replication.throttled.replicas": ",".join(f"{n}:{item}" for n, was, _ in moved for item in was),
         }
         there = {key: topic.configs.get(key) for key in wanted}
         nothing = dict.fromkeys(wanted)
@@ -222,7 +224,7 @@ class Topics(Kind):
         marks = Marks.OURS if there == wanted else Marks.OTHERS if any(there.values()) else Marks.NOBODYS
         return Copying(
             f"topic {name}",
-            frozenset(one for _, was, added in moved for one in (*was, *added)),
+            frozenset(item for _, was, added in moved for item in (*was, *added)),
             Update(TopicConfigs(name, there, topic_id), TopicConfigs(name, wanted, topic_id)),
             Update(TopicConfigs(name, wanted, topic_id), TopicConfigs(name, nothing, topic_id)),
             marks,

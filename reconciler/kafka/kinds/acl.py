@@ -25,10 +25,10 @@ from reconciler.ports import NOT_VALIDATED, Answer, AnswerStatus
 TYPES: Final = (AclBinding,)
 
 #: The client's members by Kafka's codes.
-_TYPES: Final = {one.value: one for one in ResourceType}
-_PATTERNS: Final = {one.value: one for one in ResourcePatternType}
-_OPERATIONS: Final = {one.value: one for one in AclOperation}
-_PERMISSIONS: Final = {one.value: one for one in AclPermissionType}
+_TYPES: Final = {item.value: item for item in ResourceType}
+_PATTERNS: Final = {item.value: item for item in ResourcePatternType}
+_OPERATIONS: Final = {item.value: item for item in AclOperation}
+_PERMISSIONS: Final = {item.value: item for item in AclPermissionType}
 
 
 def read(session: ReadSession, state: ClusterState) -> ClusterState:
@@ -58,16 +58,18 @@ def send(connection: AdminConnection, changes: Sequence[Change], *, only_validat
 def begin(connection: AdminConnection, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
     """The same, and whoever wants the answers waits for them; what goes by messages has been answered by then."""
     bindings = [resource_of(change) for change in changes]
-    apart = [needs_messages(one) for one in bindings]
+    apart = [needs_messages(binding) for binding in bindings]
     # One request for all, or what belongs together, as a lock does, would be there in part between two.
     if any(apart) and no_messages(connection.settings) is None:
         apart = [True] * len(bindings)
     creates = isinstance(changes[0], Create)
     call = connection.admin.create_acls if creates else connection.admin.delete_acls
     client_type = ClientBinding if creates else AclBindingFilter
-    items = [_item(client_type, one) for one, other in zip(bindings, apart, strict=True) if not other]
+    items = [_item(client_type, item) for item, other in zip(bindings, apart, strict=True) if not other]
     sent = begin_request(connection, call, items)
-    told = _by_messages(connection, [one for one, other in zip(bindings, apart, strict=True) if other], creates=creates)
+    told = _by_messages(
+        connection, [item for item, other in zip(bindings, apart, strict=True) if other], creates=creates
+    )
 
     def answers() -> list[Answer]:
         by_client, by_messages = iter(sent()), iter(told)
@@ -82,7 +84,7 @@ def _by_messages(connection: AdminConnection, bindings: Sequence[AclBinding], *,
         return []
     settings = connection.settings
     why = no_messages(settings)
-    problems = [unsupported(unsupported_by_client(one, why)) for one in bindings]
+    problems = [unsupported(unsupported_by_client(binding, why)) for binding in bindings]
     rows = [
         (int(kind), name, int(pattern_type), principal, host, int(operation), int(permission))
         for (((kind, name, pattern_type), (principal, host, operation, permission)), problem) in zip(

@@ -88,7 +88,7 @@ class ListedKind:
         """
         if only_validate and not self.resource.CAN_VALIDATE:
             return [NOT_VALIDATED] * len(changes)
-        unusable = {n: found for n, one in enumerate(changes) if (found := self._unusable(one, connection.settings))}
+        unusable = {n: found for n, item in enumerate(changes) if (found := self._unusable(item, connection.settings))}
         due = [change for n, change in enumerate(changes) if n not in unusable]
         told = iter(self._sent(connection, due, only_validate=only_validate) if due else ())
         return [unusable[n] if n in unusable else next(told) for n in range(len(changes))]

@@ -128,7 +128,7 @@ class ClientQuota:
     #: The live quota of the same address in another spelling, which stays.
     again: Annotated[
         "ClientQuota | None",
-        As(_SetAgain, lambda one: ClientQuota(*one), lambda one: _SetAgain(one.entity, one.values)),
+        As(_SetAgain, lambda item: ClientQuota(*item), lambda item: _SetAgain(item.entity, item.values)),
         Says(
             "The live quota of the same address in another spelling, which stays and is set again once this is gone.",
             omit=True,
@@ -232,7 +232,7 @@ def levels_of_ip(address: str, quotas: Iterable[ClientQuota] = ()) -> Iterator[Q
     entity = QuotaEntity.of(ip=address)
     yield entity
     if entity.address is not None:
-        yield from sorted({one.entity for one in quotas if one.enforced == entity.address} - {entity})
+        yield from sorted({quota.entity for quota in quotas if quota.enforced == entity.address} - {entity})
     yield QuotaEntity.of(ip=DEFAULT_NAME)
 
 

@@ -131,7 +131,7 @@ class ScramUser:
     def only(self, names: Collection[str]) -> "ScramUser":
         """Some of the mechanisms, with their sources."""
         values = {name: iterations for name, iterations in self.values.items() if name in names}
-        return ScramUser(self.name, values, {name: one for name, one in self.sources.items() if name in names})
+        return ScramUser(self.name, values, {name: item for name, item in self.sources.items() if name in names})
 
     def understands(self, name: str) -> bool:
         """Whether it is one of ``SCRAM_CODES``."""
@@ -160,12 +160,12 @@ def unmatched_name(name: str) -> Unmatched | None:
     Brokers store any name, and take that of a login in ASCII alone (``ScramMessages.VALUE_SAFE_CHAR``). RFC 4013
     (SASLprep) prohibits control characters; Java's client and librdkafka do not prepare names.
     """
-    if odd := sorted({one for one in name if not one.isascii() or one == "\0"}):
-        shown = ", ".join(f"U+{ord(one):04X}" for one in odd[:3])
+    if odd := sorted({item for item in name if not item.isascii() or item == "\0"}):
+        shown = ", ".join(f"U+{ord(item):04X}" for item in odd[:3])
         return Unmatched(f"brokers refuse a SCRAM login with a letter outside ASCII ({shown})")
     if (blank := unmatched_by_librdkafka(name)) is not None:
         return blank
-    if any(one < " " or one == "\x7f" for one in name):
+    if any(item < " " or item == "\x7f" for item in name):
         message = "clients that prepare names by RFC 4013 (SASLprep), as most for Go, refuse its control characters"
         return Unmatched(message, some=True)
     return None

@@ -220,14 +220,16 @@ def convert_into(
         state = book.desired[name]
         # A topic that is declared already keeps its own words: the two may differ on purpose.
         kept.extend(
-            f"topic {one}" for one, wish in added.topics.items() if one in state.topics and _differ(state, wish, one)
+            f"topic {item}"
+            for item, wish in added.topics.items()
+            if item in state.topics and _differ(state, wish, item)
         )
         listed = {kind: _both(state.listed.get(kind, {}), items) for kind, items in added.listed.items()}
         bindings, topics = _both(state.bindings, added.bindings), _both(state.topics, added.topics)
         more = replace(state, bindings=bindings, topics=topics, listed={**state.listed, **listed})
         return {**book.desired, name: more}
 
-    promise = gain_of(*sorted({one.entry.principal for one in added.bindings}))
+    promise = gain_of(*sorted({binding.entry.principal for binding in added.bindings}))
     return ConvertedInto(converted, edit(path, wanted, promise, connection=connection), tuple(kept))
 
 

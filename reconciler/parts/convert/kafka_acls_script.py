@@ -193,9 +193,9 @@ class _Calls:
 
     def finish(self) -> None:
         """Add what several calls declare together, and what none of them takes away."""
-        for one in self._grants:
+        for grant in self._grants:
             self._conversion.add_binding(
-                one.principal, one.resource, one.operations, one.where, permission=one.effect, host=one.host
+                grant.principal, grant.resource, grant.operations, grant.where, permission=grant.effect, host=grant.host
             )
         for topic in self._topics:
             _topic(topic, self._conversion)
@@ -221,9 +221,9 @@ class _Calls:
         # Only what names resources and principals is shown: other options can hold passwords.
         shown = [
             part
-            for one, two in pairwise(words)
-            if one.text[2:] in (_VALUES | {"entity-type", "entity-name"}) - {"config"}
-            for part in (one.text, two.text)
+            for item, two in pairwise(words)
+            if item.text[2:] in (_VALUES | {"entity-type", "entity-name"}) - {"config"}
+            for part in (item.text, two.text)
         ]
         try:
             doubt = command.doubt or _runner_doubt(command.words[:start])
@@ -262,10 +262,12 @@ class _Calls:
         except _UnreadableError:
             names = ()
         literal = bool(names) and all(re.fullmatch(r"[\w.-]+", name) for name in names)
-        changed = [one for one in self._topics if not literal or any(_may_match(name, one.name) for name in names)]
-        for one in changed:
-            self._conversion.skip(one.where, f"topic {one.name}", _CHANGED)
-        self._topics = [one for one in self._topics if one not in changed]
+        changed = [
+            topic for topic in self._topics if not literal or any(_may_match(name, topic.name) for name in names)
+        ]
+        for item in changed:
+            self._conversion.skip(item.where, f"topic {item.name}", _CHANGED)
+        self._topics = [topic for topic in self._topics if topic not in changed]
 
     def _delete_configs(self, words: Sequence[Word]) -> None:
         """Name the quotas, users and group configs so far from which a command may delete something."""
@@ -278,14 +280,14 @@ class _Calls:
         if entity and not entity.keys() - ({"topics"} | _NOT_MANAGED):
             return
         quota = {_QUOTA_PARTS[kind]: name for kind, name in entity.items() if kind in _QUOTA_PARTS}
-        for known in [one for one in self._quotas if not entity or (quota and one == QuotaEntity.of(**quota))]:
+        for known in [item for item in self._quotas if not entity or (quota and item == QuotaEntity.of(**quota))]:
             self._conversion.skip(self._quotas.pop(known)[1], f"quota of {known}", _CHANGED)
-        for group in [one for one in self._groups if not entity or entity.get("groups") == one]:
+        for group in [item for item in self._groups if not entity or entity.get("groups") == item]:
             self._conversion.skip(self._groups.pop(group)[1], f"configs of group {group}", _CHANGED)
-        gone = [one for one in self._logins if not entity or entity.get("users") == one.user]
-        for one in gone:
-            self._conversion.skip(one.where, f"SCRAM user {one.user}", _CHANGED)
-        self._logins = [one for one in self._logins if one not in gone]
+        gone = [login for login in self._logins if not entity or entity.get("users") == login.user]
+        for item in gone:
+            self._conversion.skip(item.where, f"SCRAM user {item.user}", _CHANGED)
+        self._logins = [login for login in self._logins if login not in gone]
 
     def _take(self, words: Sequence[Word]) -> None:
         """Name the grants so far that a removal may reach; where it cannot be read, it may reach each."""
@@ -298,14 +300,16 @@ class _Calls:
         exact = (options.get("resource-pattern-type") or ["literal"])[-1].lower() == "literal"
         exact = exact and not options.keys() & {"producer", "consumer", "idempotent", "cluster"}
         kept: list[_Grant] = []
-        for one in self._grants:
-            resource = one.resource
+        for grant in self._grants:
+            resource = grant.resource
             other = exact and bool(named) and (resource.kind, resource.name) not in named
-            if other or (principals and one.principal not in principals):
-                kept.append(one)
+            if other or (principals and grant.principal not in principals):
+                kept.append(grant)
                 continue
-            subject = f"{one.principal} {one.effect} {', '.join(one.operations)} on {resource.kind} {resource.name}"
-            self._conversion.skip(one.where, subject, _TAKEN)
+            subject = (
+                f"{grant.principal} {grant.effect} {', '.join(grant.operations)} on {resource.kind} {resource.name}"
+            )
+            self._conversion.skip(grant.where, subject, _TAKEN)
         self._grants = kept
 
     def _configs(self, words: Sequence[Word], doubt: str | None, where: str) -> None:

@@ -140,7 +140,7 @@ def not_covered(plan: FleetPlan, ids: Collection[str]) -> tuple[Member, ...]:
     """
     whole = fleet_plan_id(plan)
     known = {whole}.union(*(member.ids for member in plan.members))
-    given = {whole_id(one, known) for one in ids}
+    given = {whole_id(item, known) for item in ids}
     return () if whole in given else tuple(member for member in plan.members if not member.ids & given)
 
 

@@ -107,7 +107,7 @@ def _own(bindings: frozenset[AclBinding]) -> frozenset[AclBinding]:
     """What is on reserved names, and what markers there call a bridge or break-glass access."""
     reserved = frozenset(binding for binding in bindings if is_reserved(binding.pattern.name))
     marked = (read_break_glass(binding) for binding in reserved)
-    emergency = bindings.intersection(one.binding for one in marked if one is not None)
+    emergency = bindings.intersection(item.binding for item in marked if item is not None)
     return reserved | standing_bridges(bindings) | emergency if reserved else reserved
 
 

@@ -40,10 +40,10 @@ TEXT_COLUMNS: Final = frozenset({"name", "principal", "host"})
 BUCKET_ROWS: Final = 131_072
 
 
-_RESOURCE_TYPES: Final = {int(one): one for one in ResourceType}
-_PATTERN_TYPES: Final = {int(one): one for one in PatternType}
-_OPERATIONS: Final = {int(one): one for one in AclOperation}
-_PERMISSIONS: Final = {int(one): one for one in AclPermissionType}
+_RESOURCE_TYPES: Final = {int(item): item for item in ResourceType}
+_PATTERN_TYPES: Final = {int(item): item for item in PatternType}
+_OPERATIONS: Final = {int(item): item for item in AclOperation}
+_PERMISSIONS: Final = {int(item): item for item in AclPermissionType}
 
 
 class ScopeMembership(IntEnum):

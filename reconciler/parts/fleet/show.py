@@ -25,7 +25,7 @@ def fleet_plan_lines(plan: FleetPlan, style: Style = plain, *, expand: bool = Fa
     if cut := _cut_words((len(shown), len(changes)), (lines_shown(len(failures), expand=expand), len(failures))):
         yield style("warn", f"{cut}, the gravest first; --expand shows the others")
     yield style("title", f"Plan for fleet {safe(plan.name)}") + style("dim", f"  as of {plan.as_of}")
-    yield from _waves(plan, {one[0].cluster for one in shown}, style, expand=expand)
+    yield from _waves(plan, {item[0].cluster for item in shown}, style, expand=expand)
     for text in first_lines(failures, expand=expand):
         yield from text.split("\n")
     for text in first_lines(list(_refused(plan, style, expand=expand)), expand=expand):
@@ -38,7 +38,7 @@ def fleet_plan_lines(plan: FleetPlan, style: Style = plain, *, expand: bool = Fa
 
 def fleet_summary(plan: FleetPlan) -> str:
     """``2 clusters to change, 9 steps, 0 deletions; 97 need nothing, 1 not planned``."""
-    refused = sum(one.refused for one in plan.refused)
+    refused = sum(item.refused for item in plan.refused)
     left = f", {counted(refused, 'change')} refused in {counted(len(plan.refused), 'cluster')}" if refused else ""
     return (
         f"{counted(len(plan.members), 'cluster')} to change, {_size(plan.members)}{left}; "
@@ -94,7 +94,7 @@ def _wave(wave: PlannedWave, shown: Collection[str], style: Style, *, last: bool
             hidden += 1
             continue
         size = f"{counted(same[0].steps, 'step')}, {counted(same[0].deletes, 'deletion')}"
-        yield f"  {cluster_names([one.cluster for one in same], expand=expand)}: {size}"
+        yield f"  {cluster_names([item.cluster for item in same], expand=expand)}: {size}"
         yield style("dim", f"      {same[0].change_id}")
     if others:
         yield f"  and {counted(len(others), 'cluster')} with {hidden:,} other changes: {_size(others)}"
@@ -111,8 +111,8 @@ def _stays_shut(wave: PlannedWave) -> bool:
 def _failures(failures: Sequence[Failure], style: Style, *, expand: bool) -> Iterator[str]:
     """Why clusters have no plan; those with one reason share it."""
     alike: dict[tuple[str, str, str], list[str]] = {}
-    for one in sorted(failures, key=lambda one: one.code not in _JUDGED):
-        alike.setdefault((one.code, one.message, one.advice), []).append(one.cluster)
+    for failure in sorted(failures, key=lambda item: item.code not in _JUDGED):
+        alike.setdefault((failure.code, failure.message, failure.advice), []).append(failure.cluster)
     for (code, message, advice), names in alike.items():
         said = f"  not planned: {cluster_names(names, expand=expand)}: {safe(code)}: {safe(message)}"
         yield style("error", said) + (f"\n      {safe(advice)}" if advice else "")
@@ -121,15 +121,15 @@ def _failures(failures: Sequence[Failure], style: Style, *, expand: bool) -> Ite
 def _refused(plan: FleetPlan, style: Style, *, expand: bool) -> Iterator[str]:
     """Clusters of whose changes guards left out some; those with as many share a line."""
     alike: dict[int, list[str]] = {}
-    for one in sorted(plan.refused, key=lambda one: -one.refused):
-        alike.setdefault(one.refused, []).append(one.cluster)
+    for item in sorted(plan.refused, key=lambda item: -item.refused):
+        alike.setdefault(item.refused, []).append(item.cluster)
     for refused, names in alike.items():
         said = f"{counted(refused, 'change')} refused, and not in the plan: reconciler show names them"
         yield style("error", f"  {cluster_names(names, expand=expand)}: {said}")
 
 
 def _size(members: Collection[Member]) -> str:
-    steps, deletes = sum(one.steps for one in members), sum(one.deletes for one in members)
+    steps, deletes = sum(member.steps for member in members), sum(member.deletes for member in members)
     return f"{counted(steps, 'step')}, {counted(deletes, 'deletion')}"
 
 
@@ -141,7 +141,7 @@ def _changes(wave: PlannedWave) -> Iterator[list[Member]]:
 
 
 def _plan_gravity(same: Sequence[Member]) -> tuple[int, int, str]:
-    return -sum(one.deletes for one in same), -sum(one.steps for one in same), same[0].cluster
+    return -sum(item.deletes for item in same), -sum(item.steps for item in same), same[0].cluster
 
 
 def _gate(wave: PlannedWave) -> str:

@@ -122,7 +122,7 @@ def plan_id(plan: Plan) -> str:
 
 def differences(plan: Plan, other: Plan) -> tuple[str, ...]:
     """The places in the documents of two plans, one for each field, where something differs that ids bind."""
-    here, there = (bound(plan_to_json(one)) for one in (plan, other))
+    here, there = (bound(plan_to_json(item)) for item in (plan, other))
     return tuple(_difference(name, here[name], there[name]) for name in here if here[name] != there[name])
 
 
@@ -220,9 +220,9 @@ def _difference(place: str, found: Any, expected: Any) -> str:
             if key not in found or key not in expected or found[key] != expected[key]:
                 return _difference(f"{place}.{key}", found.get(key), expected.get(key))
     if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
-        for index, (one, other) in enumerate(zip(found, expected, strict=True)):
-            if one != other:
-                return _difference(f"{place}[{index}]", one, other)
+        for index, (item, other) in enumerate(zip(found, expected, strict=True)):
+            if item != other:
+                return _difference(f"{place}[{index}]", item, other)
     return place
 
 

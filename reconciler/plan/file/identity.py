@@ -145,13 +145,13 @@ def _topics(topics: Mapping[str, Any]) -> dict[str, Any]:
     uses, asked = topics["uses"], topics["validation"]
     return {
         **topics,
-        "uses": {name: {key: one for key, one in use.items() if key not in _USES} for name, use in uses.items()},
-        "validation": asked and _files_alone({key: one for key, one in asked.items() if key != "asked"}),
+        "uses": {name: {key: item for key, item in use.items() if key not in _USES} for name, use in uses.items()},
+        "validation": asked and _files_alone({key: item for key, item in asked.items() if key != "asked"}),
     }
 
 
 def _refusal(refusal: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: one for key, one in refusal.items() if key != "message"}
+    return {key: item for key, item in refusal.items() if key != "message"}
 
 
 _FIELDS: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -165,7 +165,7 @@ def whole_id(given: str, known: Collection[str]) -> str:
     """The only id of ``known`` that ``given`` is the beginning of; ``given`` itself where there is none, or several."""
     if given in known or not _ID.fullmatch(given):
         return given
-    found = {one for one in known if one.startswith(given)}
+    found = {item for item in known if item.startswith(given)}
     return found.pop() if len(found) == 1 else given
 
 

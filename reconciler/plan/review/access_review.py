@@ -92,11 +92,11 @@ def confusable(live: ClusterState, desired: DesiredState) -> tuple[Callout, ...]
     """Principals and names that are declared anew and look like another known one, or mix scripts; sorted."""
     declared = {name for name, topic in desired.topics.items() if not topic.absent}
     existing = live.topics.keys() | live.topic_names
-    brought = _names((one for one in desired.bindings if one not in live.bindings), declared - existing)
+    brought = _names((binding for binding in desired.bindings if binding not in live.bindings), declared - existing)
     if not brought:
         return ()
     alikes = {what: LookAlikes(names) for what, names in brought.items()}
-    others = _names((one for one in live.bindings if one not in desired.bindings), declared | existing)
+    others = _names((binding for binding in live.bindings if binding not in desired.bindings), declared | existing)
     undeclared = ((kind, name) for kind, names in others.items() for name in names)
     for what, name in chain(_named(desired.bindings), undeclared):
         if what in alikes:
@@ -270,7 +270,7 @@ def news(now: AccessReview, reviewed: AccessReview) -> Iterator[AccessChange]:
     """The same rows, with no operation that is reviewed on all of their names."""
     for row in unreviewed(now, reviewed):
         alone = (replace(row, gained=(operation,)) for operation in row.gained)
-        new = [one.gained for one in alone if any(unreviewed(AccessReview((one,)), reviewed))]
+        new = [item.gained for item in alone if any(unreviewed(AccessReview((item,)), reviewed))]
         yield replace(row, gained=tuple(operation for gained in new for operation in gained))
 
 

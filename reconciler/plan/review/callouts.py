@@ -99,12 +99,12 @@ def callouts(
         if row.gained:
             mild = row.principal is not None and _MILD.issuperset(row.gained)
             when = "" if row.since is None else f", {ending_words(row.since)}"
-            for one in (*_of_row(row), *_labelled(row, labelled), *_of_super_user(row)):
-                found = replace(one, text=f"{one.text}{when}") if when else one
+            for item in (*_of_row(row), *_labelled(row, labelled), *_of_super_user(row)):
+                found = replace(item, text=f"{item.text}{when}") if when else item
                 said = found.text.removeprefix(f"{as_name(found.principal)} gains ")
                 alike.setdefault((mild, _GRAVITY.index(found.rule), found.rule, said), {})[found.principal] = found
     grave, light = (
-        [one for key in sorted(alike) if key[0] is mild for one in _folded(key[3], alike[key])]
+        [item for key in sorted(alike) if key[0] is mild for item in _folded(key[3], alike[key])]
         for mild in (False, True)
     )
     return (*grave, *moments, *light)
@@ -249,7 +249,7 @@ def accountable(charges: Sequence[Charge], steps: Sequence[Step]) -> Mapping[Ref
     default-allow anybody's binding there may matter.
     """
     found = _moving(charges, steps, exact=True)
-    return {**found, **_moving([one for one in charges if one.refusal not in found], steps, exact=False)}
+    return {**found, **_moving([charge for charge in charges if charge.refusal not in found], steps, exact=False)}
 
 
 def _moving(charges: Sequence[Charge], steps: Sequence[Step], *, exact: bool) -> dict[Refusal, list[Change]]:
@@ -381,7 +381,7 @@ def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Charge]:
 def _left(own: RowsByPlace, row: DifferenceRow, principal: str) -> list[Region]:
     """What a principal's rows leave of one of everybody else; a doubtful one takes nothing from a certain."""
     near = own.meeting(principal, row.region.resource_type, row.region.names)
-    return less([row.region], [one.region for one in near if one.reading in (None, row.reading)])
+    return less([row.region], [item.region for item in near if item.reading in (None, row.reading)])
 
 
 def _touches(selector: Selector, row: DifferenceRow, own: RowsByPlace, super_users: frozenset[str]) -> bool:

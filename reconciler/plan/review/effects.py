@@ -148,7 +148,7 @@ def effects(steps: Sequence[Step], found: Transition, desired: DesiredState) -> 
     rows, covering = _TransitionRows(found), _Covers(found.after.interpretations)
     # A DENY that comes with its ALLOW in one plan changes nothing on its own; it narrows what the ALLOW would grant.
     created = [binding for step in steps if step.change.before is None and (binding := touched_binding(step.change))]
-    allows = OverlapIndex((one for one in created if _allows(one)), any_entry=False)
+    allows = OverlapIndex((item for item in created if _allows(item)), any_entry=False)
 
     def of(step: Step) -> Effect | None:
         binding = touched_binding(step.change)
@@ -246,14 +246,14 @@ class _TransitionRows:
     def _near(self, binding: AclBinding, spoken: Set[AclOperation]) -> Iterator[DifferenceRow]:
         """The rows that a binding may have a share in; what CLUSTER grants on topics and the other way included."""
         index, host = self._of(binding.entry.principal), binding.entry.host
-        one = None if host == WILDCARD or "/" in host else host
-        yield from index.overlapping(binding.pattern, one)
+        item = None if host == WILDCARD or "/" in host else host
+        yield from index.overlapping(binding.pattern, item)
         # There may be a row for each of hundreds of hosts, so they are looked at only if they can matter.
         kind = binding.pattern.resource_type
         if kind is ResourceType.CLUSTER and not spoken.isdisjoint(_ON_EVERY_TOPIC):
-            yield from index.on(ResourceType.TOPIC, one)
+            yield from index.on(ResourceType.TOPIC, item)
         elif kind is ResourceType.TOPIC and AclOperation.WRITE in spoken:
-            yield from index.on(ResourceType.CLUSTER, one)
+            yield from index.on(ResourceType.CLUSTER, item)
 
     def _of(self, principal: str) -> RowIndex:
         """A principal's rows; those of ``User:*`` are everybody's."""
@@ -309,9 +309,9 @@ class _Covers:
         group = binding.pattern.resource_type, principal, binding.entry.permission_type
         if group not in self._groups:
             found: dict[ResourcePattern, list[AclBinding]] = defaultdict(list)
-            for one in self._state.bindings_of(group[0], principal):
-                if one.entry.permission_type is group[2]:
-                    found[one.pattern].append(one)
+            for item in self._state.bindings_of(group[0], principal):
+                if item.entry.permission_type is group[2]:
+                    found[item.pattern].append(item)
             self._groups[group] = PatternIndex(found), found
         index, by_pattern = self._groups[group]
         for pattern in index.overlapping(binding.pattern):

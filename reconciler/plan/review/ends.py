@@ -70,7 +70,7 @@ def later(
     transition = found or standing(live, facts, default_allow=default_allow)
     topics = known_topics(live, desired)
     told = difference_review(transition.difference, topics) if found else AccessReview()
-    refused = {(one.guard, one.object) for one in meaning_refusals(found, facts)}
+    refused = {(refusal.guard, refusal.object) for refusal in meaning_refusals(found, facts)}
     rows: list[AccessChange] = []
     charges: list[Charge] = []
     was = transition
@@ -83,10 +83,10 @@ def later(
         rows += new
         told = replace(told, access_changes=(*told.access_changes, *(replace(row, since=None) for row in new)))
         for charge in meaning_charges(transition.from_ends(ended) if found else None, facts):
-            one = charge.refusal
-            if (one.guard, one.object) not in refused:
-                refused.add((one.guard, one.object))
-                words = replace(one, message=f"{one.message}, {ending_words(ending)}")
+            item = charge.refusal
+            if (item.guard, item.object) not in refused:
+                refused.add((item.guard, item.object))
+                words = replace(item, message=f"{item.message}, {ending_words(ending)}")
                 charges.append(charge._replace(refusal=words))
     return Later(tuple(rows), tuple(charges))
 
@@ -112,17 +112,19 @@ def _moments(
             by_instant.setdefault(expiry.end, []).append(binding)
     deny = AclPermissionType.DENY
     if default_allow is False and not any(
-        one.entry.permission_type is deny for some in by_instant.values() for one in some
+        item.entry.permission_type is deny for some in by_instant.values() for item in some
     ):
         return
-    left = {} if default_allow is False else there.counted(one.pattern for some in by_instant.values() for one in some)
+    left = (
+        {} if default_allow is False else there.counted(item.pattern for some in by_instant.values() for item in some)
+    )
     ended: frozenset[AclBinding] = frozenset()
     for instant, some in sorted(by_instant.items()):
         ended |= frozenset(some)
-        denies = any(one.entry.permission_type is deny for one in some)
-        for one in some if left else ():
-            left[one.pattern] -= 1
-        if denies or any(left.get(one.pattern) == 0 for one in some):
+        denies = any(item.entry.permission_type is deny for item in some)
+        for item in some if left else ():
+            left[item.pattern] -= 1
+        if denies or any(left.get(item.pattern) == 0 for item in some):
             yield _AtEnd(DeclaredEnd(instant, deny if denies else AclPermissionType.ALLOW), ended)
 
 
@@ -140,8 +142,8 @@ class _Remaining:
     def counted(self, patterns: Iterable[ResourcePattern]) -> dict[ResourcePattern, int]:
         """How many there are on each of the patterns."""
         asked = frozenset(patterns)
-        both = (one for some in (self._live - self._deleted, self._created - self._live) for one in some)
-        return Counter(one.pattern for one in both if one.pattern in asked)
+        both = (item for some in (self._live - self._deleted, self._created - self._live) for item in some)
+        return Counter(item.pattern for item in both if item.pattern in asked)
 
 
 # Reviewed gains held against a state: what the plan was to give somebody, and something else keeps from them.
@@ -189,6 +191,8 @@ def _sentences(principal: str | None, rows: Iterable[AccessChange], state: Autho
 
 def _holds(row: AccessChange, operation: AclOperation, host: str, access: Iterable[Access], state: Authorizer) -> bool:
     regions = [
-        one.region for one in access if operation in one.operations and one.hosts.contains(host, state.kafka_version)
+        item.region
+        for item in access
+        if operation in item.operations and item.hosts.contains(host, state.kafka_version)
     ]
     return row.region in regions or not any(True for _ in less([row.region], regions))

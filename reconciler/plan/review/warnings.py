@@ -43,7 +43,7 @@ def topic_warnings(steps: Sequence[Step], live: ClusterState, terms: Terms) -> I
     yield from _cut_off(steps, live)
     yield from _by_default(steps)
     yield from _stopped_by_one_broker(steps, live)
-    for topic, step in set_between((one.change for one in steps), terms.flavor):
+    for topic, step in set_between((item.change for item in steps), terms.flavor):
         way = f"{step.config} of {as_name(topic)} is set to {step.via} first, then to {step.after}"
         yield f"{terms.flavor.title}: {way}: {step.harm}"
     if live.kafka_version is None:

@@ -25,12 +25,12 @@ def confusable(state: LintState) -> Iterator[LintFinding]:
             # The first spelling is the reference where it is used. Known only by name, each of the others is suspect.
             for other in rest if first in used else alike:
                 if other in used:
-                    shown = ", ".join(as_name(one) for one in alike if one != other)
+                    shown = ", ".join(as_name(item) for item in alike if item != other)
                     yield confusable.found(
                         used[other],
                         f"the {what} {as_name(other)} looks like {shown}, and is another {what}",
                         "write the name that is meant",
-                        related=tuple(used[one] for one in alike if one in used and one != other),
+                        related=tuple(used[item] for item in alike if item in used and item != other),
                         evidence=alike,
                     )
 

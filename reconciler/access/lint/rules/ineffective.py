@@ -165,7 +165,7 @@ def unsupported_operation(state: LintState) -> Iterator[LintFinding]:
         # What an ALLOW implies counts; a DENY implies nothing.
         if not effect_bits(binding, state.authorizer.kafka_version):
             known = supported(kind, state.authorizer.kafka_version) | {AclOperation.ALL}
-            listed = ", ".join(sorted(one.name for one in known))
+            listed = ", ".join(sorted(item.name for item in known))
             message = f"{kind.name} has no operation {operation.name}: no request asks for it"
             yield unsupported_operation.found(binding, message, f"it has {listed}")
 

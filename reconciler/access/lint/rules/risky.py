@@ -84,9 +84,9 @@ def wildcard_read(state: LintState) -> Iterator[LintFinding]:
 )
 def cluster_alter(state: LintState) -> Iterator[LintFinding]:
     """ALLOWs to change ACLs, or the brokers' configs; who may do both is told of once."""
-    ours = [one for one in state.allows if one.pattern.resource_type is ResourceType.CLUSTER]
-    altering = [one for one in ours if one.entry.operation in (_O.ALTER, _O.ALL)]
-    told = {one.entry[:2] for one in altering}
+    ours = [allow for allow in state.allows if allow.pattern.resource_type is ResourceType.CLUSTER]
+    altering = [binding for binding in ours if binding.entry.operation in (_O.ALTER, _O.ALL)]
+    told = {item.entry[:2] for item in altering}
     advice = "keep this to those who administer the cluster"
     for binding in altering:
         message = "who may ALTER the cluster may change ACLs, and so grant itself anything"

@@ -55,7 +55,7 @@ class TightenScope:
     @property
     def owned(self) -> frozenset[AclBinding]:
         """What an owner has by being one."""
-        return frozenset(one.binding for one in self.declared if one.role == _OWNER)
+        return frozenset(item.binding for item in self.declared if item.role == _OWNER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,9 @@ def scope_of(
 ) -> TightenScope:
     """What is declared for a cluster and has not expired."""
     declared = (
-        one
-        for one in declared_rights(book, declaration.name)
-        if one.binding.entry.permission_type is AclPermissionType.ALLOW and one.binding in desired.bindings
+        right
+        for right in declared_rights(book, declaration.name)
+        if right.binding.entry.permission_type is AclPermissionType.ALLOW and right.binding in desired.bindings
     )
     return TightenScope(declaration, desired, book, tuple(declared), super_users)
 
@@ -106,11 +106,11 @@ def scope_of(
 def granted(declared: Iterable[DeclaredRight]) -> Sequence[GrantedRight]:
     """Each binding once: as what a role brings only where nothing else declares it."""
     found: dict[AclBinding, GrantedRight] = {}
-    for one in declared:
-        use = None if one.use is None else str(one.use)
-        known = found.get(one.binding)
+    for item in declared:
+        use = None if item.use is None else str(item.use)
+        known = found.get(item.binding)
         if known is None or use is None:
-            found[one.binding] = GrantedRight(one.binding, use, one.of_role)
+            found[item.binding] = GrantedRight(item.binding, use, item.of_role)
     return list(found.values())
 
 
@@ -149,11 +149,11 @@ def edited(
 def narrower(state: DesiredState, narrowings: Sequence[Narrowing]) -> DesiredState:
     """What is declared with the narrowings; of two declarations of one right, the one that lasts longest."""
     declared = dict(state.bindings)
-    said_of = {one: state.bindings[one] for narrowing in narrowings for one in narrowing.bindings}
+    said_of = {item: state.bindings[item] for narrowing in narrowings for item in narrowing.bindings}
     for binding in said_of:
         declared.pop(binding, None)
     for narrowing in narrowings:
-        longest = max((said_of[one] for one in narrowing.bindings), key=_end)
+        longest = max((said_of[item] for item in narrowing.bindings), key=_end)
         for binding in narrowing.into:
             known = declared.get(binding)
             if known is None or _end(known) < _end(longest):
@@ -172,22 +172,22 @@ def role_grant(right: GrantedRight) -> RoleGrant:
 
 def as_plain(rights: Sequence[GrantedRight], broken: frozenset[RoleGrant]) -> tuple[GrantedRight, ...]:
     """The rights, of which those of ``broken`` uses of roles are judged one by one, as they would be the next time."""
-    return tuple(one._replace(role_use=None) if role_grant(one) in broken else one for one in rights)
+    return tuple(right._replace(role_use=None) if role_grant(right) in broken else right for right in rights)
 
 
 def broken_roles(
     after: Book, cluster: str, rights: Sequence[GrantedRight], narrowings: Sequence[Narrowing]
 ) -> frozenset[RoleGrant]:
     """The uses of roles of which the manifests after an edit say something as plain rules."""
-    written = {one.binding for one in granted(declared_rights(after, cluster)) if not one.role_use}
-    plain = {one.binding for one in rights if one.role_use is None}
+    written = {item.binding for item in granted(declared_rights(after, cluster)) if not item.role_use}
+    plain = {item.binding for item in rights if item.role_use is None}
     into = {narrowing.bindings: narrowing.into for narrowing in narrowings}
-    gone = {one: found for bindings, found in into.items() for one in bindings}
+    gone = {binding: found for bindings, found in into.items() for binding in bindings}
     return frozenset(
         role_grant(right)
         for right in rights
         if right.role_use is not None
-        and any(one in written and one not in plain for one in gone.get(right.binding, (right.binding,)))
+        and any(item in written and item not in plain for item in gone.get(right.binding, (right.binding,)))
     )
 
 
@@ -263,13 +263,13 @@ def later_too(
     What is right today may open a topic later, when an ACL ends that alone was left of its ACLs.
     """
     narrowed = narrower(desired, suggested)
-    sides = [{one: said.expires for one, said in state.bindings.items()} for state in (desired, narrowed)]
+    sides = [{item: said.expires for item, said in state.bindings.items()} for state in (desired, narrowed)]
     later = instants((desired, narrowed), day)[1:]
 
     def left(rights: Authorizer, ends: Mapping[AclBinding, Expiry | None], when: datetime.date) -> Authorizer:
         there = rights.bindings
         return rights.with_changes(
-            removed=[one for one, end in ends.items() if end and end.over(when) and one in there]
+            removed=[item for item, end in ends.items() if end and end.over(when) and item in there]
         )
 
     def hold(rights: Authorizer) -> bool:
@@ -291,7 +291,9 @@ def tests_hold(
 
     def passing(rights: Authorizer) -> frozenset[object]:
         results = decide_tests(manifests, cluster, lambda: rights, day, live=live)
-        return frozenset((one.test.origin, one.test.name) for one in results if one.standing is ClaimStatus.PASSED)
+        return frozenset(
+            (result.test.origin, result.test.name) for result in results if result.standing is ClaimStatus.PASSED
+        )
 
     passed = passing(before)
     return lambda rights: not passed or passed <= passing(rights)

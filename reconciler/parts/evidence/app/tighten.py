@@ -113,7 +113,7 @@ def proposed(
     rights, broken = scope.rights, frozenset[RoleGrant]()
     while True:
         suggested = suggest(rights, evidence, options.bounds, hold)
-        chosen = [one for one in suggested.narrowings if only(one)]
+        chosen = [narrowing for narrowing in suggested.narrowings if only(narrowing)]
         lasting = later_too(holds, base.authorizer, scope.desired, chosen, request.at)
         proven = prove(base.authorizer, chosen, evidence, lasting)
         made = edited(place, texts_of(base.manifests), {name: proven.narrowings}, request.at, connection)
@@ -212,9 +212,9 @@ def staged(
         raise RequestError(f"{file} is about cluster {stage.cluster}, this is {name}")
     evidence, summary = gathered(base, logs, Window(stage.since, options.window.until))
     declared = {right.binding for right in base.scope.rights}
-    there = [one for one in stage.narrowings if declared.issuperset(one.bindings)]
+    there = [item for item in stage.narrowings if declared.issuperset(item.bindings)]
     shown = shadow(base.authorizer, there, evidence)
-    shown = replace(shown, gone=(*shown.gone, *(one for one in stage.narrowings if one not in there)))
+    shown = replace(shown, gone=(*shown.gone, *(item for item in stage.narrowings if item not in there)))
     due = day_of(request) >= stage.not_before
     # Of the time since, all that there was has to be seen.
     bounds = replace(options.bounds, days=(stage.not_before - stage.since).days if due else 0, quarter_ends=0)
@@ -222,7 +222,7 @@ def staged(
     if due and not thin:
         # Nobody's file lowers the bounds: on its day a stage only chooses among what a new run proposes.
         chosen = {binding for narrowing in shown.wanted for binding in narrowing.bindings}
-        found = proposed(base, request, logs, options, connection, lambda one: chosen.issuperset(one.bindings))
+        found = proposed(base, request, logs, options, connection, lambda item: chosen.issuperset(item.bindings))
         return Staged(stage, shown, found, due)
     return Staged(stage, shown, nothing_yet(base, place, evidence, summary, thin), due)
 
@@ -248,8 +248,8 @@ def tighten_output(found: Tightening, watched: Staged | None = None) -> TightenO
         **period_words(found.period),
         permitted=found.decisions,
         thin=found.thin,
-        narrowed=tuple(narrowed_entry(one, places) for one in found.narrowings),
-        held=tuple(held_entry(one, places) for one in found.held),
+        narrowed=tuple(narrowed_entry(narrowing, places) for narrowing in found.narrowings),
+        held=tuple(held_entry(item, places) for item in found.held),
         decided_again=found.replayed,
         stage=None if watched is None else stage_entry(watched.stage, watched.shadow, due=watched.due),
     )

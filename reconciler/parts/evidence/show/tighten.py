@@ -48,15 +48,15 @@ def stage_entry(stage: Stage, shadow: Shadow, *, due: bool) -> StageEntry:
     """How a stage stands for programs."""
     refusals = tuple(
         RefusalEntry(
-            one.event.request.principal,
-            one.event.request.host,
-            one.event.request.operation.name,
-            one.event.request.resource_type.name,
-            one.event.request.resource_name,
-            one.tally.times,
-            tuple(str(day) for day in one.days.each()),
+            refusal.event.request.principal,
+            refusal.event.request.host,
+            refusal.event.request.operation.name,
+            refusal.event.request.resource_type.name,
+            refusal.event.request.resource_name,
+            refusal.tally.times,
+            tuple(str(day) for day in refusal.days.each()),
         )
-        for one in shadow.refusals
+        for refusal in shadow.refusals
     )
     return StageEntry(
         str(stage.since),
@@ -109,14 +109,14 @@ def tighten_lines(found: TightenOutput, style: Style = plain, *, shown: int = 20
 
 def fleet_tighten_lines(found: FleetTightenOutput, style: Style = plain, *, shown: int = 5) -> Iterator[str]:
     """The answer for the first clusters, those with too thin evidence before the others, and the sum."""
-    clusters = sorted(found.clusters, key=lambda one: not one.thin)
-    for one in clusters[:shown]:
-        yield from tighten_lines(one, style, shown=shown)
+    clusters = sorted(found.clusters, key=lambda item: not item.thin)
+    for cluster in clusters[:shown]:
+        yield from tighten_lines(cluster, style, shown=shown)
     if len(clusters) > shown:
         more = counted(len(clusters) - shown, "more cluster")
         yield style("dim", f"… and {more}: --show N shows more, --output json all")
-    thin = sum(bool(one.thin) for one in found.clusters)
-    narrowed = sum(bool(one.narrowed) for one in found.clusters)
+    thin = sum(bool(cluster.thin) for cluster in found.clusters)
+    narrowed = sum(bool(cluster.narrowed) for cluster in found.clusters)
     sums = f"{narrowed:,} with narrower rights, {thin:,} with too thin evidence, {len(found.failed):,} unknown"
     yield style("title", f"{counted(len(found.clusters), 'cluster')}: {sums}")
 
@@ -133,12 +133,12 @@ def _held_lines(found: TightenOutput, style: Style, shown: int) -> Iterator[str]
     if not found.held:
         return
     yield f"not used in full, and skipped: {len(found.held):,}"
-    for reason, number in sorted(Counter(held.reason for held in found.held).items(), key=lambda one: -one[1]):
+    for reason, number in sorted(Counter(held.reason for held in found.held).items(), key=lambda item: -item[1]):
         yield f"  {number:,}  {reason}"
-        held = [one for one in found.held if one.reason == reason]
-        for one in held[: max(1, shown // 4) if shown else 0]:
-            detail = f" ({safe(as_name(one.detail))})" if one.detail else ""
-            yield style("dim", f"      {safe(binding_name(one.binding))}{detail}")
+        held = [item for item in found.held if item.reason == reason]
+        for item in held[: max(1, shown // 4) if shown else 0]:
+            detail = f" ({safe(as_name(item.detail))})" if item.detail else ""
+            yield style("dim", f"      {safe(binding_name(item.binding))}{detail}")
         yield from _more(number, max(1, shown // 4) if shown else 0, style)
 
 

@@ -51,7 +51,7 @@ def period_of(days: Iterable[tuple[str, bool]], since: datetime.date | None, unt
     if first is None or last is None or first > last:
         return Period(first, last)
     heard = NO_DAYS
-    for day in sorted(one for one, permitted in seen.items() if permitted and first <= one <= last):
+    for day in sorted(item for item, permitted in seen.items() if permitted and first <= item <= last):
         heard = heard.with_day(day.toordinal())
     return Period(first, last, heard)
 
@@ -140,7 +140,7 @@ class UsageEvidence:
 
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion, period: Period = NO_PERIOD) -> None:
         """``bindings`` are those about which there is a question, or that may answer it."""
-        allows = frozenset(one for one in bindings if one.entry.permission_type is AclPermissionType.ALLOW)
+        allows = frozenset(binding for binding in bindings if binding.entry.permission_type is AclPermissionType.ALLOW)
         self._lookup = Lookup(allows, version)
         self.period = period
         #: By principal, so that a question about one does not go through those of all.

@@ -95,7 +95,7 @@ def narrowed(
     ``whole``: a role's operations, which stay together. Else there is one binding.
     """
     pattern, entry = bindings[0]
-    usage = _together([one for one in usages if one is not None])
+    usage = _together([item for item in usages if item is not None])
     if not usage.times:
         return Narrowing(bindings), None
     stays = _why_wide(pattern, usage, bounds, creates) if is_wide(pattern) else None
@@ -106,10 +106,12 @@ def narrowed(
         seen = {ResourcePattern(pattern.resource_type, name): used for name, used in usage.names.items()}
     growing = any(_first(days) > bounds.settled for days in usage.operations.values())
     into = {
-        AclBinding(where, one.entry._replace(operation=operation, host=host))
+        AclBinding(where, binding.entry._replace(operation=operation, host=host))
         for where, used in seen.items()
-        for one in bindings
-        for operation in ([one.entry.operation] if whole else _operations(one.entry.operation, used, growing=growing))
+        for binding in bindings
+        for operation in (
+            [binding.entry.operation] if whole else _operations(binding.entry.operation, used, growing=growing)
+        )
         for host in hosts
     }
     if growing and not whole and entry.operation is AclOperation.ALL:
@@ -123,10 +125,10 @@ def _together(usages: list[BindingUsage]) -> BindingUsage:
     if len(usages) == 1:
         return usages[0]
     found = BindingUsage()
-    for one in usages:
-        found.add(one)
+    for usage in usages:
+        found.add(usage)
     # The same access counts once for each: the most of them is nearest to the truth.
-    found.times = max((one.times for one in usages), default=0)
+    found.times = max((usage.times for usage in usages), default=0)
     return found
 
 

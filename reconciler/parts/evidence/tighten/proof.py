@@ -48,11 +48,11 @@ def prove(
     name, in every interpretation of what is unknown; and every permitted access of the evidence is decided the same.
     """
     closing, opening = _by_coverage(before, sorted(narrowings))
-    held = [Held(one, HeldReason.OPENS) for narrowing in opening for one in narrowing.bindings]
+    held = [Held(binding, HeldReason.OPENS) for narrowing in opening for binding in narrowing.bindings]
     after, done = _most(before, before, closing, evidence, holds)
-    kept = {one for narrowing in done for one in narrowing.bindings}
+    kept = {binding for narrowing in done for binding in narrowing.bindings}
     failed = [narrowing for narrowing in closing if narrowing.first not in kept]
-    held += [Held(one, HeldReason.UNPROVEN) for narrowing in failed for one in narrowing.bindings]
+    held += [Held(binding, HeldReason.UNPROVEN) for narrowing in failed for binding in narrowing.bindings]
     rows, replayed = 0, 0
     if done:
         difference = compare_access(before, after)
@@ -66,9 +66,9 @@ def prove(
 def applied(before: Authorizer, narrowings: Iterable[Narrowing]) -> Authorizer:
     """The rights after the narrowings, as far as those are there that they begin with."""
     there = before.bindings
-    chosen = [one for one in narrowings if there.issuperset(one.bindings)]
-    removed = {binding for one in chosen for binding in one.bindings}
-    into = {binding for one in chosen for binding in one.into}
+    chosen = [narrowing for narrowing in narrowings if there.issuperset(narrowing.bindings)]
+    removed = {binding for item in chosen for binding in item.bindings}
+    into = {binding for item in chosen for binding in item.into}
     return before.with_changes(into - there, removed - into)
 
 
@@ -126,8 +126,8 @@ def _by_coverage(before: Authorizer, narrowings: Sequence[Narrowing]) -> tuple[l
             or any(ResourcePattern(pattern.resource_type, name, PatternType.PREFIXED) in patterns for name in prefixes)
         )
 
-    found = [(one, all(map(is_covered, one.bindings))) for one in narrowings]
-    return [one for one, covered in found if covered], [one for one, covered in found if not covered]
+    found = [(narrowing, all(map(is_covered, narrowing.bindings))) for narrowing in narrowings]
+    return [item for item, covered in found if covered], [item for item, covered in found if not covered]
 
 
 # A proposal before its day: what it would have refused since it was made, day by day. Nothing is refused for it.
@@ -158,7 +158,7 @@ class Shadow:
     @property
     def refused(self) -> int:
         """How many decisions would have been refused."""
-        return sum(one.tally.times for one in self.refusals)
+        return sum(refusal.tally.times for refusal in self.refusals)
 
     def by_day(self) -> Sequence[tuple[datetime.date, int]]:
         """The days on which something would have been refused, each with how many distinct accesses."""
@@ -173,24 +173,24 @@ def shadow(before: Authorizer, narrowings: Iterable[Narrowing], evidence: UsageE
     """What the narrowings together would have refused of the accesses that were permitted."""
     narrowings = tuple(narrowings)
     declared = before.bindings
-    there = [one for one in narrowings if declared.issuperset(one.bindings)]
+    there = [narrowing for narrowing in narrowings if declared.issuperset(narrowing.bindings)]
     after = applied(before, there)
     refusals = [
         ShadowRefusal(*access)
-        for principal in sorted({one.first.entry.principal for one in there})
+        for principal in sorted({item.first.entry.principal for item in there})
         for access in evidence.accesses.get(principal, ())
         if permitted(before, access.event)[0] is not permitted(after, access.event)[0]
     ]
-    refusals.sort(key=lambda one: (-one.tally.times, one.event.request))
+    refusals.sort(key=lambda item: (-item.tally.times, item.event.request))
     # Each right that granted one of them, whether or not it did so alone.
-    needed = {one for refusal in refusals for one in permitted(before, refusal.event)[1].bindings}
-    refusing = [one for one in there if needed.intersection(one.bindings)]
+    needed = {binding for refusal in refusals for binding in permitted(before, refusal.event)[1].bindings}
+    refusing = [item for item in there if needed.intersection(item.bindings)]
     return Shadow(
         tuple(refusals),
         sum(access.tally.times for found in evidence.accesses.values() for access in found),
-        tuple(one for one in there if one not in refusing),
+        tuple(item for item in there if item not in refusing),
         tuple(refusing),
-        tuple(one for one in narrowings if one not in there),
+        tuple(narrowing for narrowing in narrowings if narrowing not in there),
     )
 
 
@@ -205,7 +205,7 @@ VERSION: Final = "1.0"
 
 def _only_allows(found: Narrowing) -> Narrowing:
     bindings = (*found.bindings, *found.into)
-    if not found.bindings or any(one.entry.permission_type is not AclPermissionType.ALLOW for one in bindings):
+    if not found.bindings or any(binding.entry.permission_type is not AclPermissionType.ALLOW for binding in bindings):
         raise ValueError("only ALLOWs are narrowed")
     return found
 

@@ -150,8 +150,10 @@ def suggest(rights: Iterable[GrantedRight], evidence: SeenUsage, bounds: Thresho
         narrowings, reasons = judge.judged(_crews(use, evidence))
         found += narrowings
         held += reasons
-    kept = {right.binding for right in rights}.difference(one for narrowing in found for one in narrowing.bindings)
-    found = [one for one in found if one.into or not _is_implied(one, kept)]
+    kept = {right.binding for right in rights}.difference(
+        binding for narrowing in found for binding in narrowing.bindings
+    )
+    found = [item for item in found if item.into or not _is_implied(item, kept)]
     return Suggestion(tuple(sorted(found)), tuple(sorted(held)))
 
 
@@ -170,28 +172,28 @@ class _CrewJudge:
             bindings = tuple(sorted(right.binding for right in crew))
             narrowing, stays = narrowed(
                 bindings,
-                [self._evidence.usage.get(one) for one in bindings],
+                [self._evidence.usage.get(binding) for binding in bindings],
                 self._limits,
                 creates=self._evidence.creates.get(bindings[0].entry.principal, ()),
                 whole=crew[0].role_use is not None,
             )
             reason = self._reason(bindings) if narrowing is not None else None
             if reason is not None:
-                held += [Held(one, reason.reason, reason.detail) for one in bindings]
+                held += [Held(binding, reason.reason, reason.detail) for binding in bindings]
                 continue
             found += [] if narrowing is None else [narrowing]
-            held += [] if stays is None else [Held(one, stays) for one in bindings]
+            held += [] if stays is None else [Held(binding, stays) for binding in bindings]
         return found, held
 
     def _reason(self, bindings: Iterable[AclBinding]) -> Held | None:
-        found = (self._hold(one) or _of_principal(one, self._evidence, self._bounds) for one in bindings)
+        found = (self._hold(binding) or _of_principal(binding, self._evidence, self._bounds) for binding in bindings)
         return next((why for why in found if why is not None), None)
 
 
 def _uses(rights: Iterable[GrantedRight]) -> Iterable[list[GrantedRight]]:
     """The rights that one use of a role brings to one principal; any other right alone."""
     found: dict[Hashable, list[GrantedRight]] = {}
-    for right in sorted(rights, key=lambda one: one.binding):
+    for right in sorted(rights, key=lambda item: item.binding):
         key = right.binding if right.role_use is None else (right.role_use, right.binding.entry.principal)
         found.setdefault(key, []).append(right)
     return found.values()
@@ -323,17 +325,20 @@ class SharedRights:
         held: dict[str, list[Held]] = {cluster: [] for cluster in proposed}
         while True:
             by_right = {
-                (cluster, one): each for cluster, found in kept.items() for each in found for one in each.bindings
+                (cluster, binding): each
+                for cluster, found in kept.items()
+                for each in found
+                for binding in each.bindings
             }
             again = False
             for cluster, found in kept.items():
                 for narrowing in found:
                     differing = self._differing(cluster, narrowing, by_right)
                     if differing is not None:
-                        held[cluster] += [Held(one, HeldReason.SHARED, differing) for one in narrowing.bindings]
+                        held[cluster] += [Held(binding, HeldReason.SHARED, differing) for binding in narrowing.bindings]
                         again = True
-                gone = {one.binding for one in held[cluster]}
-                kept[cluster] = [one for one in found if one.first not in gone]
+                gone = {item.binding for item in held[cluster]}
+                kept[cluster] = [item for item in found if item.first not in gone]
             if not again:
                 return kept, held
 

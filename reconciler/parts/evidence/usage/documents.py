@@ -228,7 +228,7 @@ def parse_ocsf_event(document: Mapping[str, Any]) -> Event | UnreadableReason:
     if not (isinstance(decisions, list) and isinstance(resources, list) and all(map(_is_text, (user, api, host)))):
         return UnreadableReason.CUT
     # What an administrative request is about (acl_binding) stands among the resources that were asked for.
-    asked = [one for one in resources if isinstance(one, dict) and one.get("type") in _TYPES]
+    asked = [resource for resource in resources if isinstance(resource, dict) and resource.get("type") in _TYPES]
     if len(decisions) != 1 or len(asked) != 1:
         return UnreadableReason.AMBIGUOUS
     allowed, name = _OCSF_VERDICTS.get(str(_at(decisions[0], "decision"))), asked[0].get("name")
@@ -435,13 +435,13 @@ def _of_string(text: str, around: Context) -> list[Found]:
 
 
 def _of_list(values: Sequence[Any], around: Context) -> list[Found]:
-    if values and all(isinstance(one, dict) and one.keys() >= {"field", "value"} for one in values):
+    if values and all(isinstance(value, dict) and value.keys() >= {"field", "value"} for value in values):
         # A row of CloudWatch Logs Insights.
-        return _of_object({str(one["field"]): one["value"] for one in values}, around)
+        return _of_object({str(value["field"]): value["value"] for value in values}, around)
     if values and isinstance(values[0], str) and values[0].isdecimal():
         # Loki: a time, then a line.
         around = around._replace(time=_time(values[0]) or around.time)
-    return [found for one in values for found in _found(one, around)]
+    return [found for value in values for found in _found(value, around)]
 
 
 def _of_object(document: Mapping[str, Any], around: Context) -> list[Found]:
@@ -453,7 +453,7 @@ def _of_object(document: Mapping[str, Any], around: Context) -> list[Found]:
         event = parse_ocsf_event(document)
     if event is not None:
         return [ParsedLine(around.time, event) if isinstance(event, Event) else event]
-    texts = [one for one in document.values() if isinstance(one, str)]
+    texts = [item for item in document.values() if isinstance(item, str)]
     parts = [
         _found(value, around)
         for value in document.values()
@@ -473,11 +473,11 @@ def _alternatives(parts: Sequence[Sequence[Found]]) -> list[Found]:
     held: Counter[object] = Counter()
     for part in parts:
         own: Counter[object] = Counter()
-        for one in part:
-            key = one.event if isinstance(one, ParsedLine) else one
+        for item in part:
+            key = item.event if isinstance(item, ParsedLine) else item
             own[key] += 1
             if own[key] > held[key]:
-                found.append(one)
+                found.append(item)
         held |= own
     return found
 

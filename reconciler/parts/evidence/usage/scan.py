@@ -195,8 +195,8 @@ class Scan:
         self.lines += max(0, len(found) - 1)
         if not found:
             self.other += 1
-        for one in found:
-            self._place(line, one)
+        for item in found:
+            self._place(line, item)
         if len(found) == 1:
             (only,) = found
             if only is UnreadableReason.CUT and OPENING_BYTES in line:

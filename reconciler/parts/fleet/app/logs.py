@@ -118,7 +118,7 @@ def fleet_usage(
     clusters = given.fleet.clusters
     desired = compile_desired(session, store, given.sources, clusters, given.as_of)
     subjects, failed = subjects_of(given.manifests, run, desired, clusters)
-    tried = [_changed(replace(one, to_desired=replay), plans) for one in subjects]
+    tried = [_changed(replace(subject, to_desired=replay), plans) for subject in subjects]
     told = read_logs(session, store.files, logs.parts, tried, logs.question)
     usages = sorted((*told.clusters, *failed), key=lambda usage: usage.cluster)
     return LogFindings(tuple(usages), told.unassigned)

@@ -182,7 +182,7 @@ def _signs_for_aws(connection: ConnectionOptions) -> bool:
     if connection.connections is None:
         return connection.trust_manifests
     known = read_connections(connection.connections).values()
-    return any(_SIGNED in (*one.client.values(), *one.barrier_client.values()) for one in known)
+    return any(_SIGNED in (*item.client.values(), *item.barrier_client.values()) for item in known)
 
 
 @contextmanager
@@ -245,7 +245,7 @@ def differences_by_team(drift: FleetDrift, store: FleetStore, manifests: Manifes
     for item in drift.differing:
         principals = _principals(manifests, item.cluster)
         changes = changes_of(store.files, item.files, item.cluster)[0]
-        found[item.cluster] = Counter(_team(one.change, one.origin, files, principals) for one in changes)
+        found[item.cluster] = Counter(_team(change.change, change.origin, files, principals) for change in changes)
     return found
 
 

@@ -124,19 +124,19 @@ def plan_fleet(
     lists = partition(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
     lines = run_tasks(session, lists, partial(plan_members, terms=terms), "plan clusters")
     made = _told_apart([MemberPlan(**json.loads(line)) for line in lines])
-    notes = {one.cluster: one.notes for one in sorted(made, key=lambda one: one.cluster) if one.notes}
-    texts = {one.cluster: one.text for one in made if one.text}
+    notes = {item.cluster: item.notes for item in sorted(made, key=lambda item: item.cluster) if item.notes}
+    texts = {item.cluster: item.text for item in made if item.text}
     return PlannedFleet(assembled(fleet, made, moment_text(as_of), commit), texts, notes)
 
 
 def _told_apart(made: Sequence[MemberPlan]) -> list[MemberPlan]:
     """Without a plan for clusters that are one under several names: none of their connections is believed."""
-    found = same_cluster({one.cluster: one.cluster_id for one in made})
+    found = same_cluster({item.cluster: item.cluster_id for item in made})
     return [
-        MemberPlan(one.cluster, reason=why.code, message=why.message, advice=why.advice)
-        if (why := found.get(one.cluster)) is not None
-        else one
-        for one in made
+        MemberPlan(item.cluster, reason=why.code, message=why.message, advice=why.advice)
+        if (why := found.get(item.cluster)) is not None
+        else item
+        for item in made
     ]
 
 
@@ -148,7 +148,7 @@ def plan_members(clusters: Sequence[str], attempt: str, *, terms: PlanTerms) -> 
             manifests = held_by(manifests, terms.guardrails.value, terms.options.guardrails or "")
     except WorkflowError as error:
         told = [MemberPlan(name, reason="not_planned", message=f"{error}") for name in clusters]
-        yield from (json.dumps(dataclasses.asdict(one), ensure_ascii=False) for one in told)
+        yield from (json.dumps(dataclasses.asdict(item), ensure_ascii=False) for item in told)
         return
     for name, made in in_time(clusters, lambda name: _plan_one(name, manifests, terms), terms.at_once, terms.timeout):
         late = f"no plan in {terms.timeout:g} s"
@@ -198,7 +198,7 @@ def _planned(name: str, plan: Plan) -> MemberPlan:
 
 def assembled(fleet: Fleet, made: Iterable[MemberPlan], day: str, commit: str | None) -> FleetPlan:
     """The fleet's plan from what came of each cluster."""
-    by_name = {one.cluster: one for one in made}
+    by_name = {item.cluster: item for item in made}
     ordered = [by_name[name] for name in sorted(by_name)]
     return FleetPlan(
         fleet.name,
@@ -213,8 +213,8 @@ def assembled(fleet: Fleet, made: Iterable[MemberPlan], day: str, commit: str | 
             )
             for wave in fleet.waves
         ),
-        tuple(one.cluster for one in ordered if not one.text and not one.reason),
-        tuple(Failure(one.cluster, one.reason, one.message, one.advice) for one in ordered if one.reason),
+        tuple(item.cluster for item in ordered if not item.text and not item.reason),
+        tuple(Failure(item.cluster, item.reason, item.message, item.advice) for item in ordered if item.reason),
         fleet.limits,
         __version__,
         commit,

@@ -101,11 +101,11 @@ class ProvenOnCluster:
 def seen_on(subject: LoggedCluster, counted: Iterable[Counted], *, task: TightenTask) -> SeenOnCluster:
     """Gather; no single access leaves the task."""
     try:
-        rights = [one for one in _declared(subject, task) if one.entry.permission_type is AclPermissionType.ALLOW]
+        rights = [item for item in _declared(subject, task) if item.entry.permission_type is AclPermissionType.ALLOW]
         evidence, summary = _evidence(subject, rights, counted, task)
     except Exception as error:  # one cluster's trouble must not hide the others
         return SeenOnCluster(subject.cluster, trouble(error))
-    theirs = {one.entry.principal for one in rights}
+    theirs = {right.entry.principal for right in rights}
     for usage in evidence.usage.values():
         _only_countable(usage, task.hosts)
     return SeenOnCluster(
@@ -117,7 +117,7 @@ def seen_on(subject: LoggedCluster, counted: Iterable[Counted], *, task: Tighten
             {name: days for name, days in evidence.principals.items() if name in theirs},
             {name: frozenset(found) for name, found in evidence.creates.items() if name in theirs},
         ),
-        decisions=sum(one.tally.times for found in evidence.accesses.values() for one in found),
+        decisions=sum(item.tally.times for found in evidence.accesses.values() for item in found),
     )
 
 
@@ -147,7 +147,7 @@ def _authorizer(subject: LoggedCluster, task: TightenTask) -> Authorizer:
     """The rights as declared; of a cluster that was read, with what is out of scope as it is there."""
     live, opaque = live_bindings(subject, task.files)
     ours = standing_bridges(frozenset(subject.live.leftovers)) if subject.live is not None else ()
-    kept = {one for one in live or () if not subject.scope.owns(one) or one in ours}
+    kept = {item for item in live or () if not subject.scope.owns(item) or item in ours}
     bindings = kept.union(_declared(subject, task))
     rights = Authorizer(bindings, subject.super_users, subject.default_allow, subject.kafka_version, opaque=opaque)
     return subject.claimed.doubted(rights)
@@ -205,7 +205,7 @@ def tighten_fleet(
     clusters = given.fleet.clusters
     compiled = compile_desired(session, store, given.sources, clusters, given.as_of)
     subjects, unknown = subjects_of(given.manifests, run, compiled, clusters)
-    failed = {one.cluster: one.failure for one in unknown}
+    failed = {item.cluster: item.failure for item in unknown}
     task = TightenTask(
         store.files,
         options.window,
@@ -213,17 +213,17 @@ def tighten_fleet(
         session.sparkContext.broadcast(given.manifests),
         given.as_of,
     )
-    ids = [(one.cluster, one.cluster_id) for one in subjects]
+    ids = [(subject.cluster, subject.cluster_id) for subject in subjects]
     counted = counted_logs(session, logs, ids, options.window, by_day=True)
     with counted.kept():
         seen, unassigned = counted.ask(subjects, partial(seen_on, task=task))
-        failed |= {one.cluster: one.failure for one in seen if one.failure}
+        failed |= {item.cluster: item.failure for item in seen if item.failure}
         with sound():
             book = read(texts_of(given.manifests))
         fleet = _Fleet(given, book, path, connection, options, counted, task, subjects, run is not None)
-        found, edit = fleet.narrowed([one for one in seen if not one.failure])
+        found, edit = fleet.narrowed([item for item in seen if not item.failure])
     failed |= fleet.failed
-    judged = tuple(one for one in sorted(found, key=lambda one: one.cluster) if one.cluster not in failed)
+    judged = tuple(item for item in sorted(found, key=lambda item: item.cluster) if item.cluster not in failed)
     return FleetTightening(judged, edit, dict(sorted(failed.items())), unassigned)
 
 
@@ -246,34 +246,34 @@ class _Fleet:
         """What is proven on every cluster that it concerns, and the edit."""
         day = instant_of(self.given.as_of).date()
         none = ManifestEdit(self.path, texts_of(self.given.manifests))
-        scopes = {one.cluster: self._scope(one.cluster) for one in seen}
+        scopes = {item.cluster: self._scope(item.cluster) for item in seen}
         found = {
-            one.cluster: Tightening(
-                one.cluster,
+            item.cluster: Tightening(
+                item.cluster,
                 Basis.DESIRED if self.live else Basis.DECLARED,
-                one.usage.period,
-                one.summary,
+                item.usage.period,
+                item.summary,
                 none,
-                one.decisions,
-                tuple(thin_evidence(one.usage.period, one.summary, self.options.bounds, day)),
-                places=scopes[one.cluster].desired.bindings,
+                item.decisions,
+                tuple(thin_evidence(item.usage.period, item.summary, self.options.bounds, day)),
+                places=scopes[item.cluster].desired.bindings,
             )
-            for one in seen
+            for item in seen
         }
-        judged = {one.cluster: one for one in seen if not found[one.cluster].thin}
+        judged = {item.cluster: item for item in seen if not found[item.cluster].thin}
         shared = SharedRights(
             {
-                name: [(one.binding, one.place) for one in declared_rights(self.book, name)]
+                name: [(right.binding, right.place) for right in declared_rights(self.book, name)]
                 for name in self.book.clusters
             }
         )
         edit = self._proposed({name: scopes[name] for name in judged}, judged, shared, found)
-        return [replace(one, edit=edit) for one in found.values()], edit
+        return [replace(item, edit=edit) for item in found.values()], edit
 
     def _scope(self, name: str) -> TightenScope:
         wanted = desired_state(self.given.manifests, name, self.given.as_of)
         declaration = self.given.manifests.clusters[name]
-        subject = next(one for one in self.subjects if one.cluster == name)
+        subject = next(item for item in self.subjects if item.cluster == name)
         return scope_of(self.book, declaration, wanted, subject.super_users - subject.claimed.super_users)
 
     def _proposed(
@@ -284,7 +284,7 @@ class _Fleet:
         found: dict[str, Tightening],
     ) -> ManifestEdit:
         """The edit; what is narrowed and held is written into ``found``."""
-        usages = shared.seen_by_all({name: one.usage for name, one in seen.items()})
+        usages = shared.seen_by_all({name: item.usage for name, item in seen.items()})
         then = DeclaredThen(self.path, self.connection)
         rights, broken = {name: scope.rights for name, scope in scopes.items()}, frozenset[RoleGrant]()
         holds = {}
@@ -295,12 +295,12 @@ class _Fleet:
             holds[name] = holder(scope, history, {})
         while True:
             suggested = {name: suggest(rights[name], usages[name], self.options.bounds, holds[name]) for name in scopes}
-            proven, held, replayed = self._proven({n: one.narrowings for n, one in suggested.items()}, shared)
+            proven, held, replayed = self._proven({n: item.narrowings for n, item in suggested.items()}, shared)
             made = edited(self.path, texts_of(self.given.manifests), proven, self.given.as_of, self.connection)
             if made.files:
                 after = read(made.after)
                 more = frozenset(
-                    one for name in scopes for one in broken_roles(after, name, rights[name], proven.get(name, ()))
+                    role for name in scopes for role in broken_roles(after, name, rights[name], proven.get(name, ()))
                 )
             else:
                 more = frozenset()
@@ -308,8 +308,8 @@ class _Fleet:
                 break
             broken |= more
             rights = {name: as_plain(scope.rights, broken) for name, scope in scopes.items()}
-        for name, one in suggested.items():
-            stays = tuple(sorted({*one.held, *held.get(name, ())}))
+        for name, item in suggested.items():
+            stays = tuple(sorted({*item.held, *held.get(name, ())}))
             found[name] = replace(
                 found[name], narrowings=tuple(proven.get(name, ())), held=stays, replayed=replayed.get(name, 0)
             )
@@ -326,13 +326,13 @@ class _Fleet:
             _keep(held, more)
             if not any(agreed.values()):
                 return {}, held, {}
-            asked = [(one, tuple(agreed.get(one.cluster, ()))) for one in self.subjects]
+            asked = [(subject, tuple(agreed.get(subject.cluster, ()))) for subject in self.subjects]
             results, _ = self.counted.ask(asked, partial(proven_on, task=self.task))
-            self.failed |= {one.cluster: one.failure for one in results if one.failure}
-            _keep(held, {one.cluster: one.held for one in results})
-            wanted = {one.cluster: one.narrowings for one in results}
+            self.failed |= {result.cluster: result.failure for result in results if result.failure}
+            _keep(held, {result.cluster: result.held for result in results})
+            wanted = {result.cluster: result.narrowings for result in results}
             if all(len(wanted[name]) == len(found) for name, found in agreed.items()):
-                return agreed, held, {one.cluster: one.replayed for one in results}
+                return agreed, held, {result.cluster: result.replayed for result in results}
 
 
 def _keep(held: dict[str, list[Held]], more: Mapping[str, Sequence[Held]]) -> None:

@@ -111,10 +111,10 @@ def _status(found: FleetTightening) -> int:
         info(f"{found.unassigned.lines:,} lines are of no known cluster")
     return worst(
         Exit.ERROR if found.failed or any(_broken(found)) else Exit.OK,
-        Exit.FAILED_CHECK if any(one.thin for one in found.clusters) else Exit.OK,
+        Exit.FAILED_CHECK if any(cluster.thin for cluster in found.clusters) else Exit.OK,
     )
 
 
 def _broken(found: FleetTightening) -> Iterator[str]:
-    for summary in (*(one.summary for one in found.clusters), found.unassigned):
+    for summary in (*(cluster.summary for cluster in found.clusters), found.unassigned):
         yield from summary.broken

@@ -184,8 +184,8 @@ def _compare_pair(unit: Unit, pair: BucketPair, files: StoreFiles, results: Resu
     given = []
     if bridges or emergency:
         rows = [binding_of(row) for row in deletes.select(COLUMNS).iter_rows()]
-        given = [emergency[one] for one in rows if one in emergency]
-        kept = [one not in bridges and one not in emergency for one in rows]
+        given = [emergency[item] for item in rows if item in emergency]
+        kept = [item not in bridges and item not in emergency for item in rows]
         deletes = deletes.filter(pl.Series(kept, dtype=pl.Boolean))
     written = results.bindings(pair.cluster, _created(creates), _expired(files, unit.desired, deletes))
     left = results.topics(pair.cluster, topic_differences(Comparison(skipped=tuple(kept_emergency(given)))))

@@ -241,7 +241,7 @@ def emergency_of(reading: Reading) -> Mapping[AclBinding, BreakGlass]:
 
 def kept_emergency(emergency: Iterable[BreakGlass]) -> Iterator[Skipped]:
     """What a drift report says of it."""
-    known = {one.binding: one for one in emergency}
+    known = {item.binding: item for item in emergency}
     for binding in sorted(known):
         change = Delete(binding)
         yield Skipped(SkipReason.BREAK_GLASS, describe(change), not_yet(change, known) or "", change)

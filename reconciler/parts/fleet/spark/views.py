@@ -236,8 +236,8 @@ def moved(session: SparkSession, store: FleetStore, before: FleetRun, after: Fle
 def _moved_bindings(session: SparkSession, store: FleetStore, before: FleetRun, after: FleetRun) -> DataFrame:
     old, new = _digests(before), _digests(after)
     sides = [
-        _frame(session, store, "bindings", [file for file, digest in one.items() if digest not in seen], LIVE_SCHEMA)
-        for one, seen in ((old, set(new.values())), (new, set(old.values())))
+        _frame(session, store, "bindings", [file for file, digest in item.items() if digest not in seen], LIVE_SCHEMA)
+        for item, seen in ((old, set(new.values())), (new, set(old.values())))
     ]
     was, now = (side.select("cluster", *COLUMNS) for side in sides)
     appeared = now.exceptAll(was).withColumns({"detail": f.lit(""), "what": f.lit("appeared")})

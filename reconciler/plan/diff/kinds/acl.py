@@ -17,8 +17,8 @@ def differences(desired: DesiredState, live: ClusterState, scope: Scope, rules: 
     owned = live.bindings.difference(others) if others else live.bindings
     wanted = desired.bindings
     # Nor is a difference made of a set and a mapping: that begins as a copy of the set.
-    missing = sorted(one for one in wanted if one not in owned)
-    unwanted = sorted(one for one in owned if one not in wanted)
+    missing = sorted(item for item in wanted if item not in owned)
+    unwanted = sorted(item for item in owned if item not in wanted)
     return Comparison(
         changes=(
             *(DeclaredChange(Create(binding), wanted[binding]) for binding in missing),

@@ -63,9 +63,9 @@ class ListedKind:
         sharing = _Sharing(declared, there, changes)
         doubts = list(sharing.doubts())
         if rules.report_topics and not prune:
-            doubtful = {resource_of(one.change).key for one in doubts if one.change is not None}
+            doubtful = {resource_of(doubt.change).key for doubt in doubts if doubt.change is not None}
             skipped += self._undeclared(
-                declared, {key: one for key, one in there.items() if key not in doubtful}, scope
+                declared, {key: item for key, item in there.items() if key not in doubtful}, scope
             )
         return Comparison(tuple(sharing.changes()), (*skipped, *doubts))
 
@@ -107,12 +107,12 @@ class _Sharing:
         """``changes`` are those of each resource by itself."""
         stay = {key: wanted.item for key, wanted in declared.items() if not wanted.goes}
         self._changes = changes
-        moved = {resource_of(one.change).key for one in changes}
+        moved = {resource_of(change.change).key for change in changes}
         # What is altered is set by that, after what goes.
         self._kept = {item.enforced: there[key] for key, item in stay.items() if key in there and key not in moved}
         #: What the manifests or the plan decide, by what it is enforced on.
         self._ours: dict[Any, ListedItem] = {
-            item.enforced: item for item in (*stay.values(), *(resource_of(one.change) for one in changes))
+            item.enforced: item for item in (*stay.values(), *(resource_of(change.change) for change in changes))
         }
         unnamed = there.keys() - declared.keys() - moved
         self._left = [there[key] for key in sorted(unnamed)]
