@@ -25,6 +25,8 @@ _FILES: Final = {
     "manifests/teams/{team}/access.yaml": "access.yaml",
     "manifests/teams/{team}/topics.yaml": "topics.yaml",
 }
+#: Those that all teams share: where they are, a directory has been begun.
+_SHARED: Final = ("manifests/cluster.yaml", "manifests/ownership.yaml")
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 #: The variable that holds the password; the file only refers to it.
 _PASSWORD: Final = "KAFKA_PASSWORD"  # noqa: S105
@@ -108,7 +110,10 @@ def command(
 
     At a terminal, what you do not give as an option is asked for. The manifests are a Cluster, an Ownership, and the
     Acls and Topics of the team, with comments; the connections file holds no secret. No existing file is overwritten.
+    In a directory that it wrote, --team adds another team: its files, and its items in Ownership and scope.
     """
+    if team is not None and all((Path(directory) / path).exists() for path in _SHARED):
+        return _add_team(directory, team, team_principal)
     cluster = _given(cluster, "Name of the cluster", "my-cluster", _NAME)
     servers = _given(bootstrap_servers, "Bootstrap servers", "localhost:9092", _SERVERS)
     usual = "PLAINTEXT" if all(map(_is_here, _split(servers))) else "SASL_SSL"
@@ -131,8 +136,53 @@ def command(
         "topic": f"{team}.events",
         "files": f"teams/{team}/**",
     }
-    _write(Path(directory), {path.format(team=team): text for path, text in _texts(values).items()})
+    _write(Path(directory), {path.format(team=team): text for path, text in _texts(_FILES, values).items()})
     _say_next(directory, password)
+    return Exit.OK
+
+
+def _add_team(directory: str, team: str, principal: str | None) -> int:
+    """Write the files of one more team, and its items into the files of all teams."""
+    from yaml import YAMLError
+
+    from reconciler.manifest.write.spans import Item, Splice, layout, quoted, spliced, with_items
+
+    application = _given(principal, "Principal of the team's application", f"User:svc-{team}", _PRINCIPAL)
+    values = {"team": team, "application": application, "prefix": f"{team}.", "topic": f"{team}.events"}
+    names: Item = {field: {"prefix": quoted(f"{team}.")} for field in ("topics", "groups", "transactionalIds")}
+    owner: Item = {
+        "team": quoted(team),
+        "files": quoted(f"teams/{team}/**"),
+        "principals": [quoted(application)],
+        **names,
+    }
+    scope: list[Item] = [{"principals": [quoted(application)]}, {"topics": {"prefix": quoted(f"{team}.")}}]
+    added: dict[str, tuple[tuple[str, ...], str, list[Item]]] = {
+        "Ownership": (("spec",), "owners", [owner]),
+        "Cluster": (("spec", "scope"), "include", scope),
+    }
+    target = Path(directory)
+    changed: dict[str, str] = {}
+    for path in _SHARED:
+        text = (target / path).read_text(encoding="utf-8")
+        try:
+            documents = layout(text)
+        except YAMLError as error:
+            raise CommandError(f"{target / path} is not YAML: nothing was written") from error
+        splices: list[Splice] = []
+        for found in documents:
+            kind = found.root.get("kind")
+            where, key, items = added.get(kind.plain if kind else "", ((), "", []))
+            place = found.root.get(*where) if where else None
+            # A cluster without a scope manages all that it has.
+            if place is not None and (key == "owners" or place.get(key) is not None):
+                splices += with_items(text, place, key, items)
+        changed[path] = spliced(text, splices)
+    own = {path: name for path, name in _FILES.items() if "{team}" in path}
+    _write(target, {path.format(team=team): text for path, text in _texts(own, values).items()})
+    for path, text in changed.items():
+        (target / path).write_text(text, encoding="utf-8")
+        progress(f"added {team} to {target / path}")
     return Exit.OK
 
 
@@ -153,7 +203,7 @@ def _is_here(server: str) -> bool:
     return server.startswith(("localhost:", "127.", "[::1]"))
 
 
-def _texts(values: Mapping[str, object]) -> dict[str, str]:
+def _texts(files: Mapping[str, str], values: Mapping[str, object]) -> dict[str, str]:
     """The files, by path. Every value is written as one YAML text, whatever characters it has."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -170,7 +220,7 @@ def _texts(values: Mapping[str, object]) -> dict[str, str]:
         finalize=written,
         keep_trailing_newline=True,
     )
-    return {path: environment.get_template(name).render(values) for path, name in _FILES.items()}
+    return {path: environment.get_template(name).render(values) for path, name in files.items()}
 
 
 def _write(target: Path, files: Mapping[str, str]) -> None:

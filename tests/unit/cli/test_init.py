@@ -88,6 +88,28 @@ def test_a_login_is_a_reference_that_git_never_sees(tmp_path: Path, capsys: pyte
     assert "--allow-env KAFKA_PASSWORD" in capsys.readouterr().err
 
 
+def test_a_second_team_is_added_to_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init", str(tmp_path), *TOLD]) == 0
+    manifests = tmp_path / "manifests"
+    cluster = (manifests / "cluster.yaml").read_text("utf-8")
+    assert run(["init", str(tmp_path), "--team", "log", "--team-principal", "User:it's log"]) == 0
+    changed = (manifests / "cluster.yaml").read_text("utf-8").splitlines()
+    assert [line for line in changed if line not in cluster.splitlines()] == [
+        "      - principals: [User:it's log]",
+        "      - topics: {prefix: log.}",
+    ]
+    assert (manifests / "teams/log/access.yaml").exists()
+    capsys.readouterr()
+    assert run(["validate", str(manifests)]) == 0
+    assert "cluster prod-eu: 14 bindings, 2 topics declared" in capsys.readouterr().out
+    before = {path: path.read_text("utf-8") for path in manifests.rglob("*.yaml")}
+    assert run(["init", str(tmp_path), "--team", "log"]) == 1
+    assert before == {path: path.read_text("utf-8") for path in manifests.rglob("*.yaml")}
+    (manifests / "cluster.yaml").write_text("a: [", "utf-8")
+    assert run(["init", str(tmp_path), "--team", "web"]) == 1
+    assert not (manifests / "teams/web").exists()
+
+
 def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "connections.yaml").write_text("mine", "utf-8")
     assert run(["init", str(tmp_path)]) == 1
