@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from reconciler import __version__
 from tests.integration.command_lines import parsed
 
 pytestmark = (
@@ -179,7 +180,7 @@ def test_the_recipe_has_all_that_is_needed(judge: Judge) -> None:
     given = yaml.safe_load(page.partition("# values.yaml\n")[2].partition("```")[0])
     _, container = _pod(_by_kind(judge.about("render", _CHART, given))["StatefulSet"])
     assert parsed(container["args"])[0] == "serve"
-    assert container["image"] == "registry.example.com/reconciler:latest"
+    assert container["image"] == f"registry.example.com/reconciler:{__version__}"
 
 
 @pytest.mark.parametrize(

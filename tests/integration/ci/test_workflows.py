@@ -79,6 +79,24 @@ def test_everything_used_is_pinned_and_says_its_version(path: Path) -> None:
         assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./reconciler # zizmor: ignore\[.*", used), used
 
 
+@pytest.mark.parametrize("path", _OURS, ids=_name)
+def test_files_that_a_workflow_names_are_there(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    named = [*re.findall(r"hashFiles\('([^']+)'\)", text), *re.findall(r"run: (\.\S+)$", text, re.M)]
+    named += [f"action/{found}" for found in re.findall(r"reconciler/action/(\w+\.\w+)", text)]
+    assert [found for found in named if not (_ROOT / found).is_file()] == []
+
+
+def test_what_is_released_has_its_provenance_and_its_bill_of_materials() -> None:
+    jobs = _document(_ROOT / ".github/workflows/publish.yml")["jobs"]
+    assert {"assets", "image"} <= {
+        name for name, job in jobs.items() if "attest-build-provenance@" in str(job["steps"])
+    }
+    assert "sbom" in str(jobs["assets"]["steps"])
+    assert "rm " not in str([step.get("run") for job in jobs.values() for step in job["steps"] if "dist" in str(step)])
+    assert set(jobs["major"]["needs"]) == jobs.keys() - {"build", "major"}
+
+
 @pytest.mark.parametrize("path", _REUSABLE, ids=_name)
 def test_credentials_and_the_right_to_write_never_meet_in_one_job(path: Path) -> None:
     jobs = _document(path)["jobs"].values()
