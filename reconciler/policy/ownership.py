@@ -14,16 +14,25 @@ what everybody who uses it declares.
 """
 
 import datetime
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from functools import cache
-from itertools import chain
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourcePattern, ResourceType
+from reconciler.model.acl import (
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Expiry, Origin
 from reconciler.model.scope import NameSelector
 from reconciler.model.topic import INTERNAL_TOPICS
@@ -155,7 +164,7 @@ class OwnerConsent:
 class OwnedPatterns:
     """Which team owns which patterns."""
 
-    __slots__ = ("_all", "_any", "_literal", "_prefixed")
+    __slots__ = ("_any", "_literal", "_named", "_prefixed")
 
     def __init__(self, owners: Iterable[Owner]) -> None:
         """Index the patterns of all owners.
@@ -163,21 +172,27 @@ class OwnedPatterns:
         Who owns a principal owns the USER of that name: with CREATE_TOKENS on it one logs in as that principal.
         """
         users = ResourceType.USER
-        self._all = [
+        owned = [
             (pattern, owner.team)
             for owner in owners
             for pattern in (*owner.patterns, *(owner.principals.patterns(users) if owner.principals else ()))
         ]
         self._any: dict[ResourceType, set[str]] = defaultdict(set)
+        # In order, so that those inside a prefix stand together: each of thousands of teams has rules on prefixes.
+        self._named: dict[ResourceType, list[tuple[str, str]]] = defaultdict(list)
         self._literal: _Texts = defaultdict(set)
         self._prefixed: _Texts = defaultdict(set)
-        for pattern, team in self._all:
+        for pattern, team in owned:
             if pattern.is_wildcard:
                 self._any[pattern.resource_type].add(team)
-            elif pattern.pattern_type is PatternType.PREFIXED:
+                continue
+            self._named[pattern.resource_type].append((pattern.name, team))
+            if pattern.pattern_type is PatternType.PREFIXED:
                 self._prefixed[pattern.resource_type, pattern.name].add(team)
             else:
                 self._literal[pattern.resource_type, pattern.name].add(team)
+        for names in self._named.values():
+            names.sort()
 
     def whole(self, pattern: ResourcePattern) -> frozenset[str]:
         """The teams with a pattern that contains all of ``pattern``."""
@@ -186,8 +201,15 @@ class OwnedPatterns:
     def touched(self, pattern: ResourcePattern) -> frozenset[str]:
         """The teams that own at least one name that ``pattern`` matches."""
         found = set(self._containing(pattern))
-        if pattern.is_wildcard or pattern.pattern_type is PatternType.PREFIXED:
-            found.update(team for own, team in self._all if pattern.contains(own))
+        names = self._named.get(pattern.resource_type, ())
+        if pattern.is_wildcard:
+            found.update(team for _, team in names)
+        elif pattern.pattern_type is PatternType.PREFIXED:
+            for index in range(bisect_left(names, (pattern.name, "")), len(names)):
+                name, team = names[index]
+                if not name.startswith(pattern.name):
+                    break
+                found.add(team)
         return frozenset(found)
 
     def _containing(self, pattern: ResourcePattern) -> Iterator[str]:
@@ -210,20 +232,44 @@ def teams_by_file(owners: Iterable[Owner]) -> dict[str, frozenset[str]]:
     return {path: frozenset(teams) for path, teams in found.items()}
 
 
-def owners_of_principal(owners: Iterable[Owner], principal: str) -> frozenset[str]:
-    """The teams that own a principal."""
-    return frozenset(
-        owner.team for owner in owners if owner.principals is not None and owner.principals.selects_principal(principal)
-    )
+class OwnedPrincipals:
+    """Which team owns which principals."""
+
+    __slots__ = ("_any", "_literal", "_prefixed")
+
+    def __init__(self, owners: Iterable[Owner]) -> None:
+        """Index the principals of all owners."""
+        self._any: set[str] = set()
+        self._literal: dict[str, set[str]] = defaultdict(set)
+        self._prefixed: dict[str, set[str]] = defaultdict(set)
+        for owner in owners:
+            if owner.principals is None:
+                continue
+            if owner.principals.any_name:
+                self._any.add(owner.team)
+            for name in owner.principals.literal:
+                self._literal[name].add(owner.team)
+            for prefix in owner.principals.prefixes:
+                self._prefixed[prefix].add(owner.team)
+
+    def owners(self, principal: str) -> frozenset[str]:
+        """The teams whose selectors mean the principal (:meth:`NameSelector.selects_principal`)."""
+        found = self._any | self._literal.get(principal, set())
+        if principal != WILDCARD_PRINCIPAL:
+            for length in range(len(principal) + 1):
+                found |= self._prefixed.get(principal[:length], set())
+        return frozenset(found)
 
 
-def effective_consents(consents: Iterable[OwnerConsent], files: dict[str, frozenset[str]]) -> Collection[OwnerConsent]:
-    """The consents that are in a file where they count."""
-    return [
-        consent
-        for consent in consents
-        if not consent.own_file or consent.team in files.get(consent.origin.file, frozenset())
-    ]
+def effective_consents(
+    consents: Iterable[OwnerConsent], files: dict[str, frozenset[str]]
+) -> dict[tuple[str, str], list[OwnerConsent]]:
+    """The consents that are in a file where they count, by the team that gets and the one that gives."""
+    found: dict[tuple[str, str], list[OwnerConsent]] = defaultdict(list)
+    for consent in consents:
+        if not consent.own_file or consent.team in files.get(consent.origin.file, frozenset()):
+            found[consent.to, consent.team].append(consent)
+    return dict(found)
 
 
 class _Place(NamedTuple):
@@ -298,7 +344,7 @@ class Ownership:
         self._files = teams_by_file(self._owners)
         self._holdings = OwnedPatterns(self._owners)
         self._counting = effective_consents(self._consents, self._files)
-        self._owners_of = cache(lambda principal: owners_of_principal(self._owners, principal))
+        self._owners_of = cache(OwnedPrincipals(self._owners).owners)
 
     def breaches(self, desired: DesiredState) -> tuple[Breach, ...]:
         """All breaches, in the order of files and lines."""
@@ -432,7 +478,8 @@ class Ownership:
             return
         teams, owners = self._teams(file), self._holdings.whole(pattern)
         if not owners & teams:
-            yield from (item for item in self._counting if item.to in teams and item.team in owners)
+            for pair in product(teams, owners):
+                yield from self._counting.get(pair, ())
 
     def _near_consent(self, file: str, binding: AclBinding) -> Origin | None:
         """One that names the operation, but not this principal or permission: what its author will think of."""
@@ -524,7 +571,7 @@ class Ownership:
             if self._teams(owner.origin.file):
                 yield self._breach(_Place(owner.origin), BreachKind.OWNERS, ())
         for consent in self._consents:
-            if consent not in self._counting:
+            if consent not in self._counting.get((consent.to, consent.team), ()):
                 yield self._breach(_Place(consent.origin), BreachKind.CONSENT, [consent.team])
 
     def _breach(
