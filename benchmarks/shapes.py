@@ -182,7 +182,7 @@ def _others(shape: str, count: int) -> tuple[dict[str, str], list[Rule]]:
             + rows
         }, []
     if shape == "quotas":
-        rows = "".join(f"    - {{user: s{n}, limits: {{producerByteRate: 1000}}}}\n" for n in range(count))
+        rows = "".join(f"    - {{user: s{n}, limits: {{producer_byte_rate: 1000}}}}\n" for n in range(count))
         return {"q.yaml": head.format("Quotas", "q") + "  quotas:\n" + rows}, []
     files = {"a.yaml": "---\n".join(_document(n, rule.principal, [rule]) for n, rule in enumerate(rules))}
     if shape == "access tests":

@@ -95,20 +95,25 @@ def deleted_topics(changes: Iterable[Change]) -> list[Topic]:
     return [c.before for c in changes if isinstance(c, Delete) and isinstance(c.before, Topic)]
 
 
-def topic_after(name: str, live: Topic | None, changes: Iterable[Change]) -> Topic | None:
-    """A topic with the changes made that concern it; ``None`` where there is none then."""
-    found = live
+def topics_after(live: Mapping[str, Topic], changes: Iterable[Change]) -> dict[str, Topic | None]:
+    """The topics that changes create, delete, configure or place, as they are then; ``None`` where there is none."""
+    found: dict[str, Topic | None] = {}
     for change in changes:
         match change:
-            case Create(Topic() as topic) if topic.name == name:
-                found = topic
-            case Delete(Topic() as topic) if topic.name == name:
-                found = None
-            case Update(_, TopicConfigs() as after) if found is not None and after.name == name:
-                kept = {**found.configs, **after.configs}
-                found = found.with_configs({key: value for key, value in kept.items() if value is not None})
-            case Update(_, TopicReplicas() as after) if found is not None and after.name == name:
-                found = replace(found, replica_assignments=after.assignments)
+            case Create(Topic() as topic):
+                found[topic.name] = topic
+            case Delete(Topic() as topic):
+                found[topic.name] = None
+            case Update(_, TopicConfigs() as after) if (
+                topic := found.get(after.name, live.get(after.name))
+            ) is not None:
+                kept = {**topic.configs, **after.configs}
+                configs = {key: value for key, value in kept.items() if value is not None}
+                found[after.name] = topic.with_configs(configs)
+            case Update(_, TopicReplicas() as after) if (
+                topic := found.get(after.name, live.get(after.name))
+            ) is not None:
+                found[after.name] = replace(topic, replica_assignments=after.assignments)
     return found
 
 

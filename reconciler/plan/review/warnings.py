@@ -23,8 +23,7 @@ from reconciler.plan.kinds.topic import (
     loss_by_default,
     name_of,
     set_between,
-    topic_after,
-    touched_names,
+    topics_after,
 )
 from reconciler.plan.overlap import TopicReach
 from reconciler.plan.proposal import Terms, each_binding_after
@@ -144,11 +143,9 @@ def _stopped_by_one_broker(steps: Sequence[Step], live: ClusterState) -> Iterato
 
     Brokers ask for the smaller of the two (``Partition.effectiveMinIsr``).
     """
-    changes = [step.change for step in steps]
     found: dict[tuple[int, int], list[str]] = {}
-    for name in touched_names(changes):
+    for name, after in topics_after(live.topics, (step.change for step in steps)).items():
         before = live.topics.get(name)
-        after = topic_after(name, before, changes)
         if after is None:
             continue
         least, fewest = _needed_in_sync(after, live)
