@@ -107,13 +107,13 @@ def topics_after(live: Mapping[str, Topic], changes: Iterable[Change]) -> dict[s
             case Update(_, TopicConfigs() as after) if (
                 topic := found.get(after.name, live.get(after.name))
             ) is not None:
-                kept = {**topic.configs, **after.configs}
+                kept = {**before.configs, **after.configs}
                 configs = {key: value for key, value in kept.items() if value is not None}
-                found[after.name] = topic.with_configs(configs)
+                found[after.name] = before.with_configs(configs)
             case Update(_, TopicReplicas() as after) if (
                 topic := found.get(after.name, live.get(after.name))
             ) is not None:
-                found[after.name] = replace(topic, replica_assignments=after.assignments)
+                found[after.name] = replace(before, replica_assignments=after.assignments)
     return found
 
 
