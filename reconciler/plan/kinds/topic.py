@@ -104,16 +104,16 @@ def topics_after(live: Mapping[str, Topic], changes: Iterable[Change]) -> dict[s
                 found[topic.name] = topic
             case Delete(Topic() as topic):
                 found[topic.name] = None
-            case Update(_, TopicConfigs() as after) if (
-                topic := found.get(after.name, live.get(after.name))
-            ) is not None:
-                kept = {**before.configs, **after.configs}
-                configs = {key: value for key, value in kept.items() if value is not None}
-                found[after.name] = before.with_configs(configs)
-            case Update(_, TopicReplicas() as after) if (
-                topic := found.get(after.name, live.get(after.name))
-            ) is not None:
-                found[after.name] = replace(before, replica_assignments=after.assignments)
+            case Update(_, TopicConfigs() as after):
+                before = found.get(after.name, live.get(after.name))
+                if before is not None:
+                    kept = {**before.configs, **after.configs}
+                    configs = {key: value for key, value in kept.items() if value is not None}
+                    found[after.name] = before.with_configs(configs)
+            case Update(_, TopicReplicas() as after):
+                before = found.get(after.name, live.get(after.name))
+                if before is not None:
+                    found[after.name] = replace(before, replica_assignments=after.assignments)
     return found
 
 
