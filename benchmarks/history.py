@@ -19,7 +19,7 @@ from reconciler.parts.history.intervals import Cause, FactSighting, Interval
 from reconciler.parts.history.keep import FreshReading, keep_reading
 from reconciler.parts.history.table import FactRow, IntervalTable, covering
 from reconciler.parts.history.update import history_of
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 _BEGIN: Final = datetime.datetime(2021, 1, 1, tzinfo=datetime.UTC)
 _YEARS: Final = 5

@@ -11,24 +11,12 @@ import pytest
 import yaml
 
 from reconciler.cli.main import run
-from reconciler.model.acl import (
-    AccessControlEntry,
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
-)
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.snapshot.document import snapshot_text
+from tests.worlds import binding
 
 CASES = sorted(Path(__file__).parent.glob("*.yaml"))
-_BINDING = re.compile(
-    r"(?P<principal>\S+) (?P<permission>ALLOW|DENY) (?P<operation>\w+)"
-    r" on (?P<type>\w+) (?P<prefixed>PREFIXED )?(?P<name>\S+)(?: from (?P<host>\S+))?"
-)
 _OPERATOR = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec:\n"
 _CLUSTER = """\
 apiVersion: reconciler/v1
@@ -37,22 +25,6 @@ metadata: {name: c}
 spec:
   barrier: {wait: 100ms}
 """
-
-
-def binding(text: str) -> AclBinding:
-    """``User:a ALLOW READ on TOPIC PREFIXED x from 10.0.0.1``."""
-    match = _BINDING.fullmatch(text)
-    assert match, text
-    pattern_type = PatternType.PREFIXED if match["prefixed"] else PatternType.LITERAL
-    return AclBinding(
-        ResourcePattern(ResourceType[match["type"]], match["name"], pattern_type),
-        AccessControlEntry(
-            match["principal"],
-            match["host"] or "*",
-            AclOperation[match["operation"]],
-            AclPermissionType[match["permission"]],
-        ),
-    )
 
 
 def live_state(case: dict[str, Any]) -> ClusterState:

@@ -11,9 +11,9 @@ from reconciler.kafka.listing import AclReader
 from reconciler.model.flavor import FLAVORS
 from reconciler.model.listing import Create, Delete
 from reconciler.ports import ClusterError
-from tests.cases.test_cases import binding
 from tests.compat.kfake import running, settings_for
 from tests.contract.subject import ACLS
+from tests.worlds import binding
 
 CLOUD = FLAVORS["confluent-cloud"]
 MINE = binding("User:sa-abc123 ALLOW READ on TOPIC orders")

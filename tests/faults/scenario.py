@@ -5,12 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reconciler.model.acl import (
-    AccessControlEntry,
     AclBinding,
     AclOperation,
     AclPermissionType,
-    PatternType,
-    ResourcePattern,
     ResourceType,
 )
 from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Origin
@@ -20,24 +17,11 @@ from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
+from tests.worlds import acl
 
 DAY = datetime.date(2026, 1, 1)
 _PLACE = Origin("team.yaml", 1, 1)
 _ALLOW, _DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
-
-
-def acl(
-    name: str,
-    principal: str,
-    operation: AclOperation = AclOperation.READ,
-    permission: AclPermissionType = _ALLOW,
-    resource_type: ResourceType = ResourceType.TOPIC,
-) -> AclBinding:
-    """A binding; a name that ends in ``-`` is a prefix."""
-    kind = PatternType.PREFIXED if name.endswith("-") else PatternType.LITERAL
-    return AclBinding(
-        ResourcePattern(resource_type, name, kind), AccessControlEntry(principal, "*", operation, permission)
-    )
 
 
 def before(size: int, mark: str = "") -> ClusterState:

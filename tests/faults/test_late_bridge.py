@@ -27,10 +27,10 @@ from reconciler.plan.kinds.acl import created_bindings
 from reconciler.ports import Answer, ReadRequest
 from reconciler.system.process import SystemClock
 from tests.faults.proxy import Mode, Proxies, Proxy
-from tests.faults.scenario import acl
 from tests.faults.test_no_window_open import _plan, _terms
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import job
+from tests.worlds import acl
 
 pytestmark = pytest.mark.broker
 _TOPIC = "late-salaries"

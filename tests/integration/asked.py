@@ -15,7 +15,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.main_job import Ran
-from tests.unit.access.bindings import bindings
+from tests.worlds import bindings
 
 CLUSTER = """\
 apiVersion: reconciler/v1
@@ -61,7 +61,7 @@ class Place:
         gap: str | None = None,
         users: tuple[str, ...] = (),
     ) -> None:
-        """Say what the cluster has; bindings as in ``tests.unit.access.bindings``."""
+        """Say what the cluster has; bindings as in ``tests.worlds``."""
         existing = {name: Topic(name, 1, 1) for name in topics}
         state = ClusterState("prod-id", frozenset(bindings(*texts)), existing, opaque, acl_gap=gap)
         if users:

@@ -8,7 +8,7 @@ import pytest
 from reconciler.cli.main import run as reconciler
 from reconciler.model.state import ClusterState
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 _CLUSTER: Final = """apiVersion: reconciler/v1
 kind: Cluster

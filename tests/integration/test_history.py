@@ -12,8 +12,8 @@ from reconciler.model.state import ClusterState
 from reconciler.parts.history.evidence import seconds
 from reconciler.parts.history.update import confirmed_until
 from reconciler.snapshot.document import snapshot_text
-from tests.cases.test_cases import binding
 from tests.unit.history.world import read, run_records, store, text, write_log
+from tests.worlds import binding
 
 RISK = binding("User:svc-risk ALLOW READ on TOPIC PREFIXED payments.")
 NIGHT = binding("User:svc-night ALLOW READ on TOPIC payments.orders")

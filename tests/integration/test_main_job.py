@@ -10,10 +10,10 @@ from reconciler.kafka.cluster import connect
 from reconciler.kafka.secret_source import SecretSource
 from reconciler.kafka.settings import client_settings
 from reconciler.parts.local.sandbox.state import Sandbox
-from tests.cases.test_cases import binding
 from tests.contract.subject import ACLS, Subject
 from tests.integration.main_job import Job, connections_file, job
 from tests.verbs import creations
+from tests.worlds import binding
 
 pytestmark = pytest.mark.broker
 

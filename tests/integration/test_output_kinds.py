@@ -22,8 +22,8 @@ from reconciler.results.output import KIND, OutputKind
 from reconciler.show.reading import ResultError, read_result
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
-from tests.unit.access.bindings import bindings
 from tests.unit.cli.test_undo import redirect
+from tests.worlds import bindings
 
 _PACKAGE: Final = Path(reconciler.__file__).parent
 _ROOT: Final = _PACKAGE.parent

@@ -17,11 +17,11 @@ from reconciler.model.listing import Delete
 from reconciler.model.markers import break_glass_mark
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
-from tests.cases.test_cases import binding
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job, job
 from tests.unit.workflow.serving import LIVE, OVER, World
 from tests.verbs import creations
+from tests.worlds import binding
 
 _SECONDS = 60
 

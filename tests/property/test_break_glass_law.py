@@ -34,7 +34,7 @@ from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_rou
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from reconciler.show.rounds import Round
 from reconciler.snapshot.file import MemoryCluster
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 MANIFESTS = """\
 apiVersion: reconciler/v1

@@ -19,7 +19,7 @@ from reconciler.parts.fleet.access_reach import EVERYBODY_ELSE, AccessReach, Rea
 from reconciler.parts.fleet.rows import COLUMNS
 from reconciler.parts.fleet.spark.comparing import OutlierQuestion, chosen
 from tests.property.strategies import states
-from tests.unit.access.bindings import bindings
+from tests.worlds import bindings
 
 _CLUSTERS = "abcdefg"
 held = st.dictionaries(st.tuples(st.sampled_from("xyz"), st.sampled_from([3, 4])), st.sets(st.sampled_from(_CLUSTERS)))

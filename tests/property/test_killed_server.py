@@ -17,7 +17,7 @@ from reconciler.model.topic import TopicUse
 from reconciler.ports import Answer, ReadRequest
 from reconciler.show.rounds import Round, RoundHistory
 from reconciler.snapshot.file import MemoryCluster
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 #: Seconds after the start at which grants end.
 _ENDS = (600.0, 601.0, 1_200.0)

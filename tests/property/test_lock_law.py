@@ -37,8 +37,8 @@ from reconciler.parts.edit.app.adopt import adopt
 from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_round
 from reconciler.ports import Answer, ReadRequest
 from reconciler.snapshot.file import MemoryCluster
-from tests.cases.test_cases import binding
 from tests.security.test_locks import DENIES, NAME, may_anything
+from tests.worlds import binding
 
 _CLUSTER = """\
 apiVersion: reconciler/v1

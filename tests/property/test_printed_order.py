@@ -29,9 +29,10 @@ from reconciler.plan.propose import Request, propose
 from reconciler.plan.step import Means, Step
 from reconciler.ports import Answer, ReadRequest
 from reconciler.show.plan import plan_lines
-from tests.faults.scenario import DAY, acl
+from tests.faults.scenario import DAY
 from tests.property.transitions import TOPICS, Transition, transitions
 from tests.unit.apply.bridge_stage import TERMS, Recording, Stage
+from tests.worlds import acl
 
 PLACE: Final = Origin("all.yaml", 1, 1)
 OLD, NEW = ((1,), (2,)), ((2,), (1,))

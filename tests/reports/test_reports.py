@@ -14,13 +14,7 @@ import yaml
 from reconciler.cli.main import run
 from reconciler.kafka.cluster import KafkaCluster
 from reconciler.model.acl import (
-    AccessControlEntry,
     AclBinding,
-    AclOperation,
-    AclPermissionType,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
 )
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import ScramUser
@@ -34,13 +28,10 @@ from tests.integration.main_job import connections_file, password_file
 from tests.reports.cases import AREAS, PAGE, Case, read_cases, refreshed, spread
 from tests.shared_brokers import EVERYTHING, clear, opened
 from tests.verbs import creations
+from tests.worlds import binding
 
 CASES: Final = read_cases()
 _DAY: Final = "2026-11-22"
-_BINDING: Final = re.compile(
-    r"(?P<principal>\w+:.*?) (?P<permission>ALLOW|DENY) (?P<operation>\w+)"
-    r" on (?P<type>\w+) (?P<prefixed>PREFIXED )?(?P<name>.+?)(?: from (?P<host>\S+))?"
-)
 #: Commands of the shell find the project, and git knows who commits.
 _SHELL: Final = {
     "PROJECT": str(Path(__file__).parents[2]),
@@ -177,22 +168,6 @@ def write_files(case: Case, placeholders: Mapping[str, str]) -> None:
         for key, value in placeholders.items():
             text = text.replace(f"@{key}@", value)  # noqa: PLW2901 - one after the other
         path.write_bytes(text.encode())
-
-
-def binding(text: str) -> AclBinding:
-    """``User:a ALLOW READ on TOPIC PREFIXED x from 10.0.0.1``."""
-    match = _BINDING.fullmatch(text)
-    assert match, text
-    pattern_type = PatternType.PREFIXED if match["prefixed"] else PatternType.LITERAL
-    return AclBinding(
-        ResourcePattern(ResourceType[match["type"]], match["name"], pattern_type),
-        AccessControlEntry(
-            match["principal"],
-            match["host"] or "*",
-            AclOperation[match["operation"]],
-            AclPermissionType[match["permission"]],
-        ),
-    )
 
 
 def quota(item: Mapping[str, Any]) -> ClientQuota:

@@ -22,8 +22,8 @@ from reconciler.ports import RecordError
 from reconciler.results.audit import concerns_topic
 from reconciler.snapshot.document import snapshot_text
 from reconciler.system.journal import AuditLog
-from tests.cases.test_cases import binding
 from tests.integration.main_job import Job, job
+from tests.worlds import binding
 
 LOG = LogIdentity("1" * 32, "host", "/a")
 

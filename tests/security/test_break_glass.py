@@ -43,8 +43,8 @@ from reconciler.ports import Answer, ReadRequest
 from reconciler.show.rounds import ApprovedStatus, Round
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
-from tests.cases.test_cases import binding
 from tests.security.test_approvals import Place as Signers
+from tests.worlds import binding
 
 DENY = AclPermissionType.DENY
 NOW = datetime.datetime.now(datetime.UTC).replace(microsecond=0)

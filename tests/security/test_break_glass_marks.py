@@ -18,8 +18,8 @@ from reconciler.parts.edit.app.break_glass import break_glass
 from reconciler.parts.edit.app.grant import GrantTerms
 from reconciler.ports import Answer, AnswerStatus, ClusterError
 from reconciler.snapshot.file import SnapshotCluster
-from tests.cases.test_cases import binding
 from tests.security.test_break_glass import ASKED, GIVEN, HOUR, MARK, NOW, STAYS, Stage, at, stage
+from tests.worlds import binding
 
 __all__ = ["at", "stage"]
 OTHER = binding("User:other ALLOW READ on TOPIC team.orders")

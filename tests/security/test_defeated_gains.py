@@ -9,7 +9,7 @@ from reconciler.cli.main import run
 from reconciler.model.acl import AclBinding, AclPermissionType
 from reconciler.model.state import ClusterState
 from reconciler.snapshot.document import parse_snapshot, snapshot_text
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 _MANIFESTS = """\
 apiVersion: reconciler/v1

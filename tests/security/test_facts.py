@@ -14,7 +14,7 @@ from reconciler.model.topic import Topic
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.judge import Witness
-from tests.unit.access.bindings import bindings
+from tests.worlds import bindings
 
 _HONEST = "superUsers: [User:admin, User:reconciler], allowEveryoneIfNoAclFound: false"
 _LIE = "superUsers: [User:admin, User:reconciler, User:mallory], allowEveryoneIfNoAclFound: false"

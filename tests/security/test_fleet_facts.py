@@ -32,7 +32,7 @@ from reconciler.parts.fleet.app.runs import wanted
 from reconciler.parts.fleet.membership import FleetLimits
 from reconciler.parts.fleet.proposal import FleetPlan, fleet_plan_text
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
-from tests.unit.access.bindings import bindings
+from tests.worlds import bindings
 
 if TYPE_CHECKING:
     from pyspark import Broadcast

@@ -14,7 +14,7 @@ from reconciler.model.acl import ResourcePattern, ResourceType
 from reconciler.model.markers import break_glass_mark, bridge_on, marker_of
 from reconciler.model.state import ClusterState
 from reconciler.snapshot.document import snapshot_text
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

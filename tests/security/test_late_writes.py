@@ -14,9 +14,10 @@ from reconciler.model.scope import is_reserved
 from reconciler.plan.kinds.acl import created_bindings
 from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
-from tests.faults.scenario import DAY, acl
+from tests.faults.scenario import DAY
 from tests.property.transitions import declared
 from tests.unit.apply.bridge_stage import CLOSED, OPEN, TERMS, Recording, Stage
+from tests.worlds import acl
 
 _BRIDGE = bridge_on(acl("x", "").pattern)
 _RUN = "20260101T000000Z-late"

@@ -38,7 +38,7 @@ from reconciler.plan.refusal import Guard
 from reconciler.ports import Answer, ReadRequest
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 NOW = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
 NAME = "User:svc"

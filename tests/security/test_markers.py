@@ -19,7 +19,7 @@ from reconciler.model.markers import bridge_on, marker_of
 from reconciler.model.state import ClusterState
 from reconciler.snapshot.document import parse_snapshot, snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 _DOCUMENTS = """\
 apiVersion: reconciler/v1

@@ -13,7 +13,7 @@ from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError
 from reconciler.model.state import ClusterState
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
-from tests.unit.access.bindings import bindings
+from tests.worlds import bindings
 
 DAY = datetime.date(2027, 1, 1)
 HEAD = "apiVersion: reconciler/v1\n"

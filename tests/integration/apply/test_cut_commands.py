@@ -19,12 +19,12 @@ from reconciler.model.scope import is_reserved
 from reconciler.model.topic import Topic, TopicConfigs
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
-from tests.cases.test_cases import binding
 from tests.faults.killed_command import killed
 from tests.integration.apply.test_users import CLUSTER, FIRST, HEAD, SECOND, logs_in
 from tests.integration.main_job import Job
 from tests.shared_brokers import opened
 from tests.verbs import creations, deletions
+from tests.worlds import binding
 
 pytestmark = pytest.mark.broker
 KILLED = -9

@@ -41,10 +41,11 @@ from reconciler.plan.propose import Request, propose
 from reconciler.plan.step import touched_topics
 from reconciler.ports import CONTROLLER, Answer, AnswerStatus, ReadRequest, Visibility
 from reconciler.system.process import SystemClock
-from tests.faults.scenario import DAY, acl
+from tests.faults.scenario import DAY
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import connections_file
 from tests.property.transitions import declared
+from tests.worlds import acl
 
 pytestmark = pytest.mark.broker
 

@@ -19,8 +19,8 @@ from reconciler.parts.fleet.app.tighten import FleetTightening, tighten_fleet
 from reconciler.parts.fleet.spark.tables import store_at
 from reconciler.show.reading import read_result
 from reconciler.snapshot.document import snapshot_text
-from tests.cases.test_cases import binding
 from tests.unit.workflow.test_tightening import ALL_AGES, FACTS, HEAD, TODAY, each_day
+from tests.worlds import binding
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

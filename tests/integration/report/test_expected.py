@@ -16,9 +16,9 @@ from reconciler.plan.propose import Request, propose
 from reconciler.results.output import OutputKind, output
 from reconciler.show.plan import plan_report
 from reconciler.show.reading import Report
-from tests.cases.test_cases import binding
 from tests.integration.report.formats import FORMATS, report_of
 from tests.integration.report.written import EXPECTED, written
+from tests.worlds import binding
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -34,7 +34,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.desired import Declaration, Origin
 from tests.property.access_naive import Ask, Cluster, allowed_plainly, on_some_resource, reach
-from tests.unit.access.bindings import binding, bindings, pattern
+from tests.worlds import binding, bindings, pattern
 
 _O, _T = AclOperation, ResourceType
 _PASS, _FAIL, _UNDECIDED = AssertionOutcome.PASS, AssertionOutcome.FAIL, AssertionOutcome.UNDECIDED

@@ -15,7 +15,7 @@ from reconciler.access.assertions import Checker, check
 from reconciler.access.authorizer import AccessRequest, Authorizer
 from reconciler.model.acl import AclOperation, OpaqueBinding, ResourceType
 from reconciler.model.desired import Origin
-from tests.unit.access.bindings import binding, bindings, pattern
+from tests.worlds import binding, bindings, pattern
 
 _O, _T = AclOperation, ResourceType
 PII = (pattern("TOPIC:P:pii."),)

@@ -15,7 +15,7 @@ from reconciler.access.names import literal
 from reconciler.access.operations import EVERY
 from reconciler.model.acl import AclOperation, OpaqueBinding, PatternType, ResourcePatternFilter, ResourceType
 from reconciler.model.desired import Declaration, Origin
-from tests.unit.access.bindings import binding, bindings, pattern
+from tests.worlds import binding, bindings, pattern
 
 _O, _T = AclOperation, ResourceType
 READ_FOO = ("User:a", "10.0.0.1", _O.READ, _T.TOPIC, "foo")

@@ -9,7 +9,7 @@ from reconciler.access.api_rights import permitted_by_api
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.effective import CommonAccess, access_of
 from reconciler.model.acl import ResourceType
-from tests.unit.access.bindings import bindings
+from tests.worlds import bindings
 
 TOPIC, GROUP, CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
 MANY = 12

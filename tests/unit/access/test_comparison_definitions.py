@@ -12,8 +12,8 @@ from reconciler.access.names import ALL_NAMES, NameSet, literal
 from reconciler.access.operations import operations_in
 from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from tests.property.access_naive import Cluster
-from tests.unit.access.bindings import bindings, pattern
 from tests.unit.access.test_difference_definitions import HOSTS, POINTS, VERSION, changes, moved
+from tests.worlds import bindings, pattern
 
 _ZONES = (ALL_NAMES, NameSet("a"), literal("a"), literal("ab"), literal("b"), literal("*x"))
 _NAMES = ("a", "ab", "aa", "b", "*", "*x", "*xa")

@@ -29,7 +29,7 @@ from tests.property.access_naive import (
     operations,
     result,
 )
-from tests.unit.access.bindings import binding, bindings
+from tests.worlds import binding, bindings
 
 _O, _T = AclOperation, ResourceType
 VERSION = (4, 4)

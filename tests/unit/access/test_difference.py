@@ -5,7 +5,7 @@ import pytest
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import AccessDifference, compare_access
 from reconciler.model.acl import AclBinding, OpaqueBinding
-from tests.unit.access.bindings import bindings
+from tests.worlds import bindings
 
 
 def told(difference: AccessDifference) -> list[str]:

@@ -19,7 +19,7 @@ from reconciler.access.interpretation import ROW, TooMuchToDecideError, Work, wo
 from reconciler.access.names import ALL_NAMES, literal
 from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding, ResourceType
 from tests.property.access_naive import Ask, Cluster, allowed_plainly, on_some_resource, reach
-from tests.unit.access.bindings import binding, bindings, pattern
+from tests.worlds import binding, bindings, pattern
 
 _O, _T = AclOperation, ResourceType
 VERSION = (4, 4)

@@ -7,8 +7,8 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import compare_access
 from reconciler.access.interpretation import Work
 from reconciler.model.acl import AclOperation, ResourceType
-from tests.unit.access.bindings import binding, bindings
 from tests.unit.access.test_difference_definitions import POOL, all_rows
+from tests.worlds import binding, bindings
 
 _O, _T = AclOperation, ResourceType
 VERSION = (4, 4)

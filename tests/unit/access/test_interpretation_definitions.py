@@ -10,7 +10,7 @@ from reconciler.access.index import BindingGroup, Index, changed_keys
 from reconciler.access.interpretation import Interpretation, Interpretations, covering, interpret, widest
 from reconciler.access.names import NameSet, literal
 from reconciler.model.acl import AclBinding, AclPermissionType, OpaqueBinding, ResourceType
-from tests.unit.access.bindings import binding, bindings
+from tests.worlds import binding, bindings
 
 _DENY, _ALLOW = AclPermissionType.DENY, AclPermissionType.ALLOW
 POOL = bindings(

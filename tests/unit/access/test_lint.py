@@ -25,8 +25,8 @@ from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, ScramUser
 from reconciler.model.listing import ListedItem
-from tests.unit.access.bindings import binding, bindings
 from tests.unit.access.lint_page import PAGE, refreshed
+from tests.worlds import binding, bindings
 
 DAY = datetime.date(2026, 3, 1)
 

@@ -10,7 +10,7 @@ from reconciler.access.lint.rule import LintFinding
 from reconciler.access.remediation import minimise, without_change
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, OpaqueBinding, PatternType, ResourceType
 from tests.property.access_naive import Cluster, host_applies, meant, operations, reach
-from tests.unit.access.bindings import binding, bindings
+from tests.worlds import binding, bindings
 
 _O, _T = AclOperation, ResourceType
 _ALLOW, _DENY = AclPermissionType.ALLOW, AclPermissionType.DENY

@@ -11,8 +11,8 @@ from reconciler.access.lint.rules import rule_of
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.desired import Declaration, Expiry, Origin
 from tests.property.access_naive import Cluster, operations
-from tests.unit.access.bindings import binding, bindings
 from tests.unit.access.test_lint_definitions import VERSION, effect, of
+from tests.worlds import binding, bindings
 
 _O, _T = AclOperation, ResourceType
 TODAY = datetime.date(2026, 3, 1)

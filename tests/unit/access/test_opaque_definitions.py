@@ -16,7 +16,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from tests.property.access_naive import Ask, Cluster, allowed_plainly
-from tests.unit.access.bindings import bindings
+from tests.worlds import bindings
 
 _CODES = ("resource_type", "pattern_type", "operation", "permission_type")
 _TYPES = [kind for kind in ResourceType if kind >= ResourceType.TOPIC]

@@ -8,8 +8,8 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import DifferenceRow, compare_access
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, OpaqueBinding, ResourceType
 from tests.property.access_naive import Cluster, reach
-from tests.unit.access.bindings import bindings
 from tests.unit.access.test_difference_definitions import POOL, all_rows, here
+from tests.worlds import bindings
 
 _O, _T = AclOperation, ResourceType
 VERSION = (4, 4)

@@ -6,7 +6,7 @@ from reconciler.access.authorizer import AccessRequest, Authorizer
 from reconciler.access.effective import access_of, who_can
 from reconciler.access.questions import Relevance, can_i, explain
 from reconciler.model.acl import AclOperation, ResourceType
-from tests.unit.access.bindings import bindings, pattern
+from tests.worlds import bindings, pattern
 
 _O, _T = AclOperation, ResourceType
 

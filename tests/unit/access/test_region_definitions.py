@@ -13,8 +13,8 @@ from reconciler.access.interpretation import Work, unnamed_principal
 from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, Region, literal
 from reconciler.model.acl import AclOperation, AclPermissionType, ResourceType
 from tests.property.access_naive import host_applies
-from tests.unit.access.bindings import bindings
 from tests.unit.access.test_name_definitions import NAMES, SETS, applied, held
+from tests.worlds import bindings
 
 GROUP = ResourceType.GROUP
 VERSION = (4, 4)

@@ -8,7 +8,7 @@ from reconciler.access.assertions import check
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.remediation import suggest_fix
 from reconciler.model.acl import SUPPORTED_OPERATIONS, AclBinding, AclOperation, ResourceType
-from tests.unit.access.bindings import bindings, pattern
+from tests.worlds import bindings, pattern
 
 _TEXTS = [
     f"{where} {who} {permission} {operation}"

@@ -18,8 +18,8 @@ from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
 from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
 from reconciler.snapshot.file import MemoryCluster
-from tests.cases.test_cases import binding
 from tests.contract.confluent_cloud import ConfluentCloud
+from tests.worlds import binding
 
 CLOUD = FLAVORS["confluent-cloud"]
 PLACE = Origin("acls.yaml", 1, 1)

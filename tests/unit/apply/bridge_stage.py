@@ -20,10 +20,11 @@ from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from reconciler.snapshot.file import MemoryCluster
 from tests.contract.faults import Fault, FaultyCluster
 from tests.faults.nodes import Nodes
-from tests.faults.scenario import DAY, acl
+from tests.faults.scenario import DAY
 from tests.property.clock import StillClock
 from tests.property.naive import Ask, permitted
 from tests.property.transitions import declared
+from tests.worlds import acl
 
 PROBE = "User:probe"
 DENY = AclPermissionType.DENY

@@ -12,9 +12,9 @@ from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Options, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.snapshot.file import MemoryCluster
-from tests.faults.scenario import acl
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
+from tests.worlds import acl
 
 
 class Audit(list[Mapping[str, Any]]):

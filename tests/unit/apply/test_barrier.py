@@ -30,8 +30,9 @@ from reconciler.plan.proposal import Plan
 from reconciler.ports import CONTROLLER, Answer, AnswerStatus, ProbeAnswer, Visibility
 from reconciler.snapshot.file import MemoryCluster
 from tests.faults.nodes import Nodes, NodesProbe
-from tests.faults.scenario import acl, before, plan_for, wish
+from tests.faults.scenario import before, plan_for, wish
 from tests.property.clock import StillClock
+from tests.worlds import acl
 
 PROBE, OURS = "User:probe", "User:ours"
 PLACE = Origin("team.yaml", 1, 1)

@@ -10,7 +10,7 @@ from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicRe
 from reconciler.plan.kinds.topic import created_topics
 from reconciler.plan.phase import Phase
 from reconciler.plan.step import Step
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 
 def test_deletes_shrink_as_the_cluster_grows() -> None:

@@ -7,9 +7,9 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.markers import bridge_on, standing_bridges
 from reconciler.model.scope import is_reserved
 from tests.contract.faults import Fault
-from tests.faults.scenario import acl
 from tests.property.clock import StillClock
 from tests.unit.apply.bridge_stage import CLOSED, NO, OPEN, Stage, asks
+from tests.worlds import acl
 
 
 def test_a_bridge_that_keeps_somebody_in_stays_and_is_named_and_cleanup_finishes() -> None:

@@ -19,10 +19,10 @@ from reconciler.plan.proposal import Plan
 from reconciler.plan.step import Bridge, Bridges, Means, Side, Unbridged
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
 from reconciler.snapshot.file import MemoryCluster
-from tests.faults.scenario import acl
 from tests.property.clock import StillClock
 from tests.unit.apply.bridge_stage import CLOSED, DENY, OPEN, Stage
 from tests.verbs import creations, deletions
+from tests.worlds import acl
 
 X, Y = acl("x", "").pattern, acl("y", "").pattern
 

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.apply.bridges import NearbyBindings, interrupts_nobody
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourcePattern, ResourceType
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 _EVERY = ResourcePattern(ResourceType.TOPIC, "*")
 _OURS = acl("__kr.run.1", "User:probe")

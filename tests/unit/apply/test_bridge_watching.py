@@ -16,10 +16,10 @@ from reconciler.plan.kinds.acl import deleted_bindings
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from reconciler.retry import ATTEMPTS
 from reconciler.snapshot.file import MemoryCluster
-from tests.faults.scenario import acl
 from tests.property.clock import StillClock
 from tests.unit.apply.bridge_stage import CLOSED, DENY, OPEN, Stage
 from tests.verbs import creations, deletions
+from tests.worlds import acl
 
 
 def _appearing(stage: Stage, stranger: AclBinding) -> Callable[[], None]:

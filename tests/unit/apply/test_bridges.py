@@ -13,10 +13,10 @@ from reconciler.plan.observed import Facts
 from reconciler.plan.phase import Phase
 from reconciler.ports import Answer, AnswerStatus
 from tests.contract.faults import Fault
-from tests.faults.scenario import acl
 from tests.property.naive import Ask, permitted
 from tests.unit.apply.bridge_stage import CLOSED, DENY, OPEN, TERMS, Stage, asks
 from tests.verbs import creations
+from tests.worlds import acl
 
 
 @pytest.mark.parametrize(("live", "wanted"), [(OPEN, CLOSED), (CLOSED, OPEN)])

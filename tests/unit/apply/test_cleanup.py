@@ -14,8 +14,8 @@ from reconciler.model.state import ClusterState
 from reconciler.ports import Answer, AnswerStatus, ClusterError
 from reconciler.snapshot.file import MemoryCluster
 from tests.contract.faults import Effect, Fault, FaultyCluster
-from tests.faults.scenario import acl
 from tests.property.clock import StillClock
+from tests.worlds import acl
 
 OLD = (
     *start_sentinels("20260101T000000Z-a", "User:p"),

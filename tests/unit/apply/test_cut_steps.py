@@ -31,8 +31,9 @@ from reconciler.plan.proposal import Plan
 from reconciler.plan.step import Step
 from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
 from reconciler.snapshot.file import MemoryCluster
-from tests.faults.scenario import acl, before, plan_for, wish
+from tests.faults.scenario import before, plan_for, wish
 from tests.property.clock import StillClock
+from tests.worlds import acl
 
 PLACE: Final = Origin("plan.json", 1, 1)
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"

@@ -16,9 +16,10 @@ from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.snapshot.file import MemoryCluster
 from tests.faults.nodes import Nodes
-from tests.faults.scenario import DAY, acl
+from tests.faults.scenario import DAY
 from tests.property.clock import StillClock
 from tests.property.transitions import declared
+from tests.worlds import acl
 
 PROBE = "User:probe"
 COVERED = acl("x", "User:a")

@@ -16,9 +16,10 @@ from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import describe
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.snapshot.file import MemoryCluster
-from tests.faults.scenario import acl, plan_for
+from tests.faults.scenario import plan_for
 from tests.property.clock import StillClock
 from tests.property.transitions import declared
+from tests.worlds import acl
 
 OLD, NEW, OTHER = acl("old", "User:a"), acl("new", "User:a"), acl("new", "User:stranger")
 LIVE = ClusterState("cluster", frozenset({OLD}))

@@ -16,8 +16,8 @@ from reconciler.plan.file.document import ids
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms, bindings_after
 from reconciler.plan.step import Step
-from tests.faults.scenario import acl
 from tests.property.transitions import DAY
+from tests.worlds import acl
 
 TIME: Final = "2026-01-01T00:00:00Z"
 STEPS: Final = tuple(Step(Phase.CREATE_ALLOW, Create(acl(name, "User:a"))) for name in "xyz")

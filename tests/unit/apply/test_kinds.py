@@ -32,8 +32,8 @@ from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
-from tests.faults.scenario import acl
 from tests.property.transitions import DAY
+from tests.worlds import acl
 
 ITEMS: Final = (
     ClientQuota(QuotaEntity.of("a"), {"producer_byte_rate": 1}),

@@ -17,10 +17,10 @@ from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.acl import created_bindings
 from reconciler.ports import Answer, AnswerStatus
 from reconciler.snapshot.file import MemoryCluster
-from tests.faults.scenario import acl
 from tests.property.clock import StillClock
 from tests.unit.apply.test_perform import planned
 from tests.verbs import creations
+from tests.worlds import acl
 
 DAY = datetime.date(2026, 1, 31)
 GRANT = acl("x", "User:a")

@@ -16,7 +16,7 @@ from reconciler.model.markers import bridge_on, marker_of
 from reconciler.model.state import ClusterState
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.leftovers import bridge_callouts, bridges_taken_over, left_behind, leftover_bridges
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 NOW: Final = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 RUNS: Final = ("20260101T000000Z-a", "20251231T000000Z-b")

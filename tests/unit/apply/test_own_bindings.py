@@ -16,8 +16,9 @@ from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.ports import Answer, AnswerStatus, ClusterError
 from reconciler.retry import ATTEMPTS
-from tests.faults.scenario import acl, before, plan_for, wish
+from tests.faults.scenario import before, plan_for, wish
 from tests.property.clock import StillClock
+from tests.worlds import acl
 
 PAIR: Final = (acl("x", "User:a"), acl("y", "User:a"))
 REFUSED, NO_ANSWER = Answer(AnswerStatus.FAILED, "REFUSED", "no"), Answer(AnswerStatus.UNKNOWN, "TIMED_OUT", "late")

@@ -15,9 +15,10 @@ from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, AnswerStatus, ClusterError, RecordError
 from reconciler.snapshot.file import MemoryCluster
-from tests.faults.scenario import DAY, acl
+from tests.faults.scenario import DAY
 from tests.property.clock import StillClock
 from tests.property.transitions import declared
+from tests.worlds import acl
 
 LIVE = ClusterState("cluster", frozenset({acl("old", "User:a"), acl("kept", "User:a")}))
 WANTED = frozenset({acl("kept", "User:a"), *(acl(f"new{number}", "User:a") for number in range(8))})

@@ -14,8 +14,9 @@ from reconciler.model.state import ClusterState
 from reconciler.ports import CONTROLLER, ClusterError, ProbeAnswer, Visibility
 from reconciler.snapshot.file import MemoryCluster
 from tests.faults.nodes import Nodes, NodesProbe
-from tests.faults.scenario import acl, before, plan_for, wish
+from tests.faults.scenario import before, plan_for, wish
 from tests.property.clock import StillClock
+from tests.worlds import acl
 
 PROBE = "User:probe"
 PLAN = plan_for(before(1), wish(1))

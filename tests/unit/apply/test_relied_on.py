@@ -10,9 +10,10 @@ from reconciler.apply.run import Run
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import bindings_after
 from reconciler.snapshot.file import MemoryCluster
-from tests.faults.scenario import acl, plan_for
+from tests.faults.scenario import plan_for
 from tests.property.clock import StillClock
 from tests.property.transitions import declared
+from tests.worlds import acl
 
 OLD = frozenset({acl("x", "User:a"), acl("x", "User:b"), acl("y", "User:a")})
 NEW = frozenset({acl("x-", "User:a"), acl("z", "User:a")})

@@ -10,7 +10,7 @@ from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Change, Create, Delete, Update
 from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 CLUSTER = (ResourceType.CLUSTER, CLUSTER_NAME)
 TOPIC = (ResourceType.TOPIC, "t")

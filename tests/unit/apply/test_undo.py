@@ -29,9 +29,10 @@ from reconciler.plan.refusal import Guard
 from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
 from reconciler.snapshot.file import MemoryCluster
-from tests.faults.scenario import acl, before, plan_for, wish
+from tests.faults.scenario import before, plan_for, wish
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY, TOPICS, Transition, transitions
+from tests.worlds import acl
 
 PLACE = Origin("plan.json", 1, 1)
 NOTHING = DesiredState()

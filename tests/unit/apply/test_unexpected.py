@@ -25,9 +25,10 @@ from reconciler.plan.propose import Request, propose
 from reconciler.ports import Answer, Ledger, ReadRequest
 from reconciler.snapshot.file import MemoryCluster
 from reconciler.system.journal import RecordFile, read_records
-from tests.faults.scenario import DAY, acl
+from tests.faults.scenario import DAY
 from tests.property.clock import StillClock
 from tests.property.transitions import declared
+from tests.worlds import acl
 
 LIVE = ClusterState("cluster", frozenset({acl("old1", "User:a"), acl("old2", "User:a"), acl("kept", "User:a")}))
 WANTED = frozenset({acl("kept", "User:a"), *(acl(f"new{number}", "User:a") for number in range(4))})

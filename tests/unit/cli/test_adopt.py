@@ -8,7 +8,7 @@ import pytest
 from reconciler.cli.main import run
 from reconciler.model.state import ClusterState
 from reconciler.snapshot.document import snapshot_text
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 CLUSTER = """\
 apiVersion: reconciler/v1

@@ -12,7 +12,7 @@ from reconciler.cli.main import program
 from reconciler.cli.main import run as reconciler
 from reconciler.model.state import ClusterState
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 _TODAY: Final = datetime.datetime.now(datetime.UTC).date()
 _PAST, _AHEAD = (str(_TODAY + datetime.timedelta(days=days)) for days in (-30, 30))

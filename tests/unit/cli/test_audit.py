@@ -11,7 +11,7 @@ import pytest
 from reconciler.cli.main import run
 from reconciler.model.state import ClusterState
 from reconciler.snapshot.document import snapshot_text
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 MANIFESTS = """\
 apiVersion: reconciler/v1

@@ -11,7 +11,7 @@ from reconciler.model.state import ClusterState
 from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 MANIFESTS = """\
 apiVersion: reconciler/v1

@@ -24,7 +24,7 @@ from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.snapshot.document import snapshot_text
-from tests.unit.access.bindings import binding
+from tests.worlds import binding
 
 _CLUSTER = """\
 apiVersion: reconciler/v1

@@ -29,7 +29,7 @@ from reconciler.model.state import ClusterState, FactSource, FactSources
 from reconciler.model.topic import Topic
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.snapshot.file import MemoryCluster
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 FOUND = Inspection(
     cluster_id="c",

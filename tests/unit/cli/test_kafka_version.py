@@ -24,7 +24,7 @@ from reconciler.plan.propose import Request, propose
 from reconciler.results.fleet_drift import Reading, parse_reading, reading_text
 from reconciler.snapshot.document import parse_snapshot, read_document, snapshot_text
 from reconciler.snapshot.kinds.acl import send
-from tests.unit.access.bindings import bindings
+from tests.worlds import bindings
 
 RANGE, EXACT = bindings("TOPIC:L:orders User:a@10.0.0.0/8 ALLOW READ", "TOPIC:L:orders User:a@10.0.0.1 ALLOW READ")
 #: A topic to which the range alone gives access.

@@ -17,7 +17,7 @@ from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import Guard, Judges
 from reconciler.snapshot.document import snapshot_text
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 CLUSTER = """\
 apiVersion: reconciler/v1

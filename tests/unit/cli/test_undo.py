@@ -14,7 +14,7 @@ from reconciler.plan.file.document import parse_plan, plan_id, plan_text
 from reconciler.ports import Answer
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 MANIFESTS = """\
 apiVersion: reconciler/v1

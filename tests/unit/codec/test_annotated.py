@@ -43,7 +43,7 @@ from reconciler.model.says import (
     Reference,
     Says,
 )
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 #: Tables of fields by hand, by file: a new value is annotated, so a number may only fall. See docs/decisions/codecs.md.
 TABLES = {

@@ -17,7 +17,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs, TopicPartitions, TopicReplicas
 from reconciler.plan.diff.compare import compare, objection
 from reconciler.plan.difference import DeclaredChange, DiffRules
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 PLACE = Origin("a.yaml", 1, 1)
 NOTE = Declaration(PLACE)

@@ -20,7 +20,7 @@ from reconciler.plan.kinds.topic import losses
 from reconciler.plan.observed import PENDING
 from reconciler.plan.proposal import Terms
 from reconciler.plan.propose import Request, propose
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 _PLACE = Origin("t.yaml", 1, 1)
 Brokers = tuple[tuple[int, ...], ...]

@@ -10,7 +10,7 @@ from reconciler.parts.evidence.tighten.evidence import BindingUsage
 from reconciler.parts.evidence.tighten.narrowing import HeldReason, Narrowing
 from reconciler.parts.evidence.tighten.suggestion import SharedRights, SharedUsage
 from reconciler.parts.evidence.usage.counts import days_between
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 X = binding("User:a ALLOW READ on TOPIC x")
 OWN = binding("User:a ALLOW READ on TOPIC own")

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from reconciler.apply.environment import Outcome
 from reconciler.model.acl import AclBinding
-from tests.cases.test_cases import binding
 from tests.unit.history.world import run_records
+from tests.worlds import binding
 
 ROUND: Final = 300
 TOOK: Final = 2

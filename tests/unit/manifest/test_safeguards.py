@@ -12,7 +12,7 @@ from reconciler.manifest.safeguards import access_tests, lint_exceptions, owners
 from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from reconciler.model.desired import Origin
 from reconciler.model.scope import NameSelector, Selector
-from tests.unit.access.bindings import binding, pattern
+from tests.worlds import binding, pattern
 
 TEXT = """\
 apiVersion: reconciler/v1

@@ -17,8 +17,8 @@ from reconciler.model.markers import (
     read_break_glass,
     running_break_glass,
 )
-from tests.cases.test_cases import binding
 from tests.property.strategies import topic_bindings
+from tests.worlds import binding
 
 NOW = datetime.datetime(2026, 11, 23, 15, tzinfo=datetime.UTC)
 HOUR = datetime.timedelta(hours=1)

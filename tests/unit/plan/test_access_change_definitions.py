@@ -11,9 +11,8 @@ from reconciler.access.names import NameSet, literal
 from reconciler.access.operations import supported
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourceType
 from reconciler.plan.review.access_change import MAX_REACHED, exceptions, narrower, operations_words, reached
-from tests.faults.scenario import acl
 from tests.property.access_naive import Ask, result
-from tests.unit.access.bindings import bindings
+from tests.worlds import acl, bindings
 
 _NEWEST = (4, 4)
 _ASK = Ask("User:a", "10.0.0.1", AclOperation.READ, ResourceType.TOPIC, "a")

@@ -11,8 +11,8 @@ from reconciler.plan.difference import SkipReason
 from reconciler.plan.kinds.acl import deleted_bindings
 from reconciler.plan.proposal import Options, Terms
 from reconciler.plan.propose import Request, propose
-from tests.faults.scenario import acl
 from tests.property.transitions import declared
+from tests.worlds import acl
 
 NOW = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
 GIVEN, OTHER = acl("x", "User:a"), acl("y", "User:b")

@@ -20,8 +20,9 @@ from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
-from tests.faults.scenario import DAY, acl
+from tests.faults.scenario import DAY
 from tests.property.transitions import Transition, declared, transitions
+from tests.worlds import acl
 
 TERMS = Terms("c", default_allow=True, probe="User:probe")
 OTHER = acl("other", "User:z")

@@ -14,8 +14,8 @@ from reconciler.model.state import ClusterState, FactSource
 from reconciler.model.topic import Topic
 from reconciler.plan.review.access_change import AccessChange
 from reconciler.plan.review.callouts import Callout, callouts, while_super_user
-from tests.unit.access.bindings import binding
 from tests.unit.apply.test_perform import planned
+from tests.worlds import binding
 
 
 def _called(*operations: str) -> tuple[Callout, ...]:

@@ -14,7 +14,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.review.access_review import confusable
 from reconciler.plan.review.callouts import Callout
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 PLACE: Final = Origin("t.yaml", 1, 1)
 #: Latin, and with letters of other scripts that look the same: four names that look alike, and others of their own.

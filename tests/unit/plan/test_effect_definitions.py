@@ -26,7 +26,7 @@ from reconciler.plan.propose import Request, propose
 from reconciler.plan.review.effects import Effect, EffectKind, granted_operations
 from tests.property.access_naive import Ask, Cluster, host_applies, reach, result
 from tests.property.transitions import DAY
-from tests.unit.access.bindings import bindings
+from tests.worlds import bindings
 
 _T, _ALLOW, _DENY = ResourceType, AclPermissionType.ALLOW, AclPermissionType.DENY
 VERSION: Final = (4, 4)

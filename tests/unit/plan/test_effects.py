@@ -8,7 +8,7 @@ from reconciler.plan.proposal import Options, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.review.effects import Effect, EffectKind
 from tests.property.transitions import DAY, declared
-from tests.unit.access.bindings import bindings
+from tests.worlds import bindings
 
 
 def words(

@@ -9,7 +9,7 @@ from reconciler.model.listing import Delete
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Counts, Options, Plan, Terms
 from reconciler.plan.step import Step
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 DAY = datetime.date(2026, 1, 1)
 

@@ -15,7 +15,7 @@ from reconciler.plan.overlap import CoverageChange
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard
 from reconciler.plan.step import Step
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 BINDINGS: Final = [acl(name, f"User:{user}") for name in ("a", "b-", "c") for user in "xyz"]
 PATTERNS: Final = sorted({one.pattern for one in BINDINGS})

@@ -29,8 +29,8 @@ from reconciler.plan.observed import StepState
 from reconciler.plan.overlap import TopicReach
 from reconciler.plan.phase import Phase
 from reconciler.plan.step import Step
-from tests.faults.scenario import acl
 from tests.unit.apply.test_kinds import EVERY as CHANGES
+from tests.worlds import acl
 
 DENY: Final = AclPermissionType.DENY
 T, NEW = Topic("t", 2, 1), Topic("n")

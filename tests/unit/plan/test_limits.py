@@ -15,8 +15,8 @@ from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Counts, Options, Plan, Terms
 from reconciler.plan.refusal import Guard
 from reconciler.plan.step import Bridge, Bridges, Means, Side, Step
-from tests.faults.scenario import acl
 from tests.property.transitions import DAY
+from tests.worlds import acl
 
 
 def steps(*, created: int = 0, deleted: int = 0, topics: int = 0) -> list[Step]:

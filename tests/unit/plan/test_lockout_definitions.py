@@ -8,7 +8,7 @@ from reconciler.model.listing import Change, Create, Delete
 from reconciler.model.state import ClusterState
 from reconciler.plan.bridges import lockout_protection
 from reconciler.plan.observed import Facts
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 _NEEDED = {"User:ours", "User:broker"}
 _POOL = [

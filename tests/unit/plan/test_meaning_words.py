@@ -14,7 +14,7 @@ from reconciler.plan.review.access_change import transition
 from reconciler.plan.review.callouts import meaning_refusals
 from tests.property.test_meaning_guards import steps
 from tests.property.transitions import DAY, declared
-from tests.unit.access.bindings import bindings
+from tests.worlds import bindings
 
 
 def refused(before: list[AclBinding], after: list[AclBinding], facts: Facts) -> dict[tuple[Guard, str], str]:

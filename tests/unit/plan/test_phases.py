@@ -9,7 +9,7 @@ from reconciler.model.topic import Topic
 from reconciler.plan.difference import DeclaredChange
 from reconciler.plan.order import ordered
 from reconciler.plan.phase import Phase, barriers
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 #: Phases that change what brokers enforce; those of one line are sent in one go.
 _ACL_PHASES = (

@@ -18,7 +18,7 @@ from reconciler.plan.proposal import Terms
 from reconciler.plan.review.topics import room_warnings
 from reconciler.plan.review.warnings import login_warnings, plan_warnings
 from reconciler.plan.step import Step
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 #: What each circumstance is told by; in the order in which they are told.
 SAID: Final = {

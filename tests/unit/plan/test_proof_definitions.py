@@ -16,7 +16,7 @@ from reconciler.plan.phase import Phase
 from reconciler.plan.review.proof import UnsafeOrderError, prove
 from reconciler.plan.step import Step
 from tests.property.access_naive import Ask, Cluster, allowed_plainly
-from tests.unit.access.bindings import bindings
+from tests.worlds import bindings
 
 POOL: Final = bindings(
     *(

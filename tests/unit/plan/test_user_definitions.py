@@ -11,7 +11,7 @@ from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.interface import NewPassword
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard
-from tests.faults.scenario import acl
+from tests.worlds import acl
 
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
 SOURCES: Final = {SHA_256: PasswordSource("${env:A}"), SHA_512: PasswordSource("", "${env:S}", "${env:P}")}

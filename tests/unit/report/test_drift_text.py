@@ -10,8 +10,8 @@ from reconciler.results.words import binding_words
 from reconciler.show.drift import drift_counts, drift_lines, drift_table
 from reconciler.show.reading import Report
 from tests.integration.report.formats import FORMATS
-from tests.unit.access.bindings import bindings
 from tests.unit.report.test_lines import plan
+from tests.worlds import bindings
 
 _WORLD = bindings(
     "TOPIC:L:a User:x@* ALLOW READ",

@@ -12,8 +12,8 @@ from reconciler.show.first_screen import ReviewWord, first_screen, review_word
 from reconciler.show.reading import Report
 from tests.integration.report.formats import FORMATS
 from tests.integration.report.large import large_report
-from tests.unit.access.bindings import bindings
 from tests.unit.report.test_lines import plan
+from tests.worlds import bindings
 
 _READ = "TOPIC:L:t User:a@* ALLOW READ"
 

@@ -21,7 +21,7 @@ from reconciler.show.formats.slack import slack_message
 from reconciler.show.reading import Report, ResultError, read_result
 from reconciler.show.result import csv_text, lists_at
 from reconciler.show.verdicts import Tone, verdict
-from tests.unit.access.bindings import binding
+from tests.worlds import binding
 
 _HOSTILE = "<b>\u202egnp\x1b[31m\n\n&amp;"
 _OPTIONS = FormatOptions("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))

@@ -26,7 +26,7 @@ from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.questions import ask, explain_document, explain_lines
 from reconciler.show.reading import Report
 from reconciler.show.steps import step_lines
-from tests.unit.access.bindings import binding, bindings
+from tests.worlds import binding, bindings
 
 _DAY = datetime.date(2026, 11, 21)
 _OPTIONS = FormatOptions("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))

@@ -14,7 +14,7 @@ from reconciler.results.output import OutputKind, output
 from reconciler.show.claims import test_document as document_of_tests
 from reconciler.show.lint import Linted, lint_document, lint_lines
 from reconciler.show.reading import read_result
-from tests.unit.access.bindings import binding
+from tests.worlds import binding
 
 _VIEW = AccessView("prod", Basis.DECLARED, Authorizer(()))
 

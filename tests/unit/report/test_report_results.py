@@ -20,8 +20,8 @@ from reconciler.show.formats.sarif import fingerprint, location, manifests_probl
 from reconciler.show.plan import plan_report
 from reconciler.show.reading import Report, ResultError, join, read_result
 from reconciler.show.verdicts import Tone, verdict
-from tests.unit.access.bindings import binding
 from tests.unit.report.test_lines import plan
+from tests.worlds import binding
 
 OPTIONS = FormatOptions("1", datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC))
 _WAIVER = {"reason": "until it moved", "expires": "2027-01-31", "ticket": "SEC-1"}

@@ -9,7 +9,7 @@ from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 PAGE = Path(__file__).parents[3] / "docs" / "python.md"
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

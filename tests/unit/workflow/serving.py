@@ -14,7 +14,7 @@ from reconciler.ports import ReadRequest
 from reconciler.show.rounds import Round
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 CLUSTER = """\
 apiVersion: reconciler/v1

@@ -14,7 +14,7 @@ from reconciler.model.flavor import CLASS_NAME, FLAVORS
 from reconciler.model.state import ClusterState, FactSource, FactSources
 from reconciler.plan.propose import Request, propose
 from reconciler.show.result import result_document, result_lines
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 _O = AclOperation
 OURS = ClusterDeclaration(

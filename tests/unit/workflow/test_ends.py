@@ -13,7 +13,7 @@ from reconciler.model.desired import Expiry
 from reconciler.model.state import ClusterState
 from reconciler.plan.file.document import parse_plan, plan_text
 from reconciler.snapshot.document import snapshot_text
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 END = datetime.datetime(2027, 1, 31, 18, tzinfo=datetime.UTC)
 BEFORE = END - datetime.timedelta(seconds=1)

@@ -17,7 +17,7 @@ from reconciler.model.state import ClusterState, FactSource, FactSources
 from reconciler.parts.fleet.app.members import MemberConnections, read_live
 from reconciler.ports import ClusterError
 from reconciler.snapshot.document import snapshot_text
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod}\nspec:\n  vars: {a: b}\n"
 ACLS = """\

@@ -19,8 +19,8 @@ from reconciler.parts.fleet.proposal import ApplyRecord, apply_record_text
 from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
-from tests.cases.test_cases import binding
 from tests.unit.workflow.killed_fleets import KilledError, Life, World, in_turn, play_processes, session, watch_files
+from tests.worlds import binding
 
 CLUSTER = """\
 apiVersion: reconciler/v1

@@ -32,7 +32,7 @@ from reconciler.plan.file.document import plan_id
 from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 if TYPE_CHECKING:
     from pyspark import Broadcast

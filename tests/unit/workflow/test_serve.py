@@ -11,8 +11,8 @@ from reconciler.apply.audit import AUDIT
 from reconciler.apply.barrier import start_sentinels
 from reconciler.apply.lease import marker
 from reconciler.parts.serve.rounds import git_source
-from tests.cases.test_cases import binding
 from tests.unit.workflow.serving import ACLS, DENIED, LIVE, OVER, STAYS, World, git
+from tests.worlds import binding
 
 
 @pytest.fixture

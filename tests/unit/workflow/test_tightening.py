@@ -22,7 +22,7 @@ from reconciler.parts.evidence.tighten.suggestion import Thresholds, log_series
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.show.reading import read_result
 from reconciler.snapshot.document import snapshot_text
-from tests.cases.test_cases import binding
+from tests.worlds import binding
 
 FIRST, TODAY = datetime.date(2026, 8, 1), datetime.date(2026, 11, 23)
 DAYS = (TODAY - FIRST).days

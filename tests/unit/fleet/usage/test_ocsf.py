@@ -9,8 +9,8 @@ import pytest
 from reconciler.access.authorizer import AccessRequest
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.parts.evidence.usage.message import LoggedReason, ParsedLine, UnreadableReason
-from tests.cases.test_cases import binding
 from tests.property.usage_formats import parse_line
+from tests.worlds import binding
 
 #: The page's "Metadata Request", without what is not read.
 METADATA: dict[str, Any] = {

@@ -1,0 +1,68 @@
+"""Bindings for tests, each in one line: the one home of the ways to write them."""
+
+import re
+
+from reconciler.model.acl import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+
+_BINDING = re.compile(
+    r"(?P<principal>\w+:.*?) (?P<permission>ALLOW|DENY) (?P<operation>\w+)"
+    r" on (?P<type>\w+) (?P<prefixed>PREFIXED )?(?P<name>.+?)(?: from (?P<host>\S+))?"
+)
+_PATTERN_TYPES = {"L": PatternType.LITERAL, "P": PatternType.PREFIXED}
+
+
+def pattern(text: str) -> ResourcePattern:
+    """``TOPIC:P:pay`` or ``TOPIC:L:*``."""
+    kind, pattern_type, name = text.split(":", 2)
+    return ResourcePattern(ResourceType[kind], name, _PATTERN_TYPES[pattern_type])
+
+
+def binding(text: str) -> AclBinding:
+    """As reports print it, ``User:a ALLOW READ on TOPIC PREFIXED x from 10.0.0.1``.
+
+    Or as Kafka's own notes do, ``TOPIC:P:pay User:a@* ALLOW READ``, where the principal has no spaces.
+    """
+    match = _BINDING.fullmatch(text)
+    if match is None:
+        where, who, permission, operation = text.split(" ")
+        principal, _, host = who.rpartition("@")
+        return AclBinding(
+            pattern(where), AccessControlEntry(principal, host, AclOperation[operation], AclPermissionType[permission])
+        )
+    pattern_type = PatternType.PREFIXED if match["prefixed"] else PatternType.LITERAL
+    return AclBinding(
+        ResourcePattern(ResourceType[match["type"]], match["name"], pattern_type),
+        AccessControlEntry(
+            match["principal"],
+            match["host"] or "*",
+            AclOperation[match["operation"]],
+            AclPermissionType[match["permission"]],
+        ),
+    )
+
+
+def bindings(*texts: str) -> list[AclBinding]:
+    """Several."""
+    return [binding(text) for text in texts]
+
+
+def acl(
+    name: str,
+    principal: str,
+    operation: AclOperation = AclOperation.READ,
+    permission: AclPermissionType = AclPermissionType.ALLOW,
+    resource_type: ResourceType = ResourceType.TOPIC,
+) -> AclBinding:
+    """A binding; a name that ends in ``-`` is a prefix."""
+    kind = PatternType.PREFIXED if name.endswith("-") else PatternType.LITERAL
+    return AclBinding(
+        ResourcePattern(resource_type, name, kind), AccessControlEntry(principal, "*", operation, permission)
+    )
