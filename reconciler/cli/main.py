@@ -45,7 +45,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "apply": "Apply a saved plan, or plan and apply in one step",
         "drift": "Detect drift between manifests and a cluster",
         "report": "Write results as a comment, HTML, SARIF, JUnit, metrics …",
-        "audit": "Check an audit log",
+        "audit": "Check an audit log, and ask it",
         "undo": "Plan the reversal of an applied plan",
         "cleanup": "Remove what an interrupted apply left on the cluster",
         "lock": "Deny a principal everything, until unlock",

@@ -327,7 +327,7 @@ past_options: Final = (
         help="With --cluster and --store: answer for this past day, as it begins in UTC, or instant.",
     ),
     click.option(
-        "--store", metavar="DIR", help="With --at: the store of readings, which serve --store or fleet snapshot keep."
+        "--store", metavar="PLACE", help="With --at: the store of readings, which serve --store or fleet snapshot keep."
     ),
     click.option(
         "--audit",

@@ -15,7 +15,7 @@ from reconciler.results.output import OutputKind
 @click.argument("kind", metavar="[topic|principal]", required=False, type=click.Choice(["topic", "principal"]))
 @click.argument("name", metavar="[NAME]", required=False)
 @click.option("-c", "--cluster", metavar="NAME", required=True, help="The cluster, as the store names it.")
-@click.option("--store", metavar="DIR", required=True, help="The readings that serve --store or fleet snapshot keep.")
+@click.option("--store", metavar="PLACE", required=True, help="The readings that serve --store or fleet snapshot keep.")
 @click.option("--audit", metavar="FILE", multiple=True, help="An audit log of runs on the cluster; repeatable.")
 @click.option("--topic", metavar="NAME", help="Only what is about this topic, and ACLs whose pattern covers it.")
 @click.option("--principal", metavar="PRINCIPAL", help="Only what is about this principal.")
@@ -27,7 +27,22 @@ from reconciler.results.output import OutputKind
     type=click.Choice(["run", "hand"]),
     help="Only what began or ended by a run of an audit log, or by none: by hand, or by a run whose log is not given.",
 )
-@listing_option("held")
+@listing_option(
+    "held",
+    columns={
+        "WHAT": "what",
+        "SINCE": "began.at",
+        "EARLIEST": "began.after",
+        "LATEST": "began.before",
+        "UNTIL": "ended.at",
+        "ENDED EARLIEST": "ended.after",
+        "ENDED LATEST": "ended.before",
+        "BEGAN BY": "began.run began.operator",
+        "APPROVED BY": "began.approvedBy",
+        "ENDED BY": "ended.run ended.operator",
+        "TICKET": "ticket",
+    },
+)
 def command(
     *,
     kind: str | None,
