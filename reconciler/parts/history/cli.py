@@ -31,10 +31,10 @@ from reconciler.results.output import OutputKind
     "held",
     columns={
         "WHAT": "what",
-        "SINCE": "began.at",
+        "SINCE": "began.exactly",
         "EARLIEST": "began.after",
         "LATEST": "began.before",
-        "UNTIL": "ended.at",
+        "UNTIL": "ended.exactly",
         "ENDED EARLIEST": "ended.after",
         "ENDED LATEST": "ended.before",
         "BEGAN BY": "began.run began.operator",

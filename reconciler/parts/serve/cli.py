@@ -106,7 +106,7 @@ class Address(click.ParamType[tuple[str, int]]):
 @click.option("--audit", metavar="FILE", help="Append a JSON audit record for each step: who, when, plan, outcome.")
 @click.option(
     "--store",
-    metavar="DIR",
+    metavar="PLACE",
     help="Keep a reading of the cluster in this store in each round that differs, for questions about the past.",
 )
 @click.option("--operator", metavar="NAME", help="Operator name in audit records and leases.  [default: USER@HOST]")
