@@ -221,7 +221,7 @@ def ownerships_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> t
         setter = declared_cluster(manifests, cluster)
         claims = tuple(owned_topics(manifests, cluster)) if owners or theirs else ()
     files = {path: path for path in manifests.sources}
-    variables = setter.origin, {one.source.path for one in manifests.templates if one.heading.applies_to(setter.labels)}
+    variables = setter.origin, {one.source.path for one in manifests.chosen_templates(setter.labels)}
     rules = partial(Ownership, as_of=as_of, variables=variables, claims=claims)
     own = rules((_owner(one, files) for one in owners), map(_consent, consents))
     if manifests.guardrails is None:

@@ -5,11 +5,11 @@ Everything that a set of manifests declares, for all clusters.
 
 import datetime
 from array import array
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents import KINDS, KINDS_BY_NAME
@@ -63,33 +63,67 @@ class Manifests:
     sources: Mapping[str, Source]
     warnings: tuple[Problem, ...] = ()
     guardrails: "Guardrails | None" = None
-    _places: Mapping[tuple[tuple[str, str], ...], Sequence[int]] = field(init=False, repr=False, compare=False)
+    _chosen: "Selectors" = field(init=False, repr=False, compare=False)
+    _filled: "Selectors" = field(init=False, repr=False, compare=False)
+    _of: dict[type[Any], list[Any]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Notes where the documents of each selector are: a fleet asks many times for each of its clusters."""
-        object.__setattr__(self, "_places", _by_selector(self.documents))
+        others = (None if isinstance(item, ClusterDeclaration | FleetDeclaration) else item for item in self.documents)
+        object.__setattr__(self, "_chosen", Selectors(None if item is None else item.heading for item in others))
+        object.__setattr__(self, "_filled", Selectors(template.heading for template in self.templates))
+        object.__setattr__(self, "_of", {})
 
     def chosen(self, *labels: Mapping[str, str]) -> list[Declared]:
         """The documents for clusters, in order, whose selector fits any of these labels; no clusters, no fleets."""
-        places = (
-            places
-            for selector, places in self._places.items()
+        return [self.documents[place] for place in self._chosen.fitting(labels)]
+
+    def chosen_templates(self, *labels: Mapping[str, str]) -> list[Template]:
+        """The documents that name variables, in order, whose selector fits any of these labels."""
+        return [self.templates[place] for place in self._filled.fitting(labels)]
+
+    def of(self, declared: type[D]) -> Sequence[D]:
+        """The documents of one kind, by the type of what they declare; not those with variables."""
+        if declared not in self._of:
+            self._of[declared] = [item for item in self.documents if isinstance(item, declared)]
+        return self._of[declared]
+
+
+class Selectors:
+    """Where documents are by the labels of their selectors, for as many clusters as there are documents.
+
+    Each selector is kept by the rarest of its labels, so a cluster meets only those that have one of its own.
+    """
+
+    def __init__(self, headings: Iterable[Heading | None]) -> None:
+        """Documents without a heading have no place."""
+        # Numbers as such, not an object for each of 100,000 documents.
+        places: defaultdict[tuple[tuple[str, str], ...], array[int]] = defaultdict(lambda: array("I"))
+        for place, heading in enumerate(headings):
+            if heading is not None:
+                places[tuple(heading.match_labels.items())].append(place)
+        often = Counter(chain.from_iterable(places))
+        found: defaultdict[tuple[str, str] | None, list[_Selector]] = defaultdict(list)
+        for selector, where in places.items():
+            found[min(selector, key=often.__getitem__, default=None)].append((selector, where))
+        self._by_label = dict(found)
+
+    def met(self, labels: Iterable[Mapping[str, str]]) -> Iterator["_Selector"]:
+        """The selectors that may fit any of these labels."""
+        own = {None, *chain.from_iterable(given.items() for given in labels)}
+        return chain.from_iterable(self._by_label.get(label, ()) for label in own)
+
+    def fitting(self, labels: Sequence[Mapping[str, str]]) -> list[int]:
+        """The places, in order, of selectors that fit any of these labels."""
+        fits = (
+            where
+            for selector, where in self.met(labels)
             if any(all(given.get(key) == value for key, value in selector) for given in labels)
         )
-        return [self.documents[place] for place in sorted(chain.from_iterable(places))]
-
-    def of(self, declared: type[D]) -> list[D]:
-        """The documents of one kind, by the type of what they declare; not those with variables."""
-        return [item for item in self.documents if isinstance(item, declared)]
+        return sorted(chain.from_iterable(fits))
 
 
-def _by_selector(documents: Iterable[Declared]) -> Mapping[tuple[tuple[str, str], ...], Sequence[int]]:
-    # Numbers as such, not an object for each of 100,000 documents.
-    found: defaultdict[tuple[tuple[str, str], ...], array[int]] = defaultdict(lambda: array("I"))
-    for place, item in enumerate(documents):
-        if item.heading is not None and not isinstance(item, ClusterDeclaration | FleetDeclaration):
-            found[tuple(item.heading.match_labels.items())].append(place)
-    return dict(found)
+_Selector: TypeAlias = tuple[tuple[tuple[str, str], ...], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -310,15 +344,11 @@ def declared_for(
 
     With ``kinds``, documents of others are left as they are: filling in many rules takes seconds.
     """
-
-    def applies(heading: Heading) -> bool:
-        return heading.applies_to(cluster.labels) or (bool(also) and heading.applies_to(also))
-
     documents = manifests.chosen(cluster.labels, also)  # no labels fit only a document that is for every cluster
     table, variables = PatternTable(), Variables(cluster)
     with without_collector():
-        for template in manifests.templates:
-            if applies(template.heading) and (kinds is None or template.heading.kind in kinds):
+        for template in manifests.chosen_templates(cluster.labels, also):
+            if kinds is None or template.heading.kind in kinds:
                 filled = template.filled(variables, table, findings.of(template.source.path))
                 documents += [filled] if filled else []
     return documents

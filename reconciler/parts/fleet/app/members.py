@@ -96,15 +96,15 @@ def file_readers(manifests: Manifests | None, files: Iterable[str]) -> list[Snap
 
 def topic_names(manifests: Manifests, cluster: ClusterDeclaration, as_of: datetime.date) -> tuple[str, ...]:
     """The declared topics: where a listing is partial, each is asked for by name."""
-    if any(item.heading.kind == "Topics" and item.heading.applies_to(cluster.labels) for item in manifests.templates):
+    if any(item.heading.kind == "Topics" for item in manifests.chosen_templates(cluster.labels)):
         try:
             return tuple(desired_state(manifests, cluster.name, as_of).topics)
         except ManifestError:
             return ()  # drift and plan say so; what was read is none the worse
     return tuple(
         topic.topic.name
-        for declared in manifests.of(TopicsDeclaration)
-        if declared.heading.applies_to(cluster.labels)
+        for declared in manifests.chosen(cluster.labels)
+        if isinstance(declared, TopicsDeclaration)
         for topic in declared.topics
     )
 
