@@ -30,7 +30,9 @@ def seconds_of(master: str, workers: int, store: FleetStore, desired: FleetRun, 
     more = {"spark.driver.memory": "2g"}
     if not master.startswith("local"):
         more |= {"spark.cores.max": str(workers), "spark.executor.cores": "1", "spark.executor.memory": "1g"}
-    with spark_session(master, more=more) as session:
+    words = (f"--conf {name}={value}" for name, value in more.items())
+    os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join((*words, "pyspark-shell"))
+    with spark_session(master) as session:
         found = []
         for _ in range(_EACH + 1):
             start = time.perf_counter()

@@ -4,9 +4,12 @@ import datetime
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from reconciler.app.reasons import WorkflowError
+from reconciler.parts.fleet.spark import tables
 from reconciler.parts.fleet.spark.tables import Files
 from reconciler.parts.fleet.store import FleetStore, NoRunError, StoreFiles, thinned
 from reconciler.results.fleet_drift import Bucket, ClusterDrift, Failure, FleetDrift, FleetRun, HeaderError, Reading
@@ -23,6 +26,17 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> StoreFiles:
 @pytest.fixture
 def store(files: StoreFiles) -> FleetStore:
     return FleetStore(files)
+
+
+def test_an_address_that_nothing_opens_is_refused_at_once_and_hadoop_s_name_of_a_store_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(WorkflowError, match="no store can be at ftp://"):
+        Files.at("ftp://host/place")
+    hadoop = Files.at("s3a://bucket/fleet")
+    assert hadoop.address("runs") == "s3a://bucket/fleet/runs"
+    monkeypatch.setattr(tables, "fs", SimpleNamespace(FileSystem=SimpleNamespace(from_uri=lambda uri: (uri, "base"))))
+    assert hadoop._open() == ("s3://bucket/fleet", "base")
 
 
 def test_a_file_is_read_as_it_was_written(files: StoreFiles) -> None:

@@ -1,5 +1,7 @@
 """Sessions of commands: where a machine has no name, and what is said where Spark fails."""
 
+import importlib
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from pyspark.sql import SparkSession
 import reconciler
 from reconciler.app.reasons import WorkflowError
 from reconciler.parts.fleet.app.members import spark as spark_of
+from reconciler.parts.fleet.spark.session import run_tasks
 
 pytestmark = pytest.mark.spark
 
@@ -66,6 +69,31 @@ def test_a_failure_of_spark_says_why(spark: SparkSession) -> None:
         spark.read.schema("a string").parquet("nowhere://place/file.parquet").collect()
 
 
+@pytest.mark.parametrize(
+    ("module", "why", "advice"),
+    [
+        ("reconciler.none", "No module named 'reconciler.none'", "does not find this package: hand it over"),
+        ("nowhere", "No module named 'nowhere'", "PYSPARK_PYTHON"),
+        ("", "FileNotFoundError: no such bucket", "correct the cause"),
+    ],
+)
+def test_what_fails_in_a_worker_is_told_as_the_worker_says_it(
+    spark: SparkSession, module: str, why: str, advice: str
+) -> None:
+    def work(_: object, __: str) -> list[str]:
+        if module:
+            importlib.import_module(module)
+        raise FileNotFoundError("no such bucket\n  in this region")
+
+    with (
+        pytest.raises(WorkflowError, match=r"^Spark failed: \w+Error: ") as found,
+        spark_of(),
+    ):
+        run_tasks(spark, [[None]], work, "fail")
+    assert why in found.value.message
+    assert advice in found.value.advice
+
+
 def _worker(_: int) -> tuple[str, str, int]:
     import pyspark
 
@@ -80,3 +108,45 @@ def test_workers_are_forked_from_one_that_has_our_code_loaded(spark: SparkSessio
     # Not from the zips that Spark puts first, without compiled code; and what the driver runs, not what is installed.
     assert (ours, theirs) == (reconciler.__file__, pyspark.__file__)
     assert "reconciler.parts.fleet.spark.daemon" in Path(f"/proc/{parent}/cmdline").read_text(encoding="utf-8")
+
+
+#: What a session has, of the settings that an operator and this tool want otherwise.
+_SETTINGS = """\
+import json, sys
+from reconciler.parts.fleet.spark.session import run_tasks, starting_session
+
+names = ("app.name", "sql.shuffle.partitions", "speculation", "task.maxFailures", "master", "ui.enabled", "local.dir")
+told = []
+with starting_session(once=3, tell=told.append) as session:
+    conf = session().sparkContext.getConf()
+    system = session().sparkContext._jvm.System
+    found = {name: conf.get(f"spark.{name}") for name in names}
+    java = [system.getProperty("trust"), system.getProperty("log4j2.configurationFile")]
+    print(json.dumps([found, java, told]))
+"""
+
+
+def test_an_operator_s_settings_count_but_for_those_that_fence_effects(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(_SETTINGS, encoding="utf-8")
+    (tmp_path / "spark-defaults.conf").write_text(
+        "spark.speculation true\nspark.driver.extraJavaOptions -Dtrust=store -XX:+UseParallelGC\n", encoding="utf-8"
+    )
+    words = "--name nightly --conf spark.sql.shuffle.partitions=40 --conf spark.task.maxFailures=4 pyspark-shell"
+    environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path), "PYSPARK_SUBMIT_ARGS": words}
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=tmp_path, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    found, (trust, log), told = json.loads(done.stdout)
+    assert found.pop("local.dir")
+    assert found == {
+        "app.name": "nightly",
+        "sql.shuffle.partitions": "40",
+        "speculation": "false",
+        "task.maxFailures": "1",
+        "master": "local[3]",
+        "ui.enabled": "false",
+    }
+    assert (trust, log.startswith("file://")) == ("store", True)
+    assert [text.split()[2] for text in told] == ["spark.speculation", "spark.task.maxFailures"]

@@ -1,8 +1,9 @@
 """The members of a fleet as tasks meet them: picklable ways to read a cluster, by connection or snapshot file."""
 
 import datetime
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -205,14 +206,16 @@ def starting_spark(
     secrets: Mapping[str, str] = FrozenMap(),
     workers: bool = False,
     once: int = 0,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Session]:
     """As :func:`spark`, but it starts while the block does something else, and is waited for where it is called.
 
     ``workers`` says that there will be tasks for Python workers, which then start too. With ``once``, tasks change
-    clusters, so many at a time: Spark begins none of them twice.
+    clusters, so many at a time: Spark begins none of them twice. ``tell`` gets each setting of the operator that does
+    not count.
     """
     try:
-        with starting_session(master, ui=ui, secrets=secrets, workers=workers, once=once) as session:
+        with starting_session(master, ui=ui, secrets=secrets, workers=workers, once=once, tell=tell) as session:
             yield session
     except Exception as error:
         from py4j.protocol import Py4JError
@@ -220,17 +223,38 @@ def starting_spark(
 
         if not isinstance(error, PySparkException | Py4JError):
             raise
-        raise WorkflowError(
-            f"Spark failed: {cause(error)}", "a run that is not complete is not there; start again"
-        ) from error
+        raise WorkflowError(f"Spark failed: {(why := cause(error))}", _cure(why)) from error
+
+
+#: Where a worker's own error begins in what Spark says of it.
+_TRACEBACK: Final = "Traceback (most recent call last):"
 
 
 def cause(error: Exception) -> str:
-    """One line; py4j puts what was called before it, which tells nobody anything."""
-    lines = [line.strip(": ") for line in str(error).splitlines() if line.strip()]
+    """One line: the error of the worker if it is in a worker, else what Spark says first.
+
+    py4j puts what was called before it, which tells nobody anything.
+    """
+    text = str(error)
+    if _TRACEBACK in text:
+        # Places are indented, and the error is not.
+        after = (line for line in text.rpartition(_TRACEBACK)[2].splitlines() if line.strip())
+        if (found := next((line for line in after if not line[0].isspace()), None)) is not None:
+            return found.strip()
+    lines = [line.strip(": ") for line in text.splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
         lines = lines[1:]
     return lines[0] if lines else type(error).__name__
+
+
+def _cure(why: str) -> str:
+    """What helps against a cause."""
+    module = re.match(r"ModuleNotFoundError: No module named '(\w+)", why)
+    if module is None:
+        return "nothing was kept of the run; correct the cause, then start again"
+    if module[1] == "reconciler":
+        return "the Python of the executors does not find this package: hand it over with --py-files"
+    return "the Python of the executors needs the packages of the extra fleet: say by PYSPARK_PYTHON which one has them"
 
 
 # Whose differences they are: the ``team`` label of the manifests that declare a principal or a topic.

@@ -129,7 +129,9 @@ def session_for(
     if sys.stderr.isatty():
         progress("starting Spark …")
     secrets = task_secrets(places, connection, passwords=passwords)
-    with starting_spark(options.master, ui=options.ui, secrets=secrets, workers=workers, once=once) as session:
+    with starting_spark(
+        options.master, ui=options.ui, secrets=secrets, workers=workers, once=once, tell=info
+    ) as session:
         yield session
     if first and "CI" not in os.environ:
         _prepare_quick_starts()

@@ -5,6 +5,7 @@ As ``pyspark.java_gateway.launch_gateway``, which waits until the JVM is there, 
 
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import stat
@@ -26,6 +27,17 @@ from reconciler.system.process import child_environment, only_one
 #: For a JVM that lives for seconds and moves no data: Java's second compiler and its collectors of several threads cost
 #: more than they gain. What Java has to say would appear on standard output, where a command's answer is.
 SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto -Xlog:disable"
+_QUIET: Final = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+logger.shell.name = org.apache.spark.repl.Main
+logger.shell.level = error
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
+"""
 _POLL_SECONDS: Final = 0.01
 _SHOWN_BYTES: Final = 8192
 #: JVMs of this process. One whose standard input is closed ends, so that none outlives us.
@@ -38,6 +50,47 @@ def spark_home() -> str:
     return str(Path(found.origin).parent) if found is not None and found.origin is not None else ""
 
 
+def operator_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """What the operator sets for a JVM that we start: ``spark-defaults.conf``, then ``PYSPARK_SUBMIT_ARGS``.
+
+    As ``org.apache.spark.deploy.SparkSubmitArguments`` reads both.
+    """
+    options = {"--name": "spark.app.name", "--driver-java-options": "spark.driver.extraJavaOptions"}
+    home = environment.get("SPARK_CONF_DIR") or os.path.join(environment.get("SPARK_HOME") or spark_home(), "conf")
+    file, given = os.path.join(home, "spark-defaults.conf"), {}
+    words = iter(shlex.split(environment.get("PYSPARK_SUBMIT_ARGS", "")))
+    for word in words:
+        option, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        if option in ("--conf", "-c", "--properties-file", *options):
+            value = value if equals else next(words, "")
+        if option in ("--conf", "-c"):
+            name, _, value = value.partition("=")
+            given[name.strip()] = value.strip()
+        elif option == "--properties-file":
+            file = value
+        elif option in options:
+            given[options[option]] = value
+    return {**_properties(file), **given}
+
+
+def _properties(file: str) -> dict[str, str]:
+    """The settings of Spark in a file of Java's properties, one a line; none where there is no file."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    found = (re.fullmatch(r"\s*(spark\.[^\s=:]+)(?:\s*[=:]\s*|\s+)(.*?)\s*", line) for line in lines)
+    return {match[1]: match[2] for match in found if match is not None}
+
+
+def _options(said: str, log: Path) -> str:
+    """Java options of the driver that begin its list, so that those which the operator ``said`` count before them."""
+    short = SHORT_LIVED
+    if re.search(r"-XX:[+]Use\w+GC\b", said):  # Java refuses two collectors
+        short = short.replace("-XX:+UseSerialGC ", "")
+    return f"-Dlog4j2.configurationFile=file://{log} {short} {archive_option()}"
+
+
 class Jvm:
     """A JVM that starts; its output goes to a file in ``scratch``: it is noise, and shown if the start fails."""
 
@@ -45,6 +98,10 @@ class Jvm:
         """Start Spark's launcher with ``settings`` of Spark, and nothing but ``environment``."""
         self._said, self._log = scratch / "gateway", scratch / "output"
         home = environment.get("SPARK_HOME") or spark_home()
+        (scratch / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
+        of_java = environment.get("SPARK_SUBMIT_OPTS", "")
+        theirs = operator_settings(environment)
+        said = [of_java, *(theirs.get(f"spark.driver.{name}JavaOptions", "") for name in ("default", "extra"))]
         command = [os.path.join(home, "bin", "spark-submit")]
         for name, value in settings.items():
             command += ["--conf", f"{name}={value}"]
@@ -52,6 +109,7 @@ class Jvm:
         own = {
             "SPARK_LAUNCHER_OPTS": SHORT_LIVED,
             **environment,
+            "SPARK_SUBMIT_OPTS": f"{_options(' '.join(said), scratch / 'log4j2.properties')} {of_java}",
             "SPARK_HOME": home,
             "SPARK_CONNECT_MODE": "0",
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._said),

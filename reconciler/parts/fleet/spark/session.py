@@ -22,12 +22,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from reconciler.app.reasons import WorkflowError
 from reconciler.apply.cleanup import going_on, without_live_bridges
+from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Delete
 from reconciler.model.markers import BreakGlass, break_glass_marks, running_break_glass, standing_bridges
 from reconciler.model.state import ClusterState
-from reconciler.parts.fleet.spark.jvm import SHORT_LIVED, Jvm, archive_option
+from reconciler.parts.fleet.spark.jvm import Jvm, operator_settings
 from reconciler.plan.difference import Skipped, SkipReason
 from reconciler.plan.kinds import describe
 from reconciler.plan.leftovers import left_behind, not_yet
@@ -43,19 +44,6 @@ Session: TypeAlias = "Callable[[], SparkSession]"
 LOCAL: Final = "local[*]"
 #: More would be busy with starting while a task could run.
 _EARLY_WORKERS: Final = 4
-_QUIET = """\
-rootLogger.level = error
-rootLogger.appenderRef.stderr.ref = stderr
-logger.shell.name = org.apache.spark.repl.Main
-logger.shell.level = error
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
-"""
-
-
 #: What configures Spark, Java and Hadoop, and the engines in Spark's tasks.
 _OF_SPARK: Final = (
     *("SPARK_", "PYSPARK_", "_PYSPARK_", "JAVA_", "JDK_", "HADOOP_", "YARN_", "KRB5", "KUBE"),
@@ -65,18 +53,14 @@ _OF_SPARK: Final = (
 
 @contextmanager
 def spark_session(
-    master: str | None = None,
-    *,
-    ui: bool = False,
-    more: Mapping[str, str] = FrozenMap(),
-    secrets: Mapping[str, str] = FrozenMap(),
+    master: str | None = None, *, ui: bool = False, secrets: Mapping[str, str] = FrozenMap()
 ) -> Iterator[SparkSession]:
     """A session that ends with the block; one that is there already is used as it is and stays.
 
     Without ``master`` what spark-submit says counts, and without that all cores of this machine. Of our environment
     the JVM and its workers get what they need to run, and ``secrets``: what tasks have to know to log in somewhere.
     """
-    with starting_session(master, ui=ui, more=more, secrets=secrets) as session:
+    with starting_session(master, ui=ui, secrets=secrets) as session:
         yield session()
 
 
@@ -85,16 +69,17 @@ def starting_session(
     master: str | None = None,
     *,
     ui: bool = False,
-    more: Mapping[str, str] = FrozenMap(),
     secrets: Mapping[str, str] = FrozenMap(),
     workers: bool = False,
     once: int = 0,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Session]:
     """As :func:`spark_session`, with a JVM that starts meanwhile, until the session is asked for.
 
     With ``workers``, Python workers of this machine start as soon as they can. With ``once``, tasks change clusters:
     Spark begins each of them once, and so many at a time on this machine, where they wait for brokers rather than
-    compute. Imports nothing of PySpark.
+    compute. What the operator sets for Spark counts before what is usual here, but not before that on which results
+    rest; which settings do not count is said by ``tell``. Imports nothing of PySpark.
     """
     active = _active()
     if active is not None:
@@ -109,27 +94,29 @@ def starting_session(
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     with tempfile.TemporaryDirectory(prefix="reconciler-spark-") as scratch:
-        usual = f"local[{once}]" if once else LOCAL
-        place = "" if submitted and not master else master or usual
-        local = place.startswith("local")
-        settings = {"spark.app.name": "reconciler fleet", **_settings(scratch, ui=ui)}
-        if place:
-            settings["spark.master"] = place
+        # Of a JVM that spark-submit began, only itself knows what the operator said.
+        given = None if submitted else operator_settings(os.environ)
+        settings, fixed = dict(_USUAL), {**_FIXED, **(_ONCE if once else {})}
+        if given is not None:
+            settings["spark.master"] = f"local[{once}]" if once else LOCAL
+        if master:
+            fixed["spark.master"] = master
+        local = {**settings, **(given or {}), **fixed}.get("spark.master", "").startswith("local")
+        if ui:
+            fixed["spark.ui.enabled"] = "true"
         if local:
             # Else Spark asks what this machine is called, and does not start if that is unknown.
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
             settings |= _local_settings(scratch)
-        settings |= more
-        if once:
-            settings |= _ONCE
         environment = {**child_environment(*_OF_SPARK), **secrets}
-        jvm = None if submitted or _has_jvm() else Jvm(settings, environment, Path(scratch))
+        own = _Settings(settings, fixed, tell)
+        jvm = None if given is None or _has_jvm() else Jvm(own.beside(given), environment, Path(scratch))
         started: list[SparkSession] = []
 
         def session() -> SparkSession:
             if not started:
                 with jvm.gateway() if jvm is not None else nullcontext():
-                    started.append(_started(settings, workers=workers and local))
+                    started.append(_started(own, given, workers=workers and local))
             return started[0]
 
         try:
@@ -139,6 +126,25 @@ def starting_session(
                 each.stop()
             if jvm is not None and not started:
                 jvm.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """What we set for Spark: ``usual`` where the operator sets nothing else, ``fixed`` whatever the operator sets."""
+
+    usual: Mapping[str, str]
+    fixed: Mapping[str, str]
+    tell: Callable[[str], None]
+
+    def beside(self, given: Mapping[str, str]) -> dict[str, str]:
+        """What is left to set beside what is ``given``."""
+        return {**{name: value for name, value in self.usual.items() if name not in given}, **self.fixed}
+
+    def tell_overridden(self, given: Mapping[str, str]) -> None:
+        """Say which settings of the operator do not count."""
+        for name, value in self.fixed.items():
+            if given.get(name, value) != value:
+                self.tell(f"Spark's setting {name} is {value} here, not {given[name]} as it is configured")
 
 
 def is_running() -> bool:
@@ -163,7 +169,7 @@ def _has_jvm() -> bool:
     return SparkContext._gateway is not None
 
 
-def _started(settings: Mapping[str, str], *, workers: bool) -> SparkSession:
+def _started(own: _Settings, given: Mapping[str, str] | None, *, workers: bool) -> SparkSession:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -171,6 +177,12 @@ def _started(settings: Mapping[str, str], *, workers: bool) -> SparkSession:
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     # Tells of an interruption at length.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    # A wheel is a zip too, by another name than those that PySpark hands to its workers.
+    SparkContext.PACKAGE_EXTENSIONS = sorted({*SparkContext.PACKAGE_EXTENSIONS, ".whl"})
+    if given is None:
+        given = _submitted()
+    own.tell_overridden(given)
+    settings = own.beside(given)
     context = SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
     if threading.current_thread() is threading.main_thread():
         # PySpark's own handler asks the JVM in the middle of another answer, and tells of it at length.
@@ -184,6 +196,17 @@ def _started(settings: Mapping[str, str], *, workers: bool) -> SparkSession:
     return session
 
 
+def _submitted() -> dict[str, str]:
+    """What the operator told spark-submit, which has a name for every application: that of its file."""
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()
+    given = dict(SparkConf(_jvm=SparkContext._jvm).getAll())
+    if given.get("spark.app.name") == os.path.basename(sys.argv[0]):
+        del given["spark.app.name"]
+    return given
+
+
 def _start_workers(context: "SparkContext") -> None:
     """Some workers begin to load what tasks need; those that are too late load it with their first task."""
     count = min(_EARLY_WORKERS, context.defaultParallelism)
@@ -195,23 +218,24 @@ def _load(_: int) -> None:
     import reconciler.parts.fleet.spark.comparing  # noqa: F401
 
 
-def _settings(scratch: str, *, ui: bool) -> dict[str, str]:
-    log = os.path.join(scratch, "log4j2.properties")
-    with open(log, "w", encoding="utf-8") as file:
-        file.write(_QUIET)
-    return {
-        "spark.ui.enabled": str(ui).lower(),
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file://{log} {SHORT_LIVED} {archive_option()}",
-        "spark.executorEnv.POLARS_MAX_THREADS": "1",
-        "spark.executorEnv.PYTHONSAFEPATH": "1",
-        "spark.python.worker.reuse": "true",
-        # A name such as 007 stays a text.
-        "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "8",
-    }
+#: What an operator may set otherwise.
+_USUAL: Final = {
+    "spark.app.name": "reconciler fleet",
+    "spark.log.level": "ERROR",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.executorEnv.POLARS_MAX_THREADS": "1",
+    "spark.python.worker.reuse": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.shuffle.partitions": "8",
+}
+#: What results rest on, and that no file where a worker happens to be is run.
+_FIXED: Final = {
+    "spark.executorEnv.PYTHONSAFEPATH": "1",
+    # A name such as 007 stays a text.
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+}
 
 
 def _local_settings(scratch: str) -> dict[str, str]:

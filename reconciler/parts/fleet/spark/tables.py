@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+import re
 import struct
 import uuid
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from reconciler.app.reasons import WorkflowError
 from reconciler.dataclass import dataclass
 from reconciler.parts.fleet.rows import COLUMNS, TEXT_COLUMNS, Row
 from reconciler.parts.fleet.store import FleetStore
@@ -101,6 +103,7 @@ def _text(array: pa.Array) -> memoryview:
 # A file appears whole or not at all: elsewhere than on object stores, whose writes are like that anyway, it is
 # written under another name and then renamed.
 
+_SCHEMES: Final = ("file", "hdfs", "viewfs", "s3", "s3a", "gs", "abfs", "abfss")
 _OBJECT_STORES: Final = frozenset({"s3", "gcs", "abfs"})
 
 
@@ -112,7 +115,10 @@ class Files:
 
     @classmethod
     def at(cls, place: str) -> "Files":
-        """Below a path, made absolute, or an address."""
+        """Below a path, made absolute, or an address; raises :class:`WorkflowError` for one that nothing here opens."""
+        scheme, address, _ = place.partition("://")
+        if address and scheme not in _SCHEMES:
+            raise WorkflowError(f"no store can be at {scheme}://", f"give a directory, or one of {', '.join(_SCHEMES)}")
         return cls(place if "://" in place else str(Path(place).resolve()))
 
     def read(self, name: str) -> bytes:
@@ -162,7 +168,8 @@ class Files:
 
     def _open(self) -> tuple[Any, str]:
         if "://" in self.root:
-            system, base = fs.FileSystem.from_uri(self.root)
+            # Hadoop's name for the same store; Spark gets the address as it was given.
+            system, base = fs.FileSystem.from_uri(re.sub("^s3a:", "s3:", self.root))
             return system, base.rstrip("/")
         return fs.LocalFileSystem(), self.root
 
