@@ -38,7 +38,7 @@ metadata: {name: revocation}
 spec:
   principal: User:reconciler
   superUsers: [User:admin, User:reconciler]
-  limits: {maxDeletePercent: 100}
+  deleteLimits: {maxDeletePercent: 100}
 ---
 apiVersion: reconciler/v1
 kind: Acls

@@ -34,7 +34,7 @@ _CLUSTER: Final = """\
 apiVersion: reconciler/v1
 kind: Cluster
 metadata: {name: c}
-spec: {barrier: {wait: 0s}, allowEveryoneIfNoAclFound: false, limits: {maxDeletes: 100000, maxDeletePercent: 100}}
+spec: {barrier: {wait: 0s}, allowEveryoneIfNoAclFound: false, deleteLimits: {maxDeletes: 100000, maxDeletePercent: 100}}
 """
 _ENDING: Final = """\
 apiVersion: reconciler/v1

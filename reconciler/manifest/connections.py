@@ -231,6 +231,6 @@ _FACTS: Final[Mapping[str, _Fact]] = {
     "brokers": _Fact(("brokers",), _same_set),
     "barrier": _Fact(("barrier_wait", "probe"), _same_barrier),
     "protect": _Fact(("protect",), _more),
-    "limits": _Fact(("limits",), _tighter, "tighten it to what the operator allows, or less"),
+    "deleteLimits": _Fact(("limits",), _tighter, "tighten it to what the operator allows, or less"),
     "exceptions": _Fact(("guard_exceptions",), _none, "have the operator accept it there"),
 }

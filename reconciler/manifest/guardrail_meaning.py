@@ -378,7 +378,7 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
             "kafkaVersion": _UNKNOWN,
             "interBrokerPrincipals": Texts(_U, _L, _U, _L),
             "protect": Records(Fields(_selector(_UNKNOWN_NAMES), _T, _L), paired=False),
-            "limits": Fields(
+            "deleteLimits": Fields(
                 {
                     "maxDeletes": _ceiling(_count),
                     "maxDeletePercent": _ceiling(_count, added=_U),

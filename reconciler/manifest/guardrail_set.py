@@ -265,7 +265,7 @@ HELD: Final[Mapping[str, HeldTerm | NoRule]] = {
     "kafkaVersion": HeldTerm(("kafka_version",), _of_base("kafka_version"), "kafka_version", _THEIRS, False),
     "interBrokerPrincipals": HeldTerm(("inter_broker_principals",), _both("inter_broker_principals")),
     "protect": HeldTerm(("protect",), _both("protect")),
-    "limits": HeldTerm(("limits",), _limits),
+    "deleteLimits": HeldTerm(("limits",), _limits),
     "barrier": HeldTerm(("barrier_wait", "probe"), _barrier),
     "brokers": HeldTerm(("brokers",), _of_base("brokers"), "brokers", "theirs count"),
     # Of guards; lint judges one set of manifests, and --base shows each exception.

@@ -131,12 +131,12 @@ def _limits(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
     deletes = sum(step.change.after is None for step in steps)
     most, percent = around.limits.max_deletes, around.limits.max_delete_percent
     if most is not None and deletes > most:
-        yield refusal(Guard.LIMIT, "maxDeletes", f"{deletes} deletions, but limits.maxDeletes is {most}")
+        yield refusal(Guard.LIMIT, "maxDeletes", f"{deletes} deletions, but deleteLimits.maxDeletes is {most}")
     above = around.limits.percent_above
     if percent is not None and bindings > above and bindings * 100 > percent * around.owned:
         share = f"{bindings} of {around.owned} bindings in scope would go"
         few = f", and more than {above} go" if above else ""
-        yield refusal(Guard.LIMIT, "maxDeletePercent", f"{share}, but limits.maxDeletePercent is {percent}{few}")
+        yield refusal(Guard.LIMIT, "maxDeletePercent", f"{share}, but deleteLimits.maxDeletePercent is {percent}{few}")
 
 
 def _room(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:

@@ -338,7 +338,7 @@ def _facts(terms: Terms) -> Iterator[tuple[str, str, FactSource]]:
         for name, value in (("maxDeletes", limits.max_deletes), ("maxDeletePercent", limits.max_delete_percent))
         if value is not None
     ]
-    yield "limits", ", ".join(most) or "none", sources.limits
+    yield "deleteLimits", ", ".join(most) or "none", sources.limits
     yield "exceptions", "see Accepted", sources.exceptions
 
 

@@ -31,7 +31,7 @@ kind: Cluster
 metadata: {name: c}
 spec:
   allowEveryoneIfNoAclFound: false
-  limits: {maxDeletePercent: 100}
+  deleteLimits: {maxDeletePercent: 100}
   barrier: {wait: 0s}
 ---
 apiVersion: reconciler/v1

@@ -226,7 +226,7 @@ CLUSTER: Final[Mapping[str, Callable[[Random], Any]]] = {
     "kafkaVersion": lambda random: random.choice(["3.9", "4.4"]),
     "interBrokerPrincipals": lambda random: some(random, PRINCIPALS, 2),
     "protect": lambda random: [selector(random)],
-    "limits": lambda random: given(
+    "deleteLimits": lambda random: given(
         {
             name: maybe(random, random.choice([0, 1, 5, 20, 60, 100]))
             for name in ("maxDeletes", "maxDeletePercent", "percentAbove")

@@ -38,7 +38,7 @@ spec:
   bootstrapServers: ["nowhere:9092"]
   allowEveryoneIfNoAclFound: false
   barrier: {{wait: 1s}}
-  limits: {{maxDeletePercent: 100}}
+  deleteLimits: {{maxDeletePercent: 100}}
 ---
 apiVersion: reconciler/v1
 kind: Acls

@@ -47,7 +47,7 @@ metadata: {name: c}
 spec:
   bootstrapServers: ["nowhere:9092"]
   barrier: {wait: 1s}
-  limits: {maxDeletePercent: 100}
+  deleteLimits: {maxDeletePercent: 100}
 """
 _OPERATOR = """\
 apiVersion: reconciler/v1

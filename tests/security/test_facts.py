@@ -225,7 +225,7 @@ def test_the_ids_differ_with_and_without_the_lie(attack: _Attack) -> None:
         ("superUsers: []", _LIE),
         ("allowEveryoneIfNoAclFound: false", _OPEN),
         ("exceptions: []", _OPEN),
-        ("limits: {maxDeletes: 1}", "limits: {maxDeletes: 100}"),
+        ("deleteLimits: {maxDeletes: 1}", "deleteLimits: {maxDeletes: 100}"),
         ("barrier: {wait: 2s}", "barrier: {wait: 0s}"),
         ("principal: User:reconciler", "principal: User:other"),
         ("brokers: [1, 2, 3]", "brokers: [1]"),

@@ -140,8 +140,8 @@ _EXCEPTIONS = "}], exceptions: [{check: r, topics: [a], codes: KT004, reason: r,
             "{tests: [{name: t, configs: {a: {min: 1, max: 9}}}]}",
             "{tests: [{name: t, configs: {a: {min: 1}}}]}",
         ),
-        ("Cluster", "{limits: {maxDeletes: 9}}", "{}"),
-        ("Cluster", "{limits: {maxDeletePercent: 9}}", "{limits: {maxDeletes: 9}}"),
+        ("Cluster", "{deleteLimits: {maxDeletes: 9}}", "{}"),
+        ("Cluster", "{deleteLimits: {maxDeletePercent: 9}}", "{deleteLimits: {maxDeletes: 9}}"),
         (
             "Fleet",
             "{waves: [{name: a, clusters: {matchLabels: {}}}], limits: {maxDeletes: 9}}",
@@ -265,7 +265,7 @@ def test_what_may_admit_more_is_not_called_tighter(kind: str, before: str, after
         ("Ownership", _CONSENT % "", _CONSENT % ", expires: 2026-11-01"),
         ("Ownership", _CONSENT % ", permissions: [ALLOW, DENY]", _CONSENT % ""),
         ("Ownership", _CONSENT % ", principals: {prefix: 'User:q'}", _CONSENT % ", principals: ['User:q2']"),
-        ("Cluster", "{limits: {maxDeletes: 10}}", "{limits: {maxDeletes: 9}}"),
+        ("Cluster", "{deleteLimits: {maxDeletes: 10}}", "{deleteLimits: {maxDeletes: 9}}"),
         ("Cluster", "{protect: []}", "{protect: [{topics: [a]}]}"),
         (
             "Fleet",
@@ -286,7 +286,7 @@ def test_what_refuses_more_is_called_tighter(kind: str, before: str, after: str)
         ("AccessTests", _TEST % "onlyReaders: ['User:a']", _TEST % "onlyReaders: 'User:a'"),
         ("AccessTests", _TEST % "onlyReaders: ['User:a']", _TEST % "onlyReaders: ['User:a'], severity: error"),
         ("AccessTests", _TEST % "onlyReaders: ['User:a']", _TEST % "onlyReaders: ['User:a'], includeSuperUsers: false"),
-        ("Cluster", "{limits: {maxDeletes: 10}}", "{limits: {maxDeletes: 10}, prune: []}"),
+        ("Cluster", "{deleteLimits: {maxDeletes: 10}}", "{deleteLimits: {maxDeletes: 10}, prune: []}"),
         ("TopicPolicy", _RULE % "configs: {retention.ms: {max: 1d}}", _RULE % "configs: {retention.ms: {max: 24h}}"),
         (
             "AccessTests",

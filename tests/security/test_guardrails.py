@@ -27,7 +27,7 @@ spec:
   allowEveryoneIfNoAclFound: false
   principal: User:admin
   scope: {include: [{principals: {prefix: "User:svc-"}}, {topics: {prefix: payroll.}}]}
-  limits: {maxDeletes: 1}
+  deleteLimits: {maxDeletes: 1}
   protect: [{topics: [payroll.ledger]}]
   barrier: {wait: 2s}
 """
@@ -331,7 +331,7 @@ def test_what_a_wider_scope_would_delete(pull_request: PullRequest) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("  limits:", '  ignore: [{principals: {prefix: "User:svc-backdoor"}}]\n  limits:'),
+        ("  deleteLimits:", '  ignore: [{principals: {prefix: "User:svc-backdoor"}}]\n  deleteLimits:'),
         ("include: [", 'exclude: [{principals: {prefix: "User:svc-backdoor"}}], include: ['),
         ("{topics: {prefix: payroll.}}", "{topics: {prefix: payroll.x}}"),
     ],

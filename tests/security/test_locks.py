@@ -52,7 +52,7 @@ kind: Cluster
 metadata: {name: prod}
 spec:
   bootstrapServers: [unused.invalid:9092]
-  limits: {maxDeletePercent: 100}
+  deleteLimits: {maxDeletePercent: 100}
 ---
 """
 OPERATOR = """\

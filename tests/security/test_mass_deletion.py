@@ -23,10 +23,12 @@ def _cluster(place: Place, live: int, declared: int, limits: str = "") -> None:
         pytest.param(40, 29, "", 5, id="11 of 40 are 27 %"),
         pytest.param(55, 44, "", 0, id="11 of 55 are 20 %"),
         pytest.param(11, 1, "", 0, id="10 of 11 are few"),
-        pytest.param(40, 29, "  limits: {maxDeletePercent: 100}\n", 0, id="raised"),
-        pytest.param(40, 29, "  limits: {maxDeletePercent: 20, percentAbove: 11}\n", 0, id="more are few"),
-        pytest.param(40, 29, "  limits: {maxDeletes: 100}\n", 5, id="another limit does not lift it"),
-        pytest.param(11, 8, "  limits: {maxDeletePercent: 20}\n", 5, id="a stated share counts from the first binding"),
+        pytest.param(40, 29, "  deleteLimits: {maxDeletePercent: 100}\n", 0, id="raised"),
+        pytest.param(40, 29, "  deleteLimits: {maxDeletePercent: 20, percentAbove: 11}\n", 0, id="more are few"),
+        pytest.param(40, 29, "  deleteLimits: {maxDeletes: 100}\n", 5, id="another limit does not lift it"),
+        pytest.param(
+            11, 8, "  deleteLimits: {maxDeletePercent: 20}\n", 5, id="a stated share counts from the first binding"
+        ),
     ],
 )
 def test_a_mass_deletion_is_refused_by_default(
@@ -48,7 +50,7 @@ def test_a_person_can_accept_one_mass_deletion(place: Place) -> None:
 
 def test_apply_refuses_a_mass_deletion_that_the_plan_did_not_see(place: Place) -> None:
     """The plan was made under a raised limit, which is gone by now: apply refuses."""
-    _cluster(place, 40, 29, "  limits: {maxDeletePercent: 100}\n")
+    _cluster(place, 40, 29, "  deleteLimits: {maxDeletePercent: 100}\n")
     assert place.plan().status == 0
     _cluster(place, 40, 29)
     place.assert_refused(5, "maxDeletePercent")
@@ -56,7 +58,7 @@ def test_apply_refuses_a_mass_deletion_that_the_plan_did_not_see(place: Place) -
 
 def test_export_writes_the_limit_where_somebody_can_raise_it() -> None:
     """Nobody has to look up what holds where nothing is written."""
-    assert "  limits:\n    maxDeletePercent: 20\n    percentAbove: 10\n" in cluster_document("c", ["b:9092"], {})
+    assert "  deleteLimits:\n    maxDeletePercent: 20\n    percentAbove: 10\n" in cluster_document("c", ["b:9092"], {})
 
 
 @pytest.mark.parametrize(
@@ -69,5 +71,5 @@ def test_export_writes_the_limit_where_somebody_can_raise_it() -> None:
 )
 def test_a_limit_that_is_written_for_the_first_time_may_be_looser(limits: str, meaning: Meaning) -> None:
     """The proposer adds maxDeletePercent 100 where nothing was written: that is not called tighter."""
-    base, proposal = Source("c.yaml", CLUSTER), Source("c.yaml", f"{CLUSTER}  limits: {limits}\n")
+    base, proposal = Source("c.yaml", CLUSTER), Source("c.yaml", f"{CLUSTER}  deleteLimits: {limits}\n")
     assert [change.meaning for change in guardrail_changes([base], [proposal])] == [meaning]

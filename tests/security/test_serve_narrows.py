@@ -37,7 +37,7 @@ CLUSTER = """\
 apiVersion: reconciler/v1
 kind: Cluster
 metadata: {name: c}
-spec: {bootstrapServers: ["b:9092"], limits: {maxDeletePercent: 100}}
+spec: {bootstrapServers: ["b:9092"], deleteLimits: {maxDeletePercent: 100}}
 """
 MANIFESTS = load([Source("c.yaml", CLUSTER)])
 DAY = date(2026, 11, 23)

@@ -175,7 +175,7 @@ FACTS: Final = FrozenMap(
         "brokers": "brokers",
         "barrier": "barrier",
         "protect": "protect",
-        "limits": "limits",
+        "deleteLimits": "limits",
         "exceptions": "exceptions",
     }
 )
@@ -234,7 +234,7 @@ def declare_stated(document: Document, wants: "StatedSpec | None", table: Patter
     report_clear_secrets(spec, findings)
     if wants is None:
         return None
-    limits, barrier, written = wants.limits, wants.barrier, fact_origins(spec, findings)
+    limits, barrier, written = wants.delete_limits, wants.barrier, fact_origins(spec, findings)
     return ClusterDeclaration(
         heading.name,
         heading.origin,

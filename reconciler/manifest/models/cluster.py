@@ -127,7 +127,7 @@ class ScopeSpec(ManifestModel):
     )
 
 
-class LimitsSpec(ManifestModel):
+class DeleteLimitsSpec(ManifestModel):
     """How much one plan may delete."""
 
     max_deletes: FixedCount | None = Field(None, description="At most so many deletes in one plan.", examples=[200])
@@ -224,7 +224,9 @@ class StatedSpec(ManifestModel):
         description="Names and principals whose access no plan may change, whatever pattern would cause it.",
         examples=[[{"topics": ["ledger.v1"]}, {"principals": ["User:monitoring"]}]],
     )
-    limits: LimitsSpec | None = Field(None, description="How much one plan may delete.", examples=[{"maxDeletes": 200}])
+    delete_limits: DeleteLimitsSpec | None = Field(
+        None, description="How much one plan may delete.", examples=[{"maxDeletes": 200}]
+    )
     barrier: BarrierSpec | None = Field(None, description="How to wait between phases.", examples=[{"wait": "2s"}])
     brokers: list[FixedCount] = Field(
         default_factory=list,

@@ -168,6 +168,7 @@ _MEANT: Final = FrozenMap(
         "pruneUsers": "prune: [users]",
         "pruneGroupConfigs": "prune: [groupConfigs]",
         "version": "passwordVersion",
+        "limits": "deleteLimits",
         "rule": "check",
         "guard": "check",
     }

@@ -111,7 +111,7 @@ def cluster_document(
         lines.append(f"  allowEveryoneIfNoAclFound: {str(default_allow).lower()}")
     # What holds anyway, where somebody looks who has to raise it.
     lines += [
-        "  limits:",
+        "  deleteLimits:",
         f"    maxDeletePercent: {DEFAULT_DELETE_PERCENT}",
         f"    percentAbove: {DEFAULT_PERCENT_ABOVE}",
     ]

@@ -89,7 +89,7 @@ REASONS: Final[tuple[tuple[Callable[[Given], None], type[Exception], str], ...]]
     (Given.too_late, StalePlanError, "the plan creates what has expired since it was made"),
     (Given.out_of_scope, StalePlanError, "the plan touches what the cluster's scope does not include"),
     (Given.another_order, StalePlanError, "the steps are not in the order that is safe for this cluster"),
-    (Given.too_many, RefusedError, "limit: 1 deletions, but limits.maxDeletes is 0"),
+    (Given.too_many, RefusedError, "limit: 1 deletions, but deleteLimits.maxDeletes is 0"),
     (Given.unreviewed, StalePlanError, "the plan would now grant access that was not reviewed"),
     (
         Given.undeclared,

@@ -304,7 +304,7 @@ OURS = "User:us ALLOW ALL on CLUSTER kafka-cluster"
 GUARDED: dict[Guard, tuple[str, str, tuple[str, ...], tuple[Topic, ...]]] = {
     Guard.TOPIC_DELETE: ("", KEPT + TOPICS + "    - {name: gone, absent: true}\n", (), (Topic("gone", 1, 1),)),
     Guard.DATA_LOSS: ("", KEPT + TOPICS + "    - {name: grows, configs: {retention.ms: 1ms}}\n", (), (TOPIC,)),
-    Guard.LIMIT: ("  limits: {maxDeletes: 0}\n", KEPT, (OLD,), ()),
+    Guard.LIMIT: ("  deleteLimits: {maxDeletes: 0}\n", KEPT, (OLD,), ()),
     Guard.EMPTY_DESIRED: ("", "", (OLD,), ()),
     Guard.LOCKOUT: ("", KEPT, (OURS,), ()),
     Guard.PROTECTED: ("  protect: [{topics: [old]}]\n", KEPT, (OLD,), ()),

@@ -266,7 +266,7 @@ spec:
     include: [{principals: {prefix: "User:svc-"}}, {topics: {any: true}}, {principals: [User:b], groups: [h, g]}]
     exclude: [{topics: {prefix: __}}, {cluster: true}]
   ignore: [{principals: {any: true}, topics: [x]}]
-  limits: {maxDeletes: 200}
+  deleteLimits: {maxDeletes: 200}
   barrier: {wait: 500ms}
   prune: [topics]
   ignoreConfigs: [retention.ms]

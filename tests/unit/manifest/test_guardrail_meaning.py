@@ -235,10 +235,10 @@ def _held(base: str, proposal: str) -> tuple[ClusterDeclaration, list[str]]:
         ("{ignoreConfigs: [a]}", "{ignoreConfigs: [a, b]}", "ignore_configs", ("a", "b"), "no drift shows in b"),
         ("{barrier: {wait: 5s}}", "{barrier: {wait: 1s}}", "barrier_wait", 5.0, ""),
         # What a document that says nothing has: at most 20 percent, where more than 10 bindings go.
-        ("{}", "{limits: {maxDeletePercent: 100}}", "limits", (None, 20, 0), ""),
-        ("{limits: {percentAbove: 3}}", "{limits: {maxDeletePercent: 60}}", "limits", (None, 20, 0), ""),
-        ("{limits: {maxDeletes: 3}}", "{limits: {percentAbove: 50}}", "limits", (3, 20, 10), ""),
-        ("{}", "{limits: {maxDeletes: 3}}", "limits", (3, None, None), ""),
+        ("{}", "{deleteLimits: {maxDeletePercent: 100}}", "limits", (None, 20, 0), ""),
+        ("{deleteLimits: {percentAbove: 3}}", "{deleteLimits: {maxDeletePercent: 60}}", "limits", (None, 20, 0), ""),
+        ("{deleteLimits: {maxDeletes: 3}}", "{deleteLimits: {percentAbove: 50}}", "limits", (3, 20, 10), ""),
+        ("{}", "{deleteLimits: {maxDeletes: 3}}", "limits", (3, None, None), ""),
     ],
 )
 def test_what_counts_where_a_proposal_says_otherwise(

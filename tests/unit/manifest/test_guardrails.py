@@ -16,7 +16,7 @@ spec:
   allowEveryoneIfNoAclFound: false
   protect: [{topics: [ledger.v1]}]
   ignore: [{principals: {prefix: "User:sa-"}}]
-  limits: {maxDeletes: 200}
+  deleteLimits: {maxDeletes: 200}
   barrier: {wait: 2s}
 ---
 apiVersion: reconciler/v1
@@ -72,8 +72,8 @@ def test_equal_guardrails_have_no_difference_in_any_order() -> None:
     [
         ("[User:admin]", "[User:admin, User:x]", Meaning.LOOSER, "spec.superUsers[User:x]"),
         ("Found: false", "Found: true", Meaning.LOOSER, "spec.allowEveryoneIfNoAclFound"),
-        ("maxDeletes: 200", "maxDeletes: 2000", Meaning.LOOSER, "spec.limits.maxDeletes"),
-        ("maxDeletes: 200", "maxDeletes: 20", Meaning.TIGHTER, "spec.limits.maxDeletes"),
+        ("maxDeletes: 200", "maxDeletes: 2000", Meaning.LOOSER, "spec.deleteLimits.maxDeletes"),
+        ("maxDeletes: 200", "maxDeletes: 20", Meaning.TIGHTER, "spec.deleteLimits.maxDeletes"),
         ("barrier: {wait: 2s}", "brokers: [1]", Meaning.LOOSER, "spec.barrier"),
         ("wait: 2s", "wait: 0s", Meaning.LOOSER, "spec.barrier.wait"),
         ('{prefix: "User:sa-"}', '{prefix: "User:"}', Meaning.LOOSER, "spec.ignore"),

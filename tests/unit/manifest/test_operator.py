@@ -30,7 +30,7 @@ def operator(spec: str) -> dict[str, Connection]:
         ("brokers: [1, 2]", "brokers: [2, 1]"),
         ("interBrokerPrincipals: [User:b]", "interBrokerPrincipals: [User:c]"),
         ("protect: [{topics: [a]}]", "protect: [{topics: [b]}]"),
-        ("limits: {maxDeletes: 10}", "limits: {maxDeletes: 9, maxDeletePercent: 5}"),
+        ("deleteLimits: {maxDeletes: 10}", "deleteLimits: {maxDeletes: 9, maxDeletePercent: 5}"),
         ("barrier: {wait: 2s}", "barrier: {wait: 2s}"),
         ("barrier: {principal: User:p}", "barrier: {principal: User:p, client: {sasl.username: p}}"),
         ("barrier: {client: {sasl.username: p}}", "barrier: {principal: User:p}"),
@@ -48,8 +48,8 @@ def test_a_manifest_may_repeat_add_and_tighten(stated: str, also: str) -> None:
         ("allowEveryoneIfNoAclFound: false", "allowEveryoneIfNoAclFound: true"),
         ("principal: User:us", "principal: User:other"),
         ("brokers: [1, 2]", "brokers: [1]"),
-        ("limits: {maxDeletes: 10}", "limits: {maxDeletes: 11}"),
-        ("limits: {maxDeletePercent: 10}", "limits: {maxDeletePercent: 11}"),
+        ("deleteLimits: {maxDeletes: 10}", "deleteLimits: {maxDeletes: 11}"),
+        ("deleteLimits: {maxDeletePercent: 10}", "deleteLimits: {maxDeletePercent: 11}"),
         ("barrier: {principal: User:p}", "barrier: {wait: 0s}"),
         ("barrier: {wait: 2s}", "barrier: {wait: 1s}"),
         ("exceptions: []", "exceptions: [{check: topic-delete, object: a, reason: b}]"),
@@ -68,8 +68,8 @@ def test_a_manifest_that_contradicts_the_operator_is_a_problem_with_both_places(
 
 
 def test_the_operator_wins_where_the_manifest_is_silent_and_sources_say_whose_word_counts() -> None:
-    stated = "  superUsers: [User:a]\n  limits: {maxDeletes: 10}\n  protect: [{topics: [a]}]\n  brokers: [1]\n"
-    own = "  limits: {maxDeletePercent: 5}\n  protect: [{topics: [b]}]\n  principal: User:us\n"
+    stated = "  superUsers: [User:a]\n  deleteLimits: {maxDeletes: 10}\n  protect: [{topics: [a]}]\n  brokers: [1]\n"
+    own = "  deleteLimits: {maxDeletePercent: 5}\n  protect: [{topics: [b]}]\n  principal: User:us\n"
     found = with_operator(manifests(own), operator(stated)).clusters["prod"]
     assert (found.super_users, found.limits, found.brokers) == (("User:a",), (10, 5, None), (1,))
     assert [selector.names.literal for selector in found.protect if selector.names] == [("a",), ("b",)]

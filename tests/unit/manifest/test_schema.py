@@ -149,7 +149,7 @@ def test_a_variable_fits_wherever_the_reader_takes_one(kind: str, spec: str) -> 
     [
         ("Topics", "{topics: [{name: t, partitions: 2147483648}]}"),
         ("Topics", "{topics: [{name: t, replicationFactor: 32768}]}"),
-        ("Cluster", '{limits: {maxDeletes: "${vars.x}"}}'),
+        ("Cluster", '{deleteLimits: {maxDeletes: "${vars.x}"}}'),
         ("Cluster", "{brokers: [2147483648]}"),
         ("Quotas", "{quotas: [{user: u, limits: {producer_byte_rate: 0}}]}"),
         ("GroupConfigs", "{groups: [{configs: {share.isolation.level: read_committed}}]}"),

@@ -49,13 +49,13 @@ def _expected(changes: list[Change], around: Surroundings) -> list[tuple[Guard, 
     limits, found = around.limits, []
     found += [(Guard.TOPIC_DELETE, name, f"deletes topic {name} and all its records") for name in topics]
     if limits.max_deletes is not None and len(gone) > limits.max_deletes:
-        text = f"{len(gone)} deletions, but limits.maxDeletes is {limits.max_deletes}"
+        text = f"{len(gone)} deletions, but deleteLimits.maxDeletes is {limits.max_deletes}"
         found.append((Guard.LIMIT, "maxDeletes", text))
     percent, above = limits.max_delete_percent, limits.percent_above
     if percent is not None and len(bindings) > above and len(bindings) > percent / 100 * around.owned:
         few = f", and more than {above} go" if above else ""
         share = f"{len(bindings)} of {around.owned} bindings in scope would go"
-        found.append((Guard.LIMIT, "maxDeletePercent", f"{share}, but limits.maxDeletePercent is {percent}{few}"))
+        found.append((Guard.LIMIT, "maxDeletePercent", f"{share}, but deleteLimits.maxDeletePercent is {percent}{few}"))
     if around.flavor is SMALL and created and around.live + len(created) > 6:
         text = f"{around.live} ACLs are live and the plan creates {len(created)} before it deletes any, but "
         found.append((Guard.LIMIT, "maxBindings", f"{text}A small service takes 6 at most"))

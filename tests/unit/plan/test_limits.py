@@ -54,8 +54,10 @@ def test_deletions_are_held_to_a_number_of_all_and_a_share_of_bindings() -> None
 def test_what_is_refused_is_said_with_the_numbers() -> None:
     around = Surroundings("c", 4, 1, DeleteLimits(1, 10, 1), False, NOTHING)
     number, share = refusals(steps(deleted=2), around, ())
-    assert number.message == "2 deletions, but limits.maxDeletes is 1"
-    assert share.message == ("2 of 4 bindings in scope would go, but limits.maxDeletePercent is 10, and more than 1 go")
+    assert number.message == "2 deletions, but deleteLimits.maxDeletes is 1"
+    assert share.message == (
+        "2 of 4 bindings in scope would go, but deleteLimits.maxDeletePercent is 10, and more than 1 go"
+    )
     assert (
         "and more than" not in refusals(steps(deleted=2), replace(around, limits=DeleteLimits(None, 10)), ())[0].message
     )

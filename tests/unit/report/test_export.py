@@ -294,7 +294,7 @@ spec:
   principal: User:reconciler
   superUsers: [User:admin]
   allowEveryoneIfNoAclFound: false
-  limits:
+  deleteLimits:
     maxDeletePercent: 20
     percentAbove: 10
 """

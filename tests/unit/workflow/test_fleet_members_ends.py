@@ -68,7 +68,7 @@ spec:
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Five clusters: one to change, one as declared, one that a guard holds, one that a test holds, one unreadable."""
     monkeypatch.delenv("CI", raising=False)
-    more = {"guarded": "limits: {maxDeletes: 0}"}
+    more = {"guarded": "deleteLimits: {maxDeletes: 0}"}
     names = ("changing", "declared", "guarded", "disagreeing", "absent")
     texts = [CLUSTER.format(name=name, more=more.get(name, "")) for name in names]
     (tmp_path / "m").mkdir()

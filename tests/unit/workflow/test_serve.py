@@ -112,7 +112,7 @@ def test_many_that_have_to_stay_do_not_hide_the_rest(world: World) -> None:
     topics = ", ".join(one.pattern.name for one in (*kept, *over))
     world.declare(ACLS + f"    - {{allow: READ, topics: [{topics}], expires: 2026-01-31}}\n")
     file = world.manifests / "all.yaml"
-    rules = "  protect: [{topics: {prefix: team.a}}]\n  limits: {maxDeletes: 1000, maxDeletePercent: 100}\n---\n"
+    rules = "  protect: [{topics: {prefix: team.a}}]\n  deleteLimits: {maxDeletes: 1000, maxDeletePercent: 100}\n---\n"
     file.write_text(file.read_text(encoding="utf-8").replace("---\n", rules, 1), encoding="utf-8")
     world.live(LIVE | others | {*kept, *over})
     for _ in range(60):
@@ -127,7 +127,7 @@ def test_a_limit_on_deletions_holds_all_of_them(world: World) -> None:
     topics = ", ".join(one.pattern.name for one in many)
     world.declare(ACLS + f"    - {{allow: READ, topics: [{topics}], expires: 2026-01-31}}\n")
     file = world.manifests / "all.yaml"
-    limited = "  limits: {maxDeletes: 2}\n---\n"
+    limited = "  deleteLimits: {maxDeletes: 2}\n---\n"
     file.write_text(file.read_text(encoding="utf-8").replace("---\n", limited, 1), encoding="utf-8")
     world.live(LIVE | frozenset(many))
     found = world.round()
