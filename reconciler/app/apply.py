@@ -195,7 +195,8 @@ def refuse_obstacles(plan: Plan, terms: Terms, target: Target, live: ClusterStat
     Also one that limits a login which has to work, unless the plan says that a person accepted it: this login may be
     another one than that for which it was made.
     """
-    conditions = conditions_of(terms, target.login, declared_for(target).secret_permit)
+    stated = declared_for(target)
+    conditions = conditions_of(terms, target.login, stated.secret_permit, stated.emergency.locked)
     for step in plan.steps:
         if (why := kind_of(step.change).obstacle(step.change, conditions)) is not None:
             raise PlanRefusedError(f"cannot {describe(step.change)}: {why}: nothing was sent", "plan again")

@@ -110,17 +110,17 @@ class Lockable:
             given.principal, since, given.until, records.who(), given.ticket or "", given.reason[:LONGEST_REASON]
         )
         denials = lock_denials(given.principal)
-        gaps = {one: why for one in denials if (why := target.unsupported(one)) is not None}
+        gaps = {item: why for item in denials if (why := target.unsupported(item)) is not None}
         with command_ledger(target, records) as ledger:
             about = about_command(Identity(new_run(), records.who()), self.live.cluster_id, target.name)
             end = "" if mark.until is None else moment_text(mark.until)
-            said = (LockAction.LOCK, mark.principal, moment_text(since), clock.now(), end, mark.ticket, mark.reason)
-            ledger.intend([lock_line(LockRecord(about, *said))])
-            there = _sent(target, [*(one for one in denials if one not in gaps), mark.binding])
+            stated = (LockAction.LOCK, mark.principal, moment_text(since), clock.now(), end, mark.ticket, mark.reason)
+            ledger.intend([lock_line(LockRecord(about, *stated))])
+            there = _sent(target, [*(item for item in denials if item not in gaps), mark.binding])
             head = ledger.head
         found = locks(there).get(given.principal) or Lock(given.principal, (mark,), denials)
         brokers, doubt = _everywhere(target, self.connection, self.live)
-        missing = tuple(f"{one.pattern}: {gaps.get(one, 'the cluster does not show it')}" for one in found.missing)
+        missing = tuple(f"{item.pattern}: {gaps.get(item, 'the cluster does not show it')}" for item in found.missing)
         seconds = clock.monotonic() - began
         return Locked(target.name, found, seconds, brokers, doubt, missing, self._notes(), audit_head=head)
 
@@ -154,11 +154,16 @@ def lockable(
     _check_name(given)
     with open_any(path, cluster, connection, tell) as (_, target):
         live = target.read_whole(_ALL)
-        _check_principal(given.principal, target)
-        _check_default_allow(given, target, live)
+        refuse_unlockable(given, target, live)
         if live.may_alter_acls is False:
             raise WorkflowError("our principal may not alter ACLs, so it cannot lock", "grant it ALTER on the cluster")
         yield Lockable(target, live, given, connection)
+
+
+def refuse_unlockable(given: LockTerms, target: Target, live: ClusterState) -> None:
+    """Raise :class:`RequestError` for a principal that a lock is not for, on this cluster."""
+    _check_principal(given.principal, target)
+    _check_default_allow(given, target, live)
 
 
 def _check_name(given: LockTerms) -> None:
@@ -210,12 +215,12 @@ def _check_principal(name: str, target: Target) -> None:
 def _check_default_allow(given: LockTerms, target: Target, live: ClusterState) -> None:
     """Where brokers allow what no ACL covers, a DENY on every name leaves no name uncovered: it shuts out everybody."""
     facts = _facts(target)
-    covered = {one.pattern for one in live.bindings}
+    covered = {item.pattern for item in live.bindings}
     if facts.allow_everyone_if_no_acl_found is False or covered.issuperset(LOCKED_PATTERNS):
         return
     accepted = any(
-        one.guard is Guard.CLOSED_BY_DEFAULT and one.object in (given.principal, WILDCARD_PRINCIPAL)
-        for one in given.accept
+        item.guard is Guard.CLOSED_BY_DEFAULT and item.object in (given.principal, WILDCARD_PRINCIPAL)
+        for item in given.accept
     )
     if accepted:
         return
@@ -250,11 +255,11 @@ def _sent(target: Target, bindings: Sequence[AclBinding]) -> frozenset[AclBindin
     clock, why, answers = SystemClock(), "", list[Answer]()
     for _ in attempts(clock):
         try:
-            answers = target.cluster.send([Create(one) for one in bindings])
+            answers = target.cluster.send([Create(item) for item in bindings])
         except ClusterError as error:
             why = str(error)
             continue
-        failed = next((one for one in answers if not one.good), None)
+        failed = next((item for item in answers if not item.good), None)
         why = "" if failed is None else f"{failed.code}: {failed.message}"
         if failed is None or not failed.retriable:
             break
@@ -303,7 +308,7 @@ class LockList:
     @property
     def whole(self) -> bool:
         """Whether each denies everything, and each that is demanded is there."""
-        return all(one.whole for one in self.locks) and not self.demanded
+        return all(item.whole for item in self.locks) and not self.demanded
 
 
 def list_locks(path: str | None, cluster: str | None, connection: ConnectionOptions = ConnectionOptions()) -> LockList:
@@ -377,7 +382,7 @@ def _unlocking(
             ended = unlocked_at(unlock_marks(live.bindings, now())).get(name)
             when = "" if ended is None else f"; its lock was ended at {moment_text(ended)}"
             raise RequestError(f"{as_name(name)} is not locked here{when}", "“reconciler locks” lists who is")
-        plan = _plan_of(given, live, target)
+        plan = plan_of_unlock(given, live, target)
         known = manifests or Manifests((), {}, {}, (), {})
         yield Planned(plan, live, declaration, DesiredState(), known, servers=target.bootstrap_servers), target
 
@@ -386,7 +391,7 @@ def _without_marks(result: Result, name: str, live: ClusterState, target: Target
     """After an unlock that was cut off once it had deleted every DENY: only marks are left, which deny nobody."""
     marks = [Delete(mark.binding) for mark in locks(live.bindings)[name].marks]
     try:
-        left = [one for one in target.cluster.send(marks) if not one.good]
+        left = [item for item in target.cluster.send(marks) if not item.good]
     except ClusterError as error:
         raise WorkflowError(
             f"the marks of the lock may still be there: {error}", "run the same command again"
@@ -394,13 +399,13 @@ def _without_marks(result: Result, name: str, live: ClusterState, target: Target
     return replace(result, stopped="not every mark of the lock could be removed" if left else "")
 
 
-def _plan_of(given: LockTerms, live: ClusterState, target: Target) -> Plan:
+def plan_of_unlock(given: LockTerms, live: ClusterState, target: Target) -> Plan:
     """What is there without the DENYs of this lock, whatever manifests, their scope and their limits say."""
-    going = {one for one in lock_denials(given.principal) if one in live.bindings}
+    going = {item for item in lock_denials(given.principal) if item in live.bindings}
     ours = standing_bridges(live.bindings) | denials_of_locks(live.bindings, given.principal)
-    stays = (one for one in live.bindings - ours - going if not is_reserved(one.pattern.name))
-    said = Declaration(_HERE, f"unlock: {given.reason}", given.ticket)
-    wanted = DesiredState(dict.fromkeys(stays, Declaration(_HERE)), expired=dict.fromkeys(going, said))
+    stays = (item for item in live.bindings - ours - going if not is_reserved(item.pattern.name))
+    stated = Declaration(_HERE, f"unlock: {given.reason}", given.ticket)
+    wanted = DesiredState(dict.fromkeys(stays, Declaration(_HERE)), expired=dict.fromkeys(going, stated))
     present = terms(_facts(target))
     asked = request_on(target, "", PlanOptions(moment(), allow_deletes=True, accept=given.accept), live)
     request = replace(asked, options=Options(allow_deletes=True, unlock=given.principal), report_topics=False)

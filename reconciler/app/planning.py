@@ -354,6 +354,7 @@ def request_on(target: Target, path: str, options: PlanOptions, live: ClusterSta
         unsupported=target.unsupported,
         login=target.login,
         permit=declaration.secret_permit,
+        locked=declaration.emergency.locked,
         tool_version=__version__,
         source_commit=source_commit(path) if path else None,
         going_on=frozenset(binding for leftover in target.going_on(live) for binding in leftover.bindings),

@@ -393,6 +393,7 @@ class LockRecord:
     until: Annotated[str, Says("Until when, if somebody named an end.", "2026-11-22T06:17:00Z", omit=True)] = ""
     ticket: Annotated[AnyText, Says("Where it was agreed.", "INC-7", omit=True)] = ""
     reason: Annotated[AnyText, Says("Why.", "key leaked", omit=True)] = ""
+    by: Annotated[AnyText, Says("Who locked, where a server saw it.", "anna@ops", omit=True)] = ""
 
 
 CANCELLATION: Final[Record[CancellationRecord]] = record_of(CancellationRecord)

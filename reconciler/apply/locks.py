@@ -56,14 +56,14 @@ class LockWatch:
             return ()
         try:
             held = locks(run.environment.cluster.read(ReadRequest(all_topics=False)).bindings)
-            missing = [one for lock in held.values() for one in lock.missing if one in gone]
-            missing = [one for one in missing if one.entry.principal != run.plan.options.unlock]
+            missing = [item for lock in held.values() for item in lock.missing if item in gone]
+            missing = [item for item in missing if item.entry.principal != run.plan.options.unlock]
             if missing:
                 create(run, missing, "what was deleted of a lock that came meanwhile")
         except (ClusterError, StoppedError) as error:
-            names = ", ".join(sorted({as_name(one.entry.principal) for one in gone}))
+            names = ", ".join(sorted({as_name(item.entry.principal) for item in gone}))
             return (f"whether {names} is locked in part could not be mended: {error}; “reconciler locks” shows it",)
-        return tuple(f"{one}: deleted while somebody locked, and created again" for one in missing)
+        return tuple(f"{item}: deleted while somebody locked, and created again" for item in missing)
 
 
 @dataclass(slots=True)
@@ -128,4 +128,4 @@ class Unlocking:
         if left:
             return ()  # the run names what it did not delete
         gone = [mark.binding for mark in self._known if mark.binding in there]
-        return tuple(f"{one}: could not be removed; run unlock again" for one in remove(run, gone))
+        return tuple(f"{item}: could not be removed; run unlock again" for item in remove(run, gone))

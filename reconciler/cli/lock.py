@@ -18,6 +18,7 @@ from reconciler.cli.options import (
     optional_path_argument,
     output_option,
     record_options,
+    with_options,
     yes_option,
 )
 from reconciler.model.characters import as_name, safe
@@ -26,40 +27,61 @@ from reconciler.model.locks import Lock
 from reconciler.plan.guards import AcceptedGuard
 from reconciler.results.output import OutputKind
 
+#: Whom to lock, and why; :func:`lock_terms` makes one value of them.
+lock_terms_options = with_options(
+    (
+        click.argument("principal", metavar="PRINCIPAL"),
+        click.option("--reason", metavar="TEXT", required=True, help="Why. Every plan shows it until the unlock."),
+        click.option("--ticket", metavar="ID", help="Where it was agreed."),
+        click.option(
+            "--until",
+            metavar="TIME",
+            type=Until(),
+            help="When it is to end: 24h, 2d, or an instant. A server ends it only where the operator's file has "
+            "locksEnd: true.  [default: at the unlock]",
+        ),
+        click.option("--host", hidden=True, help="Refused: a lock counts from every host."),
+        accept_option,
+    )
+)
+
+
+def lock_terms(
+    *,
+    principal: str,
+    reason: str,
+    ticket: str | None,
+    until: Expiry | None,
+    host: str | None,
+    accept: tuple[AcceptedGuard, ...],
+) -> LockTerms:
+    """One value of these options; ends the command where a host is named."""
+    if host is not None:
+        raise CommandError(
+            "a lock counts from every host",
+            "leave out --host; to deny some hosts, declare a DENY with hosts in the manifests",
+            Exit.USAGE,
+        )
+    return LockTerms(principal, reason, ticket, None if until is None else until.end, accept)
+
 
 @click.command("lock", short_help="Deny a principal everything, until unlock")
-@click.argument("principal", metavar="PRINCIPAL")
+@lock_terms_options
 @optional_path_argument
-@click.option("--reason", metavar="TEXT", required=True, help="Why. Every plan shows it until the unlock.")
-@click.option("--ticket", metavar="ID", help="Where it was agreed.")
-@click.option(
-    "--until",
-    metavar="TIME",
-    type=Until(),
-    help="When it is to end: 24h, 2d, or an instant. A server ends it only where the operator's file has "
-    "locksEnd: true.  [default: at the unlock]",
-)
-@click.option("--host", hidden=True, help="Refused: a lock counts from every host.")
 @cluster_option()
-@accept_option
 @yes_option
 @record_options
 @connection_options
 @output_option
 def command(
     *,
-    principal: str,
     path: str | None,
-    reason: str,
-    ticket: str | None,
-    until: Expiry | None,
-    host: str | None,
     cluster: str | None,
-    accept: tuple[AcceptedGuard, ...],
     yes: bool,
     records: RecordOptions,
     connection: ConnectionOptions,
     output: str,
+    **terms: Any,
 ) -> int:
     """Deny PRINCIPAL every operation on every resource from every host, on the cluster and at once.
 
@@ -67,15 +89,9 @@ def command(
     without --allow-deletes; only `reconciler unlock` does. Ownership and access tests are not asked. Open connections
     stay, and each request on them is refused.
     """
-    if host is not None:
-        raise CommandError(
-            "a lock counts from every host",
-            "leave out --host; to deny some hosts, declare a DENY with hosts in the manifests",
-            Exit.USAGE,
-        )
-    given = LockTerms(principal, reason, ticket, None if until is None else until.end, accept)
+    given = lock_terms(**terms)
     with lockable(path, cluster, given, connection, info_note) as found:
-        _ask(f"Deny {principal} everything on cluster {found.target.name}?", yes=yes)
+        ask_to_lock(f"Deny {given.principal} everything on cluster {found.target.name}?", yes=yes)
         locked = found.lock(records)
     if output == "json":
         out_json(OutputKind.LOCK, locked_document(locked))
@@ -86,8 +102,8 @@ def command(
     return Exit.OK if locked.succeeded else Exit.ERROR
 
 
-def _ask(question: str, *, yes: bool) -> None:
-
+def ask_to_lock(question: str, *, yes: bool) -> None:
+    """End the command unless a person agrees."""
     if yes:
         return
     if not sys.stdin.isatty():

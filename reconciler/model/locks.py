@@ -56,8 +56,8 @@ class LockMark(NamedTuple):
     @property
     def binding(self) -> AclBinding:
         """The mark on the cluster. It grants nobody anything."""
-        said = (self.principal, self.operator, self.ticket, self.reason)
-        words = ".".join(map(_word, said))
+        stated = (self.principal, self.operator, self.ticket, self.reason)
+        words = ".".join(map(_word, stated))
         end = _OPEN if self.until is None else _stamp(self.until)
         name = f"__kr.lock.{_stamp(self.since)}.{end}.{words}"
         return AclBinding(ResourcePattern(ResourceType.TOPIC, name), MARK_ENTRY)

@@ -103,6 +103,14 @@ def lock_lines(held: Mapping[str, Lock], unlocking: str | None) -> Iterator[str]
         )
 
 
+def unheld(locked: Collection[str], held: Mapping[str, Lock]) -> Iterator[str]:
+    """That the operator's file locks somebody whom the cluster does not: the ACLs that are there still count."""
+    for name in locked:
+        if name not in held or not held[name].whole:
+            missing = "the cluster has no whole lock of it"
+            yield f"the operator's file locks {as_name(name)}, and {missing}: “reconciler lock {name}”"
+
+
 def partial_locks(held: Mapping[str, Lock]) -> Iterator[Skipped]:
     """Each lock that denies only a part: somebody deleted DENYs of it, or an unlock was cut off."""
     for name, lock in held.items():

@@ -1,7 +1,7 @@
 """From two states to a plan: compare, leave out what may not or cannot be done, order, guard."""
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain
 
@@ -38,6 +38,7 @@ from reconciler.plan.leftovers import (
     lock_lines,
     not_yet,
     partial_locks,
+    unheld,
 )
 from reconciler.plan.order import Blockers, ordered
 from reconciler.plan.overlap import CoverageChange, coverage_change, covering_patterns, opaque_patterns, perhaps_in_use
@@ -68,6 +69,8 @@ class Request:
     in scope an earlier look saw. ``going_on`` are live bindings on reserved names whose runs may be going on: every
     other one there is a difference. ``report_topics``: so is a topic in scope that ``desired`` does not have.
     ``login`` is the principal of the connection, if known; ``permit`` says which references to secrets are followed.
+
+    ``locked`` are the principals that the operator's file locks for good.
     Not ``guarded``: a report, which tells of all differences and refuses nothing.
     """
 
@@ -85,6 +88,7 @@ class Request:
     login: str | None = None
     permit: SecretPermit = NOTHING_PERMITTED
     guarded: bool = True
+    locked: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         warnings=(
             *request.warnings,
             *lock_lines(held, request.options.unlock),
+            *unheld(request.locked, held),
             *plan_warnings(live, steps, terms, bool(judged.coverage)),
             *topic_warnings(steps, live, terms),
             *(risk.text for risk in judged.risks if not risk.certain),
@@ -272,9 +277,9 @@ def _logins(steps: Sequence[Step], live: ClusterState) -> Iterator[Callout]:
             yield Callout(LOGIN, principal, text)
 
 
-def conditions_of(terms: Terms, login: str | None, permit: SecretPermit) -> Conditions:
+def conditions_of(terms: Terms, login: str | None, permit: SecretPermit, locked: Collection[str] = ()) -> Conditions:
     """What holds for every change, the login of this very connection included."""
-    return Conditions({**terms.logins, **({login: "our own login"} if login else {})}, permit)
+    return Conditions({**terms.logins, **({login: "our own login"} if login else {})}, permit, locked)
 
 
 def _calling_out(reviewed: AccessReview, more: Sequence[Callout]) -> AccessReview:
@@ -292,7 +297,7 @@ def _filtered(
     changes.skip(SkipReason.BREAK_GLASS, lambda change: not_yet(change, emergency))
     stays = request.options.selection.predicate()
     excluded = changes.skip(SkipReason.EXCLUDED, lambda change: None if stays(change) else "left out by the selection")
-    conditions = conditions_of(terms, request.login, request.permit)
+    conditions = conditions_of(terms, request.login, request.permit, request.locked)
     changes.skip(SkipReason.IMPOSSIBLE, lambda change: kind_of(change).obstacle(change, conditions))
     if not request.options.allow_deletes:
         changes.skip(SkipReason.HELD_BACK, lambda change: _HELD_BACK if change.after is None else None)

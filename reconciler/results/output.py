@@ -34,6 +34,7 @@ class OutputKind(StrEnum):
     FAILED = "Failed"
     FLEET_APPLY = "FleetApply"
     FLEET_DRIFT = "FleetDrift"
+    FLEET_LOCK = "FleetLock"
     FLEET_PLAN = "FleetPlan"
     FLEET_QUERY = "FleetQuery"
     FLEET_SNAPSHOT = "FleetSnapshot"

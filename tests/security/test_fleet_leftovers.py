@@ -11,6 +11,7 @@ from reconciler.apply.lease import marker
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
 from reconciler.model.acl import ResourcePattern, ResourceType
+from reconciler.model.locks import LockMark, lock_denials
 from reconciler.model.markers import break_glass_mark, bridge_on, marker_of
 from reconciler.model.state import ClusterState
 from reconciler.snapshot.document import snapshot_text
@@ -39,6 +40,7 @@ _GRANT = acl("payroll", "User:svc-payroll")
 _BRIDGE = bridge_on(_PAYROLL)
 _OLD = "20260101T000000Z-aaaa"
 _OPS = acl("payroll", "User:ops")
+_LOCK = LockMark("User:eve", datetime.datetime(2026, 11, 26, tzinfo=datetime.UTC), reason="key leaked").binding
 
 
 def _live() -> dict[str, tuple[str, frozenset[Any]]]:
@@ -55,6 +57,8 @@ def _live() -> dict[str, tuple[str, frozenset[Any]]]:
         "leased": ("true", frozenset({_GRANT, _BRIDGE, marker_of(_OLD, _PAYROLL), marker("ops@ci", _OLD, until)})),
         "left": ("true", frozenset({_GRANT, _BRIDGE, marker_of(_OLD, _PAYROLL)})),
         "forged": ("false", frozenset({_GRANT, _BRIDGE, marker_of(young, _PAYROLL)})),
+        "locked": ("false", frozenset({_GRANT, *lock_denials("User:eve"), _LOCK})),
+        "in-part": ("false", frozenset({_GRANT, *lock_denials("User:eve")[1:], _LOCK})),
         "foreign": ("true", frozenset({_GRANT, acl("__kr.mine", "User:mallory")})),
     }
 
@@ -86,6 +90,8 @@ def test_what_is_on_reserved_names_is_drift_of_a_fleet_as_of_a_cluster(
         "leased": (0, 0, 0),
         "left": (0, 0, 2),
         "forged": (0, 1, 0),
+        "locked": (0, 0, 0),
+        "in-part": (0, 0, 1),
         "foreign": (0, 0, 1),
     }
     for name in clusters:

@@ -13,6 +13,7 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Listing
+from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import read_break_glass, standing_bridges, without_harmless
 from reconciler.model.scope import Scope, is_reserved
 from reconciler.model.state import ClusterState
@@ -104,11 +105,13 @@ def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> R
 
 
 def _own(bindings: frozenset[AclBinding]) -> frozenset[AclBinding]:
-    """What is on reserved names, and what markers there call a bridge or break-glass access."""
+    """What is on reserved names, and what markers there call a bridge, break-glass access or a lock."""
     reserved = frozenset(binding for binding in bindings if is_reserved(binding.pattern.name))
     marked = (read_break_glass(binding) for binding in reserved)
     emergency = bindings.intersection(item.binding for item in marked if item is not None)
-    return reserved | standing_bridges(bindings) | emergency if reserved else reserved
+    if not reserved:
+        return reserved
+    return reserved | standing_bridges(bindings) | emergency | denials_of_locks(bindings)
 
 
 def _as_read(listings: Mapping[str, Listing[Any]]) -> Mapping[str, Listing[Any]]:

@@ -27,6 +27,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import instant_of
 from reconciler.model.markers import break_glass_over, running_break_glass
+from reconciler.parts.serve.locks import SeenLocks, keep_locks
 from reconciler.parts.serve.narrowing import ApplySetting, ApprovedPlans, SeenMarks, expired_access, revocation, unended
 from reconciler.plan.guards import NO_GUARDRAILS
 from reconciler.ports import Clock
@@ -132,6 +133,7 @@ class ServeOptions:
     keep: Callable[[Target], None] | None = None
     #: Remembered from round to round.
     witness: SeenMarks = field(default_factory=SeenMarks)
+    locks: SeenLocks = field(default_factory=SeenLocks)
 
     @property
     def name(self) -> str:
@@ -220,6 +222,7 @@ class _Deeds:
             vouched = self._witness(planned, target, acting=acting) if doubt is None else frozenset()
             self.waiting = len(expired_access(planned, vouched))
             if acting:
+                self.held_back += keep_locks(options.locks, planned, target, self.connection, self._own_again())
                 self._narrow(planned, target, planning, checkout.commit, vouched)
                 self._remove_dead(planned, target)
             drift = replace(planned.plan, guardrails=NO_GUARDRAILS, source_commit=checkout.commit)

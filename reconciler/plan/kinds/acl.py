@@ -10,11 +10,12 @@ from typing import Any, Final, TypeGuard
 from reconciler.codec.values import BINDING, created, deleted
 from reconciler.model.acl import AclBinding, AclPermissionType, ResourceType
 from reconciler.model.addresses import RANGES_LEVEL, RANGES_SINCE
+from reconciler.model.characters import as_name
 from reconciler.model.flavor import release_text
 from reconciler.model.listing import AclChange, Change, Create, Delete
 from reconciler.model.scope import Selector
 from reconciler.model.state import ClusterState
-from reconciler.plan.kinds.interface import Kind, LackingRight, PhaseContext
+from reconciler.plan.kinds.interface import Conditions, Kind, LackingRight, PhaseContext
 from reconciler.plan.observed import DONE, PENDING, Observed
 from reconciler.plan.phase import Phase
 from reconciler.policy.laws import ACL, Law
@@ -110,6 +111,14 @@ class Acls(Kind):
     def lacking_right(self, live: ClusterState) -> LackingRight | None:
         """ALTER on the cluster."""
         return LackingRight("change ACLs", "ALTER") if live.may_alter_acls is False else None
+
+    def obstacle(self, change: Change, conditions: Conditions) -> str | None:
+        """An ALLOW of a principal that the operator's file locks: no word of a proposal outweighs it."""
+        for binding in created_bindings([change]) if conditions.locked else ():
+            principal, permission = binding.entry.principal, binding.entry.permission_type
+            if principal in conditions.locked and permission is AclPermissionType.ALLOW:
+                return f"the operator's file locks {as_name(principal)}: no plan gives it access"
+        return None
 
     def unsupported(self, change: Change, live: ClusterState) -> str | None:
         """A range that is created: brokers before 4.4 store it as a text that no address equals.

@@ -37,11 +37,12 @@ class Conditions:
     """What holds for every change of a run, and that no change may touch or do without.
 
     ``logins`` are the principals that have to be able to log in as they do now, each with what it is; ``permit`` says
-    which references to secrets are followed.
+    which references to secrets are followed. ``locked`` are the principals that the operator's file locks for good.
     """
 
     logins: Mapping[str, str] = field(default_factory=dict)
     permit: SecretPermit = NOTHING_PERMITTED
+    locked: Collection[str] = ()
 
 
 class LackingRight(NamedTuple):

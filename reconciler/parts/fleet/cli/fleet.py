@@ -29,6 +29,7 @@ SUBCOMMANDS: Final = {
     "drift": "Detect drift of all clusters",
     "plan": "Plan every cluster and save the fleet's plan",
     "apply": "Apply a fleet's plans, wave by wave",
+    "lock": "Deny a principal everything on every cluster",
     "query": "Query the whole fleet",
     "usage": "Evaluate authorizer logs: used bindings, refusals, replay",
     "tighten": "Narrow access of all clusters to what their logs show in use",

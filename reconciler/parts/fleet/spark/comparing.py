@@ -23,7 +23,7 @@ from reconciler.parts.fleet.membership import BucketPair, pairs, partition
 from reconciler.parts.fleet.readings import desired_topics, expired_bindings, live_topics
 from reconciler.parts.fleet.rows import COLUMNS, Row, ScopeMembership, binding_of, bucket_count, bucket_of, whose
 from reconciler.parts.fleet.spark.session import (
-    bridges_of,
+    apart_of,
     emergency_of,
     kept_emergency,
     left_over,
@@ -180,12 +180,12 @@ def _compare_pair(unit: Unit, pair: BucketPair, files: StoreFiles, results: Resu
     if counts.owned != found.height:
         found = found.filter(pl.col("whose") == int(ScopeMembership.OWNED))
     creates, deletes = differing(wanted, found)
-    bridges, emergency = bridges_of(unit.live, unit.rules.default_allow), emergency_of(unit.live)
+    apart, emergency = apart_of(unit.live, unit.rules.default_allow), emergency_of(unit.live)
     given = []
-    if bridges or emergency:
+    if apart or emergency:
         rows = [binding_of(row) for row in deletes.select(COLUMNS).iter_rows()]
         given = [emergency[item] for item in rows if item in emergency]
-        kept = [item not in bridges and item not in emergency for item in rows]
+        kept = [item not in apart and item not in emergency for item in rows]
         deletes = deletes.filter(pl.Series(kept, dtype=pl.Boolean))
     written = results.bindings(pair.cluster, _created(creates), _expired(files, unit.desired, deletes))
     left = results.topics(pair.cluster, topic_differences(Comparison(skipped=tuple(kept_emergency(given)))))

@@ -26,12 +26,13 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Delete
+from reconciler.model.locks import denials_of_locks, lock_marks, locks, unlock_marks
 from reconciler.model.markers import BreakGlass, break_glass_marks, running_break_glass, standing_bridges
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.spark.jvm import Jvm, operator_settings
 from reconciler.plan.difference import Skipped, SkipReason
 from reconciler.plan.kinds import describe
-from reconciler.plan.leftovers import left_behind, not_yet
+from reconciler.plan.leftovers import left_behind, not_yet, partial_locks
 from reconciler.results.fleet_drift import Reading
 from reconciler.system.process import child_environment
 
@@ -253,9 +254,11 @@ def _local_settings(scratch: str) -> dict[str, str]:
 # What runs of this tool have on a cluster of a fleet, by what a reading holds of it: judged as a single drift does.
 
 
-def bridges_of(reading: Reading, default_allow: bool | None) -> frozenset[AclBinding]:
-    """The bridges, which are nobody's wish and no undeclared access: none unless default-allow is declared on."""
-    return standing_bridges(frozenset(reading.leftovers)) if default_allow is True else frozenset()
+def apart_of(reading: Reading, default_allow: bool | None) -> frozenset[AclBinding]:
+    """The DENYs of locks, and the bridges where default-allow is declared on: nobody's wish, and not undeclared."""
+    own = frozenset(reading.leftovers)
+    held = denials_of_locks(own) if own else own
+    return held | standing_bridges(own) if default_allow is True else held
 
 
 def emergency_of(reading: Reading) -> Mapping[AclBinding, BreakGlass]:
@@ -279,8 +282,9 @@ def left_over(reading: Reading, default_allow: bool | None) -> tuple[Skipped, ..
     taken = _taken(reading)
     runs = going_on(live, taken)
     theirs = frozenset(binding for run in runs for binding in run.bindings)
-    theirs |= break_glass_marks(live.bindings, taken)
-    return tuple(left_behind(without_live_bridges(live, runs, default_allow=default_allow), default_allow, theirs))
+    theirs |= break_glass_marks(live.bindings, taken) | lock_marks(live.bindings) | unlock_marks(live.bindings, taken)
+    left = left_behind(without_live_bridges(live, runs, default_allow=default_allow), default_allow, theirs)
+    return (*partial_locks(locks(live.bindings)), *left)
 
 
 def _taken(reading: Reading) -> datetime.datetime:
