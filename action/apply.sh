@@ -2,8 +2,8 @@
 # Plans MANIFESTS once more on CLUSTER and performs the plan if it is the one that PLAN_ID names. With PLAN performs that
 # file: so an apply that was cut short goes on, and with REQUIRE_APPROVALS so does what so many people have signed, since
 # signatures are over bytes and planning again makes others. With APPLIED moves that branch to the commit. Ends as apply
-# does: 4 where the plan is another one by now, and nothing was sent; 5 where safety checks refuse changes, and nothing else was
-# left undone, or where they refuse the plan.
+# does: 4 where the plan is another one by now, and nothing was sent; 5 where safety checks refuse changes, or deletions that the
+# change means need --allow-deletes, and nothing else was left undone; 5 too where they refuse the plan.
 set -euo pipefail
 # shellcheck source=action/arguments.sh
 source "$(dirname "${BASH_SOURCE[0]}")/arguments.sh"
@@ -65,6 +65,16 @@ reconciler apply "${apply[@]}" | tee "$OUT/applied.txt" || status=$?
 performed=$status
 if [[ $status == 5 ]] && grep -q '^Applied' "$OUT/applied.txt"; then performed=0; fi
 if [[ $performed == 0 ]]; then move_applied || status=1 performed=1; fi
+# What the base declares and this commit does not is still there without --allow-deletes: merged is not done.
+if [[ $performed == 0 ]] && ((${#compared[@]})); then
+  reconciler plan "${compared[1]}" "${target[@]}" "${reach[@]}" "${options[@]}" --output json >"$OUT/base.json" 2>/dev/null || true
+  undone=$(python3 -I "$action/undone.py" "$OUT/result.json" "$OUT/base.json")
+  rm -f "$OUT/base.json"
+  if [[ -n "$undone" ]]; then
+    printf 'error: this change removes them, and they are still there: deletions need --allow-deletes\n%s\n' "$undone" >&2
+    status=5
+  fi
+fi
 output status "$status"
 results=("$OUT/result.json")
 if [[ $performed != 0 ]]; then

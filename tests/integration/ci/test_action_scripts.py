@@ -440,3 +440,22 @@ def test_a_note_of_a_killed_apply_counts_what_its_journal_has(tmp_path: Path) ->
     command = [sys.executable, "-I", str(ROOT / "action" / "failed.py"), "apply", "130", "prod", str(journal)]
     note = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     assert (note["kind"], note["status"], note["message"]) == ("Failed", 130, "2 done of 5 steps")
+
+
+def test_a_change_that_takes_away_is_not_done_while_deletions_need_a_word(pipeline: Pipeline) -> None:
+    """A revert is merged and applied without --allow-deletes: red, with what is still there; nothing else is named."""
+    given = {**pipeline.here, "GUARDRAILS": "base", "BASE": pipeline.base, "OPTIONS": ""}
+    pipeline.run("plan", **pipeline.here)
+    assert pipeline.run("apply", PLAN_ID=pipeline.outputs["plan-id"], **pipeline.here).returncode == 0
+    orders = pipeline.checkout / "kafka" / "prod" / "analytics.yaml"
+    orders.unlink()
+    pipeline.commit()
+    assert pipeline.run("plan", **given).returncode == 0
+    done = pipeline.run("apply", PLAN_ID=pipeline.outputs["plan-id"], **given)
+    assert done.returncode == 5, done.stdout + done.stderr
+    assert "this change removes them, and they are still there" in done.stderr
+    assert "User:svc-analytics" in done.stderr
+    # What nobody declared before either is none of this change.
+    again = pipeline.commit()
+    pipeline.run("plan", **{**given, "BASE": again})
+    assert pipeline.run("apply", PLAN_ID=pipeline.outputs["plan-id"], **{**given, "BASE": again}).returncode == 0
