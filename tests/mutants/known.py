@@ -47,9 +47,9 @@ KNOWN: Final = (
     ),
     Mutant(
         "access/hosts.py",
-        "return any(found.holds(own) for found in outer)",
-        "return any(found.contains(IpAddress(own.width, own.first)) for found in outer)",
-        "a range is within another only with all of its addresses",
+        "width == own.width and length <= own.length:",
+        "width == own.width and length < own.length:",
+        "a range is within itself, and an address in a range of that address alone",
         _HOSTS,
     ),
     Mutant(
