@@ -38,7 +38,7 @@ spec:
     - name: only admins
       onlyReaders: [User:other]
       topics: [a]
-      exception: {reason: until the move, expires: 2099-01-01}
+  exceptions: [{check: only admins, reason: until the move, expires: 2099-01-01}]
 """
 
 
