@@ -6,7 +6,7 @@ import shlex
 import click
 
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.console import Exit, error, worst
+from reconciler.cli.console import Exit, error, out, worst
 from reconciler.cli.options import (
     as_of_option,
     cluster_option,
@@ -16,6 +16,9 @@ from reconciler.cli.options import (
     path_argument,
     start_reader,
 )
+from reconciler.cli.parts import part_module
+from reconciler.plan.kinds.acl import touched_bindings
+from reconciler.plan.proposal import Plan
 from reconciler.results.output import OutputKind
 
 
@@ -25,6 +28,11 @@ from reconciler.results.output import OutputKind
 @expand_option
 @connection_options
 @as_of_option
+@click.option("--store", metavar="DIR", help="Say since when ACLs differ, by the readings in this store.")
+@click.option("--audit", metavar="FILE", multiple=True, help="With --store: an audit log of runs; repeatable.")
+@click.option(
+    "--logs", metavar="PLACE", multiple=True, help="With --store: authorizer logs, which show who altered the cluster."
+)
 @listing_option("steps", "left")
 def command(
     *,
@@ -33,6 +41,9 @@ def command(
     expand: bool,
     connection: ConnectionOptions,
     as_of: datetime.date | None,
+    store: str | None,
+    audit: tuple[str, ...],
+    logs: tuple[str, ...],
     output: str,
 ) -> int:
     """Report every difference between the manifests below PATH and a cluster. Exit 2 if there is one.
@@ -50,6 +61,7 @@ def command(
 
     drift = run_drift(path, cluster, connection, as_of=as_of, tell=info_note)
     found = drift.plan
+    since, told = _since(found, store, audit, logs)
     checks = Checks(cluster_tests=drift.cluster_tests)
     print_plan(
         found,
@@ -59,7 +71,10 @@ def command(
         kind=OutputKind.DRIFT,
         servers=drift.servers,
         where=_where(path, cluster),
+        more=told,
     )
+    if since and output != "json":
+        out(since)
     if checks.stops:
         error("cluster tests failed")
     if drift.unjudged:
@@ -69,6 +84,18 @@ def command(
         Exit.FAILED_CHECK if checks.stops else Exit.OK,
         Exit.DIFFERENT if found.steps or found.skipped else Exit.OK,
     )
+
+
+def _since(
+    plan: Plan, store: str | None, audit: tuple[str, ...], logs: tuple[str, ...]
+) -> tuple[list[str], dict[str, object]]:
+    """Since when the ACLs differ, in lines and as a field for programs; nothing without a store."""
+    if store is None:
+        return [], {}
+    part = part_module("history", "drift --store")
+    changes = [step.change for step in plan.steps] + [one.change for one in plan.skipped if one.change is not None]
+    lines, documents = part.drift_since(part.sources(store, audit, logs), plan.terms.cluster, touched_bindings(changes))
+    return lines, {"since": documents}
 
 
 def _where(path: str, cluster: str | None) -> str:

@@ -1,12 +1,13 @@
 """What commands print of a plan and of what became of it, and the exit statuses that these mean."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reconciler.app.records import save_plan
 from reconciler.apply.environment import Outcome, Result
 from reconciler.cli.console import Exit, error, info, out, out_json, progress, settings, style_for, watched, worst
 from reconciler.cli.options import GUARDRAILS, NEW_ACCESS, TRUNCATED, weakened
+from reconciler.model.frozen import FrozenMap
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import Refusal
 from reconciler.plan.review.topics import Ruling
@@ -27,8 +28,9 @@ def print_plan(
     kind: OutputKind,
     servers: Sequence[str] = (),
     where: str = "PATH",
+    more: Mapping[str, object] = FrozenMap({}),
 ) -> None:
-    """Print a plan to stdout, as text or as JSON of a kind; with what was checked of its end.
+    """Print a plan to stdout, as text or as JSON of a kind; with what was checked of its end, and ``more`` fields.
 
     ``servers`` are where the cluster was reached, for reports of the JSON; ``where`` are the arguments that a command
     needs to find manifests and cluster again.
@@ -37,8 +39,8 @@ def print_plan(
         if kind is OutputKind.DRIFT and settings.table:
             out_json(kind, drift_table(plan))
             return
-        more = {} if checks is None else checks_document(checks)
-        out_json(kind, {**plan_report(plan, servers=servers), **more})
+        checked = {} if checks is None else checks_document(checks)
+        out_json(kind, {**plan_report(plan, servers=servers), **checked, **more})
         return
     if settings.quiet:
         from reconciler.show.verdicts import quiet_line

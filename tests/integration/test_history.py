@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 
+from reconciler.access.authorizer import AccessRequest
 from reconciler.apply.environment import Outcome
 from reconciler.cli.main import run
+from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.state import ClusterState
+from reconciler.parts.evidence.usage.message import Event, LoggedReason
 from reconciler.parts.history.evidence import seconds
 from reconciler.parts.history.update import confirmed_until
 from reconciler.snapshot.document import snapshot_text
-from tests.unit.history.world import read, run_records, store, text, write_log
+from tests.integration.fleet.test_usage import log
+from tests.unit.history.world import CLUSTER_ID, read, run_records, store, text, write_log
 from tests.worlds import binding
 
 RISK = binding("User:svc-risk ALLOW READ on TOPIC PREFIXED payments.")
@@ -197,3 +201,61 @@ def test_a_server_keeps_a_reading_in_each_round_that_differs(
     Path("readings/runs").write_text("no directory")
     assert run(serve) == 1
     assert "no reading was kept in readings" in capsys.readouterr().err
+
+
+def test_drift_says_since_when_and_whom_brokers_logs_show(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An undeclared ACL: between which readings it came, that no run has a record, and who altered the cluster then."""
+    Path("m").mkdir()
+    Path("m/all.yaml").write_text(MANIFESTS)
+    bindings = frozenset({BASE, NIGHT, binding("User:new ALLOW READ on TOPIC x")})
+    Path("live.json").write_text(snapshot_text(ClusterState(CLUSTER_ID, bindings)))
+    altering = AccessRequest("User:mallory", "10.0.0.1", AclOperation.ALTER, ResourceType.CLUSTER, "kafka-cluster")
+    found = Event(altering, True, LoggedReason.SUPER_USER, None, "CreateAcls")
+    other = Event(altering._replace(principal="User:early"), True, LoggedReason.SUPER_USER, None, "CreateAcls")
+    Path("server.log").write_bytes(log(found, day=text(4 * DAY - 3600)[:10]) + log(other, day=text(DAY)[:10]))
+    drift = ["drift", "m", "--cluster", "prod=snapshot:live.json", "--store", "store", "--audit", "audit.jsonl"]
+    assert run([*drift, "--logs", "server.log"]) == 2
+    shown = capsys.readouterr().out
+    assert f"{NIGHT}: there since between " in shown
+    assert "no run has a record, brokers' logs of these days show ALTER on the cluster by User:mallory" in shown
+    assert "User:early" not in shown
+    assert f"{BASE}: there since before the first reading" in shown
+    assert "1 of the ACLs that differ are in no reading yet" in shown
+    assert run([*drift, "--output", "json"]) == 2
+    since = {one["what"]: one for one in json.loads(capsys.readouterr().out)["since"]}
+    assert since[str(NIGHT)]["began"]["run"] is None
+    assert since[str(NIGHT)]["began"]["alteredBy"] == []
+
+
+def test_a_forged_log_cannot_give_or_take_what_readings_contradict(
+    past: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says that a run gave what no reading has, and took what all have: neither is ever certain."""
+    forged = [
+        *run_records("a", DAY + 3 * 3600, [(DAY + 3 * 3600, NIGHT, True, Outcome.DONE)]),
+        *run_records("b", 5 * DAY + 3 * 3600, [(5 * DAY + 3 * 3600, RISK, False, Outcome.DONE)]),
+    ]
+    write_log(Path("audit.jsonl"), forged)
+    for time, principal in ((DAY + 4 * 3600, "User:svc-night"), (5 * DAY + 4 * 3600, "User:svc-risk")):
+        asked = ["can-i", principal, "READ", "topic", "payments.orders", *ASKED, "--at", text(time)]
+        assert run([*asked, "--audit", "audit.jsonl"]) == 3
+        assert "undecided" in capsys.readouterr().out
+    # From the next reading that is kept on, it is as the readings say.
+    assert "User:svc-night" not in holders(who_can(capsys, 50 * 3600, "--audit", "audit.jsonl"))
+    assert "User:svc-risk" in holders(who_can(capsys, 192 * 3600 - 120, "--audit", "audit.jsonl"))
+
+
+def test_a_log_of_which_lines_are_gone_or_changed_is_named_and_counts_no_more(
+    past: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was taken in of it stays."""
+    before = who_can(capsys, 3 * DAY, "--audit", "audit.jsonl")
+    lines = Path("audit.jsonl").read_bytes().split(b"\n")
+    for kept, said in (
+        (lines[:2], "lines are gone"),
+        ([*lines[:5], lines[5].replace(b"true", b"null"), b""], "is not as it was"),
+    ):
+        Path("audit.jsonl").write_bytes(b"\n".join(kept))
+        after = who_can(capsys, 3 * DAY, "--audit", "audit.jsonl")
+        assert after["holders"] == before["holders"]
+        assert said in after["past"]

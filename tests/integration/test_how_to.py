@@ -16,6 +16,7 @@ import yaml
 
 from reconciler.app.manifests import desired, load
 from reconciler.app.options import today
+from reconciler.apply.environment import Outcome
 from reconciler.apply.lease import marker
 from reconciler.cli.commands import RECIPES
 from reconciler.cli.main import run
@@ -35,6 +36,7 @@ from reconciler.show.formats import prometheus
 from reconciler.snapshot.document import BrokerFacts, parse_snapshot, snapshot_text
 from tests.integration.fleet.test_usage import event, log
 from tests.integration.test_tutorials import Step, steps_of
+from tests.unit.history.world import read, run_records, store, write_log
 
 _ROOT = Path(__file__).parents[2]
 
@@ -92,6 +94,17 @@ def _add_binding(principal: str, topic: str) -> None:
     _write_cluster(replace(state, bindings=state.bindings | {added}))
 
 
+def _keep_readings() -> None:
+    """The readings and the audit log of three months in which a run gave somebody access."""
+    entry = AccessControlEntry("User:svc-risk", "*", AclOperation.READ, AclPermissionType.ALLOW)
+    given = AclBinding(ResourcePattern(ResourceType.TOPIC, "payments.settled"), entry)
+    month = 30 * 86_400
+    for time, bindings in ((0, []), (month, [given]), (3 * month, [given]), (3 * month + 3_600, [])):
+        read(store(Path("readings")), bindings, time, cluster="demo")
+    when = month - 7_200
+    write_log(Path("audit.jsonl"), run_records("20260130T220000Z-7f3a", when, [(when, given, True, Outcome.DONE)]))
+
+
 def _add_lease(holder: str) -> None:
     ends = datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=5)
     state = parse_snapshot(Path("live.json").read_text(encoding="utf-8"))
@@ -104,6 +117,8 @@ def test_a_recipe_does_what_it_shows(recipe: str, world: Path, capsys: pytest.Ca
         _add_topic("payments.old")
     if recipe in ("Keep what somebody changed on the cluster by hand", "A drift alarm"):
         _add_binding("User:svc-night", "payments.settled")
+    if recipe == "Find out who could read a topic on a past day, and who approved it":
+        _keep_readings()
     if recipe == "The lease is held":
         _add_binding("User:svc-night", "payments.settled")
         assert run(["plan", "--allow-deletes", "--out", "plan.json"]) == 0

@@ -5,7 +5,7 @@ A table of intervals, derived from readings in the store of snapshots and from a
 - Adds: ``history``, and ``--at`` of the questions.
 - Begin with: ``intervals.py``, which says when a fact held, then ``evidence.py``, which says where that is known from.
 - The core does not know: intervals, the store. It asks a state at a time as it asks a snapshot.
-- Uses of other parts: the store and the readings of ``fleet``, without Spark.
+- Uses of other parts: the store and the readings of ``fleet``, without Spark, and the logs of ``evidence``.
 """
 
 COMMANDS = {
@@ -19,6 +19,7 @@ COMMANDS = {
 OPTIONS = {
     "--at": "reconciler.parts.history.app",
     "--keep": "reconciler.parts.history.keep",
+    "drift --store": "reconciler.parts.history.show",
     "serve --store": "reconciler.parts.history.keep",
 }
 NEEDS = ("pyarrow",)

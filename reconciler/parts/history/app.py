@@ -1,10 +1,10 @@
 """Questions about the past: the state at a time, and since when and by whose doing a fact has held."""
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
 from reconciler.app.audit import read_logs
 from reconciler.app.options import now
@@ -12,14 +12,16 @@ from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.codec.annotated import record_of
 from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import AclBinding, OpaqueBinding, ResourceType
+from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding, ResourceType
 from reconciler.model.desired import moment_text
 from reconciler.model.says import AnyText, Says
 from reconciler.model.topic import Topic
+from reconciler.parts.evidence.app.usage import Decisions, files_of, scanned
+from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.fleet.rows import binding_of
 from reconciler.parts.fleet.spark.tables import store_at
 from reconciler.parts.fleet.store import FleetStore
-from reconciler.parts.history.evidence import ACLS, state_of
+from reconciler.parts.history.evidence import ACLS, acl_fact, state_of
 from reconciler.parts.history.intervals import CLOCKS, Cause, Fact
 from reconciler.parts.history.table import (
     Choice,
@@ -186,6 +188,10 @@ class Turn:
     approved_by: Annotated[tuple[AnyText, ...], Says("Who approved it, by verified signatures.")] = ()
     commit: Annotated[str | None, Says("The commit of the manifests.", "0123abc")] = None
     url: Annotated[AnyText | None, Says("Where the pipeline shows the run.", "https://ci.example.com/runs/17")] = None
+    altered_by: Annotated[
+        tuple[AnyText, ...],
+        Says("Whom the brokers' logs show to have altered the cluster on these days, where no run did it."),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,11 +251,38 @@ class HistoryQuestion:
             yield bool(one.ended.run) is (self.by is Doing.RUN)
 
 
+@dataclass(frozen=True, slots=True)
+class PastSources:
+    """Where the past is known from: the store of readings, audit logs, and brokers' logs as ``usage`` reads them."""
+
+    store: str
+    audit: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+
+    def alterations(self, cluster_id: str) -> "Alterations":
+        """Who altered the cluster, by day, as the brokers' logs say."""
+        counted: Decisions = {}
+        for file in files_of(self.logs):
+            scanned(file, Window(), cluster_id, counted, by_day=True)
+        found: dict[str, set[str]] = {}
+        for event, (_, days) in counted.items():
+            request = event.request
+            alters = request.operation is AclOperation.ALTER and request.resource_type is ResourceType.CLUSTER
+            if alters and event.allowed and not event.asked_only:
+                found.setdefault(request.principal, set()).update(day.isoformat() for day in days.each())
+        return found
+
+
+#: Principals, and the days on which they did something.
+Alterations: TypeAlias = dict[str, set[str]]
+
+
 def ask_history(
-    place: str, cluster: str, question: HistoryQuestion, audit: tuple[str, ...] = ()
+    sources: PastSources, cluster: str, question: HistoryQuestion
 ) -> tuple[tuple[HeldFact, ...], str, tuple[str, ...]]:
     """When what is meant held, what that rests on, and what is to be said of the sources."""
-    history = open_history(store_at(place), cluster, audit)
+    history = open_history(store_at(sources.store), cluster, sources.audit)
+    whose = _Whose(history.coverage.runs, sources.alterations(history.coverage.cluster_id))
     first, last = history.coverage.first.get(ACLS), history.coverage.last.get(ACLS)
     chosen = filter(question.selects, history.rows(question.choice()))
     rows = sorted(chosen, key=lambda row: (row.interval.from_lo or 0, describe(row.fact)))
@@ -259,19 +292,40 @@ def ask_history(
         if first is not None and last is not None
         else f"Cluster {cluster}: no reading saw all of its ACLs."
     )
-    return tuple(_held(row, history.coverage.runs) for row in rows), said, tuple(history.notes)
+    return tuple(_held(row, whose) for row in rows), said, tuple(history.notes)
 
 
-def _held(row: FactRow, runs: Mapping[str, Mapping[str, Any]]) -> HeldFact:
+def since_when(sources: PastSources, cluster: str, bindings: Collection[AclBinding]) -> tuple[HeldFact, ...]:
+    """When ACLs came and went, the last time of each; of one that no reading has seen, nothing."""
+    history = open_history(store_at(sources.store), cluster, sources.audit)
+    whose = _Whose(history.coverage.runs, sources.alterations(history.coverage.cluster_id))
+    wanted = set(map(acl_fact, bindings))
+    newest: dict[Fact, FactRow] = {}
+    for row in history.rows():
+        if row.fact in wanted and (
+            row.fact not in newest or (row.interval.from_lo or 0) > (newest[row.fact].interval.from_lo or 0)
+        ):
+            newest[row.fact] = row
+    return tuple(_held(row, whose) for _, row in sorted(newest.items(), key=repr))
+
+
+class _Whose(NamedTuple):
+    """Whose the runs are, and who altered the cluster on which days."""
+
+    runs: Mapping[str, Mapping[str, Any]]
+    alterations: Alterations
+
+
+def _held(row: FactRow, whose: _Whose) -> HeldFact:
     one = row.interval
-    began = None if one.from_lo is None else _turn(one.began, (one.from_lo, one.from_hi), runs)
+    began = None if one.from_lo is None else _turn(one.began, (one.from_lo, one.from_hi), whose)
     stays = one.to_hi is None and not one.is_open
-    ended = None if stays else _turn(one.ended, (one.to_lo, one.to_hi), runs)
+    ended = None if stays else _turn(one.ended, (one.to_lo, one.to_hi), whose)
     return HeldFact(describe(row.fact), began, ended, row.ticket or None)
 
 
-def _turn(cause: Cause, between: tuple[int | None, int | None], runs: Mapping[str, Mapping[str, Any]]) -> Turn:
-    whose = runs.get(cause.run, {})
+def _turn(cause: Cause, between: tuple[int | None, int | None], of: _Whose) -> Turn:
+    whose = of.runs.get(cause.run, {})
     after, before = (text_of(time) if time is not None else None for time in between)
     # The run's own line was written when the answer came; what it found, and left, is known to the width of clocks.
     exactly = text_of(cause.at) if cause.sure else None
@@ -286,4 +340,11 @@ def _turn(cause: Cause, between: tuple[int | None, int | None], runs: Mapping[st
         tuple(whose.get("approvedBy", ())),
         whose.get("commit"),
         whose.get("url"),
+        () if cause.run else _altered(of.alterations, after, before),
     )
+
+
+def _altered(alterations: Alterations, after: str | None, before: str | None) -> tuple[str, ...]:
+    """Who altered the cluster on a day from one time through another."""
+    first, last = (after or "")[:10], (before or "9999")[:10]
+    return tuple(sorted(who for who, days in alterations.items() if any(first <= day <= last for day in days)))

@@ -6,7 +6,7 @@ import click
 
 from reconciler.cli.console import CommandError, Exit, info, out, out_json
 from reconciler.cli.options import Since, listing_option
-from reconciler.parts.history.app import HELD, Doing, HistoryQuestion, ask_history
+from reconciler.parts.history.app import HELD, Doing, HistoryQuestion, PastSources, ask_history
 from reconciler.parts.history.show import held_lines
 from reconciler.results.output import OutputKind
 
@@ -17,6 +17,7 @@ from reconciler.results.output import OutputKind
 @click.option("-c", "--cluster", metavar="NAME", required=True, help="The cluster, as the store names it.")
 @click.option("--store", metavar="PLACE", required=True, help="The readings that serve --store or fleet snapshot keep.")
 @click.option("--audit", metavar="FILE", multiple=True, help="An audit log of runs on the cluster; repeatable.")
+@click.option("--logs", metavar="PLACE", multiple=True, help="Authorizer logs, as of usage: who altered the cluster.")
 @click.option("--topic", metavar="NAME", help="Only what is about this topic, and ACLs whose pattern covers it.")
 @click.option("--principal", metavar="PRINCIPAL", help="Only what is about this principal.")
 @click.option(
@@ -50,6 +51,7 @@ def command(
     cluster: str,
     store: str,
     audit: tuple[str, ...],
+    logs: tuple[str, ...],
     topic: str | None,
     principal: str | None,
     since: datetime.datetime | None,
@@ -72,7 +74,7 @@ def command(
         since,
         Doing(by) if by is not None else None,
     )
-    found, basis, notes = ask_history(store, cluster, question, audit)
+    found, basis, notes = ask_history(PastSources(store, audit, logs), cluster, question)
     if output == "json":
         out_json(OutputKind.HISTORY, {"basis": basis, "notes": list(notes), "held": [HELD.write(one) for one in found]})
     else:

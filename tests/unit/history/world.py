@@ -63,10 +63,12 @@ def write_log(path: Path, items: Iterable[dict[str, object]], name: str = "0" * 
     path.write_bytes(b"".join(line + b"\n" for line in lines))
 
 
-def read(store: FleetStore, bindings: Iterable[AclBinding], when: float, took: float = 2) -> str | None:
+def read(
+    store: FleetStore, bindings: Iterable[AclBinding], when: float, took: float = 2, cluster: str = "prod"
+) -> str | None:
     """A server reads the cluster, and keeps what it read."""
     state = ClusterState(CLUSTER_ID, frozenset(bindings))
-    return keep_reading(store, FreshReading("prod", state, Scope(), at(when), at(when + took)))
+    return keep_reading(store, FreshReading(cluster, state, Scope(), at(when), at(when + took)))
 
 
 def store(path: Path) -> FleetStore:
