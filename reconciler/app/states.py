@@ -215,7 +215,7 @@ def past_access(
     if request.cluster is None or request.plan is not None or request.offline or SNAPSHOT in request.cluster:
         raise RequestError("a past time is asked of one cluster by its name", "write --cluster NAME, without --plan")
     if request.store is None:
-        raise RequestError("a past time needs the store of readings", "give --store DIR, where serve keeps them")
+        raise RequestError("a past time needs the store of readings", "give --store PLACE, where serve keeps them")
     name, manifests, declaration = request.cluster, None, None
     if request.path is None and connection.connections is not None:
         known = read_connections(connection.connections).get(name)

@@ -28,7 +28,7 @@ from reconciler.results.output import OutputKind
 @expand_option
 @connection_options
 @as_of_option
-@click.option("--store", metavar="DIR", help="Say since when ACLs differ, by the readings in this store.")
+@click.option("--store", metavar="PLACE", help="Say since when ACLs differ, by the readings in this store.")
 @click.option("--audit", metavar="FILE", multiple=True, help="With --store: an audit log of runs; repeatable.")
 @click.option(
     "--logs", metavar="PLACE", multiple=True, help="With --store: authorizer logs, which show who altered the cluster."

@@ -120,9 +120,9 @@ def test_times_without_evidence_have_answers_of_their_own(past: Path, capsys: py
         )
         == 64
     )
-    assert "--at TIME --store DIR" in capsys.readouterr().err
+    assert "--at TIME --store PLACE" in capsys.readouterr().err
     assert run(["who-can", "READ", "topic", "x", *ASKED[:2], *ASKED[4:], "--at", text(DAY)]) == 64
-    assert "--store DIR" in capsys.readouterr().err
+    assert "--store PLACE" in capsys.readouterr().err
 
 
 def test_history_says_since_when_by_whom_and_who_approved(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,6 +142,10 @@ def test_history_says_since_when_by_whom_and_who_approved(past: Path, capsys: py
     (held,) = document["held"]
     assert (held["what"], held["ended"], held["began"]["run"]) == (str(NIGHT), None, None)
     assert held["began"]["after"] < text(4 * DAY) < held["began"]["before"]
+    assert run(["history", *where, "--output", "table"]) == 0
+    table = capsys.readouterr().out
+    assert table.startswith("WHAT")
+    assert text(GIVEN) in table
     assert run(["history", "principal", "User:svc-pay", *where]) == 0
     assert "1 interval." in capsys.readouterr().out
 

@@ -48,7 +48,7 @@ def open_history(store: FleetStore, cluster: str, audit: Sequence[str]) -> Histo
     try:
         return history_of(store, cluster, read_logs(audit), int(now().timestamp()))
     except NoReadingError as error:
-        advice = "keep readings with `reconciler serve --store DIR`, or `reconciler fleet snapshot --store DIR`"
+        advice = "keep readings with `reconciler serve --store PLACE`, or `reconciler fleet snapshot --store PLACE`"
         raise RequestError(str(error), advice) from error
     except (HeaderError, LogsError, TableError, OSError) as error:
         raise WorkflowError(f"the history cannot be read: {error}") from error
