@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from reconciler.app.access_checks import checks_of
-from reconciler.app.break_glass import check_break_glass, settled
+from reconciler.app.break_glass import check_break_glass, check_override, settled
 from reconciler.app.connections import refuse_unstated
 from reconciler.app.manifests import desired
 from reconciler.app.options import (
@@ -108,6 +108,18 @@ def check_signed(file: str, digest: str, rule: ApprovalRule | None, at: datetime
     from reconciler.app.approvals import check_approvals
 
     return check_approvals(file, digest, rule, at)
+
+
+def check_overriding(plan: Plan, rules: Emergency, approvals: ApprovalRule | None) -> None:
+    """Refuse break-glass access over access tests that the operator's file does not permit, or that too few sign."""
+    check_override(plan.options, rules, now())
+    signed = 0 if approvals is None else approvals.required
+    if plan.options.override and signed < max(1, rules.override_approvals):
+        needed = max(1, rules.override_approvals)
+        raise RequestError(
+            f"the operator's file asks for {needed} approvals of access over an access test",
+            f"pass --require-approvals {needed}",
+        )
 
 
 def check_unlock(plan: Plan, rules: Emergency, approvals: ApprovalRule | None) -> None:
@@ -490,6 +502,7 @@ def apply_plan(
             # Who owns which file judges the edit, and not what is given at once.
             judged = wanted if _is_declared(plan) else DesiredState()
             check_unlock(plan, target.declaration.emergency, options.approvals)
+            check_overriding(plan, target.declaration.emergency, options.approvals)
             checks = checks_of(Planned(plan, live, target.declaration, judged, manifests, seen), as_of)
         given = _Performance(plan, live, target, checks, connection, options, attendant, named, wanted=wanted)
         proposer = commit_author(path, plan.source_commit)

@@ -7,11 +7,13 @@ moment it has no end. What ends early keeps a mark that is over: a request that 
 import datetime
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from typing import Final
 
 from reconciler.app.options import now
 from reconciler.app.reasons import LongerAccessError, RequestError, StaleError, WorkflowError
 from reconciler.apply.break_glass import marks_of
 from reconciler.apply.environment import Result
+from reconciler.manifest.parts.clusters import Emergency
 from reconciler.model.acl import AclBinding, AclPermissionType
 from reconciler.model.characters import as_name
 from reconciler.model.desired import DesiredState, moment_text
@@ -21,10 +23,13 @@ from reconciler.model.markers import LONGEST, break_glass, break_glass_mark, mar
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.acl import created_bindings
-from reconciler.plan.proposal import Plan
+from reconciler.plan.proposal import Options, Plan
 from reconciler.ports import Cluster, ClusterError
 from reconciler.retry import attempts
 from reconciler.system.process import SystemClock
+
+#: What the operator's file calls the checks that break-glass access may break.
+OVERRIDABLE: Final = "access-tests"
 
 
 def check_break_glass(plan: Plan, live: ClusterState, at: datetime.datetime) -> None:
@@ -46,6 +51,22 @@ def check_break_glass(plan: Plan, live: ClusterState, at: datetime.datetime) -> 
         raise RequestError("a break-glass plan creates ALLOWs, and this one does more", "plan again")
     check_unlocked(bindings, live)
     check_free(bindings, given.end, live, at)
+
+
+def check_override(options: Options, rules: Emergency, at: datetime.datetime) -> None:
+    """Raise :class:`RequestError` where the operator's file does not let break-glass access break access tests so."""
+    if not options.override or options.break_glass is None:
+        return
+    if OVERRIDABLE not in rules.override:
+        raise RequestError(
+            "the operator's file lets no break-glass access break an access test",
+            "give other access, or have breakGlass: {override: [access-tests]} stated there",
+        )
+    if (options.break_glass.end - at).total_seconds() > rules.override_seconds:
+        longest = f"{rules.override_seconds / 60:g} minutes"
+        raise RequestError(
+            f"over an access test, the operator's file gives access for {longest} at most", "end it sooner"
+        )
 
 
 def check_unlocked(bindings: Sequence[AclBinding], live: ClusterState) -> None:

@@ -364,6 +364,9 @@ class BreakGlassRecord:
     end: Annotated[str, Says("When the access ends, in UTC.", "2026-11-21T06:17:00Z")]
     bindings: Annotated[tuple[AclBinding, ...], Says("The access.")]
     time: Time
+    overrode: Annotated[
+        tuple[AnyText, ...], Says("The access tests that it was given over.", ["svc never writes"], omit=True)
+    ] = ()
 
 
 class LockAction(StrEnum):
@@ -444,14 +447,17 @@ def cleaning(about: AboutCommand, action: str, bindings: Sequence[AclBinding], t
 
 
 def break_glass_lines(
-    about: AboutCommand, action: Sight, bindings: Sequence[AclBinding], end: datetime.datetime, time: str
+    about: AboutCommand,
+    action: Sight,
+    bindings: Sequence[AclBinding],
+    end: datetime.datetime,
+    time: str,
+    overrode: tuple[str, ...] = (),
 ) -> list[dict[str, Any]]:
     """What is said of this access, which ends at ``end``."""
     parts = _parts(bindings, _BINDINGS_A_LINE)
-    return [
-        {"record": "break-glass", **BREAK_GLASS.write(BreakGlassRecord(about, action, moment_text(end), part, time))}
-        for part in parts
-    ]
+    records = (BreakGlassRecord(about, action, moment_text(end), part, time, overrode) for part in parts)
+    return [{"record": "break-glass", **BREAK_GLASS.write(record)} for record in records]
 
 
 def lock_line(said: LockRecord) -> dict[str, Any]:

@@ -44,7 +44,8 @@ class BreakGlassGuard:
         run, marks = self.run, marks_of(self.run.plan)
         about = about_command(run.environment.identity, run.plan.cluster_id, run.plan.terms.cluster)
         access = self._access()
-        run.write_audit(*break_glass_lines(about, Sight.GIVE, access, self.end.end, run.environment.clock.now()))
+        clock, overrode = run.environment.clock, run.plan.options.override
+        run.write_audit(*break_glass_lines(about, Sight.GIVE, access, self.end.end, clock.now(), overrode))
         self._new = tuple(mark for mark in marks if mark not in run.start.bindings)
         create(run, self._new, "the mark that says when the access ends")
         self.placed = marks

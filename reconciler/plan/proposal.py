@@ -213,6 +213,10 @@ class Options:
             null=True,
         ),
     ] = None
+    override: Annotated[
+        tuple[str, ...],
+        Says("The access tests that break-glass access may break.", "svc never writes", omit=True),
+    ] = ()
     unlock: Annotated[
         str | None,
         Says("The principal whose lock it ends; absent: it ends none.", "User:svc-orders", omit=True, null=True),

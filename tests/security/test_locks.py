@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.access.authorizer import Authorizer
+from reconciler.app.access_checks import checks_of
 from reconciler.app.apply import ApplyOptions, Unattended, apply, apply_plan
 from reconciler.app.approvals import approve
 from reconciler.app.cleanup import cleanup
@@ -32,13 +33,13 @@ from reconciler.app.undo import undo
 from reconciler.apply.environment import Result
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.model.acl import SUPPORTED_OPERATIONS, AclBinding, ResourceType
+from reconciler.model.acl import SUPPORTED_OPERATIONS, AclBinding, AclOperation, ResourceType
 from reconciler.model.desired import Expiry
 from reconciler.model.listing import Change, Create, Delete
 from reconciler.model.locks import Lock, LockMark, lock_denials, locks, read_lock_mark, unlocked_at
 from reconciler.model.state import ClusterState
 from reconciler.parts.edit.app.adopt import adopt
-from reconciler.parts.edit.app.break_glass import break_glass
+from reconciler.parts.edit.app.break_glass import break_glass, plan_break_glass
 from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms
 from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_round
 from reconciler.plan.difference import SkipReason
@@ -656,3 +657,39 @@ def test_a_fleet_is_locked_cluster_by_cluster_and_one_that_is_away_holds_up_no_o
     for name, file in files.items():
         assert found[name]["whole"]
         assert not may_anything(SnapshotCluster(file).read(ReadRequest(all_topics=False)).bindings)
+
+
+def test_break_glass_access_over_a_test_needs_the_operators_word_signatures_and_a_near_end(
+    stage: Stage, tmp_path: Path
+) -> None:
+    stage.declare(ACLS + CLAIMS)
+    write = AskedAccess(NAME, (AclOperation.WRITE,), STAYS.pattern)
+    end = Expiry(NOW + datetime.timedelta(minutes=30))
+    terms = GrantTerms(end, "outage", "INC-9", ("svc never writes",))
+    ask = partial(plan_break_glass, stage.path, stage.cluster, write, connection=stage.connection)
+    with pytest.raises(RequestError, match="lets no break-glass access break an access test"):
+        ask(terms)
+    stage.rule(OPERATOR.replace("false", "false\n  breakGlass: {override: [access-tests], approvals: 2, longest: 40m}"))
+    with pytest.raises(RequestError, match="for 40 minutes at most"):
+        ask(replace(terms, expires=LATER))
+    assert checks_of(ask(replace(terms, override=()))).stops
+    planned = ask(terms)
+    assert not checks_of(planned).stops
+    file = str(tmp_path / "plan.json")
+    save_plan(planned.plan, file)
+    (tmp_path / "keys").mkdir()
+    signers = Signers(tmp_path / "keys")
+    keys = [signers.person("alice"), signers.person("bob")]
+    signers.signers.write_text("\n".join(signers.lines) + "\n", encoding="utf-8")
+    for key in keys:
+        approve(file, str(key))
+    options = ApplyOptions(records=stage.records, approvals=ApprovalRule(1, str(signers.signers)))
+    with pytest.raises(RequestError, match="asks for 2 approvals"):
+        apply_plan(file, stage.path, stage.cluster, stage.connection, options)
+    both = replace(options, approvals=ApprovalRule(2, str(signers.signers)))
+    assert apply_plan(file, stage.path, stage.cluster, stage.connection, both).succeeded
+    lines = [json.loads(line) for line in stage.audit.read_text(encoding="utf-8").splitlines()]
+    assert [line["overrode"] for line in lines if line["record"] == "break-glass"] == [["svc never writes"]]
+    stage.lock()
+    with pytest.raises(RequestError, match="is locked"):
+        ask(replace(terms, expires=Expiry(NOW + datetime.timedelta(minutes=20))))

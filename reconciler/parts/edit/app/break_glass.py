@@ -11,7 +11,7 @@ from typing import Final
 
 from reconciler.app.access_checks import checks_of
 from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
-from reconciler.app.break_glass import check_end, check_free, check_unlocked, end_marks, known_ends
+from reconciler.app.break_glass import check_end, check_free, check_override, check_unlocked, end_marks, known_ends
 from reconciler.app.manifests import desired
 from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
 from reconciler.app.planning import Planned, declared_for, request_on
@@ -107,7 +107,8 @@ def _proposed(
         # What is prolonged is a step too: it is reviewed, approved and audited, and then found to be done.
         before = replace(live, bindings=live.bindings.difference(asked.bindings()))
         more = dict.fromkeys(asked.bindings(), said)
-        options = Options(break_glass=end)
+        options = Options(break_glass=end, override=tuple(sorted(given.override)))
+        check_override(options, declaration.emergency, instant_of(as_of))
         plan = _plan(more, {}, before, target, PlanOptions(as_of, guardrails=guardrails), options)
         there = known_ends(asked.bindings(), live, instant_of(as_of))
         told = tuple(f"{one} is there already, until {moment_text(until)}: its end moves" for one, until in there)

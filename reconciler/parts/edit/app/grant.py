@@ -63,11 +63,12 @@ class AskedAccess:
 
 @dataclass(frozen=True, slots=True)
 class GrantTerms:
-    """Until when, why, and where it was agreed."""
+    """Until when, why, and where it was agreed; ``override`` are access tests that access at once may break."""
 
     expires: Expiry | None = None
     reason: str | None = None
     ticket: str | None = None
+    override: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

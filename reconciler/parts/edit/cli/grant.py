@@ -123,7 +123,9 @@ def command(
     pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     operations = tuple(asked_operation(one, pattern) for one in operation.split(","))
     asked = AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
-    terms = GrantTerms(until, reason, ticket)
+    terms = GrantTerms(until, reason, ticket, at_once.override)
+    if at_once.override and (not at_once.now or at_once.out is None):
+        raise CommandError("over a failed test, people approve a saved plan", "add --now --out PLAN", Exit.USAGE)
     if at_once.out is not None and not at_once.now:
         raise CommandError("--out saves the plan of --now", "add --now", Exit.USAGE)
     unwritten: EditRefusedError | None = None

@@ -40,6 +40,7 @@ class AtOnce:
     operator: str | None = None
     lease: bool = False
     break_lease: tuple[str, ...] = ()
+    override: tuple[str, ...] = ()
 
 
 _RECORDED: Final = (
@@ -64,6 +65,13 @@ now_options: Final = with_options(
             "--out",
             metavar="PLAN",
             help="With --now: only save the plan, for people to sign; “reconciler apply PLAN” performs it.",
+        ),
+        click.option(
+            "--override",
+            metavar="TEST",
+            multiple=True,
+            help="With --now --out: give it although this access test fails, as far as the operator's file permits; "
+            "repeatable.",
         ),
         click.option(
             "--require-approvals",
