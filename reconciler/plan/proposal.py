@@ -215,7 +215,7 @@ class Options:
     ] = None
     override: Annotated[
         tuple[str, ...],
-        Says("The access tests that break-glass access may break.", "svc never writes", omit=True),
+        Says("The access tests that break-glass access may break.", ["svc never writes"], omit=True),
     ] = ()
     unlock: Annotated[
         str | None,

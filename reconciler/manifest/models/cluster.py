@@ -354,7 +354,9 @@ class ConnectionSpec(StatedSpec):
         examples=[["User:svc-old"]],
     )
     unlock: UnlockSpec = Field(
-        default_factory=UnlockSpec, description="What it takes to end a lock.", examples=[{"approvals": 2}]
+        default_factory=UnlockSpec,
+        description="How many people have to sign before a lock ends.",
+        examples=[{"approvals": 2}],
     )
     locks_end: Boolean = Field(
         False,
