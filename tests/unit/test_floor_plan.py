@@ -56,6 +56,12 @@ MOST_USE_CASES = 31
 BEGUN_WITH = {("plan", "*"), ("export", "policy"), ("apply", "lock")}
 
 
+def test_every_package_says_that_it_is_one() -> None:
+    """Without ``__init__.py`` it cannot be imported from a wheel, which has no entries for directories."""
+    homes = {file.parent for file in PACKAGE.rglob("*.py")}
+    assert [str(home) for home in sorted(homes) if not (home / "__init__.py").exists()] == []
+
+
 def sources(words: str) -> Iterator[tuple[Path, ast.Module]]:
     """The files in which a regular expression finds something: to parse all takes some ten seconds."""
     for file in figures.sources():

@@ -5,12 +5,14 @@ The code travels by ``spark-submit --py-files``, and while the fleet is read a w
 
 import json
 import os
-import shutil
+import re
+import shlex
 import signal
 import subprocess
 import sys
 import sysconfig
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ from reconciler.snapshot.document import snapshot_text
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]  # a master, two workers, a driver and executors: two minutes
 
+ROOT = Path(__file__).resolve().parents[3]
 _COUNT = 12
 #: In one session, as on a cluster the start is most of the time: snapshot, drift, and a reading that takes a while.
 _DRIVER = """
@@ -87,6 +90,23 @@ def python_without_the_project(directory: Path) -> str:
     return python
 
 
+def wheel(file: Path) -> Path:
+    """The package as wheels have it: files, and no entries for directories."""
+    home = Path(reconciler.__file__).parents[1]
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part in (home / "reconciler").rglob("*"):
+            if part.is_file() and part.suffix != ".pyc":
+                archive.write(part, part.relative_to(home))
+    return file
+
+
+def documented(page: str, begin: str) -> str:
+    """The command of a page that begins so, as a shell reads it, with what comes before it in its block."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.M | re.S)
+    (block,) = (block for block in blocks if begin in block)
+    return re.sub(r"^\$ ", "", block, flags=re.M).rstrip()
+
+
 def executors(worker: int) -> list[int]:
     """The JVMs that a worker started for the driver; each thread of a process has children of its own."""
     tasks = Path(f"/proc/{worker}/task").iterdir()
@@ -117,9 +137,7 @@ class Ran:
         self.store = store_at(str(directory / "store"))
 
     def _outputs(self) -> list[Any]:
-        code = shutil.make_archive(
-            str(self.directory / "project"), "zip", Path(reconciler.__file__).parents[1], "reconciler"
-        )
+        code = str(wheel(self.directory / "kafka_reconciler.whl"))
         python = python_without_the_project(self.directory / "python")
         (self.directory / "driver.py").write_text(_DRIVER, encoding="utf-8")
         environment = {
@@ -143,8 +161,27 @@ class Ran:
                 finally:
                     driver.kill()
                     driver.communicate()
+            self.documented = self._documented(master, python, [places[-1], *where])
         assert driver.returncode == 0, (self.directory / "said").read_text(errors="replace")
         return [json.loads(text) for text in out.split("===")]
+
+    def _documented(self, master: str, python: str, arguments: list[str]) -> "subprocess.CompletedProcess[str]":
+        """The command of the documents, for this master and this Python of the executors."""
+        command = documented("docs/fleet.md", "spark-submit")
+        for ours, theirs in ((master, "spark://master:7077"), (python, "/opt/requirements/bin/python")):
+            assert theirs in command
+            command = command.replace(theirs, ours)
+        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+        environment = {**os.environ, "PATH": path, "SPARK_LOCAL_IP": "127.0.0.1"}
+        return subprocess.run(
+            ["/bin/bash", "-ec", f"{command} {shlex.join(arguments)}"],
+            cwd=self.directory,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=200,
+        )
 
     def _kill_in_the_middle(self, worker: int, driver: "subprocess.Popen[str]") -> None:
         """When four clusters have been begun, the executor of one worker goes, and its Python with it."""
@@ -165,7 +202,12 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 
 def test_the_code_reaches_executors_that_do_not_have_it(ran: Ran) -> None:
-    assert all("project.zip" in place for place in ran.places)
+    assert all("kafka_reconciler.whl" in place for place in ran.places)
+
+
+def test_the_command_of_the_documents_says_the_same(ran: Ran) -> None:
+    assert ran.documented.returncode == 2, ran.documented.stderr
+    assert json.loads(ran.documented.stdout)["totals"] == ran.drift["totals"]
 
 
 def test_snapshot_and_drift_on_two_workers(ran: Ran) -> None:
@@ -195,7 +237,7 @@ AclListing(client_settings("127.0.0.1:1", {"request.timeout.ms": "1000"}, Secret
 
 
 def test_the_processes_that_list_acls_find_code_that_travelled(tmp_path: Path) -> None:
-    code = shutil.make_archive(str(tmp_path / "project"), "zip", Path(reconciler.__file__).parents[1], "reconciler")
+    code = str(wheel(tmp_path / "kafka_reconciler.whl"))
     python = python_without_the_project(tmp_path / "python")
     done = subprocess.run([python, "-c", _LISTING, code], capture_output=True, text=True, check=False, cwd=tmp_path)
     # Nobody answers there: each of the three says so, and none ends without a reply.

@@ -21,7 +21,7 @@ from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.access_reach import AccessReach, ReachMemory, reaches
 from reconciler.parts.fleet.membership import partition
 from reconciler.parts.fleet.readings import read_live
-from reconciler.parts.fleet.spark.session import reason, run_tasks, task_count, task_frame
+from reconciler.parts.fleet.spark.session import EVALUATED_IN_A_TASK, reason, run_tasks, task_count, task_frame
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.results.fleet_drift import FleetRun, Reading
 
@@ -138,7 +138,8 @@ def _reached(rows: Iterable[AccessReach]) -> dict[str, Reached]:
 
 def _lists(session: SparkSession, run: FleetRun, manifests: Manifests) -> list[list[Unit]]:
     units = [(reading, manifests.clusters.get(reading.cluster)) for reading in run.readings]
-    return partition(units, [reading.rows for reading, _ in units], task_count(session))
+    rows = [reading.rows for reading, _ in units]
+    return partition(units, rows, task_count(session, sum(rows), EVALUATED_IN_A_TASK))
 
 
 def _judge(reading: Reading, declaration: ClusterDeclaration | None, store: FleetStore) -> "_Judged":

@@ -25,7 +25,7 @@ from reconciler.parts.fleet.app.members import MemberConnections, opened_member
 from reconciler.parts.fleet.membership import Fleet, partition, same_cluster
 from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, limit_refusals
 from reconciler.parts.fleet.spark.compiling import loaded
-from reconciler.parts.fleet.spark.session import in_time, reason, run_tasks, task_count
+from reconciler.parts.fleet.spark.session import CLUSTERS_IN_A_TASK, in_time, reason, run_tasks, task_count
 from reconciler.plan.file.document import ids, plan_text
 from reconciler.plan.file.identity import file_digest
 from reconciler.plan.proposal import Plan
@@ -121,7 +121,8 @@ def plan_fleet(
     shared = session.sparkContext.broadcast(tuple(sources))
     judging = None if guardrails is None else session.sparkContext.broadcast(tuple(guardrails))
     terms = PlanTerms(shared, connections, options, commit, limits.at_once, limits.timeout, judging)
-    lists = partition(fleet.clusters, [1] * len(fleet.clusters), task_count(session))
+    tasks = task_count(session, len(fleet.clusters), max(limits.at_once, CLUSTERS_IN_A_TASK))
+    lists = partition(fleet.clusters, [1] * len(fleet.clusters), tasks)
     lines = run_tasks(session, lists, partial(plan_members, terms=terms), "plan clusters")
     made = _told_apart([MemberPlan(**json.loads(line)) for line in lines])
     notes = {item.cluster: item.notes for item in sorted(made, key=lambda item: item.cluster) if item.notes}

@@ -23,6 +23,7 @@ from reconciler.parts.fleet.membership import BucketPair, pairs, partition
 from reconciler.parts.fleet.readings import desired_topics, expired_bindings, live_topics
 from reconciler.parts.fleet.rows import COLUMNS, Row, ScopeMembership, binding_of, bucket_count, bucket_of, whose
 from reconciler.parts.fleet.spark.session import (
+    ROWS_IN_A_TASK,
     apart_of,
     emergency_of,
     kept_emergency,
@@ -96,7 +97,7 @@ def compare_fleet(
         if _has_topics(wanted, rules[wanted.cluster]) or found.leftovers:
             units.append(Unit(None, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
     weights = [unit.pair.rows if unit.pair else unit.live.topic_count for unit in units]
-    lists: list[list[Unit]] = partition(units, weights, task_count(session, sum(weights)))
+    lists: list[list[Unit]] = partition(units, weights, task_count(session, sum(weights), ROWS_IN_A_TASK))
     parts = [
         parse_partial_drift(line)
         for line in run_tasks(session, lists, partial(_compare_all, store=store, name=name), "compare buckets")
@@ -316,7 +317,7 @@ def outliers(session: SparkSession, files: StoreFiles, run: FleetRun, asked: Out
         return []
     context = session.sparkContext
     weights = [reading.rows for reading in units]
-    lists = partition(units, weights, task_count(session, sum(weights)))
+    lists = partition(units, weights, task_count(session, sum(weights), ROWS_IN_A_TASK))
     shared = context.broadcast([cloudpickle.dumps(part) for part in lists])  # type: ignore[no-untyped-call]
     parts = bucket_count(sum(weights), _ROWS)
     counted = context.parallelize(range(len(lists)), len(lists)).mapPartitionsWithIndex(

@@ -20,7 +20,7 @@ from reconciler.manifest.read.problem import ManifestError, render_problem
 from reconciler.model.desired import moment_text
 from reconciler.parts.fleet.membership import partition
 from reconciler.parts.fleet.readings import Place, write_desired
-from reconciler.parts.fleet.spark.session import run_tasks, task_count
+from reconciler.parts.fleet.spark.session import CLUSTERS_IN_A_TASK, run_tasks, task_count
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.results.fleet_drift import Failure, FleetRun, failure_text, parse_failure, parse_reading, reading_text
 
@@ -40,7 +40,7 @@ def compile_desired(
     if known is not None:
         return known
     texts = session.sparkContext.broadcast(tuple(sources))
-    lists = partition(list(clusters), [1] * len(clusters), task_count(session))
+    lists = partition(list(clusters), [1] * len(clusters), task_count(session, len(clusters), CLUSTERS_IN_A_TASK))
     work = partial(_compile_all, store=store, key=key, as_of=as_of, texts=texts)
     lines = run_tasks(session, lists, work, "compile manifests")
     failures = tuple(parse_failure(line.removeprefix(_FAILED)) for line in lines if line.startswith(_FAILED))

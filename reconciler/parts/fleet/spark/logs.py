@@ -35,7 +35,7 @@ from reconciler.parts.evidence.usage.scan import MAX_LINE, Scan, Summary, summar
 from reconciler.parts.fleet.membership import partition
 from reconciler.parts.fleet.readings import bucket_rows
 from reconciler.parts.fleet.rows import binding_of
-from reconciler.parts.fleet.spark.session import reason, task_count
+from reconciler.parts.fleet.spark.session import BYTES_IN_A_TASK, reason, task_count
 from reconciler.parts.fleet.spark.tables import from_parquet, table_rows
 from reconciler.parts.fleet.store import StoreFiles
 from reconciler.results.fleet_drift import Reading
@@ -266,7 +266,8 @@ def counted_logs(
     numbers = {name: number for number, (name, _) in enumerate(clusters)}
     ids = {cluster_id: number for number, (_, cluster_id) in enumerate(clusters) if cluster_id}
     nobody = len(clusters)
-    lists = partition(parts, [part.size for part in parts], task_count(session)) if parts else []
+    sizes = [part.size for part in parts]
+    lists = partition(parts, sizes, task_count(session, sum(sizes), BYTES_IN_A_TASK)) if parts else []
     scanned = session.sparkContext.parallelize(lists, max(1, len(lists))).mapPartitions(
         partial(_scan_all, window=window, by_day=by_day, numbers=numbers, ids=ids, nobody=nobody)
     )

@@ -72,7 +72,7 @@ def collect(
     patience: CollectionLimits,
 ) -> FleetRun:
     """Read ``sources`` into ``store`` and commit the run; ``run`` names it and holds what is carried over."""
-    lists = partition(sources, [1] * len(sources), task_count(session))
+    lists = partition(sources, [1] * len(sources), task_count(session, len(sources), patience.at_once))
     work = partial(_read_all, store=store, side=f"taken={run.id}", taken=run.taken, patience=patience)
     readings, failures = list(run.readings), list(run.failures)
     for line in run_tasks(session, lists, work, "read clusters"):

@@ -10,9 +10,9 @@ import tempfile
 import threading
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NoAnswerError
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -301,17 +301,23 @@ R = TypeVar("R")
 #: What runs in a task: the units of one list and the attempt's name in; lines out.
 Work = Callable[[Sequence[T], str], Iterable[str]]
 
-#: How many tasks each core gets: enough for a heavy one to be evened out, few enough to cost nothing.
-TASKS_PER_CORE: Final = 4
 #: Starting a task takes some 40 ms, in which a core compares 100,000 rows: a task has to be worth that.
 ROWS_IN_A_TASK: Final = 500_000
+#: To evaluate access takes so much longer than to compare rows.
+EVALUATED_IN_A_TASK: Final = 50_000
+#: As many bytes of logs are counted in some seconds.
+BYTES_IN_A_TASK: Final = 64 * 1024**2
+#: Clusters for whose sake a task reads the manifests: some milliseconds each, once it has read them.
+CLUSTERS_IN_A_TASK: Final = 16
 
 
-def task_count(session: SparkSession, rows: int | None = None) -> int:
-    """Into how many lists a whole fleet is worth being shared out, or so many rows of one."""
-    cores = int(session.sparkContext.defaultParallelism)
-    most = TASKS_PER_CORE * cores
-    return most if rows is None else max(cores, min(most, rows // ROWS_IN_A_TASK))
+def task_count(session: SparkSession, size: int, in_a_task: int) -> int:
+    """Into how many lists so much work is worth being shared out, ``in_a_task`` of it in each.
+
+    By the work, whatever number of executors is there now: more may come (dynamic allocation begins with none). Every
+    core that is there gets something all the same.
+    """
+    return max(int(session.sparkContext.defaultParallelism), -(-size // in_a_task))
 
 
 def run_tasks(
@@ -393,24 +399,26 @@ def task_frame(session: SparkSession, lists: Sequence[Sequence[T]], work: Work[T
 
 
 def in_time(units: Sequence[T], work: Callable[[T], R], at_once: int, timeout: float) -> Iterator[tuple[T, R | None]]:
-    """What ``work`` makes of each unit, some at once in threads; ``None`` where nothing came in ``timeout`` seconds."""
-    # Not as a context manager: one that never ends must not keep the task from ending.
-    pool = ThreadPoolExecutor(at_once)
+    """What ``work`` makes of each unit, some at once in threads; ``None`` where nothing came in ``timeout`` seconds.
+
+    The next one begins as soon as any has ended: one that takes long holds back no other.
+    """
+    left, running = deque(units), dict[Future[R], tuple[T, float]]()
+    # A thread for each, if all of them never end; one that is idle is used again. Not as a context manager: one that
+    # never ends must not keep the task from ending.
+    pool = ThreadPoolExecutor(max(1, len(units)))
     try:
-        for start in range(0, len(units), at_once):
-            waiting = [(unit, pool.submit(work, unit)) for unit in units[start : start + at_once]]
-            deadline = time.monotonic() + timeout
-            late = False
-            for unit, future in waiting:
-                try:
-                    yield unit, future.result(max(0.0, deadline - time.monotonic()))
-                except NoAnswerError:
-                    late = True
+        while left or running:
+            while left and len(running) < at_once:
+                unit = left.popleft()
+                running[pool.submit(work, unit)] = unit, time.monotonic() + timeout
+            first = min(deadline for _, deadline in running.values())
+            for future in wait(running, max(0.0, first - time.monotonic()), FIRST_COMPLETED).done:
+                yield running.pop(future)[0], future.result()
+            for future, (unit, deadline) in list(running.items()):
+                if deadline <= time.monotonic() and not future.done():
+                    del running[future]
                     yield unit, None
-            if late:
-                # A thread may never end: the next units get threads of their own.
-                pool.shutdown(wait=False, cancel_futures=True)
-                pool = ThreadPoolExecutor(at_once)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 

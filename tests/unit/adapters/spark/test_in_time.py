@@ -1,8 +1,10 @@
 """Units that are worked on side by side, each within its time."""
 
 import threading
+from types import SimpleNamespace
+from typing import Any, cast
 
-from reconciler.parts.fleet.spark.session import in_time
+from reconciler.parts.fleet.spark.session import in_time, task_count
 
 
 def test_what_does_not_end_in_time_is_none_and_the_rest_is_done() -> None:
@@ -14,10 +16,25 @@ def test_what_does_not_end_in_time_is_none_and_the_rest_is_done() -> None:
         return str(number)
 
     try:
-        found = list(in_time(range(7), work, 2, 0.5))
+        found = sorted(in_time(range(7), work, 2, 0.5))
     finally:
         stuck.set()
     assert found == [(0, "0"), (1, None), (2, None), (3, "3"), (4, "4"), (5, None), (6, "6")]
+
+
+def test_one_that_takes_long_holds_back_no_other() -> None:
+    stuck = threading.Event()
+    try:
+        found = list(in_time(range(6), lambda number: stuck.wait(60) if number == 0 else True, 2, 3.0))
+    finally:
+        stuck.set()
+    assert found == [*((number, True) for number in range(1, 6)), (0, None)]
+
+
+def test_so_much_work_is_in_each_task_however_many_cores_are_there_now() -> None:
+    none, many = (cast("Any", SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=n))) for n in (2, 64))
+    assert [task_count(none, size, 16) for size in (0, 1, 16, 1_000)] == [2, 2, 2, 63]
+    assert [task_count(many, size, 16) for size in (1, 1_000, 10_000)] == [64, 64, 625]
 
 
 def test_what_is_empty_stays_empty() -> None:
