@@ -108,8 +108,8 @@ _TYPED: Final = """
     marker matrix max-age max-hosts max-names max-silent-days max-stale-days max-unread mechanism metrics min-days
     min-principal-days min-quarter-ends min-unseen-days mode name no-roles nodes not-author not-before
     notify-ca notify-secret notify-webhook notify-when now offline once only operator out outliers override
-    overwrite plan plans port prefix principal rare reason reference repeats replay require-approvals require-id run
-    security-protocol show signature simplify since snapshot snapshots source-cluster spark-ui sql stage stdout team
+    overwrite plan plans port prefix principal rare reason reference repeats replay require-approvals require-id resume
+    run security-protocol show signature simplify since snapshot snapshots source-cluster spark-ui sql stage stdout team
     team-principal throttle ticket timeout tls to topic trust-manifest-connection type undeclared until
     validate-with-broker wait who-can write yes run-url
 """

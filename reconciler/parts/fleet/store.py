@@ -1,6 +1,7 @@
 """The readings of a fleet over time, as runs; each run is one record that names its files.
 
-Layout below the root: ``runs/ID.json``; ``bindings|topics|configs/taken=ID/cluster=NAME/…`` for live state;
+Layout below the root: ``runs/ID.json``; ``begun/ID/NAME.json`` for each cluster that a run has read, until it is there;
+``bindings|topics|configs/taken=ID/cluster=NAME/…`` for live state;
 ``compiled/KEY.json`` and ``wishes|…/key=KEY/cluster=NAME/…`` for desired state. Files never change once written.
 """
 
@@ -13,9 +14,12 @@ from reconciler.results.fleet_drift import (
     FleetDrift,
     FleetRun,
     HeaderError,
+    Reading,
     drift_text,
     parse_drift,
+    parse_reading,
     parse_run,
+    reading_text,
     run_text,
 )
 
@@ -120,6 +124,21 @@ class FleetStore:
     def commit(self, run: FleetRun) -> None:
         """Write a run's record; from now on the run exists."""
         self.files.write(f"runs/{run.id}.json", run_text(run).encode())
+        for begun in self.files.names("begun"):
+            if begun <= run.id:
+                self.files.remove_directory(f"begun/{begun}")
+
+    def note(self, run_id: str, reading: Reading) -> None:
+        """Write down that a run which goes on has read a cluster: another one may go on with it."""
+        self.files.write(f"begun/{run_id}/{reading.cluster}.json", reading_text(reading).encode())
+
+    def begun(self) -> tuple[Reading, ...]:
+        """What the last run that did not end has read, if none ended since; raises ``HeaderError`` or ``OSError``."""
+        known, begun = self.run_ids(), self.files.names("begun")
+        if not begun or (known and begun[-1] < known[-1]):
+            return ()
+        files = (f"begun/{begun[-1]}/{name}" for name in self.files.names(f"begun/{begun[-1]}"))
+        return tuple(parse_reading(self.files.read(file).decode()) for file in files)
 
     def compiled(self, key: str) -> FleetRun | None:
         """The desired state of this key, if it is compiled already."""

@@ -118,10 +118,12 @@ def take(
     patience: CollectionLimits = CollectionLimits(),
     *,
     carry: bool = False,
+    resume: bool = False,
 ) -> FleetRun:
     """Read clusters into the store as a new run; one that cannot be read is in ``failures`` with the reason.
 
-    With ``carry``, the other clusters of the run before are taken over. Nothing is written to a cluster.
+    With ``carry``, the other clusters of the run before are taken over. With ``resume``, what the last run had read of
+    them that did not end, with its times. Nothing is written to a cluster.
     """
     before: tuple[Reading, ...] = ()
     if carry:
@@ -129,6 +131,14 @@ def take(
             before = carried(store, [reader.cluster for reader in readers])
         except (HeaderError, OSError) as error:
             raise WorkflowError(f"the run before cannot be read: {error}", "read the whole fleet") from error
+    if resume:
+        try:
+            wanted = {reader.cluster for reader in readers}
+            begun = tuple(reading for reading in store.begun() if reading.cluster in wanted)
+        except (HeaderError, OSError) as error:
+            raise WorkflowError(f"what was read before cannot be read: {error}", "do not resume") from error
+        known = {reading.cluster for reading in begun}
+        before, readers = (*before, *begun), [reader for reader in readers if reader.cluster not in known]
     run = FleetRun(_new_run_id(), SystemClock().now(), before)
     return collect(session, store, readers, run, patience)
 

@@ -57,6 +57,9 @@ if TYPE_CHECKING:
     metavar="DAYS",
     help="Days of which all runs are kept; then one a day for a year, and one a week for seven years.",
 )
+@click.option(
+    "--resume", is_flag=True, help="Continue a killed snapshot: the clusters that it read are not read again."
+)
 @click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds to wait for one cluster.")
 @click.option(
@@ -74,6 +77,7 @@ def command(
     files: tuple[str, ...],
     snapshots: str | None,
     keep: int,
+    resume: bool,
     at_once: int,
     timeout: float,
     attempts: int,
@@ -109,7 +113,7 @@ def command(
             readers = live_readers(manifests, only or fleet.clusters, members, moment())
         place = store_at(store)
         patience = CollectionLimits(at_once, timeout, attempts)
-        run = take(session(), place, readers, patience, carry=bool(only or files))
+        run = take(session(), place, readers, patience, carry=bool(only or files), resume=resume)
     forgotten = _forgotten(place, keep)
     if output == "json":
         out_json(OutputKind.FLEET_SNAPSHOT, run_document(run))

@@ -117,7 +117,9 @@ def _read_all(
             yield _failure(state)
         else:
             place = Place(store.files, side, source.cluster, attempt)
-            yield reading_text(write_live(state, source.scope, place, taken))
+            reading = write_live(state, source.scope, place, taken)
+            store.note(side.removeprefix("taken="), reading)
+            yield reading_text(reading)
 
 
 def _read(source: SnapshotSource, patience: CollectionLimits) -> ClusterState | Failure:

@@ -403,14 +403,14 @@ def in_time(units: Sequence[T], work: Callable[[T], R], at_once: int, timeout: f
 
     The next one begins as soon as any has ended: one that takes long holds back no other.
     """
-    left, running = deque(units), dict[Future[R], tuple[T, float]]()
+    waiting, running = deque(units), dict[Future[R], tuple[T, float]]()
     # A thread for each, if all of them never end; one that is idle is used again. Not as a context manager: one that
     # never ends must not keep the task from ending.
     pool = ThreadPoolExecutor(max(1, len(units)))
     try:
-        while left or running:
-            while left and len(running) < at_once:
-                unit = left.popleft()
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                unit = waiting.popleft()
                 running[pool.submit(work, unit)] = unit, time.monotonic() + timeout
             first = min(deadline for _, deadline in running.values())
             for future in wait(running, max(0.0, first - time.monotonic()), FIRST_COMPLETED).done:
