@@ -355,7 +355,7 @@ def _tail(report: Report) -> str:
     lines = ["", "<details><summary>Approve with --require-id</summary>", ""] if report.plans else []
     # What people approve is what pipelines compare with the plan of the merged commit (action/github.py).
     lines += [
-        f"- {code(cut(plan.terms.cluster))} {code(plan_id(plan))} {code(change_id(plan))}"
+        f"- {code(cut(plan.terms.cluster))} {code(plan_id(plan))}, its change {code(change_id(plan))}"
         for plan in report.plans[:MOST_PLANS]
     ]
     commits = {plan.source_commit: None for plan in report.all_plans[:MOST_PLANS] if plan.source_commit}
