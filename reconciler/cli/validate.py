@@ -24,7 +24,7 @@ from reconciler.cli.options import (
 )
 from reconciler.codec.kinds import PLURALS
 from reconciler.manifest.read.problem import Problem, problems_text
-from reconciler.model.characters import Style
+from reconciler.model.characters import Style, counted
 from reconciler.results.documents import VALIDATE, ValidatedEntry, ValidateOutput
 from reconciler.results.output import OutputKind
 from reconciler.show.claims import checks_entry, checks_lines
@@ -119,10 +119,10 @@ def _cluster_lines(
     for one in clusters:
         wanted = one.desired
         expired = f", {len(wanted.expired)} expired" if wanted.expired else ""
-        counts = {"bindings": len(wanted.bindings), "topics": len(wanted.topics)}
+        counts = {"ACL": len(wanted.bindings), "topic": len(wanted.topics)}
         for kind, items in wanted.listed.items():
-            counts[PLURALS[kind]] = sum(not item.expired for item in items.values())
-        told = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+            counts[PLURALS[kind].removesuffix("s")] = sum(not item.expired for item in items.values())
+        told = ", ".join(counted(count, noun) for noun, count in counts.items())
         declared = declared_lines(wanted, style) if expand else ()
         lines = (f"{told} declared{expired}", *declared, *checks_lines(one.checks, style, expand=expand))
         if expand or len(clusters) <= _EACH:

@@ -11,7 +11,7 @@ from reconciler.cli.options import Keeping, edit_options, output_option
 from reconciler.cli.parts import Named
 from reconciler.codec.kinds import PLURALS
 from reconciler.manifest.write.manifests import Layout
-from reconciler.model.characters import is_visible
+from reconciler.model.characters import counted, is_visible
 from reconciler.parts.convert.app import ConversionSource, ConversionStyle, Converted, convert_into, convert_source
 from reconciler.parts.convert.conversion import Remark, Sign
 from reconciler.parts.convert.formats import AUTO, FORMATS, GROUP, OF_CLUSTERS, reader
@@ -122,9 +122,12 @@ def command(
         info(f"not managed here: {_shown(remark)}")
     for remark in converted.skipped:
         info(f"not converted: {_shown(remark)}")
-    counted = f"{converted.bindings:,} bindings, {converted.topics:,} topics"
-    counted += "".join(f", {count:,} {PLURALS[kind]}" for kind, count in converted.listed.items() if count)
-    progress(f"read back from the manifests: {counted}, as {_source(converted, source_format)} would create them")
+    counts = [counted(converted.bindings, "ACL"), counted(converted.topics, "topic")]
+    listed = {PLURALS[kind].removesuffix("s"): count for kind, count in converted.listed.items() if count}
+    counts += [counted(count, noun) for noun, count in listed.items()]
+    progress(
+        f"read back from the manifests: {', '.join(counts)}, as {_source(converted, source_format)} would create them"
+    )
     if converted.more_roles > 0:
         info(f"{converted.more_roles:,} more rules are roles with --implied, which adds DESCRIBE where it is granted")
     if converted.skipped:

@@ -25,6 +25,8 @@ RUN = {
     "changeId": "x",
     "fileDigest": None,
     "approvals": None,
+    "proposer": None,
+    "url": None,
     "toolVersion": "0",
     "steps": 3,
     "cluster": {"id": "c", "name": "n"},

@@ -70,7 +70,7 @@ def test_in_the_directory_commands_need_no_words(
     assert run(["init", str(tmp_path), *TOLD]) == 0
     monkeypatch.chdir(tmp_path)
     assert run(["validate"]) == 0
-    assert "cluster prod-eu: 7 bindings, 1 topics declared" in capsys.readouterr().out
+    assert "cluster prod-eu: 7 ACLs, 1 topic declared" in capsys.readouterr().out
 
 
 def test_the_connections_file_says_what_was_told(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_second_team_is_added_to_what_is_there(tmp_path: Path, capsys: pytest.
     assert (manifests / "teams/log/access.yaml").exists()
     capsys.readouterr()
     assert run(["validate", str(manifests)]) == 0
-    assert "cluster prod-eu: 14 bindings, 2 topics declared" in capsys.readouterr().out
+    assert "cluster prod-eu: 14 ACLs, 2 topics declared" in capsys.readouterr().out
     before = {path: path.read_text("utf-8") for path in manifests.rglob("*.yaml")}
     assert run(["init", str(tmp_path), "--team", "log"]) == 1
     assert before == {path: path.read_text("utf-8") for path in manifests.rglob("*.yaml")}

@@ -80,7 +80,7 @@ def test_expand_shows_what_variables_and_roles_stand_for(tmp_path: Path, capsys:
     (tmp_path / "all.yaml").write_text(VARIABLES, encoding="utf-8")
     assert run(["validate", str(tmp_path), "--expand"]) == 0
     assert capsys.readouterr().out.splitlines()[:6] == [
-        "cluster prod: 1 bindings, 2 topics, 2 quotas declared",
+        "cluster prod: 1 ACL, 2 topics, 2 quotas declared",
         "    User:svc-prod ALLOW READ on TOPIC PREFIXED prod.orders.  all.yaml:14:83  by the Role at all.yaml:9:38",
         "    topic prod.new: 3 partitions, broker default replicas  all.yaml:19:65",
         "    topic prod.old: absent  all.yaml:19:24",
@@ -112,8 +112,8 @@ def test_a_fleet_fits_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert run(["validate", str(tmp_path)]) == 0
     shown = [line for line in capsys.readouterr().out.splitlines() if line.endswith("declared")]
     assert shown == [
-        "199 clusters (site-000, site-001, site-002, site-003, site-004 and 194 more): 1 bindings, 0 topics declared",
-        "cluster site-007: 2 bindings, 0 topics declared",
+        "199 clusters (site-000, site-001, site-002, site-003, site-004 and 194 more): 1 ACL, 0 topics declared",
+        "cluster site-007: 2 ACLs, 0 topics declared",
     ]
     assert run(["validate", str(tmp_path), "--expand"]) == 0
     assert sum(line.startswith("cluster site-") for line in capsys.readouterr().out.splitlines()) == 200
