@@ -272,8 +272,10 @@ def test_what_is_damaged_in_a_store_is_said_and_hides_no_more(fleet: Fleet, tmp_
     assert fleet.run("drift")[0] == 2
     (tmp_path / "store" / "results" / "run=cut-off").mkdir()
     assert [row[0] for row in fleet.ask("--furthest")] == ["c2"]
-    old = tmp_path / "store" / "runs" / "20200101.json"
-    old.write_text("{", encoding="utf-8")
+    # Two of one week, of which one stays.
+    older, old = (tmp_path / "store" / "runs" / f"2020010{day}T000000.000000Z-00.json" for day in (1, 2))
+    for file in (older, old):
+        file.write_text("{", encoding="utf-8")
     assert fleet.snapshot("--cluster", "c1")[0] == 0
     assert "no run was forgotten: the record of the run is damaged" in fleet.said
     newest = tmp_path / "store" / "runs" / "99990101.json"
