@@ -14,7 +14,8 @@ from reconciler.model.acl import (
 
 _BINDING = re.compile(
     r"(?P<principal>\w+:.*?) (?P<permission>ALLOW|DENY) (?P<operation>\w+)"
-    r" on (?P<type>\w+) (?P<prefixed>PREFIXED )?(?P<name>.+?)(?: from (?P<host>\S+))?"
+    r" on (?P<type>\w+) (?P<prefixed>PREFIXED )?(?P<name>.+?)(?: from (?P<host>\S+))?",
+    re.DOTALL,
 )
 _PATTERN_TYPES = {"L": PatternType.LITERAL, "P": PatternType.PREFIXED}
 

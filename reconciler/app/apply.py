@@ -31,6 +31,7 @@ from reconciler.app.probe import barrier_of
 from reconciler.app.reasons import (
     DeclinedError,
     FailedChecksError,
+    FewerApprovalsError,
     PlanRefusedError,
     RequestError,
     StaleError,
@@ -116,10 +117,7 @@ def check_overriding(plan: Plan, rules: Emergency, approvals: ApprovalRule | Non
     signed = 0 if approvals is None else approvals.required
     if plan.options.override and signed < max(1, rules.override_approvals):
         needed = max(1, rules.override_approvals)
-        raise RequestError(
-            f"the operator's file asks for {needed} approvals of access over an access test",
-            f"pass --require-approvals {needed}",
-        )
+        raise FewerApprovalsError(f"the operator's file asks for {needed} approvals of access over an access test")
 
 
 def check_unlock(plan: Plan, rules: Emergency, approvals: ApprovalRule | None) -> None:
@@ -134,10 +132,7 @@ def check_unlock(plan: Plan, rules: Emergency, approvals: ApprovalRule | None) -
         raise RequestError(f"the operator's file locks {as_name(name)}", "take it out of locked: there first")
     signed = 0 if approvals is None else approvals.required
     if signed < rules.unlock_approvals:
-        raise RequestError(
-            f"the operator's file asks for {rules.unlock_approvals} approvals of an unlock",
-            f"pass --require-approvals {rules.unlock_approvals}",
-        )
+        raise FewerApprovalsError(f"the operator's file asks for {rules.unlock_approvals} approvals of an unlock")
 
 
 def check_ids(plan: Plan, required: str | None, *digest: str) -> tuple[str, str]:

@@ -338,10 +338,7 @@ def unlock(
     with _unlocking(path, cluster, given, connection, attendant.tell) as (planned, target):
         needed = planned.declaration.emergency.unlock_approvals
         if needed:
-            raise RequestError(
-                f"the operator's file asks for {needed} approvals of an unlock",
-                "save it with --out PLAN, have it signed, and apply it with --require-approvals",
-            )
+            raise UnsavedPlanError(f"the operator's file asks for {needed} approvals of an unlock")
         plan = planned.plan
         if plan.refusals:
             attendant.review(plan)

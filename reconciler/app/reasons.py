@@ -78,6 +78,26 @@ class UnsavedPlanError(RequestError):
     """People approve the bytes of a file, and this plan is in none."""
 
 
+class FewerApprovalsError(RequestError):
+    """The operator's file asks for more approvals of such a plan than were asked for here."""
+
+
+class PastClusterError(RequestError):
+    """A past time is asked of one cluster by its name."""
+
+    def __init__(self) -> None:
+        """One message says it."""
+        super().__init__("a past time is asked of one cluster by its name")
+
+
+class PastStoreError(RequestError):
+    """A past time is asked of a store of readings."""
+
+    def __init__(self) -> None:
+        """One message says it."""
+        super().__init__("a past time needs the store of readings")
+
+
 class UnvouchedPlanError(RequestError):
     """No manifest wants what a break-glass plan does, so a file alone is not enough."""
 

@@ -21,6 +21,8 @@ from reconciler.app.reasons import (
     AmbiguousClusterError,
     NoAuthorizerError,
     NoClusterError,
+    PastClusterError,
+    PastStoreError,
     RequestError,
     StaleError,
     WorkflowError,
@@ -213,9 +215,9 @@ def past_access(
     today is not said of what was there then. Raises :class:`RequestError` where the time is not covered.
     """
     if request.cluster is None or request.plan is not None or request.offline or SNAPSHOT in request.cluster:
-        raise RequestError("a past time is asked of one cluster by its name", "write --cluster NAME, without --plan")
+        raise PastClusterError
     if request.store is None:
-        raise RequestError("a past time needs the store of readings", "give --store PLACE, where serve keeps them")
+        raise PastStoreError
     name, manifests, declaration = request.cluster, None, None
     if request.path is None and connection.connections is not None:
         known = read_connections(connection.connections).get(name)

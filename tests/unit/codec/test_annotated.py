@@ -51,7 +51,6 @@ TABLES = {
     "codec/listings.py": 3,
     "codec/values.py": 10,
     "plan/file/codec.py": 2,
-    "plan/proposal.py": 1,
 }
 
 
