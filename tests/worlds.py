@@ -13,7 +13,7 @@ from reconciler.model.acl import (
 )
 
 _BINDING = re.compile(
-    r"(?P<principal>\w+:.*?) (?P<permission>ALLOW|DENY) (?P<operation>\w+)"
+    r"(?P<principal>.*?) (?P<permission>ALLOW|DENY) (?P<operation>\w+)"
     r" on (?P<type>\w+) (?P<prefixed>PREFIXED )?(?P<name>.+?)(?: from (?P<host>\S+))?",
     re.DOTALL,
 )
