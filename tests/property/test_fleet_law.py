@@ -45,7 +45,11 @@ _NAMES = itertools.count()
 any_binding = st.one_of(bindings, wild_bindings)
 origins = st.builds(Origin, st.sampled_from(["a.yaml", "teams/b: é.yaml"]), st.integers(1, 9), st.integers(1, 9))
 declarations = st.builds(Declaration, origins)
-prefixes = st.builds(NameSelector, prefix=st.sampled_from(["a", "User:a", "."]))
+prefixes = st.builds(
+    NameSelector,
+    literal=st.sampled_from([(), ("User:b",), ("b", "User:b")]),
+    prefixes=st.sampled_from([("a",), ("User:a",), (".",), (".", "User:a")]),
+)
 selectors = st.one_of(
     st.builds(Selector, principals=prefixes), st.just(Selector(principals=NameSelector(any_name=True)))
 )
