@@ -168,7 +168,7 @@ class Tour:
     def _commands(self) -> Iterator[TourStep]:
         self._chapter("2. What the teams declare in git, against the cluster; nothing is written")
         yield self._run(
-            "the manifests are sound", ("validate", self.manifests), Expected(Exit.OK, ("31 bindings", "valid"), last=1)
+            "the manifests are sound", ("validate", self.manifests), Expected(Exit.OK, ("31 ACLs", "valid"), last=1)
         )
         yield self._run(
             "the plan names every leftover, in a safe order, and nothing that is not ours",
