@@ -54,6 +54,7 @@ class GroupConfigs(ListedKind, EditedKind):
     noun = "group config"
     at_end = "its configs go: defaults hold"
     document = "GroupConfigs"
+    items_key = "groups"
     values_key = "configs"
     reading_right = "DESCRIBE_CONFIGS on the cluster and on every group that has configs"
 

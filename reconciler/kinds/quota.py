@@ -76,6 +76,7 @@ class Quotas(ListedKind, EditedKind):
     noun = "quota"
     at_end = "its limits go"
     document = "Quotas"
+    items_key = "quotas"
     values_key = "limits"
     reading_right = "DESCRIBE_CONFIGS on the cluster"
 

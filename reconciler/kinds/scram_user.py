@@ -71,6 +71,7 @@ class ScramUsers(ListedKind):
     noun = "SCRAM user"
     at_end = "nobody can log in with its passwords"
     document = "Users"
+    items_key = "users"
     reading_right = "DESCRIBE on the cluster"
     gone = "RESOURCE_NOT_FOUND"
 

@@ -12,11 +12,7 @@ class WrittenKind(ABC):
     """
 
     document: ClassVar[str]
-
-    @property
-    def items_key(self) -> str:
-        """That of a document ``Quotas`` is ``quotas``."""
-        return self.document.lower()
+    items_key: ClassVar[str]
 
     @abstractmethod
     def problem(self, item: Any) -> str | None:

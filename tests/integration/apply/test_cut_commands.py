@@ -50,7 +50,7 @@ def test_a_user_who_was_cut_off_between_two_mechanisms(
         return logs_in(broker, name, password, SHA_256), logs_in(broker, name, password, SHA_512)
 
     def declare(version: int, more: str = "") -> None:
-        one = f'{{version: {version}, password: "${{env:TEAM_C}}"}}'
+        one = f'{{passwordVersion: {version}, password: "${{env:TEAM_C}}"}}'
         team.write(
             "users.yaml", f'{HEAD}    - {{name: "@u", mechanisms: {{{SHA_256}: {one}, {SHA_512}: {one}}}{more}}}\n'
         )

@@ -12,6 +12,9 @@ from reconciler.manifest.manifests import load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError
 from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS, json_schema, schema_file_name, schema_text
+from reconciler.manifest.write.written import WrittenKind
+from reconciler.model.kinds import listed_kind, listed_types
+from reconciler.model.listing import ListedItem
 
 EXAMPLES = Path(__file__).parent / "examples.yaml"
 
@@ -163,3 +166,11 @@ def test_what_the_reader_refuses_does_not_fit(kind: str, spec: str) -> None:
         load([Source("a.yaml", text)])
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft7Validator(json_schema(kind)).validate(yaml.safe_load(text))
+
+
+@pytest.mark.parametrize("resource", listed_types(), ids=lambda resource: resource.KIND)
+def test_a_listed_kind_is_written_under_the_key_that_its_document_has(resource: type[ListedItem]) -> None:
+    kind: WrittenKind = listed_kind(resource)
+    spec = json_schema(kind.document)["properties"]["spec"]
+    found = spec.get("properties") or json_schema(kind.document)["definitions"][f"{kind.document}Spec"]["properties"]
+    assert kind.items_key in found
