@@ -146,6 +146,8 @@ def test_spoilt_journals_are_refused_or_read(tmp_path: Path) -> None:
         "changeId": "x",
         "fileDigest": None,
         "approvals": None,
+        "proposer": None,
+        "url": None,
         "toolVersion": "0",
         "steps": 2,
         "cluster": {"id": "c", "name": "n"},
