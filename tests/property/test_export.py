@@ -81,7 +81,11 @@ WAYS: Mapping[str, Callable[[ClusterState], Mapping[str, str]]] = {
 @settings(max_examples=20)
 @given(state=states())
 def test_what_is_written_in_any_way_reads_back_as_what_it_was(way: str, state: ClusterState) -> None:
-    state = ClusterState(state.cluster_id, state.bindings, state.topics)
+    unwritable = [item.item for item in export_manifests(state).left]
+    names = {item.name for item in unwritable if isinstance(item, Topic)}
+    topics = {name: topic for name, topic in state.topics.items() if name not in names}
+    kept = state.bindings.difference(item for item in unwritable if isinstance(item, AclBinding))
+    state = ClusterState(state.cluster_id, kept, topics)
     assume(not export_manifests(state).left)
     read_back = desired(WAYS[way](state))
     left = compare(read_back, state, Scope(), DiffRules(prune={Topic.KIND}))
