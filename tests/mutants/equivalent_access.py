@@ -44,12 +44,6 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
         "self.edges[at].contains(names)",
     ): ("what sorts before every edge is in none, the last one neither; what is covered at all has edges"),
     (
-        "reconciler/access/hosts.py",
-        "is_within",
-        "return False",
-        "pass",
-    ): ("a shortcut: nothing is in one of no ranges"),
-    (
         "reconciler/access/assertions.py",
         "CounterexampleSearch._denied",
         "0",

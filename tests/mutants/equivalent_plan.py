@@ -157,8 +157,8 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
         _EFFECTS,
         "_TransitionRows._near",
         "if kind is ResourceType.TOPIC and AclOperation.WRITE in spoken: yield from "
-        "index.on(ResourceType.CLUSTER, one)",
-        "if True: yield from index.on(ResourceType.CLUSTER, one)",
+        "index.on(ResourceType.CLUSTER, item)",
+        "if True: yield from index.on(ResourceType.CLUSTER, item)",
     ): _TWICE,
     (
         _EFFECTS,

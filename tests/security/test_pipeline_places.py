@@ -403,11 +403,13 @@ def _azure() -> Iterator[str]:
     document = yaml.safe_load((_EXAMPLES / "azure-pipelines.yml").read_text(encoding="utf-8"))
     plan, apply = (stage["jobs"][0] for stage in document["stages"])
     [applied] = document["variables"]
-    macros = {"Agent.TempDirectory": "..", "Build.ArtifactStagingDirectory": "../out"}
+    macros = {"Agent.TempDirectory": "..", "Build.ArtifactStagingDirectory": "../out", "Pipeline.Workspace": ".."}
     for steps in (plan["steps"], apply["strategy"]["runOnce"]["deploy"]["steps"]):
         [lines] = [step["bash"] for step in steps if "bash" in step]
         for name, value in {**macros, "connections.secureFilePath": "../connections.yaml"}.items():
             lines = lines.replace(f"$({name})", value)
+        if any("download" in step for step in steps):
+            lines = "mkdir -p ../reports; cp ../out/plan.json ../reports/\n" + lines
         yield f"export {applied['name']}={applied['value']}\n" + lines.replace("/opt/reconciler-source", str(ROOT))
 
 

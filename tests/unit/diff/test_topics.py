@@ -127,7 +127,7 @@ def test_a_setting_that_nobody_declares_returns_to_the_brokers_default() -> None
         ("cleanup.policy", "compact", "compact,delete", "records past the retention go"),
         ("cleanup.policy", "compact,delete", "compact", None),
         ("cleanup.policy", "compact", None, "records past the retention go"),
-        ("unclean.leader.election.enable", None, "true", "accepted records"),
+        ("unclean.leader.election.enable", None, "true", "acknowledged records"),
         ("unclean.leader.election.enable", "true", "false", None),
         ("max.compaction.lag.ms", "9000", "1000", "old values of a key go sooner, after 1s"),
         ("delete.retention.ms", "9000", "1000", "old values of a key go sooner, after 1s"),
