@@ -80,7 +80,7 @@ def test_whose_data_it_is() -> None:
 
 def test_it_is_small_whatever_the_size() -> None:
     for name in ("comment.md", "summary.md"):
-        text = FORMATS[name](large_report())
+        text = FORMATS[name](large_report(steps=2_000, rows=2_000))
         screen = text.partition("\n#### ")[0]
         assert screen.count("\n") <= 25
         assert len(screen) < 3_000
