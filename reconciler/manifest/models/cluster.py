@@ -145,7 +145,7 @@ class BarrierSpec(ManifestModel):
     """How to wait until every broker knows a change."""
 
     wait: Seconds | None = Field(
-        None, description="A fixed delay between phases: a number and ms, s or m.", examples=["2s"]
+        None, description="A fixed delay between phases: a number and ms, s, m or h.", examples=["2s"]
     )
     principal: Text | None = Field(
         None,
@@ -331,7 +331,7 @@ class BreakGlassSpec(ManifestModel):
         default=1, description="So many people have to sign the plan of access over a failed check.", examples=[2]
     )
     longest: Seconds = Field(
-        default=3600.0, description="How long such access may last: a number and ms, s or m.", examples=["60m"]
+        default=3600.0, description="How long such access may last: a number and ms, s, m or h.", examples=["1h"]
     )
 
 
@@ -366,7 +366,7 @@ class ConnectionSpec(StatedSpec):
     break_glass: BreakGlassSpec = Field(
         default_factory=BreakGlassSpec,
         description="Which checks break-glass access may be given over; by default none.",
-        examples=[{"override": ["access-tests"], "approvals": 2, "longest": "60m"}],
+        examples=[{"override": ["access-tests"], "approvals": 2, "longest": "1h"}],
     )
     only_scram_logins: Boolean = Field(
         False,

@@ -97,11 +97,11 @@ def _no_ending(text: str) -> str:
 
 
 def seconds(text: str) -> float:
-    """A duration such as ``2s``, ``500ms`` or ``1m``, in seconds."""
+    """A duration such as ``2s``, ``500ms`` or ``1h``, in seconds."""
     found = _AMOUNT.fullmatch(text)
-    if found and found[2] in ("ms", "s", "m"):
+    if found and found[2] in ("ms", "s", "m", "h"):
         return int(found[1]) * MILLISECONDS[found[2]] / 1000
-    raise ValueError(f"{quoted(text)} is not a duration: write a number and ms, s or m, such as 2s")
+    raise ValueError(f"{quoted(text)} is not a duration: write a number and ms, s, m or h, such as 2s")
 
 
 def amount(text: str, units: dict[str, int]) -> int:
@@ -219,7 +219,7 @@ Ends = Annotated[
     ),
 ]
 Seconds = Annotated[
-    float, BeforeValidator(reading(seconds)), WithJsonSchema({"type": "string", "pattern": "^[0-9]+ ?(ms|s|m)$"})
+    float, BeforeValidator(reading(seconds)), WithJsonSchema({"type": "string", "pattern": "^[0-9]+ ?(ms|s|m|h)$"})
 ]
 Percent = Annotated[
     int,
