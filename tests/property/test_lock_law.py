@@ -150,6 +150,8 @@ class Stage:
         self.calls += 1
         # An unlock ends what its first look shows, which its plan is made of.
         if self.calls == self.deed.meanwhile and not (self.deed.what == "unlock" and self.calls == 1):
+            # A mark says its second: the same person's second lock in one second is the same lock.
+            self.time.sleep(1)
             mark = LockMark(NAME, self.now, None, "other", "INC-2", "seen too")
             self.inner.send([Create(one) for one in (*lock_denials(NAME), mark.binding)])
             self.held = True
