@@ -61,6 +61,8 @@ apply+=(--audit "$OUT/audit.jsonl" --journal "$OUT/plan.json.journal")
 : "${OPERATOR:=${GITHUB_ACTOR:-${GITLAB_USER_LOGIN:-${BUILD_REQUESTEDFOREMAIL:-${BITBUCKET_STEP_TRIGGERER_UUID:-${BUILD_USER_ID:-}}}}}}"
 if [[ -n "$OPERATOR" ]]; then apply+=(--operator "$OPERATOR"); fi
 if [[ -n "${SNAPSHOT:-}" ]]; then apply+=("${target[@]}"); fi
+# A journal that an earlier run has left says nothing of this one.
+before=$(stat -c %s "$OUT/plan.json.journal" 2>/dev/null || echo 0)
 reconciler apply "${apply[@]}" | tee "$OUT/applied.txt" || status=$?
 performed=$status
 if [[ $status == 5 ]] && grep -q '^Applied' "$OUT/applied.txt"; then performed=0; fi
@@ -71,14 +73,18 @@ if [[ $performed == 0 ]] && ((${#compared[@]})); then
   undone=$(python3 -I "$action/undone.py" "$OUT/result.json" "$OUT/base.json")
   rm -f "$OUT/base.json"
   if [[ -n "$undone" ]]; then
-    printf 'error: this change removes them, and they are still there: deletions need --allow-deletes\n%s\n' "$undone" >&2
+    printf 'error: %s\n' "$undone" >&2
+    # Indented, it is code: whoever names a principal writes no Markdown here.
+    if [[ -n "${GITHUB_STEP_SUMMARY:-}" ]]; then printf '\n    %s\n' "${undone//$'\n'/$'\n'    }" >>"$GITHUB_STEP_SUMMARY"; fi
     status=5
   fi
 fi
 output status "$status"
 results=("$OUT/result.json")
 if [[ $performed != 0 ]]; then
-  failed apply "$status" "$OUT/plan.json.journal"
+  if [[ -f "$OUT/plan.json.journal" ]]; then tail -c "+$((before + 1))" "$OUT/plan.json.journal" >"$OUT/run.journal"; fi
+  failed apply "$status" "$OUT/run.journal"
+  rm -f "$OUT/run.journal"
   results+=("$OUT/failed.json")
 fi
 report "${results[@]}"

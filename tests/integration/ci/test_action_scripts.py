@@ -429,6 +429,26 @@ def test_an_apply_that_was_cut_short_goes_on_with_its_plan(pipeline: Pipeline) -
     assert (pipeline.out / "plan.json.journal").exists()
 
 
+def test_what_an_earlier_run_did_is_not_told_of_one_that_sent_nothing(pipeline: Pipeline) -> None:
+    pipeline.run("plan", **pipeline.here)
+    approved = pipeline.outputs["plan-id"]
+    assert pipeline.run("apply", PLAN_ID=approved, **pipeline.here).returncode == 0
+    assert (pipeline.out / "plan.json.journal").stat().st_size
+    assert pipeline.run("apply", PLAN_ID=approved, **pipeline.here).returncode == 4
+    comment = (pipeline.out / "comment.md").read_text(encoding="utf-8")
+    assert "apply ended with 4, so its findings are unknown" in comment
+
+
+def test_a_base_that_cannot_be_planned_makes_no_change_look_done(tmp_path: Path) -> None:
+    result, base = tmp_path / "result.json", tmp_path / "base.json"
+    result.write_text('{"left": [{"reason": "held-back", "subject": "delete x"}]}', encoding="utf-8")
+    base.write_text("", encoding="utf-8")
+    command = [sys.executable, "-I", str(ROOT / "action" / "undone.py"), str(result), str(base)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "the base cannot be planned" in said
+    assert said.endswith("delete x\n")
+
+
 def test_a_note_of_a_killed_apply_counts_what_its_journal_has(tmp_path: Path) -> None:
     lines = [
         {"record": "run", "steps": 5},
@@ -451,8 +471,10 @@ def test_a_change_that_takes_away_is_not_done_while_deletions_need_a_word(pipeli
     orders.unlink()
     pipeline.commit()
     assert pipeline.run("plan", **given).returncode == 0
-    done = pipeline.run("apply", PLAN_ID=pipeline.outputs["plan-id"], **given)
+    summary = pipeline.directory / "summary"
+    done = pipeline.run("apply", PLAN_ID=pipeline.outputs["plan-id"], GITHUB_STEP_SUMMARY=str(summary), **given)
     assert done.returncode == 5, done.stdout + done.stderr
+    assert "\n    this change removes them" in summary.read_text(encoding="utf-8")
     assert "this change removes them, and they are still there" in done.stderr
     assert "User:svc-analytics" in done.stderr
     # What nobody declared before either is none of this change.

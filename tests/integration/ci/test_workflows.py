@@ -122,7 +122,7 @@ def test_a_fork_gets_no_environment_no_secret_and_a_snapshot_of_the_base() -> No
     jobs = _document(_ROOT / ".github/workflows/plan.yml")["jobs"]
     own, fork = jobs["plan"]["if"], jobs["offline"]["if"]
     ours = "github.event.pull_request.head.repo.full_name == github.repository"
-    assert own == f"github.event_name != 'pull_request' || {ours}"
+    assert own == f"github.event_name == 'merge_group' || {ours}"
     assert fork == f"github.event_name == 'pull_request' && {ours.replace('==', '!=')}"
     assert jobs["offline"]["permissions"] == {"contents": "read"}
     assert "environment" not in jobs["offline"]
