@@ -36,7 +36,7 @@ from reconciler.snapshot.document import snapshot_text
 #: What a run of all benchmarks has time for; larger ones are given as arguments.
 SIZES: Final = (10_000, 100_000)
 PICTURE: Final = Path(__file__).parents[1] / "docs" / "scaling.svg"
-_CLUSTER: Final = """apiVersion: reconciler/v1
+CLUSTER: Final = """apiVersion: reconciler/v1
 kind: Cluster
 metadata: {name: bench}
 spec:
@@ -70,13 +70,13 @@ def prepared(root: Path, count: int) -> tuple[Path, Path]:
     """Manifests of ``count`` bindings, and a snapshot in which one in a hundred differs."""
     directory, snapshot = root / f"manifests-{count}", root / f"snapshot-{count}.json"
     directory.mkdir()
-    (directory / "cluster.yaml").write_text(_CLUSTER, encoding="utf-8")
+    (directory / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
     documents = iter(principals(count // EACH).split("---\n"))
     number = 0
     while several := list(islice(documents, _IN_A_FILE)):
         (directory / f"acls-{number}.yaml").write_text("---\n".join(several), encoding="utf-8")
         number += 1
-    (root / "operator.yaml").write_text(_CLUSTER, encoding="utf-8")
+    (root / "operator.yaml").write_text(CLUSTER, encoding="utf-8")
     shift = max(1, count // EACH // 200)
     state = ClusterState("scaling", frozenset(bindings(shift, count // EACH + shift)))
     snapshot.write_text(snapshot_text(state), encoding="utf-8")

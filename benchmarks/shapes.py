@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from benchmarks.scaling import run
+from benchmarks.scaling import CLUSTER, run
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
@@ -29,16 +29,7 @@ SIZES: Final = (2_500, 10_000)
 LINEAR: Final = 1.15
 #: The statuses of checks that failed, and of changes that are refused: both have looked at everything.
 _FINE: Final = (3, 5)
-_CLUSTER: Final = """apiVersion: reconciler/v1
-kind: Cluster
-metadata: {name: bench}
-spec:
-  bootstrapServers: [localhost:9092]
-  principal: User:reconciler
-  superUsers: [User:admin, User:reconciler]
-  allowEveryoneIfNoAclFound: false
-  kafkaVersion: "4.4"
-"""
+_CLUSTER: Final = f'{CLUSTER}  kafkaVersion: "4.4"\n'
 
 
 class Rule(NamedTuple):
