@@ -5,7 +5,7 @@ A group needs no members, and need not exist, to have configs.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from types import MappingProxyType
 from typing import Annotated, ClassVar, Final, NamedTuple
@@ -20,6 +20,18 @@ from reconciler.model.topic_configs import ConfigType
 _4_1, _4_2, _4_3, _4_4 = (4, 1), (4, 2), (4, 3), (4, 4)
 _OFFSET_RESET: Final = re.compile(r"latest|earliest|by_duration:P[0-9DTHMS.]+", re.ASCII)
 _INT_MAX: Final = 2**31 - 1
+DLQ_TOPIC: Final = "errors.deadletterqueue.topic.name"
+DLQ_COPIES: Final = "errors.deadletterqueue.copy.record.enable"
+
+
+class DeadLetterQueue(NamedTuple):
+    """The topic to which brokers write what members of a share group reject or never finish (KIP-1191).
+
+    With ``copies`` the record itself: key, value and headers. Else only its topic, partition and offset.
+    """
+
+    topic: str
+    copies: bool
 
 
 class GroupKey(NamedTuple):
@@ -39,8 +51,8 @@ GROUP_KEYS: Final[Mapping[str, GroupKey]] = MappingProxyType(
         "consumer.assignor.offload.enable": GroupKey(_FLAG, since=_4_4),
         "consumer.heartbeat.interval.ms": GroupKey(_MILLIS, 1),
         "consumer.session.timeout.ms": GroupKey(_MILLIS, 1),
-        "errors.deadletterqueue.copy.record.enable": GroupKey(_FLAG, since=_4_4),
-        "errors.deadletterqueue.topic.name": GroupKey(_TEXT, since=_4_4),
+        DLQ_COPIES: GroupKey(_FLAG, since=_4_4),
+        DLQ_TOPIC: GroupKey(_TEXT, since=_4_4),
         "share.assignment.interval.ms": GroupKey(_MILLIS, since=_4_3),
         "share.assignor.offload.enable": GroupKey(_FLAG, since=_4_4),
         "share.auto.offset.reset": GroupKey(_TEXT, words=("earliest", "latest", "by_duration:PnDTnHnMn.nS")),
@@ -128,6 +140,12 @@ class GroupConfig:
         """Why no client of a kind can be a member of the group."""
         return unmatched_by_librdkafka(self.group)
 
+    @property
+    def dead_letter_queue(self) -> DeadLetterQueue | None:
+        """Where the group's undelivered records go; ``None``: no topic is named, and none is the default."""
+        topic = self.values.get(DLQ_TOPIC)
+        return DeadLetterQueue(topic, self.values.get(DLQ_COPIES) == "true") if topic else None
+
     def with_values(self, values: Mapping[str, str]) -> "GroupConfig":
         """Other configs of the same group."""
         return GroupConfig(self.group, values)
@@ -156,6 +174,17 @@ class GroupConfig:
             yield why
 
 
+def record_copies(configs: Iterable[GroupConfig]) -> Mapping[str, str]:
+    """The topic that gets copies of a group's records, by the group's id: who reads that topic reads these records.
+
+    A group is left out that has no dead letter queue, or one that gets no copies. Whether brokers write to it depends
+    on ``share.version`` 2, on the topic's ``errors.deadletterqueue.group.enable`` and on the cluster's prefix: that a
+    copy may happen is all that the configs of groups say.
+    """
+    queues = ((config.group, config.dead_letter_queue) for config in configs)
+    return {group: queue.topic for group, queue in queues if queue is not None and queue.copies}
+
+
 def value_problem(name: str, value: str) -> str | None:
     """Why no broker takes this value of a known config, as it would print it; ``None`` if they take it."""
     key = GROUP_KEYS[name]
@@ -170,6 +199,8 @@ def value_problem(name: str, value: str) -> str | None:
         return None if _OFFSET_RESET.fullmatch(value) else f"{value!r} is none of {', '.join(key.words)}"
     elif key.words and value not in key.words:
         return f"{value!r} is none of {', '.join(key.words)}"
+    elif name == DLQ_TOPIC and value.startswith("__"):
+        return f"{value!r} begins with __, as internal topics do"
     return None
 
 

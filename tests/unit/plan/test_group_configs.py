@@ -4,7 +4,7 @@ import datetime
 
 from reconciler.model.acl import ResourceType
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
-from reconciler.model.kinds.group_config import GroupConfig
+from reconciler.model.kinds.group_config import DLQ_COPIES, DLQ_TOPIC, DeadLetterQueue, GroupConfig, record_copies
 from reconciler.model.listing import Listing
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
@@ -84,3 +84,24 @@ def test_steps_are_selected_by_the_group_and_shown_with_units() -> None:
         "config of group other",
         ["consumer.session.timeout.ms = 50000 (50s)"],
     )
+
+
+def test_records_are_copied_where_a_topic_is_named_and_copies_are_on() -> None:
+    queue = {DLQ_TOPIC: "dlq.pay"}
+    configs = [
+        GroupConfig("whole", {**queue, DLQ_COPIES: "true"}),
+        GroupConfig("places", queue),
+        GroupConfig("off", {**queue, DLQ_COPIES: "false"}),
+        GroupConfig("none", {DLQ_TOPIC: "", DLQ_COPIES: "true"}),
+        PAY,
+    ]
+    assert record_copies(configs) == {"whole": "dlq.pay"}
+    assert [one.dead_letter_queue for one in configs] == [
+        DeadLetterQueue("dlq.pay", copies=True),
+        *[DeadLetterQueue("dlq.pay", copies=False)] * 2,
+        None,
+        None,
+    ]
+    refused = GroupConfig("x", {DLQ_TOPIC: "__dlq"}).refusal()
+    assert refused is not None
+    assert "internal topics" in refused.message
