@@ -99,7 +99,8 @@ class Row:
     """One thing that is said; nothing of it is escaped.
 
     ``sign`` stands before ``text``: ``+``, ``-``, ``~``, ``!`` or ``?``. ``role`` is the style of a terminal. ``label``
-    is one word about it (an effect, a rule), ``notes`` say where, until when and why, ``below`` belongs to it.
+    is one word about it (an effect, a rule), ``until`` its end, ``place`` where it is declared, ``why`` the proposer's
+    own words, ``notes`` what else is known of it. ``below`` belongs to it, and is about ``count`` things.
     ``names`` are the first of many that share the row, and ``unnamed`` of them are only counted; a row of nothing else
     counts rows that are not shown.
     """
@@ -108,15 +109,24 @@ class Row:
     sign: str = ""
     role: str = ""
     label: str = ""
+    until: str = ""
+    place: str = ""
+    why: str = ""
     notes: tuple[str, ...] = ()
     below: tuple["Row", ...] = ()
+    count: int = 0
     names: tuple[str, ...] = ()
     unnamed: int = 0
 
     @property
+    def only_counts(self) -> bool:
+        """Whether it stands for rows that are not shown."""
+        return not self.text and self.unnamed > 0
+
+    @property
     def sentence(self) -> str:
         """The row as one text, for formats that have no lines below a line."""
-        if not self.text:
+        if self.only_counts:
             return f"and {self.unnamed:,} more"
         more = f"{self.text}: {_named(self)}" if self.names else self.text
         return "; ".join((more, *(row.sentence for row in self.below)))
@@ -124,7 +134,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows below a ``title``; ``count`` is what the title counts, if anything. ``closing`` ends it, as a rule does."""
+    """Rows below a ``title``; ``count`` is what the title counts, if anything. ``closing`` ends it, as a rule does.
+
+    ``number`` is that of a phase among all that are sent. ``remarks`` hold for so many of the things in the rows.
+    """
 
     part: SectionName
     title: str
@@ -132,6 +145,13 @@ class Section:
     count: int = 0
     role: str = "title"
     closing: str = ""
+    number: int = 0
+    remarks: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def title_count(self) -> int:
+        """What stands behind the title: of a phase only where its rows do not show it."""
+        return 0 if self.number and not any(row.unnamed for row in self.rows) else self.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +198,13 @@ def document_lines(document: ReportDocument, style: Style = plain, before_closin
 def section_lines(section: Section, style: Style = plain) -> Iterator[str]:
     """A section's title, its rows, and what ends it."""
     if section.title:
-        count = f" ({section.count:,})" if section.count else ""
-        yield style(section.role, f"{safe(section.title)}{count}")
+        number = f"{section.number}. " if section.number else ""
+        count = f" ({section.title_count:,})" if section.title_count else ""
+        yield style(section.role, f"{number}{safe(section.title)}{count}")
     for row in section.rows:
         yield from _row_lines(row, style, "  ")
+    for about, remark in section.remarks:
+        yield style("dim", f"  note{'' if about == 1 else f' on these {about:,}'}: {safe(remark)}")
     if section.closing:
         yield style("dim", f"── {safe(section.closing)} ──")
 
@@ -191,11 +214,11 @@ def _answer(row: Row, style: Style) -> str:
 
 
 def _row_lines(row: Row, style: Style, indent: str) -> Iterator[str]:
-    if not row.text:
+    if row.only_counts:
         yield f"{indent}and {row.unnamed:,} more; --expand shows each"
         return
     label = style("dim", f"  [{safe(row.label)}]") if row.label else ""
-    notes = "".join(f"  {safe(note)}" for note in row.notes if note)
+    notes = "".join(f"  {safe(note)}" for note in (row.until, row.place, row.why, *row.notes) if note)
     said = f"{indent}{row.sign}{' ' if row.sign else ''}{safe(row.text)}"
     yield _coloured(row.role, said, style) + label + (style("dim", notes) if notes else "")
     deeper = indent + ("    " if row.sign else "  ")

@@ -20,8 +20,8 @@ from reconciler.results.words import pattern_words
 from reconciler.show.access_lines import AccessLine
 from reconciler.show.document import ReportDocument, Row, Section, SectionName, document_lines, first_rows
 from reconciler.show.kinds import VERBS, kind_of, sign_of
-from reconciler.show.plan import basis_rows, cut_row, step_row, warning_sections
-from reconciler.show.review import access_lines_of, access_rows, settings_section
+from reconciler.show.plan import basis_rows, cut_row, place_words, skipped_row, step_row, warning_sections
+from reconciler.show.review import access_lines_of, access_rows, callout_rows, settings_section
 from reconciler.show.steps import SkippedGroup, StepLine, irreversible_lines, skipped_groups, step_lines, steps_shown
 
 
@@ -102,7 +102,7 @@ def drift_table(plan: Plan) -> dict[str, Any]:
     rows = [_cells(str(deviation(step.change)), step.change, step.origin, plan) for step in plan.steps]
     for item in plan.skipped:
         if item.change is None:
-            rows.append([str(item.reason), "", "", "", item.subject, _place(item.origin)])
+            rows.append([str(item.reason), "", "", "", item.subject, place_words(item.origin)])
         else:
             rows.append(_cells(str(deviation(item.change)), item.change, item.origin, plan))
     order = list(Deviation)
@@ -115,15 +115,11 @@ def _cells(which: str, change: Change, origin: Origin | None, plan: Plan) -> lis
     if binding is None:
         words = kind_of(change).words([change], plan.topics)
         details = [detail.text for detail in words.details] if _BY_SIGN[sign_of(change)] is Deviation.DIFFERENT else []
-        return [which, "", "", "", "; ".join([words.text, *details]), _place(origin)]
+        return [which, "", "", "", "; ".join([words.text, *details]), place_words(origin)]
     pattern, entry = binding
     host = "" if entry.host == "*" else f" from {entry.host}"
     operation, permission = entry.operation.name, entry.permission_type.name
-    return [which, entry.principal, permission, operation, pattern_words(pattern) + host, _place(origin)]
-
-
-def _place(origin: Origin | None) -> str:
-    return "" if origin is None else str(origin)
+    return [which, entry.principal, permission, operation, pattern_words(pattern) + host, place_words(origin)]
 
 
 def _differences(lines: Sequence[StepLine]) -> Iterator[Section]:
@@ -145,16 +141,9 @@ def _row(line: StepLine, which: Deviation) -> Row:
 def _skipped(groups: Sequence[SkippedGroup]) -> Iterator[Section]:
     rows = []
     for group in groups:
-        below = tuple(
-            Row(
-                _from_cluster(line.text, group.reason),
-                notes=(_place(line.origin),),
-                names=line.names,
-                unnamed=line.unnamed,
-            )
-            for line in group.lines
-        )
-        rows.append(Row(group.heading, role="warn", below=below))
+        row = skipped_row(group)
+        below = tuple(replace(one, text=_from_cluster(one.text, group.reason)) for one in row.below)
+        rows.append(replace(row, below=below))
     if rows:
         total = sum(group.total for group in groups)
         yield Section(SectionName.SKIPPED, "Differences that no plan removes", tuple(rows), total)
@@ -178,7 +167,7 @@ def _access(plan: Plan, lines: Sequence[AccessLine], *, expand: bool) -> Iterato
 
 def _reverting(plan: Plan, *, expand: bool) -> Iterator[Section]:
     """What a plan that brings the cluster back does besides."""
-    rows = [Row(callout.text, "!", "warn", callout.rule) for callout in plan.access.callouts]
+    rows = callout_rows(plan.access)
     rows += [Row(f"{one.guard} refuses it: {one.message}", "!", "warn") for one in plan.refusals]
     found = irreversible_lines(plan, expand=expand)
     rows += [Row(f"cannot be undone: {text}", "!", "warn", names=names, unnamed=more) for text, names, more in found]

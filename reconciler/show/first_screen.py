@@ -15,7 +15,7 @@ from reconciler.plan.review.access_review import AccessTrend
 from reconciler.results.findings import CheckStatus
 from reconciler.show.access_lines import access_lines
 from reconciler.show.document import Row
-from reconciler.show.plan import access_words
+from reconciler.show.plan import access_words, place_words
 from reconciler.show.reading import Report
 from reconciler.show.review import line_words
 from reconciler.show.steps import irreversible_lines
@@ -83,13 +83,19 @@ def known_rows(report: Report) -> Iterator[Row]:
     """Findings and checks that stop nothing and that the base has as well."""
     for one in report.known_findings:
         subject = f"{one.subject}: " if one.subject else ""
-        where = () if one.place is None else (str(one.place),)
         yield Row(
-            f"{one.rule}: {subject}{one.message}", label=str(one.level), notes=(one.cluster, one.excepted, *where)
+            f"{one.rule}: {subject}{one.message}",
+            label=str(one.level),
+            place=place_words(one.place),
+            notes=(one.cluster, one.excepted),
         )
     for check in report.known_checks:
-        where = () if check.place is None else (str(check.place),)
-        yield Row(f"{check.name}: {check.message}", label=str(check.standing), notes=(check.where, *where))
+        yield Row(
+            f"{check.name}: {check.message}",
+            label=str(check.standing),
+            place=place_words(check.place),
+            notes=(check.where,),
+        )
 
 
 def review_word(report: Report) -> ReviewWord:

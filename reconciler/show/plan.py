@@ -9,9 +9,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final
 
-from reconciler.dataclass import dataclass
-from reconciler.model.characters import Style, as_name, counted, plain, safe
-from reconciler.model.desired import moment_text
+from reconciler.model.characters import Style, as_name, counted, plain
+from reconciler.model.desired import Origin, moment_text
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.file.document import plan_id, plan_to_json
 from reconciler.plan.phase import TITLES, Phase
@@ -85,14 +84,18 @@ def plan_lines(
     yield from document_lines(plan_document(plan, expand=expand, short_id=short_id), style, agreed)
 
 
-def plan_document(plan: Plan, *, expand: bool = False, short_id: bool = False) -> ReportDocument:
-    """All that a plan says. Without ``expand``, of very many rows the gravest."""
-    steps, skipped = list(step_lines(plan, expand=expand)), list(skipped_groups(plan, expand=expand))
+def plan_document(plan: Plan, *, expand: bool = False, fold: bool = True, short_id: bool = False) -> ReportDocument:
+    """All that a plan says. Of very many rows the gravest; without ``fold`` all, with ``expand`` each on its own."""
+    steps = list(step_lines(plan, expand=expand, fold=fold))
+    skipped = list(skipped_groups(plan, expand=expand, fold=fold))
+    settings = [settings_section(plan.terms)] if expand else []
+    expand = expand or not fold
     access = access_lines_of(plan.access, expand=expand) if plan.steps or plan.access.access_changes else []
     cut = cut_row(plan, steps, skipped, access, expand=expand)
     sections = [
         *guardrail_sections(plan.guardrails),
         *_access(plan, access, expand=expand),
+        *_exempt(plan, expand=expand),
         *opening_sections(plan, expand=expand),
         *_step_sections(plan, steps),
         *unbridged_sections(plan, expand=expand),
@@ -103,7 +106,7 @@ def plan_document(plan: Plan, *, expand: bool = False, short_id: bool = False) -
         *warning_sections(plan, expand=expand),
         *validation_sections(plan.topics.validation),
         *_accepted(plan, expand=expand),
-        *([settings_section(plan.terms)] if expand else []),
+        *settings,
         *refusal_sections(plan.refusals, expand=expand),
     ]
     return ReportDocument((*answer(plan), *cut), tuple(sections), tuple(_closing(plan, short_id=short_id)))
@@ -113,6 +116,13 @@ def _access(plan: Plan, lines: Sequence[AccessLine], *, expand: bool) -> Iterato
     found = access_section(plan.access, lines, expand=expand)
     if found.rows:  # the answer counts them, or says that there are none
         yield replace(found, title="Access")
+
+
+def _exempt(plan: Plan, *, expand: bool) -> Iterator[Section]:
+    exempt = [f"{as_name(one.principal)} on {one.region.describe()}" for one in plan.access.exceptions]
+    if exempt:
+        title = f"What happens to {EVERYBODY_ELSE} does not happen to these"
+        yield listed(SectionName.NOTES, title, exempt, expand=expand)
 
 
 def headline(plan: Plan, style: Style = plain) -> Iterator[str]:
@@ -222,31 +232,47 @@ def _step_sections(plan: Plan, steps: Sequence[StepLine]) -> Iterator[Section]:
             yield from removal
             removal = []
         lines = list(found)
-        shown, total = steps_shown(lines)
         following = next((later for later in phases if later > phase), None)
         awaited = following is not None and any(phase <= barrier < following for barrier in plan.barriers)
-        rows = [step_row(line) for line in lines]
-        rows += [
-            Row(f"note{'' if about == 1 else f' on these {about:,}'}: {note}", role="dim")
-            for about, note in note_lines(lines)
-        ]
         yield Section(
             SectionName.STEPS,
-            f"{stage_number(plan, phase)}. {TITLES[phase]}",
-            tuple(rows),
-            # A number only where the rows do not show it.
-            0 if shown == total else total,
+            TITLES[phase],
+            tuple(map(step_row, lines)),
+            steps_shown(lines)[1],
             closing=f"propagation check: {_propagation(plan)}" if awaited else "",
+            number=stage_number(plan, phase),
+            remarks=tuple(note_lines(lines)),
         )
     yield from removal
 
 
 def step_row(line: StepLine) -> Row:
     """A step, or several on one line."""
-    place = "" if line.origin is None else str(line.origin)
-    below = tuple(Row(detail.text, role=detail.role) for detail in line.details)
-    notes = (line.until, place, line.why)
-    return Row(line.words, line.sign, _ROLES[line.sign], line.effect, notes, below, line.names, line.unnamed)
+    return Row(
+        line.words,
+        line.sign,
+        _ROLES[line.sign],
+        line.effect,
+        line.until,
+        place_words(line.origin),
+        line.why,
+        below=tuple(Row(detail.text, role=detail.role) for detail in line.details),
+        names=line.names,
+        unnamed=line.unnamed,
+    )
+
+
+def skipped_row(group: SkippedGroup) -> Row:
+    """A reason, and below it what stays."""
+    below = tuple(
+        Row(line.text, place=place_words(line.origin), names=line.names, unnamed=line.unnamed) for line in group.lines
+    )
+    return Row(group.heading, role="warn", below=below, count=group.total)
+
+
+def place_words(origin: Origin | None) -> str:
+    """``acls.yaml:3:5``; empty where nothing declares it."""
+    return "" if origin is None else str(origin)
 
 
 def _propagation(plan: Plan) -> str:
@@ -297,15 +323,7 @@ def _irreversible(plan: Plan, *, expand: bool) -> Iterator[Section]:
 def _skipped(groups: Sequence[SkippedGroup]) -> Iterator[Section]:
     if groups:
         total = sum(group.total for group in groups)
-        yield Section(SectionName.SKIPPED, "Skipped", tuple(map(_skipped_row, groups)), total)
-
-
-def _skipped_row(group: SkippedGroup) -> Row:
-    lines = [
-        Row(line.text, notes=() if line.origin is None else (str(line.origin),), names=line.names, unnamed=line.unnamed)
-        for line in group.lines
-    ]
-    return Row(group.heading, role="warn", below=tuple(lines))
+        yield Section(SectionName.SKIPPED, "Skipped", tuple(map(skipped_row, groups)), total)
 
 
 def _gaining(plan: Plan, *, expand: bool) -> Iterator[Section]:
@@ -360,23 +378,3 @@ def plan_report(plan: Plan, *, servers: Sequence[str] = ()) -> dict[str, Any]:
     """
     reached = {"bootstrapServers": list(servers)} if servers else {}
     return {**plan_to_json(plan), **reached}
-
-
-# What a plan says besides its steps and its access: bridges, what is for good, what the broker said when asked.
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A title and what stands below it."""
-
-    title: str
-    items: tuple[str, ...] = ()
-
-
-def plan_notes(plan: Plan, *, expand: bool = False) -> Iterator[Note]:
-    """All notes, in the order in which the plan's text has them; with ``expand`` each has all its lines."""
-    exempt = [f"{as_name(one.principal)} on {one.region.describe()}" for one in plan.access.exceptions]
-    if exempt:
-        yield Note(f"What happens to {EVERYBODY_ELSE} does not happen to these", tuple(map(safe, exempt)))
-    for section in plan_document(plan, expand=expand).of(SectionName.NOTES, SectionName.ACCEPTED):
-        yield Note(safe(section.title or section.closing), tuple(safe(row.sentence) for row in section.rows))

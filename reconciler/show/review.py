@@ -58,9 +58,13 @@ def access_section(access: AccessReview, lines: Sequence[AccessLine], *, expand:
     ``lines`` are those of :func:`access_lines_of`.
     """
     rows = access_rows(access, lines, expand=expand)
-    found = access.callouts[: callouts_shown(access, expand=expand)]
-    rows += [Row(callout.text, "!", "warn", callout.rule) for callout in found]
+    rows += callout_rows(access)[: callouts_shown(access, expand=expand)]
     return Section(SectionName.ACCESS, f"Access: {access_title(access)}", tuple(rows))
+
+
+def callout_rows(access: AccessReview) -> list[Row]:
+    """What stands out, the gravest first."""
+    return [Row(callout.text, "!", "warn", callout.rule) for callout in access.callouts]
 
 
 def access_rows(access: AccessReview, lines: Sequence[AccessLine], *, expand: bool = False) -> list[Row]:
@@ -354,12 +358,12 @@ _STYLES: Final = {Meaning.LOOSER: "error", Meaning.UNCLEAR: "warn", Meaning.TIGH
 def guardrail_sections(review: GuardrailReview) -> Iterator[Section]:
     """A row for each change and notice; nothing where there is none."""
     rows = [
-        Row(change.words, change.meaning, _STYLES[change.meaning], notes=(str(change.origin),))
+        Row(change.words, change.meaning, _STYLES[change.meaning], place=str(change.origin))
         for change in review.changes
     ]
     for notice in review.notices:
         places = tuple(str(place) for place in (notice.origin, notice.related) if place is not None)
-        rows.append(Row(notice.message, "warning", "warn", notes=(", ".join(places),)))
+        rows.append(Row(notice.message, "warning", "warn", place=", ".join(places)))
     if rows:
         said = "Guardrails changed: this proposal edits rules that judge it"
         yield Section(SectionName.GUARDRAILS, said if review.changes else "Guardrails", tuple(rows))

@@ -31,7 +31,7 @@ from reconciler.plan.refusal import Guard, refusal
 from reconciler.plan.step import Step
 from reconciler.show.formats.markdown import step_sections
 from reconciler.show.kinds.topic import use_lines
-from reconciler.show.plan import plan_lines
+from reconciler.show.plan import plan_document, plan_lines
 from reconciler.show.steps import skipped_groups, step_lines, steps_shown
 
 _CROWD = 10_500
@@ -151,7 +151,11 @@ def test_topics_that_share_a_line_show_what_goes_with_all_of_them(name: str, acc
     found = [one.text for group in skipped_groups(plan) for one in group.lines]
     assert [one.words for one in step_lines(plan)] + found == [line if accepted else f"delete {line}"]
     assert any(line in text for text in plan_lines(plan))
-    assert any(line in unescape(row) for section in step_sections(plan, many=False) for row in section.rows)
+    assert any(
+        line in unescape(row)
+        for section in step_sections(plan, plan_document(plan), many=False)
+        for row in section.rows
+    )
     # A page has a line for each.
     each = [one.text for group in skipped_groups(plan, fold=False) for one in group.lines]
     each += ["; ".join(detail.text for detail in one.details) for one in step_lines(plan, fold=False)]

@@ -7,18 +7,16 @@ or a cluster is escaped by ``reconciler.show.formats.escaping``.
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import Final
 
 from reconciler.model.characters import counted, safe, with_points
 from reconciler.model.desired import Origin, moment_text
 from reconciler.plan.file.document import change_id, plan_id
-from reconciler.plan.phase import TITLES
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import AccessChange
 from reconciler.results.findings import Check, CheckStatus, Finding, FindingGroup, Level, finding_groups
 from reconciler.show.access_lines import NAMES_SHOWN, AccessLine, access_lines, ordered_lines, rows_shown
-from reconciler.show.document import Row, SectionName
+from reconciler.show.document import ReportDocument, Row, SectionName
 from reconciler.show.drift import drift_document
 from reconciler.show.first_screen import FirstScreen, first_screen, known_rows
 from reconciler.show.fleet_report import FleetCluster
@@ -28,10 +26,10 @@ from reconciler.show.formats.escaping import markdown_code as code
 from reconciler.show.formats.escaping import markdown_element as element
 from reconciler.show.formats.escaping import markdown_text as prose
 from reconciler.show.page.view import changes_of
-from reconciler.show.plan import plan_notes
+from reconciler.show.plan import plan_document
+from reconciler.show.plan import warning_sections as warnings_of
 from reconciler.show.reading import Report
-from reconciler.show.review import stage_number
-from reconciler.show.steps import StepLine, note_lines, skipped_groups, step_lines, steps_shown
+from reconciler.show.review import callout_rows
 from reconciler.show.verdicts import Tone, plan_counts, plan_verdict, verdict
 
 # Small pieces that the sections of a Markdown report share.
@@ -84,9 +82,7 @@ _MOST_CELLS: Final = 12
 def callout_sections(report: Report) -> Iterator[FittedSection]:
     """What stands out, whichever plan it is of."""
     rows = [
-        f"- **{prose(callout.rule)}**: {prose(callout.text)}\n"
-        for plan in report.plans
-        for callout in plan.access.callouts
+        f"- **{prose(row.label)}**: {prose(row.text)}\n" for plan in report.plans for row in callout_rows(plan.access)
     ]
     if rows:
         yield FittedSection("\n#### What stands out\n\n", rows, more("grant that stands out", "grants"), weight=4)
@@ -159,32 +155,32 @@ def _access_row(line: AccessLine, *, drift: bool) -> str:
 
 def warning_sections(report: Report) -> Iterator[FittedSection]:
     """What a reviewer should know besides."""
-    texts = dict.fromkeys(text for plan in report.all_plans for text in (*plan.warnings, *plan.login_warnings))
-    rows = [f"- {prose(text)}\n" for text in texts]
+    sections = [section for plan in report.all_plans for section in warnings_of(plan, expand=True)]
+    rows = [f"- {prose(row.text)}\n" for row in dict.fromkeys(row for section in sections for row in section.rows)]
     if rows:
         yield FittedSection("\n#### Warnings\n\n", rows, more("warning"), weight=2)
 
 
-def note_sections(report: Report) -> Iterator[FittedSection]:
+def note_sections(document: ReportDocument) -> Iterator[FittedSection]:
     """Bridges, what is for good, what the broker said, what is accepted."""
-    for plan in report.plans[:MOST_PLANS]:
-        for note in plan_notes(plan):
-            heading = f"\n**{prose(cut(note.title))}**\n" + ("\n" if note.items else "")
-            yield FittedSection(heading, [f"- {prose(item)}\n" for item in note.items], more("line"))
+    for section in document.of(SectionName.NOTES, SectionName.ACCEPTED):
+        heading = f"\n**{prose(cut(safe(section.title or section.closing)))}**\n" + ("\n" if section.rows else "")
+        yield FittedSection(heading, [f"- {prose(safe(row.sentence))}\n" for row in section.rows], more("line"))
 
 
-def step_sections(plan: Plan, *, many: bool) -> Iterator[FittedSection]:
+def step_sections(plan: Plan, document: ReportDocument, *, many: bool) -> Iterator[FittedSection]:
     """What is sent, in its order; then what stays."""
     of = f" for {element(cut(plan.terms.cluster))}" if many else ""
     if plan.steps:
         counts = plan_counts(plan)  # the rest keeps its case: SCRAM is no word
         opening = f"<details><summary>{counts[:1].upper()}{counts[1:]}{of}, in order</summary>\n"
         yield FittedSection(
-            "\n", list(_step_rows(plan)), more("line of steps", "lines"), opening, "\n</details>\n", weight=2
+            "\n", list(_step_rows(document)), more("line of steps", "lines"), opening, "\n</details>\n", weight=2
         )
     if plan.skipped:
         opening = f"<details><summary>Skipped ({len(plan.skipped):,}){of}</summary>\n"
-        yield FittedSection("\n", list(_skipped_rows(plan)), more("line", "lines"), opening, "\n</details>\n", weight=2)
+        rows = list(_skipped_rows(document))
+        yield FittedSection("\n", rows, more("line", "lines"), opening, "\n</details>\n", weight=2)
 
 
 def drift_sections(report: Report) -> Iterator[FittedSection]:
@@ -198,53 +194,38 @@ def drift_sections(report: Report) -> Iterator[FittedSection]:
             )
 
 
-def _document_row(row: Row, indent: str = "") -> Iterator[str]:
-    """A row and what is below it, as items of a list."""
-    if not row.text:
+def _document_row(row: Row, indent: str = "", words: Callable[[str], str] = prose) -> Iterator[str]:
+    """A row and what is below it, as items of a list; ``words`` writes texts that have no sign."""
+    if row.only_counts:
         yield f"{indent}- {row.unnamed:,} more\n"
         return
-    said = code(f"{row.sign} {row.text}") if row.sign in ("+", "-", "~") else prose(row.text)
-    label = f" *{prose(row.label)}*" if row.label else ""
-    notes = "".join(f" <sub>{code(note)}</sub>" for note in row.notes if note)
-    yield f"{indent}- {said}{label}{notes}\n"
+    said = code(f"{row.sign} {row.text}") if row.sign in ("+", "-", "~") else words(row.text)
+    said += "".join(f" *{prose(text)}*" for text in (row.label, row.until) if text)
+    said += f" {code(row.why)}" if row.why else ""  # what a proposer wrote, not what we say
+    said += "".join(f" <sub>{code(note)}</sub>" for note in (*row.notes, row.place) if note)
+    yield f"{indent}- {said}\n"
     for below in row.below:
-        yield from _document_row(below, f"{indent}  ")
+        yield from _document_row(below, f"{indent}  ", words)
     if row.names:
-        yield f"{indent}{_named(row.names, row.unnamed)}"
+        yield f"{indent}  - {code(', '.join(row.names) + (f' and {row.unnamed:,} more' if row.unnamed else ''))}\n"
 
 
-def _step_rows(plan: Plan) -> Iterator[str]:
-    for phase, found in groupby(step_lines(plan), lambda line: line.phase):
-        lines = list(found)
-        total = steps_shown(lines)[1]
-        title = f"\n**{stage_number(plan, phase)}. {TITLES[phase]} ({total:,})**\n\n"
-        for line in lines:
-            yield title + _step_row(line)
+def _step_rows(document: ReportDocument) -> Iterator[str]:
+    for section in document.of(SectionName.STEPS):
+        title = f"\n**{section.number}. {section.title} ({section.count:,})**\n\n"
+        for row in section.rows:
+            yield title + "".join(_document_row(row, words=code))
             title = ""
-        for about, note in note_lines(lines):
-            yield f"- *note on {counted(about, 'step')} above:* {prose(note)}\n"
+        for about, remark in section.remarks:
+            yield f"- *note on {counted(about, 'step')} above:* {prose(remark)}\n"
 
 
-def _skipped_rows(plan: Plan) -> Iterator[str]:
-    for group in skipped_groups(plan):
-        title = f"\n**{prose(group.heading)}** ({group.total:,})\n\n"
-        for line in group.lines:
-            yield f"{title}- {code(line.text)}{at(line.origin)}\n{_named(line.names, line.unnamed)}"
+def _skipped_rows(document: ReportDocument) -> Iterator[str]:
+    for group in (row for section in document.of(SectionName.SKIPPED) for row in section.rows):
+        title = f"\n**{prose(group.text)}** ({group.count:,})\n\n"
+        for row in group.below:
+            yield title + "".join(_document_row(row, words=code))
             title = ""
-
-
-def _named(names: Sequence[str], unnamed: int) -> str:
-    """The first names of rows that share a line."""
-    return f"  - {code(', '.join(names) + (f' and {unnamed:,} more' if unnamed else ''))}\n" if names else ""
-
-
-def _step_row(line: StepLine) -> str:
-    effect = f" *{prose(line.effect)}*" if line.effect else ""
-    said = f" *{prose(line.until)}*" if line.until else ""
-    if line.why:  # what a proposer wrote, not what we say
-        said += f" {code(line.why)}"
-    below = "".join(f"  - {code(detail.text)}\n" for detail in line.details) + _named(line.names, line.unnamed)
-    return f"- {code(f'{line.sign} {line.words}')}{effect}{said}{at(line.origin)}\n{below}"
 
 
 _SIGNS: Final = {Tone.STOP: "🛑", Tone.CAUTION: "⚠️", Tone.CALM: "✅"}
@@ -379,9 +360,11 @@ def _sections(report: Report) -> Iterator[FittedSection]:
     yield from _findings(report.other_findings)
     yield from _known(report)
     yield from warning_sections(report)
-    yield from note_sections(report)
-    for plan in report.plans[:MOST_PLANS]:
-        yield from step_sections(plan, many=len(report.all_plans) > 1)
+    documents = [(plan, plan_document(plan)) for plan in report.plans[:MOST_PLANS]]
+    for _, one in documents:
+        yield from note_sections(one)
+    for plan, one in documents:
+        yield from step_sections(plan, one, many=len(report.all_plans) > 1)
 
 
 def _guardrails(report: Report) -> Iterator[FittedSection]:

@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate
 from typing import Final, TypeAlias
 
 from reconciler.access.operations import IMPLICATIONS
@@ -15,19 +15,17 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.characters import as_name, with_points
 from reconciler.plan.file.document import plan_id
-from reconciler.plan.phase import TITLES
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, operations_words
 from reconciler.results.findings import Check, CheckStatus, Finding, FindingGroup, finding_groups
 from reconciler.show.access_lines import MOST_HARMLESS, AccessLine, gravity, ordered_lines
-from reconciler.show.document import Row
+from reconciler.show.document import ReportDocument, Row, Section, SectionName
 from reconciler.show.first_screen import FirstScreen, first_screen, known_rows
 from reconciler.show.fleet_report import FleetCluster, FleetReport
 from reconciler.show.matrix import ALL, LETTERS
-from reconciler.show.plan import Note, plan_notes
+from reconciler.show.plan import plan_document
 from reconciler.show.reading import Report, StepCounts, step_counts
-from reconciler.show.review import stage_number
-from reconciler.show.steps import SkippedGroup, StepLine, note_lines, skipped_groups, step_lines
+from reconciler.show.review import callout_rows
 from reconciler.show.verdicts import Verdict, plan_counts, plan_verdict, verdict
 
 # Gained and lost access as a picture: principals down, groups of names across, a letter for each operation.
@@ -328,18 +326,6 @@ class Portion:
 
 
 @dataclass(frozen=True, slots=True)
-class PhaseView:
-    """The steps of one phase; ``number`` is its own among all that are sent, ``first`` that of its first line."""
-
-    number: int
-    title: str
-    lines: tuple[StepLine, ...]
-    notes: tuple[tuple[int, str], ...]
-    first: int
-    barrier: bool
-
-
-@dataclass(frozen=True, slots=True)
 class PlanView:
     """A plan or a drift report, ready to be written down; ``anchor`` is unique on the page."""
 
@@ -353,9 +339,7 @@ class PlanView:
     gaining: int
     losing: int
     changes: Changes | None
-    phases: tuple[PhaseView, ...]
-    notes: tuple[Note, ...]
-    skipped: tuple[SkippedGroup, ...]
+    document: ReportDocument
     address: str = ""
 
     @property
@@ -364,9 +348,16 @@ class PlanView:
         return plan_id(self.plan)
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """What a reviewer should know."""
-        return (*self.plan.warnings, *self.plan.login_warnings)
+    def phases(self) -> tuple[tuple[int, Section], ...]:
+        """The steps of each phase, with the number of its first line."""
+        sections = self.document.of(SectionName.STEPS)
+        first = accumulate((len(section.rows) for section in sections), initial=1)
+        return tuple(zip(first, sections, strict=False))
+
+    @property
+    def callouts(self) -> tuple[Row, ...]:
+        """What stands out."""
+        return tuple(callout_rows(self.plan.access))
 
     @property
     def uncertain(self) -> bool:
@@ -458,9 +449,7 @@ def _plan_view(number: int, plan: Plan, address: str, *, drift: bool) -> PlanVie
         len({row.principal for row in rows if row.gained}),
         len({row.principal for row in rows if row.lost}),
         changes_of(rows),
-        tuple(_phases(plan)),
-        tuple(plan_notes(plan, expand=True)),
-        tuple(skipped_groups(plan, fold=False)),
+        plan_document(plan, fold=False),
         address,
     )
 
@@ -477,15 +466,3 @@ def portions(lines: Iterable[AccessLine]) -> Iterator[Portion]:
         for part in range(parts):
             some = rows[part * ROWS_OF_A_PORTION : (part + 1) * ROWS_OF_A_PORTION]
             yield Portion(who, some, gains, len(rows) - gains, part + 1, parts)
-
-
-def _phases(plan: Plan) -> Iterator[PhaseView]:
-    first = 1
-    found = [
-        (phase, tuple(lines)) for phase, lines in groupby(step_lines(plan, fold=False), key=lambda line: line.phase)
-    ]
-    for number, (phase, lines) in enumerate(found):
-        following = [later for later, _ in found[number + 1 :]]
-        awaited = bool(following) and any(phase <= barrier < following[0] for barrier in plan.barriers)
-        yield PhaseView(stage_number(plan, phase), TITLES[phase], lines, tuple(note_lines(lines)), first, awaited)
-        first += len(lines)
