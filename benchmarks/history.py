@@ -69,11 +69,11 @@ def measure() -> dict[str, float]:
             "spec: {bootstrapServers: 127.0.0.1:1, allowEveryoneIfNoAclFound: false, kafkaVersion: '4.1'}\n"
         )
         where = ["--cluster", "prod", "--store", str(place)]
-        asked = ["--at", "2024-03-01", "--connections", str(connections)]
-        who_can = ["who-can", "READ", "topic", "team-7.topic-7", *where, *asked]
+        asked = ["--as-of", "2024-03-01", "--connections", str(connections)]
+        who_can = ["who-can", "READ", "topic/team-7.topic-7", *where, *asked]
         return {
-            "who-can --at": _seconds(who_can),
-            "history topic": _seconds(["history", "topic", "team-7.topic-7", *where]),
+            "who-can --as-of": _seconds(who_can),
+            "history topic": _seconds(["history", "topic/team-7.topic-7", *where]),
         }
 
 

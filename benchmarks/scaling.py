@@ -91,8 +91,8 @@ def commands(directory: Path, snapshot: Path) -> dict[str, list[str]]:
         "plan": [*plan, *facts],
         "plan, no facts": plan,
         "lint": ["lint", str(directory), "--cluster", "bench", "--offline", *facts],
-        "who-can": ["who-can", "READ", "topic", "t777.a", *alone],
-        "explain": ["explain", "User:svc-777", "READ", "topic", "t777.a", *alone],
+        "who-can": ["who-can", "READ", "topic/t777.a", *alone],
+        "explain": ["explain", "User:svc-777", "READ", "topic/t777.a", *alone],
         "export": ["export", *alone, "-o", "csv"],
         "snapshot": ["export", *alone, "--snapshot", str(snapshot.with_suffix(".again"))],
     }

@@ -252,8 +252,8 @@ def commands(words: list[str]) -> dict[str, list[str]]:
     return {
         "plan": ["plan", *words, "--allow-deletes"],
         "lint": ["lint", *words],
-        "explain": ["explain", "User:s7", "READ", "topic", "t7", *live],
-        "who-can": ["who-can", "READ", "topic", "t7", *live],
+        "explain": ["explain", "User:s7", "READ", "topic/t7", *live],
+        "who-can": ["who-can", "READ", "topic/t7", *live],
     }
 
 

@@ -77,13 +77,13 @@ def questions(root: Path) -> dict[str, list[str]]:
     """What is measured, by name; each leaves the store as it was, but for a snapshot, which adds a run."""
     place, store = str(root / "manifests"), ["--store", str(root / "store")]
     facts = ["--connections", str(root / "facts.yaml")]
-    asking = ["fleet", "query", place, *store, *facts]
+    where = ["-f", place, *store, *facts]
     return {
         "fleet snapshot": ["fleet", "snapshot", place, *store, "--snapshots", str(root / "snapshots"), "--keep", "2"],
         "fleet drift": ["fleet", "drift", place, *store, *facts],
-        "fleet query --outliers": [*asking, "--outliers"],
-        "fleet query --blast-radius": [*asking, "--blast-radius"],
-        "fleet query --who-can": [*asking, "--who-can", "WRITE topic t7.a"],
+        "fleet query outliers": ["fleet", "query", "outliers", *where],
+        "fleet query blast-radius": ["fleet", "query", "blast-radius", *where],
+        "fleet query who-can": ["fleet", "query", "who-can", "WRITE", "topic/t7.a", *where],
     }
 
 

@@ -162,13 +162,13 @@ def beside_now(at: datetime.date) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """A past time, and who knows the state of a cluster then.
+class PastReadings:
+    """The store of readings at ``place``, and who knows by it the state of a cluster at a past time.
 
-    ``read`` takes the store of readings, the cluster's name, the time, and audit logs.
+    ``read`` takes the place, the cluster's name, the time, and audit logs.
     """
 
-    at: datetime.datetime
+    place: str
     read: "Callable[[str, str, datetime.datetime, tuple[str, ...]], PastState]"
 
 
@@ -178,7 +178,7 @@ class StateRequest:
 
     ``path`` is the directory of manifests (the working directory if ``None``), ``plan`` a saved plan: the states before
     and after it. ``guardrails`` is a directory of manifests whose rules hold with those below ``path``.
-    With ``past`` it is asked of the cluster as it was then, by the readings in ``store`` and the logs ``audit``.
+    With ``store`` it is asked of the cluster as it was at ``as_of``, by its readings and the logs ``audit``.
     """
 
     path: str | None = None
@@ -187,8 +187,7 @@ class StateRequest:
     plan: str | None = None
     as_of: datetime.date | None = None
     guardrails: str | None = None
-    past: Past | None = None
-    store: str | None = None
+    store: PastReadings | None = None
     audit: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

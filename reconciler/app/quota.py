@@ -22,7 +22,7 @@ def quota_views(
 
     Raises a :class:`WorkflowError` where they cannot be read: a client is not unlimited because nobody may look.
     """
-    if request.past is not None:
+    if request.store is not None:
         raise RequestError("quotas are asked of a cluster as it is now", "leave the past time out, or the client id")
     plan = None if request.plan is None else plan_asked(request, request.plan)
     if not request.live:

@@ -15,7 +15,7 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.app.cluster_tests import decide_cluster_tests
 from reconciler.app.connections import declared_version, manifests_below, read_connections, version_of
 from reconciler.app.manifests import desired, held, teams_of
-from reconciler.app.options import SNAPSHOT, ConnectionOptions, Past, StateRequest, Tell, ignore
+from reconciler.app.options import SNAPSHOT, ConnectionOptions, PastReadings, StateRequest, Tell, ignore
 from reconciler.app.planning import LISTINGS, beside_after, beside_declared, beside_live
 from reconciler.app.reasons import (
     AmbiguousClusterError,
@@ -35,7 +35,7 @@ from reconciler.manifest.documents.cluster import with_flavor
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.acl import AclBinding
-from reconciler.model.desired import Declaration, DesiredState
+from reconciler.model.desired import Declaration, DesiredState, instant_of
 from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import is_harmless, standing_bridges
 from reconciler.model.scope import is_reserved
@@ -80,8 +80,10 @@ def access_views(
     With ``beside`` also what is known of logins and quotas, which takes two more requests. Raises
     :class:`PastTimeError` and :class:`FutureTimeError` for a time other than now of a cluster that is to be read.
     """
-    if request.past is not None:
-        return [past_access(request, request.past, connection, beside=beside).view]
+    if request.store is not None:
+        return [past_access(request, request.store, connection, beside=beside).view]
+    if request.audit:
+        raise PastStoreError
     if request.live:
         refuse_another_time(request.cluster, request.as_of, ahead=True)
     if request.plan is not None:
@@ -112,7 +114,7 @@ def access_states(
 
     With ``beside`` also the users and quotas of a live one, which takes two more requests.
     """
-    if request.live or request.past is not None:
+    if request.live or request.store is not None:
         read = live_access(
             request, connection, all_topics=all_topics, cluster_tests=cluster_tests, beside=beside, tell=tell
         )
@@ -167,8 +169,8 @@ def live_access(
 
     Raises :class:`PastTimeError` for a past time of a cluster.
     """
-    if request.past is not None:
-        return past_access(request, request.past, connection, beside=beside)
+    if request.store is not None:
+        return past_access(request, request.store, connection, beside=beside)
     refuse_another_time(request.cluster, request.as_of)
     with open_any(request.path, request.cluster, connection, tell, request.guardrails) as (manifests, target):
         declaration = target.declaration
@@ -207,7 +209,11 @@ def live_access(
 
 
 def past_access(
-    request: StateRequest, past: Past, connection: ConnectionOptions = ConnectionOptions(), *, beside: bool = False
+    request: StateRequest,
+    store: PastReadings,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    beside: bool = False,
 ) -> AccessState:
     """What a cluster had at a past time; nothing is asked of it.
 
@@ -216,8 +222,6 @@ def past_access(
     """
     if request.cluster is None or request.plan is not None or request.offline or SNAPSHOT in request.cluster:
         raise PastClusterError
-    if request.store is None:
-        raise PastStoreError
     name, manifests, declaration = request.cluster, None, None
     if request.path is None and connection.connections is not None:
         known = read_connections(connection.connections).get(name)
@@ -225,7 +229,7 @@ def past_access(
     else:
         manifests = _manifests(request, connection)
         declaration = declared(manifests, name)[0]
-    found = past.read(request.store, name, past.at, request.audit)
+    found = store.read(store.place, name, instant_of(request.at), request.audit)
     state = found.state
     version = version_of(state.kafka_version, state.kafka_version_gap, declaration)
     state = replace(state, kafka_version=version)

@@ -11,6 +11,7 @@ from reconciler.app.options import ConnectionOptions
 from reconciler.apply.audit import AUDIT_CHECK
 from reconciler.cli.console import Exit, error, info, out, out_json, style_for
 from reconciler.cli.options import Since, cluster_option, connection_options, output_option, path_option
+from reconciler.cli.questions import one_topic_and_principal
 from reconciler.model.characters import safe
 from reconciler.results.audit import AUDIT_ENTRY, AuditQuestion
 from reconciler.results.output import OutputKind
@@ -45,7 +46,7 @@ def command() -> None:
     help="Digest that a run printed: its line must be in the log, or end an earlier one in the topic; repeatable.",
 )
 @cluster_option(needed=False)
-@click.option("--topic", metavar="TOPIC", help="With --cluster: compare with the copy that --audit-topic sent here.")
+@click.option("--audit-topic", metavar="TOPIC", help="With --cluster: compare with the copy that apply sent here.")
 @path_option
 @connection_options
 @output_option
@@ -54,7 +55,7 @@ def verify(
     file: str,
     heads: tuple[str, ...],
     cluster: str | None,
-    topic: str | None,
+    audit_topic: str | None,
     path: str | None,
     connection: ConnectionOptions,
     output: str,
@@ -65,7 +66,7 @@ def verify(
     that the last run printed, or compare with the topic. With the topic, a log that was deleted, emptied or begun anew
     is found too. Exit status 4 if the log is not as it was written, or is not there.
     """
-    found = verify_audit(file, heads, cluster=cluster, topic=topic, path=path, connection=connection)
+    found = verify_audit(file, heads, cluster=cluster, topic=audit_topic, path=path, connection=connection)
     if output == "json":
         out_json(OutputKind.AUDIT_VERIFY, AUDIT_CHECK.write(found))
     else:
@@ -80,27 +81,34 @@ def verify(
 
 
 @command.command("list", short_help="List what was done, by whom, approved by whom")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
-@click.option("--topic", metavar="NAME", help="Only changes of this topic, and of ACLs whose pattern covers it.")
-@click.option("--principal", metavar="PRINCIPAL", help="Only changes that are about this principal.")
+@click.argument("subjects", metavar="[topic/NAME|PRINCIPAL]...", nargs=-1)
+@click.option(
+    "--audit",
+    "files",
+    metavar="FILE",
+    multiple=True,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="An audit log; repeatable.",
+)
 @click.option("--by", metavar="WHO", help="Only what WHO ran, proposed or approved: name or key; NAME* is a prefix.")
 @click.option("--since", metavar="TIME", type=Since(), help="Only from this day, instant, or time ago (90d) on.")
 @output_option
 def list_(
     *,
+    subjects: tuple[str, ...],
     files: tuple[str, ...],
-    topic: str | None,
-    principal: str | None,
     by: str | None,
     since: datetime.datetime | None,
     output: str,
 ) -> int:
     """List what audit logs say was done: when, what, its outcome, who ran, proposed and approved it.
 
-    Several logs are read together. The operator and the proposer name themselves; the approvers signed. Exit status 4
+    With topic/NAME or PRINCIPAL, only what is about them, and ACLs whose pattern covers the topic. Several logs are
+    read together. The operator and the proposer name themselves; the approvers signed. Exit status 4
     if a line does not follow the one before it: what is listed may then be altered.
     """
-    found, wrong = list_audit(files, AuditQuestion(topic, principal, by, since))
+    found, wrong = list_audit(files, AuditQuestion(*one_topic_and_principal(subjects), by, since))
     if output == "json":
         document = {"entries": [AUDIT_ENTRY.write(one) for one in found], "problems": list(wrong)}
         out_json(OutputKind.AUDIT_LIST, document)

@@ -11,16 +11,14 @@ from reconciler.cli.notes import info_note
 from reconciler.cli.questions import (
     asked_host,
     asked_operation,
-    asked_pattern,
     asked_principal,
     host_option,
-    name_argument,
-    name_options,
     operation_argument,
     principal_argument,
+    resource_argument,
     state_options,
-    type_argument,
 )
+from reconciler.model.acl import ResourcePattern
 from reconciler.results.output import OutputKind
 from reconciler.show.questions import Answered, ask, can_i_document, can_i_lines
 
@@ -28,30 +26,25 @@ from reconciler.show.questions import Answered, ask, can_i_document, can_i_lines
 @click.command("can-i", short_help="Check whether a principal may do something")
 @principal_argument
 @operation_argument
-@type_argument
-@name_argument
-@name_options
+@resource_argument
 @host_option
 @state_options()
 def command(
     *,
     principal: str,
     operation: str,
-    resource_type: str,
-    name: str | None,
-    prefix: bool,
-    any_name: bool,
+    pattern: ResourcePattern,
     host: str | None,
     request: StateRequest,
     connection: ConnectionOptions,
     output: str,
 ) -> int:
-    """Check whether PRINCIPAL may do OPERATION on a TYPE called NAME, as in: can-i User:svc READ topic payments.orders.
+    """Check whether PRINCIPAL may do OPERATION on RESOURCE.
 
-    Yes means on every such name with --prefix or --any, and from every host without --host; no means on none.
+    RESOURCE is topic/NAME, group/NAME and so on, or cluster; topic/payments.* is every name that begins so, topic/*
+    every name. Yes means on every such name, and from every host without --host; no means on none.
     PRINCIPAL User:* is everybody. Without --cluster, the answer is about what is declared. Exit 3 unless it is yes.
     """
-    pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)
     who, address = asked_principal(principal), asked_host(host)
     answers: list[Answered] = [

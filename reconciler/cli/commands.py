@@ -100,18 +100,16 @@ _SETTABLE: Final = """
 """
 #: All other options: each widens, deletes, confirms, approves, writes, judges, or selects what a command is about.
 _TYPED: Final = """
-    accept act all allow-cleartext-login allow-deletes allowed-signers also any any-age as-is as-of at at-once
-    attempts audit audit-topic base baseline batch-bytes batch-partitions blast-radius bootstrap-servers branch
-    break-lease by by-label canary client-id config declared default-allow defaults detailed-exitcode exclude explain
-    fail-on finish fix fleet for format from furthest git-ref git-remote guardrails head host html implied interval into
-    ip journal kafka-version keep key known-principals layout lease length limit listen log-permitted logs manifests
-    marker matrix max-age max-hosts max-names max-silent-days max-stale-days max-unread mechanism metrics min-days
-    min-principal-days min-quarter-ends min-unseen-days mode name no-roles nodes not-author not-before
-    notify-ca notify-secret notify-webhook notify-when now offline once only operator out outliers override
-    overwrite plan plans port prefix principal rare reason reference repeats replay require-approvals require-id resume
-    run security-protocol show signature simplify since snapshot snapshots source-cluster spark-ui sql stage stdout team
-    team-principal throttle ticket timeout tls to topic trust-manifest-connection type undeclared until
-    validate-with-broker wait who-can write yes run-url
+    accept act all allow-cleartext-login allow-deletes allowed-signers also as-is as-of at-once attempts audit
+    audit-topic base baseline batch-bytes batch-partitions bootstrap-servers branch break-lease by canary client-id
+    config default-allow defaults detailed-exitcode exclude explain fail-on finish fix fleet for format from git-ref
+    git-remote guardrails head host html implied interval into ip journal kafka-version keep key known-principals
+    layout lease length limit listen log-permitted logs manifests marker matrix max-age mechanism metrics mode name
+    no-roles nodes not-author not-before notify-ca notify-secret notify-webhook notify-when now offline once only
+    operator out override overwrite plan plans policy port principal rare reason reference repeats replay
+    require-approvals require-id resume run run-url security-protocol show signature simplify since snapshot
+    snapshots source-cluster spark-ui stage stdout team throttle ticket timeout tls to trust-manifest-connection
+    type until validate-with-broker wait write yes
 """
 #: A command with an option that is in neither set cannot be loaded.
 FROM_VARIABLES: Final = frozenset(_SETTABLE.split())

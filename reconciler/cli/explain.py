@@ -13,15 +13,14 @@ from reconciler.cli.notes import info_note
 from reconciler.cli.questions import (
     asked_host,
     asked_operation,
-    asked_pattern,
     asked_principal,
     host_option,
-    name_argument,
     operation_argument,
     principal_argument,
+    resource_argument,
     state_options,
-    type_argument,
 )
+from reconciler.model.acl import WILDCARD, PatternType, ResourcePattern
 from reconciler.results.output import OutputKind
 from reconciler.show.questions import ask, explain_document, explain_lines
 from reconciler.show.quota import Client, ClientLimits
@@ -30,8 +29,7 @@ from reconciler.show.quota import Client, ClientLimits
 @click.command("explain", short_help="Explain why a request is allowed or denied")
 @principal_argument
 @operation_argument
-@type_argument
-@name_argument
+@resource_argument
 @host_option
 @click.option("--client-id", metavar="ID", help="Also explain which quotas limit PRINCIPAL with this client id.")
 @state_options()
@@ -39,21 +37,20 @@ def command(
     *,
     principal: str,
     operation: str,
-    resource_type: str,
-    name: str | None,
+    pattern: ResourcePattern,
     host: str | None,
     client_id: str | None,
     request: StateRequest,
     connection: ConnectionOptions,
     output: str,
 ) -> int:
-    """Explain why PRINCIPAL may or may not do OPERATION on the TYPE called NAME.
+    """Explain why PRINCIPAL may or may not do OPERATION on RESOURCE, such as topic/payments.orders.
 
     The answer is that of can-i, with the rule, the deciding ACL and its line, and every ACL on the name. Without
     --cluster, it is about what is declared. With --client-id, also why this client is throttled: the quota that
     Kafka picks for each limit, and those that it overrides ("" for a client without an id).
     """
-    pattern = asked_pattern(resource_type, name)
+    _check_one_name(pattern)
     wanted = asked_operation(operation, pattern)
     who, address = asked_principal(principal), asked_host(host)
     if who == "User:*":
@@ -71,3 +68,8 @@ def command(
     else:
         out(explain_lines(found, style_for(sys.stdout)))
     return Exit.OK
+
+
+def _check_one_name(pattern: ResourcePattern) -> None:
+    if pattern.name == WILDCARD or pattern.pattern_type is PatternType.PREFIXED:
+        raise CommandError("a request is about one name", "give its name, or ask can-i", Exit.USAGE)

@@ -92,9 +92,10 @@ _PROTOCOL = click.Choice(_PROTOCOLS)
     metavar="PRINCIPAL",
     help="Who reconciler is on the cluster.  [default: User:reconciler, or User:ANONYMOUS with PLAINTEXT]",
 )
-@click.option("--team", type=_TEAM, metavar="NAME", help="The first team; its names begin with it.  [default: orders]")
 @click.option(
-    "--team-principal", type=_PRINCIPAL, metavar="PRINCIPAL", help="The team's application.  [default: User:svc-TEAM]"
+    "--team",
+    metavar="NAME[=PRINCIPAL]",
+    help="A team, whose names begin with it, and its application.  [default: orders=User:svc-orders]",
 )
 def command(
     *,
@@ -104,7 +105,6 @@ def command(
     security_protocol: str | None,
     principal: str | None,
     team: str | None,
-    team_principal: str | None,
 ) -> int:
     """Write a directory to start from: manifests of one cluster and one team, and a connections file beside them.
 
@@ -112,8 +112,9 @@ def command(
     Acls and Topics of the team, with comments; the connections file holds no secret. No existing file is overwritten.
     In a directory that it wrote, --team adds another team: its files, and its items in Ownership and scope.
     """
+    team, application = _team_of(team)
     if team is not None and all((Path(directory) / path).exists() for path in _SHARED):
-        return _add_team(directory, team, team_principal)
+        return _add_team(directory, team, application)
     cluster = _given(cluster, "Name of the cluster", "my-cluster", _NAME)
     servers = _given(bootstrap_servers, "Bootstrap servers", "localhost:9092", _SERVERS)
     usual = "PLAINTEXT" if all(map(_is_here, _split(servers))) else "SASL_SSL"
@@ -121,7 +122,7 @@ def command(
     anonymous = "User:ANONYMOUS" if protocol == "PLAINTEXT" else "User:reconciler"
     own = _given(principal, "Principal of reconciler", anonymous, _PRINCIPAL)
     team = _given(team, "First team", "orders", _TEAM)
-    application = _given(team_principal, "Principal of the team's application", f"User:svc-{team}", _PRINCIPAL)
+    application = _given(application, "Principal of the team's application", f"User:svc-{team}", _PRINCIPAL)
     password = _PASSWORD if protocol.startswith("SASL") else ""
     values = {
         "cluster": cluster,
@@ -139,6 +140,16 @@ def command(
     _write(Path(directory), {path.format(team=team): text for path, text in _texts(_FILES, values).items()})
     _say_next(directory, password)
     return Exit.OK
+
+
+def _team_of(text: str | None) -> tuple[str | None, str | None]:
+    """``NAME=PRINCIPAL`` or ``NAME`` as its parts; ends the command where one is wrong."""
+    if text is None:
+        return None, None
+    context = click.get_current_context()
+    name, _, principal = text.partition("=")
+    option = next(one for one in context.command.params if one.name == "team")
+    return _TEAM.convert(name, option, context), _PRINCIPAL.convert(principal, option, context) if principal else None
 
 
 def _add_team(directory: str, team: str, principal: str | None) -> int:

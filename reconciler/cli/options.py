@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from reconciler.app.options import SNAPSHOT, ConnectionOptions, MoveOptions, Past, PlanOptions, moment
+from reconciler.app.options import SNAPSHOT, ConnectionOptions, MoveOptions, PastReadings, PlanOptions, moment
 from reconciler.cli.console import Bytes, CommandError, Exit, debug, error, settings
 from reconciler.cli.parts import part_module
 from reconciler.dataclass import dataclass
@@ -296,44 +296,36 @@ as_of_option = click.option(
     "--as-of",
     metavar="TIME",
     type=Moment(),
-    help="Day (YYYY-MM-DD, as it begins in UTC) or instant (2027-01-31T18:00:00Z) used to decide what has expired.  "
-    "[default: now]",
+    help="Day (YYYY-MM-DD, as it begins in UTC) or instant (2027-01-31T18:00:00Z) that counts as now.  [default: now]",
 )
 
 
-class PastTime(click.ParamType[Past]):
-    """A day or an instant in the past, with the part that knows states of then."""
+class Readings(click.ParamType[PastReadings]):
+    """A store of readings, with the part that knows states of the past by it."""
 
-    name = "time"
+    name = "place"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Past:
-        """The time, or fail with what was expected."""
-        if isinstance(value, Past):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> PastReadings:
+        """The place with its reader, or end the command with how to install the part."""
+        if isinstance(value, PastReadings):
             return value
-        try:
-            at = instant_of(read_moment(value))
-        except ValueError:
-            self.fail(f"{value!r} is not a time: write YYYY-MM-DD, or an instant as 2026-03-01T18:00:00Z", param, ctx)
-        return Past(at, part_module("history", "--at").read_past)
+        return PastReadings(str(value), part_module("history", "--store").read_past)
 
 
-#: ``--at`` with what it needs.
+#: ``--store`` and what belongs to it.
 past_options: Final = (
     click.option(
-        "--at",
-        "past",
-        metavar="TIME",
-        type=PastTime(),
-        help="With --cluster and --store: answer for this past day, as it begins in UTC, or instant.",
-    ),
-    click.option(
-        "--store", metavar="PLACE", help="With --at: the store of readings, which serve --store or fleet snapshot keep."
+        "--store",
+        metavar="PLACE",
+        type=Readings(),
+        help="With --cluster and --as-of: answer for that past time, by the readings that serve --store or fleet "
+        "snapshot keep here.",
     ),
     click.option(
         "--audit",
         metavar="FILE",
         multiple=True,
-        help="With --at: an audit log, which has the instants and the people of changes; repeatable.",
+        help="With --store: an audit log, which has the instants and the people of changes; repeatable.",
     ),
 )
 

@@ -1,6 +1,7 @@
 """Arguments and options of the questions: who, what, on which names, of which state."""
 
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -29,19 +30,71 @@ from reconciler.model.acl import (
 )
 from reconciler.model.topic import topic_name_problem
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 #: Resource types as people type them.
 TYPES: Final = ("topic", "group", "cluster", "transactional-id", "delegation-token", "user")
 
+
+def _wrong(message: str, advice: str = "") -> CommandError:
+    return CommandError(message, advice, Exit.USAGE)
+
+
+class Resource(click.ParamType[ResourcePattern]):
+    """``topic/NAME``; ``topic/payments.*`` is every name that begins so, ``topic/*`` every name, ``cluster`` the one.
+
+    A backslash before the last asterisk makes it a part of the name, which those of groups may have.
+    """
+
+    name = "resource"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ResourcePattern:
+        """Parse, or end the command with what to write."""
+        if isinstance(value, ResourcePattern):
+            return value
+        typed, slash, name = str(value).partition("/")
+        kind = _resource_type(typed, str(value))
+        if kind is ResourceType.CLUSTER:
+            if slash and name != CLUSTER_NAME:
+                raise _wrong("there is only one cluster, and it has no name", "write cluster")
+            return ResourcePattern(kind, CLUSTER_NAME)
+        word = kind.name.lower().replace("_", "-")
+        if not name:
+            raise _wrong(f"which {word}?", f"write {word}/NAME, '{word}/PREFIX*' or '{word}/*', with the slash")
+        if name == WILDCARD:
+            return ResourcePattern(kind, WILDCARD)
+        prefix = name.endswith("*") and not name.endswith("\\*")
+        name = name[:-1] if prefix else f"{name[:-2]}*" if name.endswith("\\*") else name
+        if name == WILDCARD and not prefix:
+            raise _wrong("Kafka takes a name that is one asterisk for every name", f"write '{word}/*' for every name")
+        if kind is ResourceType.TOPIC:
+            _check_topic(name, prefix=prefix)
+        return ResourcePattern(kind, name, PatternType.PREFIXED if prefix else PatternType.LITERAL)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+        """The types; names are on a cluster."""
+        from click.shell_completion import CompletionItem
+
+        words = [one if one == "cluster" else f"{one}/" for one in TYPES]
+        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+
+def _resource_type(typed: str, value: str) -> ResourceType:
+    """A type as people type it; the plural means the same."""
+    word = typed.lower()
+    word = word[:-1] if word.endswith("s") and word[:-1] in TYPES else word
+    if word in TYPES:
+        return ResourceType[word.upper().replace("-", "_")]
+    if word == value.lower():
+        raise _wrong(f"what is {value!r}?", f"write topic/{value}, or group/{value} and so on: {', '.join(TYPES)}")
+    raise _wrong(f"there is no resource type {typed!r}", f"types are: {', '.join(TYPES)}")
+
+
 principal_argument = click.argument("principal", metavar="PRINCIPAL")
 operation_argument = click.argument("operation", metavar="OPERATION")
-type_argument = click.argument("resource_type", metavar="TYPE", type=click.Choice(TYPES, case_sensitive=False))
-name_argument = click.argument("name", metavar="[NAME]", required=False)
+resource_argument = click.argument("pattern", metavar="RESOURCE", type=Resource())
 host_option = click.option("--host", metavar="ADDRESS", help="Client address.  [default: every host]")
-
-_NAMES = (
-    click.option("--prefix", is_flag=True, help="NAME is a prefix: ask about every name that begins with it."),
-    click.option("--any", "any_name", is_flag=True, help="Ask about every possible name instead of NAME."),
-)
 
 
 def state_options(*lists: str, past: bool = True) -> Decorator:
@@ -74,30 +127,6 @@ _STATE = (
 )
 
 
-#: ``--prefix`` and ``--any``.
-name_options = with_options(_NAMES)
-
-
-def asked_pattern(
-    resource_type: str, name: str | None, *, prefix: bool = False, any_name: bool = False
-) -> ResourcePattern:
-    """The names that a command line is about; ends the command where it is wrong."""
-    kind = ResourceType[resource_type.upper().replace("-", "_")]
-    if kind is ResourceType.CLUSTER:
-        if (name is not None and name != CLUSTER_NAME) or prefix or any_name:
-            raise _wrong("there is only one cluster, so it takes no NAME")
-        return ResourcePattern(kind, CLUSTER_NAME)
-    if any_name:
-        if name is not None or prefix:
-            raise _wrong("--any and NAME exclude each other")
-        return ResourcePattern(kind, WILDCARD)
-    if not name or name == WILDCARD:
-        raise _wrong(f"which {resource_type}?", "give NAME, NAME with --prefix, or --any")
-    if kind is ResourceType.TOPIC:
-        _check_topic(name, prefix=prefix)
-    return ResourcePattern(kind, name, PatternType.PREFIXED if prefix else PatternType.LITERAL)
-
-
 def asked_operation(operation: str, pattern: ResourcePattern) -> AclOperation:
     """The operation that a command line is about; ends the command if the resource has none such."""
     name = operation.upper().replace("-", "_")
@@ -115,6 +144,22 @@ def asked_principal(text: str) -> str:
     if trouble is not None:
         raise _wrong(trouble.message, trouble.advice)
     return text
+
+
+def one_topic_and_principal(subjects: Sequence[str]) -> tuple[str | None, str | None]:
+    """The topic and the principal among words that are ``topic/NAME`` or a principal; ends the command at other words.
+
+    Each at most once: what is asked for has to be about both.
+    """
+    topics, principals = [one for one in subjects if "/" in one], [one for one in subjects if "/" not in one]
+    if len(topics) > 1 or len(principals) > 1:
+        raise _wrong("at most one topic and one principal", "ask for each by itself")
+    pattern = Resource().convert(topics[0], None, None) if topics else None
+    if pattern and (pattern.resource_type, pattern.pattern_type) != (ResourceType.TOPIC, PatternType.LITERAL):
+        raise _wrong(f"{topics[0]}: give one topic by its name", "write topic/NAME")
+    if pattern and pattern.name == WILDCARD:
+        raise _wrong("topic/*: give one topic by its name", "write topic/NAME, or leave it out")
+    return pattern.name if pattern else None, asked_principal(principals[0]) if principals else None
 
 
 def asked_host(text: str | None) -> str | None:
@@ -135,9 +180,4 @@ def asked_host(text: str | None) -> str | None:
 def _check_topic(name: str, *, prefix: bool) -> None:
     problem = topic_name_problem(name)
     if problem is not None and not (prefix and name in (".", "..")):
-        advice = f"every name that begins so: {name.rstrip('*')} --prefix" if name.endswith("*") else ""
-        raise _wrong(f"{name!r}: {problem}", advice)
-
-
-def _wrong(message: str, advice: str = "") -> CommandError:
-    return CommandError(message, advice, Exit.USAGE)
+        raise _wrong(f"{name!r}: {problem}", "topic/PREFIX* is every name that begins so" if "*" in name else "")

@@ -22,7 +22,7 @@ _STATUSES: Final = {
 #: What helps where a reason has nothing to add to it.
 _ADVICE: Final[dict[type[WorkflowError], str]] = {
     reasons.NoClusterError: "add --cluster NAME, or --cluster snapshot:FILE",
-    reasons.PastTimeError: "ask what was there then: --at TIME --store PLACE; --as-of decides only what has expired. "
+    reasons.PastTimeError: "ask what was there then, by the store of readings that serve keeps: add --store PLACE. "
     "Or ask a snapshot of that time (--cluster snapshot:FILE), or what is declared (--offline)",
     reasons.FutureTimeError: "leave --as-of out, or ask what is declared: without --cluster, or with --offline",
     reasons.OperatorConnectionError: "give --connections FILE, from the base branch or the environment",

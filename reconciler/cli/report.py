@@ -76,7 +76,7 @@ class Instant(click.ParamType[datetime.datetime]):
     type=click.Choice([TRUNCATED]),
     help="Exit 3 if a format that was written does not show all rows of access (truncated); it is written anyway.",
 )
-@click.option("--at", metavar="TIME", type=Instant(), help="Time of the results.  [default: now]")
+@click.option("--as-of", metavar="TIME", type=Instant(), help="Time of the results.  [default: now]")
 @notify_options
 def command(
     *,
@@ -87,7 +87,7 @@ def command(
     manifests: str,
     marker: str,
     fail_on: tuple[str, ...],
-    at: datetime.datetime | None,
+    as_of: datetime.datetime | None,
     notification: Notification | None,
     connection: ConnectionOptions,
 ) -> int:
@@ -97,7 +97,7 @@ def command(
     could be made, not what it contains; with --fail-on, also whether it shows all rows. With --notify-webhook, a
     Slack-compatible message is sent too.
     """
-    options = _options(manifests, marker, at or _now())
+    options = _options(manifests, marker, as_of or _now())
     others = [_other(text) for text in also]
     report = join(map(_read, results))
     cut: dict[str, str] = {}

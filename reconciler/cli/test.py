@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from reconciler.app.options import ConnectionOptions, Past, StateRequest
+from reconciler.app.options import ConnectionOptions, PastReadings, StateRequest
 from reconciler.app.test import TestedAccess, run_tests
 from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.notes import info_note
@@ -52,8 +52,7 @@ def command(
     guardrails: str | None,
     base: str | None,
     as_of: datetime.date | None,
-    past: Past | None,
-    store: str | None,
+    store: PastReadings | None,
     audit: tuple[str, ...],
     output: str,
 ) -> int:
@@ -61,12 +60,12 @@ def command(
 
     Without --cluster, they run on what is declared for each cluster; with it, on the live bindings with those in scope
     replaced by what is declared, and cluster tests run on what the brokers tell. Exit 3 if a test fails or is
-    undecided, unless it is a warning or excepted. With --at, today's tests run on the bindings of then.
+    undecided, unless it is a warning or excepted. With --store, today's tests run on the bindings of then.
     """
     if as_is and (cluster is None or offline):
         raise CommandError("--as-is is about a live cluster", "add --cluster NAME", Exit.USAGE)
-    request = StateRequest(path, cluster, offline, None, as_of, guardrails, past, store, audit)
-    decided = run_tests(request, connection, as_is=as_is or past is not None, base=base, tell=info_note)
+    request = StateRequest(path, cluster, offline, None, as_of, guardrails, store, audit)
+    decided = run_tests(request, connection, as_is=as_is or store is not None, base=base, tell=info_note)
     if output == "json":
         out_json(OutputKind.TEST, test_document(decided))
     else:

@@ -11,13 +11,11 @@ from reconciler.cli.console import Exit, out, out_json, settings, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.questions import (
     asked_operation,
-    asked_pattern,
-    name_argument,
-    name_options,
     operation_argument,
+    resource_argument,
     state_options,
-    type_argument,
 )
+from reconciler.model.acl import ResourcePattern
 from reconciler.results.output import OutputKind
 from reconciler.show.access import holders_document, holders_lines, holders_table
 from reconciler.show.words import with_condition
@@ -25,28 +23,22 @@ from reconciler.show.words import with_condition
 
 @click.command("who-can", short_help="List who may do something")
 @operation_argument
-@type_argument
-@name_argument
-@name_options
+@resource_argument
 @state_options("states.holders", "states.lacking", "states.clusterAdmins", "states.superUsers=principal")
 def command(
     *,
     operation: str,
-    resource_type: str,
-    name: str | None,
-    prefix: bool,
-    any_name: bool,
+    pattern: ResourcePattern,
     request: StateRequest,
     connection: ConnectionOptions,
     output: str,
 ) -> int:
-    """List who may do OPERATION on a TYPE called NAME, as in: who-can READ topic payments.orders.
+    """List who may do OPERATION on RESOURCE, such as topic/payments.orders.
 
-    With --prefix or --any, on some of these names, and on which: whoever is not listed gets a no from can-i. Principals
-    that may ALTER the cluster, or its configs, could get it by themselves and are listed separately. Without --cluster,
-    the answer is about what is declared.
+    With topic/payments.* or topic/*, on some of these names, and on which: whoever is not listed gets a no from can-i.
+    Principals that may ALTER the cluster, or its configs, could get it by themselves and are listed separately. Without
+    --cluster, the answer is about what is declared.
     """
-    pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     wanted = asked_operation(operation, pattern)
     found = [
         with_condition(view, lambda one: who_can(one.authorizer, wanted, pattern))

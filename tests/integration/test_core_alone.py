@@ -85,7 +85,7 @@ def test_help_names_each_part_with_the_line_that_installs_it(place: Path) -> Non
 
 
 def test_what_a_part_would_do_is_refused_with_that_line(place: Path) -> None:
-    shown = _ran(place, "grant", "User:a", "READ", "topic", "t", status=64).stderr
+    shown = _ran(place, "grant", "User:a", "READ", "topic/t", status=64).stderr
     assert "edit: pip install ./reconciler beside your clone" in shown
     shown = _ran(place, "lint", str(_ACLS), "--fix", status=64).stderr
     assert "lint --fix needs the part edit, which is not installed" in shown

@@ -64,10 +64,10 @@ QUESTIONS = [
     ["lint", "m", *LIVE, "--simplify"],
     ["access", "--path", "m", *LIVE],
     ["access", "--path", "m", *LIVE, "--plan", "PLAN"],
-    ["can-i", "User:svc", "READ", "topic", "orders", "--path", "m", *LIVE],
-    ["who-can", "READ", "topic", "orders", "--path", "m", *LIVE],
-    ["who-can", "READ", "topic", "pt", "--path", "m", *LIVE, "--plan", "PLAN"],
-    ["explain", "User:svc", "READ", "topic", "orders", "--path", "m", *LIVE],
+    ["can-i", "User:svc", "READ", "topic/orders", "--path", "m", *LIVE],
+    ["who-can", "READ", "topic/orders", "--path", "m", *LIVE],
+    ["who-can", "READ", "topic/pt", "--path", "m", *LIVE, "--plan", "PLAN"],
+    ["explain", "User:svc", "READ", "topic/orders", "--path", "m", *LIVE],
 ]
 MISTAKES = [
     ["apply", f"nope{HOSTILE[0]}", "m", "--yes"],
@@ -77,10 +77,10 @@ MISTAKES = [
     [f"frob{HOSTILE[0]}"],
     ["plan", "m", *LIVE, "--only", f"x{HOSTILE[0]}"],
     ["plan", "m", *LIVE, "--accept", f"a{HOSTILE[3]}=b"],
-    ["can-i", f"u{HOSTILE[3]}", "READ", "topic", "x", "--path", "m", *LIVE],
+    ["can-i", f"u{HOSTILE[3]}", "READ", "topic/x", "--path", "m", *LIVE],
     ["access", f"User:u{HOSTILE[0]}", f"User:u{HOSTILE[3]}", "--path", "m", *LIVE],
-    ["explain", f"User:u{HOSTILE[0]}", "READ", "topic", "orders", "--path", "m", *LIVE],
-    ["who-can", "READ", "topic", f"p{HOSTILE[3]}", "--path", "m", *LIVE],
+    ["explain", f"User:u{HOSTILE[0]}", "READ", "topic/orders", "--path", "m", *LIVE],
+    ["who-can", "READ", f"topic/p{HOSTILE[3]}", "--path", "m", *LIVE],
     ["plan", "m", *LIVE, "--connections", f"{HOSTILE[3]}"],
 ]
 

@@ -178,7 +178,7 @@ def test_a_principal_is_locked_where_teams_own_it_and_an_unrelated_merge_leaves_
     file.write_text(file.read_text(encoding="utf-8") + "# unrelated\n", encoding="utf-8")
     assert run(["apply", *at, "--allow-deletes", "--yes"]) == 0
     capsys.readouterr()
-    assert run(["can-i", victim, "DESCRIBE", "topic", "--any", "-f", *at]) == 3
+    assert run(["can-i", victim, "DESCRIBE", "topic/*", "-f", *at]) == 3
     assert run(["locks", *at]) == 0
     assert f"{victim} since" in capsys.readouterr().out
 

@@ -42,7 +42,7 @@ def _git(directory: Path, *arguments: str) -> None:
 def repository(tmp_path: Path) -> Path:
     """Manifests as ``reconciler init`` writes them, and the hooks as a user names them, by the installed program."""
     directory = tmp_path / "repository"
-    assert run(["init", str(directory), "--team-principal", "User:odd"]) == 0
+    assert run(["init", str(directory), "--team", "orders=User:odd"]) == 0
     hooks = [{**hook, "language": "system", "args": [*hook["args"]]} for hook in _HOOKS]
     for hook in hooks:
         if hook["args"] == ["."]:

@@ -2,12 +2,14 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from reconciler.cli.console import Exit
-from reconciler.model.acl import OpaqueBinding
+from reconciler.cli.questions import Resource
+from reconciler.model.acl import OpaqueBinding, PatternType, ResourcePattern, ResourceType
 from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.asked import Place, place
 from tests.integration.main_job import job
@@ -21,14 +23,14 @@ def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Place:
 @pytest.mark.parametrize(
     ("question", "status", "word"),
     [
-        (["User:pay", "READ", "topic", "pay.orders"], Exit.OK, "yes"),
-        (["User:pay", "describe", "TOPIC", "pay.orders"], Exit.OK, "yes"),
-        (["User:pay", "DELETE", "topic", "pay.orders"], Exit.FAILED_CHECK, "no"),
-        (["User:pay", "READ", "topic", "pay.", "--prefix"], Exit.FAILED_CHECK, "depends on the name"),
-        (["User:other", "READ", "topic", "pay.", "--prefix"], Exit.FAILED_CHECK, "no"),
+        (["User:pay", "READ", "topic/pay.orders"], Exit.OK, "yes"),
+        (["User:pay", "describe", "TOPIC/pay.orders"], Exit.OK, "yes"),
+        (["User:pay", "DELETE", "topic/pay.orders"], Exit.FAILED_CHECK, "no"),
+        (["User:pay", "READ", "topic/pay.*"], Exit.FAILED_CHECK, "depends on the name"),
+        (["User:other", "READ", "topic/pay.*"], Exit.FAILED_CHECK, "no"),
         (["User:admin", "ALTER", "cluster"], Exit.OK, "yes"),
-        (["User:*", "READ", "topic", "--any"], Exit.FAILED_CHECK, "no"),
-        (["User:pay", "READ", "group", "pay", "--host", "10.0.0.7"], Exit.OK, "yes"),
+        (["User:*", "READ", "topic/*"], Exit.FAILED_CHECK, "no"),
+        (["User:pay", "READ", "group/pay", "--host", "10.0.0.7"], Exit.OK, "yes"),
     ],
 )
 def test_can_i_of_what_is_declared(here: Place, question: list[str], status: Exit, word: str) -> None:
@@ -40,15 +42,15 @@ def test_can_i_of_what_is_declared(here: Place, question: list[str], status: Exi
 
 
 def test_can_i_points_at_the_line(here: Place) -> None:
-    assert "pay.yaml:7:39" in here.ask("can-i", "User:pay", "READ", "topic", "pay.orders").out
-    live = here.ask("can-i", "User:pay", "READ", "topic", "pay.orders", *here.cluster).out
+    assert "pay.yaml:7:39" in here.ask("can-i", "User:pay", "READ", "topic/pay.orders").out
+    live = here.ask("can-i", "User:pay", "READ", "topic/pay.orders", *here.cluster).out
     assert "pay.yaml:7:39" in live
     assert "Snapshot of cluster prod." in live
 
 
 def test_can_i_says_which_host_and_name_speak_against(here: Place) -> None:
     here.live("TOPIC:P:pay. User:pay@* ALLOW READ", "TOPIC:L:pay.audit User:pay@10.0.0.7 DENY READ")
-    ran = here.ask("can-i", "User:pay", "READ", "topic", "pay.", "--prefix", *here.cluster)
+    ran = here.ask("can-i", "User:pay", "READ", "topic/pay.*", *here.cluster)
     assert ran.status == Exit.FAILED_CHECK
     assert ran.out.startswith(
         "depends on the name and the client's address  User:pay can READ some topic starting with pay. from some host\n"
@@ -60,7 +62,7 @@ def test_can_i_says_which_host_and_name_speak_against(here: Place) -> None:
 
 def test_a_live_acl_that_no_manifest_declares_is_said_to_be_one(here: Place) -> None:
     here.live("TOPIC:L:pay.orders User:pay@* ALLOW READ", "TOPIC:L:other User:x@* ALLOW READ")
-    assert "declared in no manifest" in here.ask("can-i", "User:x", "READ", "topic", "other", *here.cluster).out
+    assert "declared in no manifest" in here.ask("can-i", "User:x", "READ", "topic/other", *here.cluster).out
 
 
 @pytest.mark.parametrize("setting", ["true", "false", "unknown"])
@@ -69,22 +71,22 @@ def test_default_allow_is_taken_into_account(here: Place, setting: str) -> None:
     here.write(
         "cluster.yaml", text.replace("allowEveryoneIfNoAclFound: false", f"allowEveryoneIfNoAclFound: {setting}")
     )
-    allowed = here.ask("can-i", "User:x", "READ", "topic", "uncovered", "--output", "json")
+    allowed = here.ask("can-i", "User:x", "READ", "topic/uncovered", "--output", "json")
     assert json.loads(allowed.out)["allowed"] is {"true": True, "false": False, "unknown": None}[setting]
     assert allowed.status == (Exit.OK if setting == "true" else Exit.FAILED_CHECK)
 
 
 def test_a_snapshot_alone_needs_no_manifests(here: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    ran = here.bare("can-i", "User:pay", "READ", "topic", "pay.orders", "--cluster", "snapshot:live.json")
+    ran = here.bare("can-i", "User:pay", "READ", "topic/pay.orders", "--cluster", "snapshot:live.json")
     assert ran.status == Exit.OK
-    ran = here.bare("can-i", "User:x", "READ", "topic", "uncovered", "--cluster", "snapshot:live.json")
+    ran = here.bare("can-i", "User:x", "READ", "topic/uncovered", "--cluster", "snapshot:live.json")
     assert ran.out.startswith("undecided")
 
 
 def test_a_listing_that_may_not_be_whole_answers_nothing(here: Place) -> None:
     here.live(gap="a part of it was refused")
-    ran = here.ask("can-i", "User:pay", "READ", "topic", "pay.orders", *here.cluster)
+    ran = here.ask("can-i", "User:pay", "READ", "topic/pay.orders", *here.cluster)
     assert (ran.status, ran.out) == (Exit.ERROR, "")
     assert "a part of it was refused" in ran.err
 
@@ -92,12 +94,12 @@ def test_a_listing_that_may_not_be_whole_answers_nothing(here: Place) -> None:
 def test_what_an_entry_that_cannot_be_read_could_change_is_undecided(here: Place) -> None:
     entry = OpaqueBinding("pay.orders", "User:x", "*", 2, 3, None, None)
     here.live(opaque=(entry,))
-    assert here.ask("can-i", "User:x", "READ", "topic", "pay.orders", *here.cluster).out.startswith("undecided")
+    assert here.ask("can-i", "User:x", "READ", "topic/pay.orders", *here.cluster).out.startswith("undecided")
 
 
 def test_a_grant_on_a_reserved_name_counts_and_is_told(here: Place) -> None:
     here.live("TOPIC:L:__kr.run.1 User:probe@* ALLOW READ")
-    ran = here.ask("can-i", "User:probe", "READ", "topic", "__kr.run.1", *here.cluster)
+    ran = here.ask("can-i", "User:probe", "READ", "topic/__kr.run.1", *here.cluster)
     assert ran.status == Exit.OK
     assert "counted: 1 binding on reserved names of run run; that run is over" in ran.err
     assert "User:probe" in here.ask("access", *here.cluster).out
@@ -106,7 +108,7 @@ def test_a_grant_on_a_reserved_name_counts_and_is_told(here: Place) -> None:
 def test_sentinels_permit_nobody_anything(here: Place) -> None:
     probe = ("User:probe@* ALLOW DESCRIBE_CONFIGS", "User:probe@* ALLOW ALTER_CONFIGS")
     here.live(*(f"TOPIC:P:__kr.run. {entry}" for entry in probe))
-    ran = here.ask("can-i", "User:probe", "ALTER_CONFIGS", "topic", "__kr.run.1", *here.cluster)
+    ran = here.ask("can-i", "User:probe", "ALTER_CONFIGS", "topic/__kr.run.1", *here.cluster)
     assert ran.status == Exit.FAILED_CHECK
     assert "User:probe" not in here.ask("access", *here.cluster).out
 
@@ -119,7 +121,7 @@ def test_explain_lists_every_acl_on_the_name(here: Place) -> None:
         "TOPIC:L:pay.orders User:pay@* ALLOW CREATE",
         "TOPIC:L:elsewhere User:pay@* ALLOW READ",
     )
-    ran = here.ask("explain", "User:pay", "READ", "topic", "pay.orders", "--host", "10.0.0.7", *here.cluster)
+    ran = here.ask("explain", "User:pay", "READ", "topic/pay.orders", "--host", "10.0.0.7", *here.cluster)
     assert ran.status == Exit.OK
     assert ran.out.startswith("no  User:pay cannot READ topic pay.orders from 10.0.0.7\n    an ACL denies it\n")
     standing = {line.strip().split("  ")[0] for line in ran.out.splitlines() if " on TOPIC " in line}
@@ -131,7 +133,7 @@ def test_explain_lists_every_acl_on_the_name(here: Place) -> None:
 
 def test_explain_proposes_the_rule_to_write_and_invents_no_address(here: Place) -> None:
     here.live("TOPIC:L:pay.orders User:other@* ALLOW READ")
-    question = ("User:new", "READ", "topic", "pay.orders")
+    question = ("User:new", "READ", "topic/pay.orders")
     ran = here.ask("explain", *question, *here.cluster)
     assert ran.out.startswith("no  User:new cannot READ topic pay.orders from any host\n")
     assert "      principal: User:new\n      rules: [{allow: READ, topics: [pay.orders]}]\n" in ran.out
@@ -139,7 +141,7 @@ def test_explain_proposes_the_rule_to_write_and_invents_no_address(here: Place) 
     assert asked.out.startswith("no  User:new cannot READ topic pay.orders from 192.0.2.1\n")
     here.live("GROUP:P:pay User:*@192.0.2.9 ALLOW READ")
     assert "User:new cannot READ group pay from any host that no ACL names" in (
-        here.ask("can-i", "User:new", "READ", "group", "pay", "--prefix", *here.cluster).out
+        here.ask("can-i", "User:new", "READ", "group/pay*", *here.cluster).out
     )
 
 
@@ -156,18 +158,18 @@ def test_can_i_and_explain_begin_alike_and_say_which_address_decides(
     here: Place, held: tuple[str, ...], answer: str
 ) -> None:
     here.live(*(f"TOPIC:L:t User:a@{one} READ" for one in held))
-    question = ("User:a", "READ", "topic", "t", *here.cluster)
+    question = ("User:a", "READ", "topic/t", *here.cluster)
     can_i, explain = (here.ask(command, *question).out for command in ("can-i", "explain"))
     assert can_i.startswith(answer)
     assert can_i.splitlines()[0] == explain.splitlines()[0]
     said = [here.document(command, *question, "--path", str(here.directory)) for command in ("can-i", "explain")]
     assert said[0]["allowed"] is said[1]["allowed"] is answer.startswith("yes")
     assert said[0]["answers"][0]["parts"] == said[1]["answers"][0]["parts"]
-    assert ("User:a " in here.ask("who-can", "READ", "topic", "t", *here.cluster).out) is not answer.startswith("no")
+    assert ("User:a " in here.ask("who-can", "READ", "topic/t", *here.cluster).out) is not answer.startswith("no")
 
 
 def test_who_can_names_the_acl_and_its_line(here: Place) -> None:
-    out = here.ask("who-can", "READ", "topic", "pay.orders").out
+    out = here.ask("who-can", "READ", "topic/pay.orders").out
     heading, columns, row = out.splitlines()[:3]
     assert heading == "2 principals can READ topic pay.orders"
     assert columns.split() == ["PRINCIPAL", "ON", "BY", "DECLARED"]
@@ -181,10 +183,10 @@ def test_who_can_names_the_acl_and_its_line(here: Place) -> None:
 
 def test_some_is_never_said_to_be_every(here: Place) -> None:
     here.live("TOPIC:L:pay.x User:b@* ALLOW WRITE", "TOPIC:L:pay.y User:c@* ALLOW WRITE")
-    out = here.ask("who-can", "WRITE", "topic", "--any", *here.cluster).out
+    out = here.ask("who-can", "WRITE", "topic/*", *here.cluster).out
     assert out.startswith("3 principals can WRITE some topic\n")
     assert "every topic" not in out
-    ran = here.ask("can-i", "User:b", "WRITE", "topic", "--any", *here.cluster)
+    ran = here.ask("can-i", "User:b", "WRITE", "topic/*", *here.cluster)
     assert ran.out.startswith("depends on the name  User:b can WRITE some topic from every host\n")
     assert "    yes        topic `pay.x`\n    no         all topics except `pay.x`\n" in ran.out
 
@@ -197,17 +199,17 @@ def test_explain_says_whom_to_ask(here: Place) -> None:
         "    - {team: ledger, files: ledger/*, topics: {prefix: ledger.}}\n",
     )
     for state in (here.cluster, (), ("--offline", "--cluster", "prod")):
-        ran = here.ask("explain", "User:new", "READ", "topic", "ledger.v2", *state)
+        ran = here.ask("explain", "User:new", "READ", "topic/ledger.v2", *state)
         assert ran.out.startswith("no  ")
         assert "topic ledger.v2 is owned by ledger: ask ledger for access" in ran.out
-        assert "owned by" not in here.ask("explain", "User:new", "READ", "topic", "other", *state).out
-    ran = here.ask("explain", "User:new", "READ", "topic", "ledger.v2", "--output", "json")
+        assert "owned by" not in here.ask("explain", "User:new", "READ", "topic/other", *state).out
+    ran = here.ask("explain", "User:new", "READ", "topic/ledger.v2", "--output", "json")
     assert json.loads(ran.out)["answers"][0]["owners"] == ["ledger"]
 
 
 def test_explain_says_what_brokers_are_content_with(here: Place) -> None:
     here.live("CLUSTER:L:kafka-cluster User:pay@* ALLOW CREATE", "TOPIC:L:pay.new User:pay@* DENY CREATE")
-    ran = here.ask("explain", "User:pay", "CREATE", "topic", "pay.new", *here.cluster)
+    ran = here.ask("explain", "User:pay", "CREATE", "topic/pay.new", *here.cluster)
     assert ran.out.startswith("yes")
     assert "brokers accept CREATE on the cluster" in ran.out
 
@@ -219,23 +221,21 @@ def test_who_can(here: Place) -> None:
         "TOPIC:L:pay.x User:b@* DENY READ",
         "CLUSTER:L:kafka-cluster User:c@* ALLOW ALTER",
     )
-    out = here.ask("who-can", "READ", "topic", "pay.", "--prefix", *here.cluster).out
+    out = here.ask("who-can", "READ", "topic/pay.*", *here.cluster).out
     assert out.startswith("2 principals and everybody else can READ some topic starting with pay.\n")
     assert re.search("everybody else +topics starting with `pay.`", out)
     _, lacking = out.split("Cannot, although everybody else can\n")
     assert "User:b" in lacking.splitlines()[0]
     assert "Can ALTER the cluster, and so grant it to itself\n    User:c: the cluster" in out
     assert "User:admin" in out
-    document = json.loads(
-        here.ask("who-can", "READ", "topic", "pay.", "--prefix", *here.cluster, "--output", "json").out
-    )
+    document = json.loads(here.ask("who-can", "READ", "topic/pay.*", *here.cluster, "--output", "json").out)
     assert document["states"][0]["superUsers"] == ["User:admin"]
     assert [row["principal"] for row in document["states"][0]["clusterAdmins"]] == ["User:c"]
 
 
 def test_nobody_is_said(here: Place) -> None:
     here.write("cluster.yaml", (here.directory / "cluster.yaml").read_text().replace("  superUsers", "  # superUsers"))
-    assert here.ask("who-can", "DELETE", "topic", "--any").out.startswith("Nobody can DELETE any topic\n")
+    assert here.ask("who-can", "DELETE", "topic/*").out.startswith("Nobody can DELETE any topic\n")
 
 
 def test_access_lists_everybody_and_everybody_else(here: Place) -> None:
@@ -301,18 +301,18 @@ def planned(here: Place, tmp_path: Path) -> str:
 
 def test_before_and_after_a_plan(here: Place, tmp_path: Path) -> None:
     plan = ("--plan", planned(here, tmp_path), *here.cluster)
-    gained = here.ask("can-i", "User:pay", "WRITE", "topic", "pay.orders", *plan)
+    gained = here.ask("can-i", "User:pay", "WRITE", "topic/pay.orders", *plan)
     assert gained.status == Exit.OK
     assert gained.out.startswith("before: no  ")
     assert "\nafter:  yes  " in gained.out
     assert "pay.yaml:7:" in gained.out.split("after:")[1]
-    lost = here.ask("can-i", "User:pay", "READ", "topic", "pay.old", *plan)
+    lost = here.ask("can-i", "User:pay", "READ", "topic/pay.old", *plan)
     assert lost.status == Exit.FAILED_CHECK
     out = here.ask("access", "User:pay", *plan).out
     assert "  - READ, DESCRIBE on topic `pay.old`" in out
     assert "  + READ, WRITE, DESCRIBE on topic `pay.orders`" in out
-    assert re.search("\n- User:pay +topic `pay.old`", here.ask("who-can", "READ", "topic", "--any", *plan).out)
-    assert here.ask("explain", "User:pay", "READ", "topic", "pay.old", *plan).out.startswith("before: yes")
+    assert re.search("\n- User:pay +topic `pay.old`", here.ask("who-can", "READ", "topic/*", *plan).out)
+    assert here.ask("explain", "User:pay", "READ", "topic/pay.old", *plan).out.startswith("before: yes")
 
 
 def test_a_plan_is_shown_on_its_own_cluster_only(here: Place, tmp_path: Path) -> None:
@@ -326,30 +326,32 @@ def test_a_plan_is_shown_on_its_own_cluster_only(here: Place, tmp_path: Path) ->
 @pytest.mark.parametrize("question", ["can-i", "explain"])
 def test_an_address_in_another_spelling_does_not_pass_by_a_deny(here: Place, question: str) -> None:
     here.live("TOPIC:L:a User:pay@* ALLOW READ", "TOPIC:L:a User:pay@0:0:0:0:0:0:0:1 DENY READ")
-    ran = here.ask(question, "User:pay", "READ", "topic", "a", "--host", "::1", *here.cluster)
+    ran = here.ask(question, "User:pay", "READ", "topic/a", "--host", "::1", *here.cluster)
     assert (ran.status, ran.out) == (Exit.USAGE, "")
     assert "write 0:0:0:0:0:0:0:1" in ran.err
-    ran = here.ask(question, "User:pay", "READ", "topic", "a", "--host", "0:0:0:0:0:0:0:1", *here.cluster)
+    ran = here.ask(question, "User:pay", "READ", "topic/a", "--host", "0:0:0:0:0:0:0:1", *here.cluster)
     assert ran.out.startswith("no  ")
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["can-i", "pay", "READ", "topic", "a"],
-        ["can-i", "User:pay", "FLY", "topic", "a"],
-        ["can-i", "User:pay", "WRITE", "group", "a"],
+        ["can-i", "pay", "READ", "topic/a"],
+        ["can-i", "User:pay", "FLY", "topic/a"],
+        ["can-i", "User:pay", "WRITE", "group/a"],
         ["can-i", "User:pay", "READ", "topic"],
-        ["can-i", "User:pay", "READ", "topic", "*"],
-        ["can-i", "User:pay", "READ", "topic", "pay.*"],
-        ["can-i", "User:pay", "READ", "topic", "a", "--any"],
-        ["can-i", "User:pay", "ALTER", "cluster", "mine"],
-        ["can-i", "User:pay", "READ", "table", "a"],
-        ["can-i", "User:pay", "READ", "topic", "a", "--host", "*"],
-        ["can-i", "User:pay", "READ", "topic", "a", "--host", ""],
-        ["can-i", "User:pay", "READ", "topic", "a", "--host", "localhost"],
-        ["explain", "User:pay", "READ", "topic", "a", "--host", "10.0.0.0/8"],
-        ["explain", "User:*", "READ", "topic", "a"],
+        ["can-i", "User:pay", "READ", "topic", "a"],
+        ["can-i", "User:pay", "READ", "topic/"],
+        ["can-i", "User:pay", "READ", "topic/p*y"],
+        ["can-i", "User:pay", "READ", "pay.orders"],
+        ["explain", "User:pay", "READ", "topic/pay.*"],
+        ["can-i", "User:pay", "ALTER", "cluster/mine"],
+        ["can-i", "User:pay", "READ", "table/a"],
+        ["can-i", "User:pay", "READ", "topic/a", "--host", "*"],
+        ["can-i", "User:pay", "READ", "topic/a", "--host", ""],
+        ["can-i", "User:pay", "READ", "topic/a", "--host", "localhost"],
+        ["explain", "User:pay", "READ", "topic/a", "--host", "10.0.0.0/8"],
+        ["explain", "User:*", "READ", "topic/a"],
         ["access", "User:*"],
     ],
     ids=" ".join,
@@ -367,7 +369,7 @@ def test_with_several_clusters_one_has_to_be_named(here: Place) -> None:
 
 def test_hostile_names_are_shown_by_their_codes(here: Place) -> None:
     here.live("GROUP:L:g User:\x1b[2J\u202eevil@* ALLOW READ")
-    for question in (["who-can", "READ", "group", "--any"], ["access"], ["access", "--matrix", "--type", "group"]):
+    for question in (["who-can", "READ", "group/*"], ["access"], ["access", "--matrix", "--type", "group"]):
         out = here.ask(*question, *here.cluster).out
         assert "\\u001b[2J\\u202eevil" in out
         assert "\x1b" not in out
@@ -383,10 +385,49 @@ def test_questions_of_a_live_cluster(tmp_path: Path, broker: Sandbox, capsys: py
     )
     assert live.run("apply", "--yes").status == Exit.OK
     state = ("--path", str(live.directory), "--cluster", "it", "--connections", str(live.connections))
-    yes = live.bare("can-i", "User:asked", "READ", "topic", "asked.", "--prefix", *state)
+    yes = live.bare("can-i", "User:asked", "READ", "topic/asked.*", *state)
     assert yes.status == Exit.OK, yes.err
     assert "Cluster it, as seen by one broker." in yes.out
-    assert live.bare("can-i", "User:asked", "WRITE", "topic", "asked.a", *state).status == Exit.FAILED_CHECK
-    assert "acls.yaml:6:42" in live.bare("explain", "User:asked", "READ", "topic", "asked.a", *state).out
-    assert re.search("User:asked +topic `asked.a`", live.bare("who-can", "READ", "topic", "asked.a", *state).out)
+    assert live.bare("can-i", "User:asked", "WRITE", "topic/asked.a", *state).status == Exit.FAILED_CHECK
+    assert "acls.yaml:6:42" in live.bare("explain", "User:asked", "READ", "topic/asked.a", *state).out
+    assert re.search("User:asked +topic `asked.a`", live.bare("who-can", "READ", "topic/asked.a", *state).out)
     assert live.run("test", "--as-is").status == Exit.OK
+
+
+@pytest.mark.parametrize(
+    ("typed", "pattern"),
+    [
+        ("topic/pay.orders", ResourcePattern(ResourceType.TOPIC, "pay.orders")),
+        ("topics/pay.orders", ResourcePattern(ResourceType.TOPIC, "pay.orders")),
+        ("TOPIC/pay.*", ResourcePattern(ResourceType.TOPIC, "pay.", PatternType.PREFIXED)),
+        ("topic/*", ResourcePattern(ResourceType.TOPIC, "*")),
+        ("group/a/b", ResourcePattern(ResourceType.GROUP, "a/b")),
+        ("group/a\\*", ResourcePattern(ResourceType.GROUP, "a*")),
+        ("group/a**", ResourcePattern(ResourceType.GROUP, "a*", PatternType.PREFIXED)),
+        ("transactional-id/x", ResourcePattern(ResourceType.TRANSACTIONAL_ID, "x")),
+        ("cluster", ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")),
+        ("cluster/kafka-cluster", ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")),
+    ],
+)
+def test_a_resource_is_one_word(typed: str, pattern: ResourcePattern) -> None:
+    assert Resource().convert(typed, None, None) == pattern
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        ("can-i User:a READ topic orders", "write topic/NAME, 'topic/PREFIX*' or 'topic/*', with the slash"),
+        ("can-i User:a READ orders", "write topic/orders, or group/orders and so on"),
+        ("who-can READ queue/orders", "types are: topic, group"),
+        ("who-can READ 'topic/or*ders'", "topic/PREFIX* is every name that begins so"),
+        ("who-can READ 'group/\\*'", "write 'group/*' for every name"),
+        ("explain User:a READ 'topic/orders.*'", "give its name, or ask can-i"),
+        ("who-can ALTER cluster/prod", "write cluster"),
+        ("history topic/a topic/b -c c --store s", "ask for each by itself"),
+        ("history group/a -c c --store s", "write topic/NAME"),
+    ],
+)
+def test_what_is_no_resource_is_answered_by_what_to_write(here: Place, words: str, advice: str) -> None:
+    ran = here.bare(*shlex.split(words))
+    assert (ran.status, ran.out) == (Exit.USAGE, "")
+    assert advice in ran.err

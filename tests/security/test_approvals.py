@@ -369,13 +369,13 @@ def test_signatures_outlive_the_plan_beside_the_log(
     assert shown.out.count("was changed") == 1
     assert shown.err.count("is not beside the log") == 1
     for who in ("alice@example.com", "bob@*", approvers[0]["key"]):
-        assert run(["audit", "list", "audit.jsonl", "--topic", "x", "--by", who, "--output", "json"]) == 0
+        assert run(["audit", "list", "topic/x", "--audit", "audit.jsonl", "--by", who, "--output", "json"]) == 0
         entries = json.loads(capsys.readouterr().out)["entries"]
         assert entries
         for entry in entries:
             assert set(entry["approvedBy"]) == {"alice@example.com", "bob@example.com"}
             assert (entry["authors"], entry["outcome"]) == (["eve@example.com"], "done")
-    assert run(["audit", "list", "audit.jsonl", "--by", "eve@example.com", "--output", "json"]) == 0
+    assert run(["audit", "list", "--audit", "audit.jsonl", "--by", "eve@example.com", "--output", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["entries"] == []
 
 

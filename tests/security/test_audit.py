@@ -305,7 +305,7 @@ def test_the_copy_in_a_topic_of_a_broker(team: Job, tmp_path: Path) -> None:
         done = team.run("apply", "--yes", "--allow-deletes", "--audit", str(file), "--audit-topic", topic)
         assert done.status == 0, done.err
     lines = _lines(file)
-    compare = ["audit", "verify", str(file), "--cluster", "it", "--topic", topic]
+    compare = ["audit", "verify", str(file), "--cluster", "it", "--audit-topic", topic]
     reach = ["--connections", str(team.connections)]
     good = team.bare(*compare, *reach)
     assert good.status == 0, good.out + good.err
@@ -339,22 +339,22 @@ def test_a_log_can_be_asked_by_topic_principal_person_and_time(
     log: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each filter selects what it names and nothing else; together they have to hold all."""
-    file = str(log[0])
+    file = f"--audit={log[0]}"
     everything = _listed(capsys, file)
     assert len(everything) == 2 * 3  # three steps, by two runs: the second found them done
-    of_b = _listed(capsys, file, "--principal", "User:b")
+    of_b = _listed(capsys, file, "User:b")
     assert of_b
     assert all("User:b" in what for what in of_b)
-    assert sorted(of_b + _listed(capsys, file, "--principal", "User:a")) == sorted(everything)
-    assert _listed(capsys, file, "--topic", "x") == everything
-    assert _listed(capsys, file, "--topic", "y") == []
+    assert sorted(of_b + _listed(capsys, file, "User:a")) == sorted(everything)
+    assert _listed(capsys, file, "topic/x") == everything
+    assert _listed(capsys, file, "topic/y") == []
     operator = json.loads(_lines(log[0])[0])["operator"]
     assert _listed(capsys, file, "--by", operator) == everything
-    assert _listed(capsys, file, "--by", f"{operator[:2]}*", "--principal", "User:b") == of_b
+    assert _listed(capsys, file, "--by", f"{operator[:2]}*", "User:b") == of_b
     assert _listed(capsys, file, "--by", "[a-z]*") == []
     assert _listed(capsys, file, "--since", "1d") == everything
     assert _listed(capsys, file, "--since", "2999-01-01") == []
-    assert run(["audit", "list", file, "--topic", "x"]) == 0
+    assert run(["audit", "list", "topic/x", file]) == 0
     assert "6 entries." in capsys.readouterr().out
 
 
@@ -375,16 +375,17 @@ def test_copies_of_a_log_count_once_and_two_continuations_are_refused(
     file, lines = log[0], _lines(log[0])
     copy = file.with_name("copy.jsonl")
     copy.write_bytes(b"".join(line + b"\n" for line in lines[:4]))
-    everything = _listed(capsys, str(file))
-    assert _listed(capsys, str(file), str(copy)) == everything
-    assert _listed(capsys, str(copy), str(file)) == everything
+    both = [f"--audit={file}", f"--audit={copy}"]
+    everything = _listed(capsys, both[0])
+    assert _listed(capsys, *both) == everything
+    assert _listed(capsys, *reversed(both)) == everything
     copy.write_bytes(b"".join(line + b"\n" for line in [*lines[:3], lines[4]]))
-    assert run(["audit", "list", str(file), str(copy)]) == 1
+    assert run(["audit", "list", *both]) == 1
     said = capsys.readouterr().err
     assert "both say that they are the log" in said
     assert "from line 4 on" in said
     (file.parent / "other.txt").write_text("no log")
-    assert run(["audit", "list", str(file.parent / "other.txt")]) == 1
+    assert run(["audit", "list", "--audit", str(file.parent / "other.txt")]) == 1
     assert "is not an audit log" in capsys.readouterr().err
 
 
@@ -393,8 +394,8 @@ def test_what_a_broken_log_says_is_listed_and_the_break_is_named(
 ) -> None:
     lines = _lines(log[0])
     log[0].write_bytes(b"".join(line + b"\n" for line in [*lines[:2], *lines[3:]]))
-    assert len(_listed(capsys, str(log[0]), status=4)) == 5
-    assert run(["audit", "list", str(log[0])]) == 4
+    assert len(_listed(capsys, f"--audit={log[0]}", status=4)) == 5
+    assert run(["audit", "list", "--audit", str(log[0])]) == 4
     assert "line 3 does not follow" in capsys.readouterr().err
 
 

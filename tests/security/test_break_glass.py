@@ -334,7 +334,7 @@ def test_by_a_clock_that_may_be_wrong_nothing_is_given_and_no_mark_removed(
 
 
 def _now(stage: Stage, *options: str) -> list[str]:
-    words = ["User:ops", "READ", "topic", "team.orders", "--now", "--until", "1h", "--reason", "outage", "--yes"]
+    words = ["User:ops", "READ", "topic/team.orders", "--now", "--until", "1h", "--reason", "outage", "--yes"]
     return ["grant", *words, "--path", str(stage.manifests), "--cluster", stage.cluster, *options]
 
 
@@ -363,7 +363,7 @@ def test_what_was_done_and_the_edit_are_one_document(stage: Stage, capsys: pytes
 
 def test_ending_it_edits_no_grant_that_somebody_reviewed(stage: Stage) -> None:
     where = ["--path", str(stage.manifests), "--cluster", stage.cluster, "--write", "--yes"]
-    now = ["User:svc", "WRITE", "topic", "team.orders", "--now", "--until", "1h", "--reason", "outage"]
+    now = ["User:svc", "WRITE", "topic/team.orders", "--now", "--until", "1h", "--reason", "outage"]
     before = (stage.manifests / "all.yaml").read_text(encoding="utf-8")
     assert run(["grant", *now, *where]) == 0
     assert (stage.manifests / "all.yaml").read_text(encoding="utf-8") != before

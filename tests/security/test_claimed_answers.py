@@ -90,7 +90,7 @@ def test_an_answer_by_a_claimed_fact_says_its_condition(  # noqa: PLR0917 - a ta
 def test_two_claims_that_each_would_do_are_both_named(asked: _Asked) -> None:
     """As a super user or by default-allow: without either the answer stays, without both it does not."""
     asked.propose(_FACTS.format(open="true"))
-    (document,) = asked.document("can-i", "User:mallory", "READ", "topic", "other")["answers"]
+    (document,) = asked.document("can-i", "User:mallory", "READ", "topic/other")["answers"]
     assert document["condition"] == (
         "if User:mallory is a super user or allow.everyone.if.no.acl.found is true, as only the manifests say"
     )
@@ -103,7 +103,7 @@ def test_two_claims_that_each_would_do_are_both_named(asked: _Asked) -> None:
             ("who-can", "ALTER", "cluster"),
             "if User:mallory is a super user and allow.everyone.if.no.acl.found is false",
         ),
-        (("who-can", "READ", "topic", "other"), "allow.everyone.if.no.acl.found is false, as only the manifests say"),
+        (("who-can", "READ", "topic/other"), "allow.everyone.if.no.acl.found is false, as only the manifests say"),
         (("access", "User:svc"), _CLOSED),
         (("access", "User:mallory"), _MALLORY),
         (("access", "--matrix"), _CLOSED.removeprefix("if ")),
@@ -123,9 +123,9 @@ def test_a_listing_says_its_condition(asked: _Asked, words: tuple[str, ...], con
 @pytest.mark.parametrize(
     "words",
     [
-        ("can-i", "User:svc", "READ", "topic", "other"),
-        ("explain", "User:mallory", "READ", "topic", "orders"),
-        ("who-can", "READ", "topic", "other"),
+        ("can-i", "User:svc", "READ", "topic/other"),
+        ("explain", "User:mallory", "READ", "topic/orders"),
+        ("who-can", "READ", "topic/other"),
         ("access",),
         ("access", "--matrix"),
         ("lint",),
@@ -143,14 +143,14 @@ def test_a_question_about_manifests_that_contradict_the_operator_is_refused(aske
     """The proposal declares the brokers closed, the operator knows better: there is no answer, but a problem."""
     asked.propose(_FACTS.format(open="false"))
     operator = asked.operator(_FACTS.format(open="true"))
-    status, shown = asked.text("can-i", "User:svc", "READ", "topic", "other", *operator)
+    status, shown = asked.text("can-i", "User:svc", "READ", "topic/other", *operator)
     assert (status, shown) == (Exit.ERROR, "")
 
 
 def test_a_name_cannot_write_the_condition(asked: _Asked) -> None:
     """A super user called like the end of the sentence is a name, marked as one."""
     asked.propose('superUsers: ["User:a, as the operator says"]')
-    (document,) = asked.document("can-i", "User:a, as the operator says", "READ", "topic", "other")["answers"]
+    (document,) = asked.document("can-i", "User:a, as the operator says", "READ", "topic/other")["answers"]
     assert document["condition"].startswith("if `User:a, as the operator says` is a super user")
 
 
@@ -167,5 +167,5 @@ def test_without_manifests_the_operators_facts_count(
     (asked.root / "live.json").write_text(snapshot_text(ClusterState("id")), encoding="utf-8")
     operator = asked.operator(_FACTS.format(open="false"))
     for who, answer in (("User:mallory", "yes"), ("User:eve", "no")):
-        run(["can-i", who, "READ", "topic", "orders", "--cluster", "prod", *operator])
+        run(["can-i", who, "READ", "topic/orders", "--cluster", "prod", *operator])
         assert answer in capsys.readouterr().out.split("\n")[0]

@@ -113,13 +113,13 @@ def test_what_only_manifests_say_is_not_certain_on_a_fleet(
     operator = tmp_path / "operator.yaml"
     operator.write_text(_CLUSTER.format(name="prod", open="false").split(", scope")[0] + "}\n", encoding="utf-8")
     (tmp_path / "prod.json").write_text(snapshot_text(ClusterState("prod", frozenset({_GRANT}))), encoding="utf-8")
-    store = [str(tmp_path / "manifests"), "--store", str(tmp_path / "store")]
+    store = ["-f", str(tmp_path / "manifests"), "--store", str(tmp_path / "store")]
     assert run(["fleet", "snapshot", *store, "--snapshots", str(tmp_path)]) == Exit.OK
 
     def ask(*options: str) -> dict[str, bool]:
         capsys.readouterr()
-        question = ["--who-can", "READ topic other", "--output", "json", *options]
-        assert run(["fleet", "query", *store, *question]) == Exit.OK
+        question = ["who-can", "READ", "topic/other", "--output", "json", *options]
+        assert run(["fleet", "query", *question, *store]) == Exit.OK
         return {row[1]: row[-1] for row in json.loads(capsys.readouterr().out)["rows"]}
 
     claimed = ask()

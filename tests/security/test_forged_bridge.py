@@ -64,9 +64,9 @@ def test_a_stranger_may_and_nothing_says_otherwise(
     assert "User:*" in drifted.out
     assert team.run("test").status == Exit.FAILED_CHECK
     where = ("--path", str(team.directory), "--cluster", "it")
-    asked = team.run("who-can", "WRITE", "topic", _TOPIC, *where, cluster=False)
+    asked = team.run("who-can", "WRITE", f"topic/{_TOPIC}", *where, cluster=False)
     assert "everybody else" in asked.out
-    may = team.run("can-i", "User:mallory", "WRITE", "topic", _TOPIC, *where, cluster=False)
+    may = team.run("can-i", "User:mallory", "WRITE", f"topic/{_TOPIC}", *where, cluster=False)
     assert may.status == Exit.OK
 
     cleaned = team.run("cleanup", "--yes")

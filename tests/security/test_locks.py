@@ -439,7 +439,7 @@ def test_the_commands(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["principal"], found["whole"], found["ticket"]) == (NAME, True, "INC-7")
     assert run(["plan", *at, "--allow-deletes"]) == 0
     assert "User:svc is locked" in capsys.readouterr().out
-    assert run(["can-i", NAME, "READ", "topic", "team.orders", "-f", *at]) == Exit.FAILED_CHECK
+    assert run(["can-i", NAME, "READ", "topic/team.orders", "-f", *at]) == Exit.FAILED_CHECK
     capsys.readouterr()
     assert run(["unlock", NAME, *at, "--reason", "rotated", "--yes"]) == 0
     assert run(["locks", *at]) == 0

@@ -124,7 +124,7 @@ def test_a_bridge_of_a_run_that_is_going_on_is_no_drift_but_counts_in_answers(cl
     cluster.declare("true")
     cluster.has(*_forged(_BEGINS_NOW))
     assert cluster.run("drift")[0] == Exit.OK
-    _, shown = cluster.run("who-can", "READ", "topic", "payroll.salaries", path=False)
+    _, shown = cluster.run("who-can", "READ", "topic/payroll.salaries", path=False)
     assert "everybody else" in shown
     assert "may be going on" in shown
 
@@ -140,7 +140,7 @@ def test_whether_a_run_is_going_on_is_told_by_the_controllers_clock(
     cluster.has(*_forged(_BEGINS_NOW))
     told = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=hours)
     monkeypatch.setattr(SnapshotCluster, "controller_time", lambda _: told)
-    words = ("who-can", "READ", "topic", "payroll.salaries") if hours > 0 else ("drift",)
+    words = ("who-can", "READ", "topic/payroll.salaries") if hours > 0 else ("drift",)
     status, shown = cluster.run(*words, path=hours <= 0)
     assert said in shown
     assert (status == Exit.OK) == (hours >= 0)
@@ -152,9 +152,9 @@ def test_answers_count_a_forged_bridge(cluster: _Cluster, run: str) -> None:
     """Everybody may read salaries behind a marker: ``test`` fails, and no question says that a stranger may not."""
     cluster.has(*_forged(run))
     assert cluster.run("test")[0] == Exit.FAILED_CHECK
-    assert cluster.run("can-i", "User:mallory", "READ", "topic", "payroll.salaries", path=False)[0] == Exit.OK
-    assert "User:*" in cluster.run("explain", "User:mallory", "READ", "topic", "payroll.salaries", path=False)[1]
-    assert "everybody else" in cluster.run("who-can", "READ", "topic", "payroll.salaries", path=False)[1]
+    assert cluster.run("can-i", "User:mallory", "READ", "topic/payroll.salaries", path=False)[0] == Exit.OK
+    assert "User:*" in cluster.run("explain", "User:mallory", "READ", "topic/payroll.salaries", path=False)[1]
+    assert "everybody else" in cluster.run("who-can", "READ", "topic/payroll.salaries", path=False)[1]
     assert "payroll.salaries" in cluster.run("access", "User:mallory", path=False)[1]
     assert "User:*" in cluster.run("lint")[1]
     exported = cluster.run("export")[1]
@@ -168,7 +168,7 @@ def test_a_grant_on_a_reserved_name_is_drift_and_counts(cluster: _Cluster) -> No
     status, shown = cluster.run("drift")
     assert status == Exit.DIFFERENT
     assert "no run of this tool writes this" in shown
-    assert cluster.run("can-i", "User:mallory", "READ", "topic", "__kr.exfiltrated", path=False)[0] == Exit.OK
+    assert cluster.run("can-i", "User:mallory", "READ", "topic/__kr.exfiltrated", path=False)[0] == Exit.OK
 
 
 def test_cleanup_leaves_what_the_manifests_declare(cluster: _Cluster) -> None:
@@ -257,7 +257,7 @@ def test_a_bridge_that_two_runs_mark_is_neithers_alone() -> None:
 def test_a_flood_of_markers_hides_no_bridge_in_what_is_noted(cluster: _Cluster) -> None:
     """An answer about access notes what runs left: the one with a bridge first, then some, then a number."""
     cluster.has(*_flood(300).bindings)
-    _, shown = cluster.run("can-i", "User:eve", "READ", "topic", "payroll.salaries", path=False)
+    _, shown = cluster.run("can-i", "User:eve", "READ", "topic/payroll.salaries", path=False)
     first, *_, last = (line for line in shown.splitlines() if line.startswith("counted: "))
     assert first.startswith(f"counted: 1 bridge and 1 binding on reserved names of run {_OLD}")
     assert last == "counted: what 281 more runs left; “reconciler cleanup” lists all of it"

@@ -2,7 +2,7 @@
 
 A table of intervals, derived from readings in the store of snapshots and from audit logs.
 
-- Adds: ``history``, and ``--at`` of the questions.
+- Adds: ``history``, and ``--store`` of the questions.
 - Begin with: ``intervals.py``, which says when a fact held, then ``evidence.py``, which says where that is known from.
 - The core does not know: intervals, the store. It asks a state at a time as it asks a snapshot.
 - Uses of other parts: the store and the readings of ``fleet``, without Spark, and the logs of ``evidence``.
@@ -17,7 +17,7 @@ COMMANDS = {
 }
 #: What options of the core's commands need of this part.
 OPTIONS = {
-    "--at": "reconciler.parts.history.app",
+    "--store": "reconciler.parts.history.app",
     "--keep": "reconciler.parts.history.keep",
     "drift --store": "reconciler.parts.history.show",
     "serve --store": "reconciler.parts.history.keep",

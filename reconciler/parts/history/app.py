@@ -92,7 +92,7 @@ def check_covered(cluster: str, coverage: TableCoverage, time: int) -> None:
     if time > last[0]:
         raise RequestError(
             f"{text_of(time)} is after the last evidence: cluster {cluster} was read at {text_of(last[0] + CLOCKS)}",
-            "take a reading, and ask again; or ask the cluster as it is now, without --at",
+            "take a reading, and ask again; or ask the cluster as it is now, without --store",
         )
 
 

@@ -80,9 +80,9 @@ class Fleet:
     def run(self, command: str, *arguments: str) -> tuple[int, Any]:
         self.capsys.readouterr()
         store = str(self.directory / "store")
-        where = [str(self.directory / "manifests"), "--store", store, "--output", "json"]
+        where = ["-f", str(self.directory / "manifests"), "--store", store, "--output", "json"]
         facts = ["--connections", str(self.directory / "operator.yaml")] if command == "query" else []
-        status = run(["fleet", command, *where, *facts, *arguments])
+        status = run(["fleet", command, *arguments, *where, *facts])
         shown = self.capsys.readouterr()
         self.said = shown.err
         document = json.loads(shown.out or "null")
@@ -130,25 +130,24 @@ def test_a_fleet_that_differs_is_reported_and_asked_about(fleet: Fleet, tmp_path
     assert 'reconciler_fleet_cluster_known{cluster="c4"} 0.0\n' in series
     assert 'reconciler_fleet_bindings_missing{cluster="c4"}' not in series
 
-    assert [row[0] for row in fleet.ask("--furthest")] == ["c3", "c2"]
-    assert [(row[0], row[4]) for row in fleet.ask("--undeclared")] == [("c2", "User:mallory")]
-    outliers = fleet.ask("--outliers", "--by-label", "env")
+    assert [row[0] for row in fleet.ask("furthest")] == ["c3", "c2"]
+    assert [(row[0], row[4]) for row in fleet.ask("undeclared")] == [("c2", "User:mallory")]
+    outliers = fleet.ask("outliers", "--by", "env")
     assert [(row[0], row[-2], row[-1]) for row in outliers] == [
         ("prod", "only here", ["c2"]),
         ("prod", "only missing here", ["c3"]),
     ]
-    moved = fleet.ask("--since", "previous")
+    moved = fleet.ask("moved")
     assert sorted((row[0], row[-1]) for row in moved) == [("c2", "appeared"), ("c3", "went")]
-    holders = fleet.ask("--who-can", "WRITE topic orders.x")
+    holders = fleet.ask("who-can", "WRITE", "topic/orders.x")
     assert ["c2", "User:mallory"] in [row[:2] for row in holders]
     assert {row[0] for row in holders if row[1] == "User:root"} == {"c0", "c1", "c2", "c3"}
-    assert fleet.ask("--sql", "select failure from clusters where cluster = 'c4'") == [["snapshot_unreadable"]]
-    assert fleet.ask("--sql", "select count(*) from configs where key = 'retention.ms'") == [[4]]
+    assert fleet.ask("sql", "select failure from clusters where cluster = 'c4'") == [["snapshot_unreadable"]]
+    assert fleet.ask("sql", "select count(*) from configs where key = 'retention.ms'") == [[4]]
     assert 'reconciler_fleet_read_timestamp_seconds{cluster="c2"} 1' in series
     assert 'reconciler_fleet_read_timestamp_seconds{cluster="c4"}' not in series
     assert "without c4: not known" in fleet.said
-    assert fleet.run("query", "--sql", "select nothing")[0] == 64
-    assert fleet.run("query", "--furthest", "--outliers")[0] == 64
+    assert fleet.run("query", "sql", "select nothing")[0] == 64
 
 
 def test_how_far_principals_reach_respects_every_deny(fleet: Fleet, tmp_path: Path) -> None:
@@ -158,19 +157,19 @@ def test_how_far_principals_reach_respects_every_deny(fleet: Fleet, tmp_path: Pa
     fleet.put("c0", DECLARED | {AclBinding(everything, grant)})
     fleet.put("c1", DECLARED | {AclBinding(everything, grant), AclBinding(everything, deny)})
     assert fleet.snapshot()[0] == 0
-    rows = {row[0]: row[1:] for row in fleet.ask("--blast-radius")}
+    rows = {row[0]: row[1:] for row in fleet.ask("blast-radius")}
     # clusters, over clusters, on every topic; topics to delete, to write, to read; certain
     assert rows["User:root"][:5] == [5, 5, 5, 5, 5]
     assert rows["User:mallory"] == [1, 0, 1, 1, 1, 1, True]
     assert rows["User:svc-orders"][0] == 5
-    names = fleet.ask("--sql", "select names from access where cluster = 'c0' and principal = 'User:mallory' limit 1")
+    names = fleet.ask("sql", "select names from access where cluster = 'c0' and principal = 'User:mallory' limit 1")
     assert names == [[["all topics"]]]
 
     store = store_at(str(tmp_path / "store"))
     reading = store.run().reading("c0")
     assert reading is not None
     (tmp_path / "store" / reading.buckets[0].file).unlink()
-    assert "User:mallory" not in {row[0] for row in fleet.ask("--blast-radius")}
+    assert "User:mallory" not in {row[0] for row in fleet.ask("blast-radius")}
     assert "without c0: its access is not known: FileNotFoundError" in fleet.said
 
 
@@ -180,7 +179,7 @@ def test_what_moved_between_two_runs(fleet: Fleet, tmp_path: Path) -> None:
     fleet.put("c1", DECLARED, Topic("orders.y", 3, 1))
     (tmp_path / "live" / "c2.json").unlink()
     assert fleet.snapshot()[0] == 1
-    moved = [(row[0], row[2], row[-2], row[-1]) for row in fleet.ask("--since", "previous")]
+    moved = [(row[0], row[2], row[-2], row[-1]) for row in fleet.ask("moved")]
     assert sorted(moved) == [
         ("c0", "orders.x", "cleanup.policy compact", "appeared"),
         ("c0", "orders.x", "partitions 3 → 6", "changed"),
@@ -190,7 +189,7 @@ def test_what_moved_between_two_runs(fleet: Fleet, tmp_path: Path) -> None:
         ("c1", "orders.y", "", "appeared"),
     ]
     assert "without c2: read in one of the two runs only" in fleet.said
-    count = fleet.ask("--since", "previous", "--sql", "select count(*) from moved where what = 'changed'")
+    count = fleet.ask("sql", "--since", "previous", "select count(*) from moved where what = 'changed'")
     assert count == [[2]]
 
 
@@ -215,21 +214,21 @@ def test_no_answer_hides_what_it_leaves_out(fleet: Fleet, tmp_path: Path) -> Non
     file.write_text(file.read_text(encoding="utf-8").replace('"aclGap": null', '"aclGap": "read in parts"'), "utf-8")
     assert fleet.snapshot("--cluster", "c1")[0] == 0
     # c4 is not in the newest run at all: nobody has tried to read it.
-    status, answer = fleet.run("query", "--sql", "select cluster from bindings", "--limit", "2")
+    status, answer = fleet.run("query", "sql", "select cluster from bindings", "--limit", "2")
     assert (status, len(answer["rows"]), answer["more"], answer["unread"]) == (0, 2, True, ["c4"])
-    assert fleet.run("query", "--blast-radius")[1]["unread"] == ["c1", "c4"]
+    assert fleet.run("query", "blast-radius")[1]["unread"] == ["c1", "c4"]
     # A name that holds the name of a view asks nothing of it: nothing has been compared yet.
-    assert fleet.ask("--sql", "select cluster from bindings where name = 'exchanges'") == []
-    assert fleet.ask("--sql", "select failure from clusters where cluster = 'c4'") == [["not_read"]]
+    assert fleet.ask("sql", "select cluster from bindings where name = 'exchanges'") == []
+    assert fleet.ask("sql", "select failure from clusters where cluster = 'c4'") == [["not_read"]]
     assert "without c4: not known" in fleet.said
-    holders = {row[0]: row[2] for row in fleet.ask("--who-can", "WRITE topic nothing")}
+    holders = {row[0]: row[2] for row in fleet.ask("who-can", "WRITE", "topic/nothing")}
     assert holders["c1"] == "not known: the ACL listing may not be whole: read in parts"
     status, drift = fleet.run("drift")
     assert status == 1
     doubt = "the ACL listing may not be whole: read in parts"
     assert {item["cluster"]: item["doubt"] for item in drift["clusters"] if item["doubt"]} == {"c1": doubt}
     assert f"c1: {doubt}" in fleet.said
-    answer = fleet.run("query", "--furthest")[1]
+    answer = fleet.run("query", "furthest")[1]
     assert answer["unread"] == ["c4"]
 
 
@@ -251,7 +250,7 @@ def test_old_runs_go_and_what_is_still_named_stays(fleet: Fleet, tmp_path: Path)
 
 def test_without_a_snapshot_there_is_no_answer(fleet: Fleet) -> None:
     assert fleet.run("drift")[0] == 1
-    assert fleet.run("query", "--furthest")[0] == 1
+    assert fleet.run("query", "furthest")[0] == 1
 
 
 def test_a_file_that_is_gone_makes_its_cluster_unknown(fleet: Fleet, tmp_path: Path) -> None:
@@ -271,7 +270,7 @@ def test_what_is_damaged_in_a_store_is_said_and_hides_no_more(fleet: Fleet, tmp_
     assert fleet.snapshot()[0] == 0
     assert fleet.run("drift")[0] == 2
     (tmp_path / "store" / "results" / "run=cut-off").mkdir()
-    assert [row[0] for row in fleet.ask("--furthest")] == ["c2"]
+    assert [row[0] for row in fleet.ask("furthest")] == ["c2"]
     # Two of one week, of which one stays.
     older, old = (tmp_path / "store" / "runs" / f"2020010{day}T000000.000000Z-00.json" for day in (1, 2))
     for file in (older, old):
@@ -289,4 +288,4 @@ def test_a_store_may_be_an_address(fleet: Fleet, tmp_path: Path) -> None:
     arguments = [str(tmp_path / "manifests"), "--store", place]
     assert run(["fleet", "snapshot", *arguments, "--snapshots", str(tmp_path / "live")]) == 0
     assert run(["fleet", "drift", *arguments]) == 0
-    assert run(["fleet", "query", *arguments, "--blast-radius"]) == 0
+    assert run(["fleet", "query", "blast-radius", *arguments]) == 0

@@ -167,7 +167,7 @@ def test_the_command_says_it_and_writes_one_edit(fleet: Fleet, capsys: pytest.Ca
     run(["fleet", "snapshot", *where, "--snapshots", str(fleet.place)])
     capsys.readouterr()
     words = ["--logs", str(fleet.place / "logs"), "--connections", str(fleet.facts), "--as-of", str(TODAY)]
-    command = ["fleet", "tighten", *where, *words, "--any-age", "--write", "--output", "json"]
+    command = ["fleet", "tighten", *where, *words, "--policy", "any-age", "--write", "--output", "json"]
     assert run(command) == 1
     said = capsys.readouterr()
     document: dict[str, Any] = json.loads(said.out)

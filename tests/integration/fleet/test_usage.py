@@ -239,7 +239,7 @@ def test_a_change_is_tried_on_the_accesses_that_were_seen(logs: Logs) -> None:
 
 def test_what_is_declared_can_be_judged_without_a_snapshot(logs: Logs) -> None:
     logs.put("full/kafka-authorizer.log", log(event("orders.one", acl=ONE)))
-    status, found = logs.ask("--declared", "--store", str(logs.directory / "none"))
+    status, found = logs.ask("--offline", "--store", str(logs.directory / "none"))
     assert status == 0
     assert names(found["full"]["unused"]) == ["orders.late", "orders.unused"]
 
@@ -248,7 +248,7 @@ def test_what_is_declared_can_be_judged_without_a_snapshot(logs: Logs) -> None:
     "arguments",
     [
         ("--plan", "manifests", "--replay"),
-        ("--declared", "--replay"),
+        ("--offline", "--replay"),
         ("--since", "2026-11-02", "--until", "2026-11-01"),
         ("--plan", "manifests"),
         ("--logs", "unknown=logs"),

@@ -188,9 +188,9 @@ def tightened(place: Path, log: Path) -> None:
     export = ["export", "--cluster", f"real=snapshot:{place / 'real.json'}", "--path", str(place / "manifests")]
     assert run([*export, "--out", str(declared)]) == 0
     (declared / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
-    enough = ["--min-days", "1", "--min-quarter-ends", "0", "--min-principal-days", "1", "--max-unread", "1000"]
+    enough = ["--policy", "days=1,quarter-ends=0,principal-days=1,unread=1000"]
     command = ["tighten", "--logs", str(log), "--path", str(declared), "--connections", str(place / "operator.yaml")]
-    assert run([*command, *enough, "--any-age", "--write"]) == 0
+    assert run([*command, *enough, "--policy", "any-age", "--write"]) == 0
     wide, *others = USED
     narrow = wide._replace(pattern=ORDERS)
     after = desired(load(declared), "real", today()).bindings

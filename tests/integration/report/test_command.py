@@ -41,7 +41,7 @@ def files(documents: dict[str, Any], tmp_path: Path) -> dict[str, str]:
 def test_every_format_of_a_plan_with_findings(
     form: str, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["report", files["plan"], files["lint"], "--format", form, "--at", "2026-11-21T08:30:00Z"]
+    arguments = ["report", files["plan"], files["lint"], "--format", form, "--as-of", "2026-11-21T08:30:00Z"]
     assert run(arguments) == Exit.OK
     printed_text = capsys.readouterr().out
     assert printed_text.lstrip().startswith(_BEGINNINGS[form])
@@ -141,8 +141,8 @@ def test_a_plan_whose_steps_are_not_its_own_is_refused(
         ["--manifests", "../other"],
         ["--marker", "a--b"],
         ["--marker", "x --><script>"],
-        ["--at", "yesterday"],
-        ["--at", "2026-11-21T08:30:00"],
+        ["--as-of", "yesterday"],
+        ["--as-of", "2026-11-21T08:30:00"],
         ["--notify-secret", "${env:KEY}"],
         ["--notify-webhook", "http://127.0.0.1/"],
         ["--notify-webhook", "https://127.0.0.1/", "--notify-secret", "plain"],

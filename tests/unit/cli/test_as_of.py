@@ -27,7 +27,7 @@ kind: Acls
 metadata: {name: a}
 spec: {principal: "User:a", rules: [{allow: READ, topics: [t]}]}
 """
-_READ: Final = ("User:a", "READ", "topic", "t")
+_READ: Final = ("User:a", "READ", "topic/t")
 #: Commands that read a cluster, with what they need to be asked about ``bank``; and whether a time to come makes sense.
 _COMMANDS: Final = {
     "can-i": ((*_READ, "--path", "m"), False),

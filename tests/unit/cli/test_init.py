@@ -13,15 +13,15 @@ from reconciler.model.state import ClusterState
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 TOLD = [
-    *("--cluster", "prod-eu", "--bootstrap-servers", "b-1.example:9093, b-2.example:9093", "--team", "pay"),
     *(
-        "--principal",
-        "User:CN=reconciler, O=Example",
-        "--team-principal",
-        "User:it's pay",
-        "--security-protocol",
-        "SSL",
+        "--cluster",
+        "prod-eu",
+        "--bootstrap-servers",
+        "b-1.example:9093, b-2.example:9093",
+        "--team",
+        "pay=User:it's pay",
     ),
+    *("--principal", "User:CN=reconciler, O=Example", "--security-protocol", "SSL"),
 ]
 
 
@@ -92,7 +92,7 @@ def test_a_second_team_is_added_to_what_is_there(tmp_path: Path, capsys: pytest.
     assert run(["init", str(tmp_path), *TOLD]) == 0
     manifests = tmp_path / "manifests"
     cluster = (manifests / "cluster.yaml").read_text("utf-8")
-    assert run(["init", str(tmp_path), "--team", "log", "--team-principal", "User:it's log"]) == 0
+    assert run(["init", str(tmp_path), "--team", "log=User:it's log"]) == 0
     changed = (manifests / "cluster.yaml").read_text("utf-8").splitlines()
     assert [line for line in changed if line not in cluster.splitlines()] == [
         "      - principals: [User:it's log]",
@@ -122,7 +122,7 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
     [
         ("--bootstrap-servers", "broker", "is not host:port"),
         ("--principal", "reconciler", "is not a principal"),
-        ("--team-principal", "User:*", "is not a wildcard here"),
+        ("--team", "pay=User:*", "is not a wildcard here"),
         ("--team", "../x", "is not a valid document name"),
         ("--team", "x" * 101, "at most 100 characters"),
     ],

@@ -29,7 +29,7 @@ from tests.worlds import bindings
 RANGE, EXACT = bindings("TOPIC:L:orders User:a@10.0.0.0/8 ALLOW READ", "TOPIC:L:orders User:a@10.0.0.1 ALLOW READ")
 #: A topic to which the range alone gives access.
 RANGED = bindings("TOPIC:L:ranged User:a@10.0.0.0/8 ALLOW READ")
-CAN_I = ["can-i", "User:a", "READ", "topic", "orders", "--host"]
+CAN_I = ["can-i", "User:a", "READ", "topic/orders", "--host"]
 CLUSTER = """\
 apiVersion: reconciler/v1
 kind: Cluster
@@ -159,9 +159,9 @@ def _shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, st
 #: Every command that judges access, asked so that the answer depends on whether the range is alive.
 ASKS = {
     "can-i": (*CAN_I, "10.2.3.4", "--path", "m"),
-    "who-can": ("who-can", "READ", "topic", "orders", "--path", "m", "-o", "json"),
+    "who-can": ("who-can", "READ", "topic/orders", "--path", "m", "-o", "json"),
     "access": ("access", "User:a", "--path", "m", "-o", "json"),
-    "explain": ("explain", "User:a", "READ", "topic", "orders", "--host", "10.2.3.4", "--path", "m", "-o", "json"),
+    "explain": ("explain", "User:a", "READ", "topic/orders", "--host", "10.2.3.4", "--path", "m", "-o", "json"),
     "lint": ("lint", "m", "-o", "json"),
     "minimise": ("lint", "m", "--simplify", "-o", "json"),
     # On a day: two plans may be made in two seconds.

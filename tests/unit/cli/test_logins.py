@@ -64,7 +64,7 @@ def test_a_live_user_a_disabled_one_and_one_that_is_not_there(path: str, capsys:
     assert "    login: SCRAM user off is disabled, nobody knows its password" in lines
     assert lines[lines.index("User:other") + 2] == NO_USER
     assert sum("login" in line for line in lines) == 3
-    assert run(asked(path, LIVE, "explain", "User:other", "READ", "topic", "t")) == 0
+    assert run(asked(path, LIVE, "explain", "User:other", "READ", "topic/t")) == 0
     assert NO_USER in capsys.readouterr().out.splitlines()
 
 

@@ -85,7 +85,7 @@ def test_a_live_quota_has_a_place_only_where_it_is_as_declared(
 def test_explain_says_which_quota_limits_the_client_after_what_it_may(
     path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    question = ["explain", "User:alice", "READ", "topic", "t", "--path", path]
+    question = ["explain", "User:alice", "READ", "topic/t", "--path", path]
     assert run(question) == 0
     assert (
         "    quota without a client id: request_percentage = 50% by user alice" in capsys.readouterr().out.splitlines()
@@ -125,7 +125,7 @@ def test_the_quotas_before_and_after_a_plan(around: list[str], path: str, capsys
     assert "key_of_a_newer_kafka = 7 by user alice" in before
     assert "key_of_a_newer_kafka = 7 by user alice" in after
     assert "with the plan applied" in after
-    assert run(["explain", "User:alice", "READ", "topic", "t", "--client-id", "app", *around]) == 0
+    assert run(["explain", "User:alice", "READ", "topic/t", "--client-id", "app", *around]) == 0
     before, after = capsys.readouterr().out.split("after:  ")
     assert "(3MiB/s)" in before
     assert "(2MiB/s)" in after
@@ -138,7 +138,7 @@ def test_a_plan_is_shown_on_its_own_cluster_only(around: list[str], path: str, t
     assert run(["quota", "User:alice", *around]) == 4
 
 
-@pytest.mark.parametrize("question", [["quota", "User:alice"], ["explain", "User:alice", "READ", "topic", "t"]])
+@pytest.mark.parametrize("question", [["quota", "User:alice"], ["explain", "User:alice", "READ", "topic/t"]])
 def test_quotas_that_were_not_read_are_not_unlimited(
     question: list[str], path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

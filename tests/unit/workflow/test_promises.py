@@ -135,7 +135,7 @@ def test_a_revocation_that_opens_a_topic_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, rules, "true")
     with pytest.raises(EditRefusedError, match=r"promises that nobody gains access(.|\n)*everybody else: .*READ"):
         revoke(path, None, asked, DAY)
-    assert run(["revoke", "User:a", "READ", "topic", "pay", "--path", path, "--write"]) == 1
+    assert run(["revoke", "User:a", "READ", "topic/pay", "--path", path, "--write"]) == 1
     assert (tmp_path / "all.yaml").read_text(encoding="utf-8") == CLUSTER % "true" + rules
     assert revoke(written(tmp_path, rules), None, asked, DAY).edit.files
 
@@ -152,7 +152,7 @@ def test_the_old_name_gains_nothing_when_its_denies_go(tmp_path: Path) -> None:
 
 def test_a_gain_that_begins_when_something_ends_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path, LATER.replace("    - {topics: [pay], allow: READ}\n", ""))
-    assert run(["grant", "User:a", "READ", "topic", "pay", "--path", path, "--as-of", str(DAY)]) == 0
+    assert run(["grant", "User:a", "READ", "topic/pay", "--path", path, "--as-of", str(DAY)]) == 0
     shown = capsys.readouterr().err
     assert "From 2027-02-01T00:00:00Z on, when something ends:" in shown
     assert "+ User:a: READ on topic `pay`" in shown
@@ -162,7 +162,7 @@ FLOW = LATER.partition("  rules:")[0] + "  rules: [{topics: [pay], allow: READ}%
 
 
 @pytest.mark.parametrize("more", ["", ", {topics: [x], allow: WRITE}", ", # why\n    {topics: [x], allow: WRITE}\n  "])
-@pytest.mark.parametrize("words", ["revoke User:a", "rename User:a User:b --finish", "revoke User:a READ topic pay"])
+@pytest.mark.parametrize("words", ["revoke User:a", "rename User:a User:b --finish", "revoke User:a READ topic/pay"])
 def test_the_last_rules_of_a_list_in_brackets_go(tmp_path: Path, words: str, more: str) -> None:
     path = written(tmp_path, FLOW % more)
     assert run([*words.split(), "--path", path, "--write", "--as-of", str(DAY)]) == 0

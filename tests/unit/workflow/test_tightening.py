@@ -269,7 +269,17 @@ def test_on_thin_evidence_nothing_is_proposed(desk: Desk, spoil: object, words: 
     found = desk.tighten()
     assert any(words.replace("ended", "the logs end on") in text for text in found.thin)
     assert (found.narrowings, found.edit.files) == ((), {})
-    command = ["tighten", "--logs", str(desk.logs), "--path", str(desk.place), "--as-of", str(TODAY), "--any-age"]
+    command = [
+        "tighten",
+        "--logs",
+        str(desk.logs),
+        "--path",
+        str(desk.place),
+        "--as-of",
+        str(TODAY),
+        "--policy",
+        "any-age",
+    ]
     assert run([*command, "--connections", str(desk.facts), "--write"]) == 3
 
 
@@ -431,7 +441,7 @@ def test_the_command_writes_stages_and_reports(desk: Desk, tmp_path: Path, capsy
     desk.saw(each_day("READ", "x"))
     stage = tmp_path / "stage.json"
     command = ["tighten", "--logs", str(desk.logs), "--path", str(desk.place), "--connections", str(desk.facts)]
-    command += ["--any-age", "--as-of"]
+    command += ["--policy", "any-age", "--as-of"]
     assert run([*command, str(TODAY), "--stage", str(stage)]) == 64
     assert run([*command, str(TODAY), "--stage", str(stage), "--not-before", "2026-12-01"]) == 0
     assert "gone" in desk.place.joinpath("all.yaml").read_text(encoding="utf-8")
@@ -482,11 +492,11 @@ def test_what_others_have_on_the_cluster_counts_and_is_not_touched(desk: Desk, t
 
 def test_an_edit_of_a_kept_rule_keeps_the_word(desk: Desk) -> None:
     desk.declare("{allow: [READ, WRITE], topics: [x], hosts: [10.0.0.1], keep: once a year, ticket: T-1}")
-    assert run(["revoke", "User:a", "WRITE", "topic", "x", "--path", str(desk.place), "--write"]) == 0
+    assert run(["revoke", "User:a", "WRITE", "topic/x", "--path", str(desk.place), "--write"]) == 0
     rules = list(yaml.safe_load_all((desk.place / "all.yaml").read_text(encoding="utf-8")))[1]["spec"]["rules"]
     kept = {"topics": ["x"], "hosts": ["10.0.0.1"], "keep": "once a year", "ticket": "T-1"}
     assert [{**rule, "allow": None} for rule in rules] == [{**kept, "allow": None}]
-    revoked = ["revoke", "User:a", "READ", "topic", "x", "--path", str(desk.place), "--write"]
+    revoked = ["revoke", "User:a", "READ", "topic/x", "--path", str(desk.place), "--write"]
     assert run([*revoked, "--host", "10.0.0.1"]) == 0
 
 
@@ -499,7 +509,7 @@ def test_a_report_of_a_stage_names_what_it_would_refuse(
     write_stage(stage, desk.tighten(), TODAY + datetime.timedelta(days=9), TODAY)
     desk.saw([line(TODAY, "READ", "x"), line(TODAY, "READ", "back"), line(TODAY, "READ", "back")])
     command = ["tighten", "--logs", str(desk.logs), "--path", str(desk.place), "--connections", str(desk.facts)]
-    asked = [*command, "--any-age", "--as-of", str(TODAY), "--stage", stage, "--output", "json"]
+    asked = [*command, "--policy", "any-age", "--as-of", str(TODAY), "--stage", stage, "--output", "json"]
     assert run(asked) == 3
     shown = capsys.readouterr()
     assert f"would have refused 2 decisions since {TODAY}" in shown.err

@@ -2,7 +2,6 @@
 
 import datetime
 from collections.abc import Iterable
-from typing import Any, Final
 
 import click
 
@@ -20,16 +19,14 @@ from reconciler.cli.options import (
     project_path,
 )
 from reconciler.cli.questions import (
-    TYPES,
     asked_host,
     asked_operation,
-    asked_pattern,
     asked_principal,
-    name_argument,
-    name_options,
     operation_argument,
     principal_argument,
+    resource_argument,
 )
+from reconciler.model.acl import ResourcePattern
 from reconciler.model.characters import safe
 from reconciler.model.desired import Expiry
 from reconciler.parts.edit.app.editing import EditRefusedError
@@ -37,22 +34,7 @@ from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, grant
 from reconciler.parts.edit.cli.options import AtOnce, keep, now_options
 from reconciler.results.output import OutputKind
 
-# Arguments and options of the commands that edit who may do what.
-
-
-class ResourceTypeName(click.Choice[str]):
-    """A resource type as people type it; the plural means the same."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse, without a final s."""
-        text = str(value)
-        singular = text[:-1] if text.lower().endswith("s") and text.lower()[:-1] in TYPES else text
-        return super().convert(singular, param, ctx)
-
-
-_TYPE: Final = ResourceTypeName(TYPES, case_sensitive=False)
-resource_argument = click.argument("resource_type", metavar="TYPE", type=_TYPE)
-optional_resource_argument = click.argument("resource_type", metavar="[TYPE]", required=False, type=_TYPE)
+# Options of the commands that edit who may do what.
 
 until_option = click.option(
     "--until",
@@ -81,8 +63,6 @@ def said(notes: Iterable[str]) -> None:
 @principal_argument
 @operation_argument
 @resource_argument
-@name_argument
-@name_options
 @click.option("--host", metavar="ADDRESS", help="Grant it to this client address only.  [default: every host]")
 @until_option
 @click.option("--reason", metavar="TEXT", help="Why; written next to the rule.")
@@ -98,10 +78,7 @@ def command(
     *,
     principal: str,
     operation: str,
-    resource_type: str,
-    name: str | None,
-    prefix: bool,
-    any_name: bool,
+    pattern: ResourcePattern,
     host: str | None,
     until: Expiry | None,
     reason: str | None,
@@ -114,13 +91,12 @@ def command(
     as_of: datetime.date | None,
     output: str,
 ) -> int:
-    """Grant a principal an operation, such as READ topic orders, where the manifests speak of that principal.
+    """Grant a principal an operation, such as READ topic/orders, where the manifests speak of that principal.
 
     OPERATION may be several, as in READ,WRITE. The rule goes into a document of the principal, a file of the team that
     Ownership names, or a file of its own. You see what the edit does to access, and get a patch; --write writes it. No
     cluster is contacted, except with --now: break-glass access is on the cluster at once, and ends by itself.
     """
-    pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
     operations = tuple(asked_operation(one, pattern) for one in operation.split(","))
     asked = AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
     terms = GrantTerms(until, reason, ticket, at_once.override)

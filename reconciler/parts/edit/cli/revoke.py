@@ -16,16 +16,15 @@ from reconciler.cli.options import (
     project_path,
 )
 from reconciler.cli.questions import (
+    Resource,
     asked_host,
     asked_operation,
-    asked_pattern,
     asked_principal,
-    name_argument,
-    name_options,
     principal_argument,
 )
+from reconciler.model.acl import ResourcePattern
 from reconciler.parts.edit.app.grant import AskedAccess, NotDeclaredError, revoke
-from reconciler.parts.edit.cli.grant import cluster_of_edit, optional_resource_argument, said
+from reconciler.parts.edit.cli.grant import cluster_of_edit, said
 from reconciler.parts.edit.cli.options import AtOnce, end_now_options, keep
 from reconciler.results.output import OutputKind
 
@@ -33,9 +32,7 @@ from reconciler.results.output import OutputKind
 @click.command("revoke", short_help="Revoke access by an edit of the manifests")
 @principal_argument
 @click.argument("operation", metavar="[OPERATION]", required=False)
-@optional_resource_argument
-@name_argument
-@name_options
+@click.argument("pattern", metavar="[RESOURCE]", required=False, type=Resource())
 @click.option("--host", metavar="ADDRESS", help="Revoke only what is for this client address.")
 @path_option
 @cluster_of_edit
@@ -48,10 +45,7 @@ def command(
     *,
     principal: str,
     operation: str | None,
-    resource_type: str | None,
-    name: str | None,
-    prefix: bool,
-    any_name: bool,
+    pattern: ResourcePattern | None,
     host: str | None,
     path: str | None,
     cluster: str | None,
@@ -67,11 +61,8 @@ def command(
     get a patch; --write writes it. No cluster is contacted, except with --now: it ends break-glass access at once, and
     the edit is of that access only.
     """
-    if operation is not None and resource_type is None:
-        raise CommandError(f"{operation} on what?", "give TYPE and NAME, as in READ topic orders", Exit.USAGE)
-    pattern = None
-    if resource_type is not None:
-        pattern = asked_pattern(resource_type, name, prefix=prefix, any_name=any_name)
+    if operation is not None and pattern is None:
+        raise CommandError(f"{operation} on what?", "give RESOURCE, as in READ topic/orders", Exit.USAGE)
     operations = tuple(asked_operation(one, pattern) for one in (operation or "").split(",")) if pattern else ()
     asked = AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
     extra = None

@@ -1,8 +1,11 @@
 """``reconciler tighten``: least privilege from evidence, as an edit of the manifests."""
 
 import datetime
+import re
 import sys
+from dataclasses import fields
 from pathlib import Path
+from typing import Any, Final
 
 import click
 
@@ -22,6 +25,7 @@ from reconciler.cli.options import (
     path_option,
     with_options,
 )
+from reconciler.dataclass import dataclass
 from reconciler.parts.edit.cli.options import keep
 from reconciler.parts.evidence.app.tighten import (
     Staged,
@@ -40,73 +44,57 @@ from reconciler.parts.evidence.usage.message import Window
 from reconciler.results.output import OutputKind
 from reconciler.results.tightened import TIGHTEN
 
-# Options of ``tighten``: how much evidence is enough. Each default is explained in ``docs/tighten.md``.
+# Options of ``tighten``: how much evidence is enough. Each bound is explained in ``docs/tighten.md``.
 
-_COUNT = click.IntRange(0)
-
-any_age_option = click.option(
-    "--any-age", is_flag=True, help="Narrow rules too of which no git history says that they are older than the logs."
-)
+#: The bounds as they are typed.
+_BOUNDS: Final = {one.name.replace("_", "-"): one.default for one in fields(Thresholds)}
+_ANY_AGE: Final = "any-age"
 
 
-def given_thresholds(given: dict[str, int]) -> dict[str, int]:
-    """``min_days`` and ``max_names`` as ``days`` and ``names``."""
-    return {name.partition("_")[2]: number for name, number in given.items()}
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How much evidence is enough, and whether that of rules of unknown age is."""
+
+    bounds: Thresholds = Thresholds()
+    any_age: bool = False
 
 
-#: The thresholds, handed over by the names of :class:`Thresholds` with ``most_`` or ``min_``.
-threshold_options = with_options(
-    (
-        click.option("--min-days", type=_COUNT, default=92, show_default=True, help="Days that the logs must cover."),
-        click.option(
-            "--max-silent-days",
-            type=_COUNT,
-            default=2,
-            show_default=True,
-            help="Days without a permitted access that are tolerated.",
-        ),
-        click.option(
-            "--min-quarter-ends",
-            type=_COUNT,
-            default=1,
-            show_default=True,
-            help="Quarter ends, each with the day after, that must be inside.",
-        ),
-        click.option(
-            "--max-stale-days", type=_COUNT, default=7, show_default=True, help="How long ago the logs may have ended."
-        ),
-        click.option(
-            "--min-principal-days",
-            type=_COUNT,
-            default=10,
-            show_default=True,
-            help="Days on which a principal must have been seen to lose anything.",
-        ),
-        click.option(
-            "--min-unseen-days",
-            type=_COUNT,
-            default=365,
-            show_default=True,
-            help="Days that the logs must cover for a principal that was never seen to lose anything.",
-        ),
-        click.option(
-            "--max-unread", type=_COUNT, default=0, show_default=True, help="Unreadable lines that are tolerated."
-        ),
-        click.option(
-            "--max-names",
-            type=_COUNT,
-            default=10,
-            show_default=True,
-            help="Names that may take the place of a prefix or a wildcard; with more it stays.",
-        ),
-        click.option(
-            "--max-hosts",
-            type=_COUNT,
-            default=0,
-            show_default=True,
-            help="Hosts that may take the place of every host; 0: hosts stay.",
-        ),
-    )
+class _PolicyItems(click.ParamType[tuple[tuple[str, int], ...]]):
+    """``days=30,any-age``."""
+
+    name = "policy"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The parts as names and numbers, or fail with the bounds that there are."""
+        if isinstance(value, tuple):
+            return value
+        return tuple(map(self._item, str(value).split(",")))
+
+    def _item(self, text: str) -> tuple[str, int]:
+        name, _, number = text.strip().partition("=")
+        if name == _ANY_AGE and not number:
+            return name, 1
+        if name not in _BOUNDS or not re.fullmatch("[0-9]{1,6}", number):
+            advice = f"bounds are: {', '.join(_BOUNDS)}; {_ANY_AGE} takes no number"
+            raise CommandError(f"--policy {text}: write BOUND=NUMBER, such as days=30", advice, Exit.USAGE)
+        return name, int(number)
+
+
+def _policy(_: click.Context, __: click.Parameter, given: tuple[tuple[tuple[str, int], ...], ...]) -> Policy:
+    numbers = {name.replace("-", "_"): number for items in given for name, number in items}
+    any_age = bool(numbers.pop(_ANY_AGE.replace("-", "_"), 0))
+    return Policy(Thresholds(**numbers), any_age)
+
+
+#: ``--policy``, of ``fleet tighten`` too.
+policy_option = click.option(
+    "--policy",
+    metavar="BOUND=NUMBER,…",
+    multiple=True,
+    type=_PolicyItems(),
+    callback=_policy,
+    help=f"How much evidence is enough; {_ANY_AGE} also narrows rules that may be younger than the logs.  "
+    f"[default: {','.join(f'{name}={number}' for name, number in _BOUNDS.items())}]",
 )
 
 
@@ -139,8 +127,7 @@ _STATE = with_options(
     help="Authorizer logs: a file, a directory, a pattern, or - for standard input. Repeatable.",
 )
 @period_options
-@threshold_options
-@any_age_option
+@policy_option
 @click.option(
     "--stage",
     metavar="FILE",
@@ -158,7 +145,7 @@ def command(
     places: tuple[str, ...],
     since: datetime.date | None,
     until: datetime.date | None,
-    any_age: bool,
+    policy: Policy,
     stage: str | None,
     not_before: datetime.date | None,
     show: int,
@@ -166,7 +153,6 @@ def command(
     request: StateRequest,
     connection: ConnectionOptions,
     output: str,
-    **bounds: int,
 ) -> int:
     """Remove the access that authorizer logs show unused, and narrow what was used in part.
 
@@ -176,7 +162,7 @@ def command(
     something.
     """
     check_period(since, until)
-    options = TightenOptions(Window(since, until), Thresholds(**given_thresholds(bounds)), any_age)
+    options = TightenOptions(Window(since, until), policy.bounds, policy.any_age)
     begun = stage is not None and Path(stage).exists()
     _check_stage(stage, not_before, keeping, begun=begun)
     if stage is not None and begun:

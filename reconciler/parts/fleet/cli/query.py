@@ -3,7 +3,6 @@
 Most is imported while Spark starts.
 """
 
-import shlex
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,9 +11,11 @@ import click
 from reconciler.app.connections import as_operator_says
 from reconciler.app.manifests import load
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.console import CommandError, Exit, error, out, out_json
-from reconciler.cli.options import listing_option, path_argument
-from reconciler.cli.questions import asked_operation, asked_pattern
+from reconciler.cli.console import Exit, error, out, out_json
+from reconciler.cli.options import gathered, listing_option, path_option, project_path, with_options
+from reconciler.cli.questions import asked_operation, operation_argument, resource_argument
+from reconciler.dataclass import dataclass
+from reconciler.model.acl import ResourcePattern
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
     facts_option,
@@ -27,76 +28,129 @@ from reconciler.results.output import OutputKind
 from reconciler.show.fleet import table_lines
 
 if TYPE_CHECKING:
-    from reconciler.parts.fleet.app.access import WhoCan
     from reconciler.parts.fleet.app.query import FleetAnswer, FleetBasis
 
-#: The options that are a question each.
-_QUESTIONS: Final = ("sql", "who_can", "outliers", "furthest", "undeclared", "since", "blast_radius")
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Of which run is asked, by whose word, and how much is answered."""
+
+    path: str | None = None
+    store: str = ""
+    run_id: str | None = None
+    limit: int = 1000
+    connections: str | None = None
 
 
-@click.command("query", short_help="Query the whole fleet")
-@path_argument
-@store_option
-@run_option
-@click.option(
-    "--sql",
-    metavar="TEXT",
-    help="SQL over clusters, bindings, topics, configs, changes, access and, with --since, moved.",
+_ASKED: Final = with_options(
+    (
+        *gathered(
+            "asked",
+            _Asked,
+            path_option,
+            store_option,
+            run_option,
+            click.option("--limit", type=click.IntRange(1), default=1000, show_default=True, help="Maximum rows."),
+            facts_option,
+        ),
+        spark_options,
+        listing_option("rows"),
+    )
 )
-@click.option(
-    "--who-can", metavar="'OPERATION TYPE NAME'", help="Who may do this on any cluster, as in 'WRITE topic orders'."
-)
-@click.option("--outliers", is_flag=True, help="Bindings that few clusters have, or few lack.")
-@click.option(
-    "--by-label", metavar="LABEL", help="With --outliers: compare clusters with the same value of this label."
-)
-@click.option(
-    "--rare",
-    type=click.IntRange(0, 49),
-    default=2,
-    show_default=True,
-    help="With --outliers: what counts as few, in percent.",
-)
-@click.option("--furthest", is_flag=True, help="Clusters with the largest share of differences, from the last drift.")
-@click.option("--undeclared", is_flag=True, help="Access that no manifest declares, from the last drift.")
-@click.option("--since", metavar="RUN", help="What changed since that run ('previous' for the run before).")
-@click.option("--blast-radius", is_flag=True, help="Principals by how far they reach, DENYs included.")
-@click.option("--limit", type=click.IntRange(1), default=1000, show_default=True, help="Maximum number of rows.")
-@facts_option
-@spark_options
-@listing_option("rows")
-def command(
-    *,
-    path: str,
-    store: str,
-    run_id: str | None,
-    connections: str | None,
-    spark: SparkOptions,
-    output: str,
-    **asked: Any,
-) -> int:
+
+
+@click.group("query", short_help="Query the whole fleet")
+def command() -> None:
     """Answer one question from a snapshot of the fleet. Clusters that could not be read are always named.
 
-    PATH's Cluster documents supply labels, super users and allowEveryoneIfNoAclFound. Access that rests on what only
-    they say is not certain; with --connections, the operator's word counts.
+    The Cluster documents of the manifests supply labels, super users and allowEveryoneIfNoAclFound. Access that rests
+    on what only they say is not certain; with --connections, the operator's word counts.
     """
-    given = {name for name in _QUESTIONS if asked[name]}
-    if len(given) != 1 and given != {"sql", "since"}:
-        raise CommandError("ask one question", "give one of --sql, --who-can, --outliers and so on", Exit.USAGE)
+
+
+@command.command("who-can", short_help="Who may do something, on which cluster")
+@operation_argument
+@resource_argument
+@_ASKED
+def _who_can(*, operation: str, pattern: ResourcePattern, **how: Any) -> int:
+    """List who may do OPERATION on RESOURCE, such as topic/payments.orders, on any cluster, by Kafka's own rules."""
+    wanted = asked_operation(operation, pattern)
+    return _answer({"who_can": (wanted, pattern)}, **how)
+
+
+@command.command("outliers", short_help="ACLs that few clusters have, or few lack")
+@click.option("--by", metavar="LABEL", help="Compare clusters with the same value of this label.")
+@click.option("--rare", type=click.IntRange(0, 49), default=2, show_default=True, help="What is few, in percent.")
+@_ASKED
+def _outliers(*, by: str | None, rare: int, **how: Any) -> int:
+    """List the ACLs that few clusters of a group have, or few lack, and always those of a single one."""
+    return _answer({"outliers": True, "by_label": by, "rare": rare}, **how)
+
+
+@command.command("furthest", short_help="Clusters with the largest share of differences")
+@_ASKED
+def _furthest(**how: Any) -> int:
+    """Rank the clusters by their share of differences, from the last fleet drift."""
+    return _answer({"furthest": True}, **how)
+
+
+@command.command("undeclared", short_help="Access that no manifest declares")
+@_ASKED
+def _undeclared(**how: Any) -> int:
+    """List the access that no manifest declares, from the last fleet drift."""
+    return _answer({"undeclared": True}, **how)
+
+
+@command.command("blast-radius", short_help="Principals by how far they reach")
+@_ASKED
+def _blast_radius(**how: Any) -> int:
+    """Rank principals by effective access over all clusters, DENYs included, super users too."""
+    return _answer({"blast_radius": True}, **how)
+
+
+_since_option = click.option(
+    "--since", metavar="RUN", help="What changed since that run.  [default: previous, the run before]"
+)
+
+
+@command.command("moved", short_help="What changed since a run")
+@_since_option
+@_ASKED
+def _moved(*, since: str | None, **how: Any) -> int:
+    """List the ACLs, topics and configs that appeared, disappeared or changed since a run."""
+    return _answer({"since": since or "previous"}, **how)
+
+
+@command.command("sql", short_help="SQL over the views of a run")
+@click.argument("text", metavar="TEXT")
+@_since_option
+@_ASKED
+def _sql(*, text: str, since: str | None, **how: Any) -> int:
+    """Run one SQL query over clusters, bindings, topics, configs, changes, access and, with --since, moved."""
+    return _answer({"sql": text, "since": since}, **how)
+
+
+def _answer(question: dict[str, Any], *, asked: _Asked, spark: SparkOptions, output: str) -> int:
+    """Ask, print, and name what the answer lacks."""
     # A ranking of what was compared needs no Spark, which takes seconds to start.
-    of_access = asked["who_can"] is not None or asked["blast_radius"]
-    with nullcontext() if asked["furthest"] else session_for(spark, store, workers=of_access) as session:
+    of_access = not {"who_can", "blast_radius"}.isdisjoint(question)
+    alone = "furthest" in question
+    with nullcontext() if alone else session_for(spark, asked.store, workers=of_access) as session:
+        from reconciler.parts.fleet.app.access import WhoCan
         from reconciler.parts.fleet.app.query import FleetQuestion, ask_fleet, basis_of, furthest
         from reconciler.parts.fleet.spark.tables import store_at
 
-        who_can = None if asked["who_can"] is None else _who_can(asked["who_can"])
-        question = FleetQuestion(**{**asked, "who_can": who_can})
-        place, manifests = store_at(store), as_operator_says(load(path), path, ConnectionOptions(connections))
-        basis = basis_of(place, run_id, manifests, question)
+        if "who_can" in question:
+            question["who_can"] = WhoCan(*question["who_can"])
+        wanted = FleetQuestion(**question, limit=asked.limit)
+        path = asked.path or project_path()
+        place = store_at(asked.store)
+        manifests = as_operator_says(load(path), path, ConnectionOptions(asked.connections))
+        basis = basis_of(place, asked.run_id, manifests, wanted)
         if session is not None:
-            answer = ask_fleet(session(), place, basis, manifests, question)
+            answer = ask_fleet(session(), place, basis, manifests, wanted)
         elif basis.drift is not None:
-            answer = furthest(basis.drift, question.limit)
+            answer = furthest(basis.drift, wanted.limit)
     if output == "json":
         out_json(OutputKind.FLEET_QUERY, _document(basis, answer))
     else:
@@ -128,18 +182,3 @@ def _tell_gaps(basis: "FleetBasis", answer: "FleetAnswer") -> None:
     for item in basis.run.readings:
         if item.acl_gap:
             error(f"{item.cluster}: the ACL listing may not be whole: {item.acl_gap}")
-
-
-def _who_can(text: str) -> "WhoCan":
-    """``OPERATION TYPE NAME`` as a question; a name that ends with ``*`` is a prefix."""
-    from reconciler.parts.fleet.app.access import WhoCan
-
-    words = shlex.split(text)
-    if len(words) < 2:
-        raise CommandError(
-            f"--who-can {text!r}: write 'OPERATION TYPE NAME', as in 'WRITE topic orders'", status=Exit.USAGE
-        )
-    name = words[2] if len(words) > 2 else None
-    prefix = name is not None and name.endswith("*") and name != "*"
-    pattern = asked_pattern(words[1], name.rstrip("*") if name and prefix else name, prefix=prefix, any_name=False)
-    return WhoCan(asked_operation(words[0], pattern), pattern)

@@ -12,10 +12,9 @@ from reconciler.cli.options import Keeping, as_of_option, edit_options, output_o
 from reconciler.model.characters import safe
 from reconciler.parts.edit.cli.options import keep
 from reconciler.parts.evidence.app.tighten import TightenOptions, fleet_tighten_output
-from reconciler.parts.evidence.cli.tighten import any_age_option, given_thresholds, threshold_options
+from reconciler.parts.evidence.cli.tighten import Policy, policy_option
 from reconciler.parts.evidence.cli.usage import check_period, fleet_logs_option, period_options
 from reconciler.parts.evidence.show.tighten import fleet_tighten_lines
-from reconciler.parts.evidence.tighten.suggestion import Thresholds
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.fleet.app.logs import log_parts
 from reconciler.parts.fleet.app.runs import stored_run, wanted
@@ -39,9 +38,8 @@ from reconciler.results.tightened import FLEET_TIGHTEN
 @path_argument
 @fleet_logs_option
 @period_options
-@click.option("--declared", is_flag=True, help="Take what the manifests declare for the state; needs no snapshot.")
-@threshold_options
-@any_age_option
+@click.option("--offline", is_flag=True, help="Take what the manifests declare for the state; needs no snapshot.")
+@policy_option
 @click.option(
     "--show", type=click.IntRange(0), default=5, show_default=True, help="Maximum clusters shown, and entries per list."
 )
@@ -59,8 +57,8 @@ def command(
     places: tuple[str, ...],
     since: datetime.date | None,
     until: datetime.date | None,
-    declared: bool,
-    any_age: bool,
+    offline: bool,
+    policy: Policy,
     show: int,
     keeping: Keeping,
     store: str,
@@ -70,7 +68,6 @@ def command(
     connections: str | None,
     spark: SparkOptions,
     output: str,
-    **bounds: int,
 ) -> int:
     """Remove the access that the logs of a fleet show unused, and narrow what was used in part, by one edit.
 
@@ -80,12 +77,12 @@ def command(
     """
     check_period(since, until)
     connection = ConnectionOptions(connections)
-    options = TightenOptions(Window(since, until), Thresholds(**given_thresholds(bounds)), any_age)
+    options = TightenOptions(Window(since, until), policy.bounds, policy.any_age)
     with session_for(spark, store, *places) as session:
         given = wanted(path, fleet_name, as_of, connection)
         info_unassigned(given.fleet)
         place = store_at(store)
-        run = None if declared else stored_run(place, run_id)
+        run = None if offline else stored_run(place, run_id)
         parts = log_parts(places, given.fleet.clusters)
         found = tighten_fleet(session(), place, given, parts, options, connection, path=path, run=run)
     told = fleet_tighten_output(found)

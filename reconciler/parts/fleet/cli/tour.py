@@ -119,12 +119,12 @@ class FleetTour:
             )
             yield self._run(
                 "one question over all of them, by Kafka's own rules",
-                ("query", f"{PLACE}/fleet", *store, "--who-can", "READ topic payments.settled"),
+                ("query", "who-can", "READ", "topic/payments.settled", "-f", f"{PLACE}/fleet", *store),
                 Expected(Exit.OK, ("demo-before  User:svc-analytics",), first=5, last=1),
             )
             yield self._run(
                 "the access that only one cluster has stands out",
-                ("query", f"{PLACE}/fleet", *store, "--outliers"),
+                ("query", "outliers", "-f", f"{PLACE}/fleet", *store),
                 Expected(Exit.OK, ("only here", "User:svc-intern", "site-02"), first=5, last=1),
             )
             yield self._run(

@@ -39,7 +39,7 @@ class _Asked:
     places: tuple[str, ...]
     since: datetime.date | None
     until: datetime.date | None
-    declared: bool
+    offline: bool
     plan: str | None
     replay: bool
     repeats: int
@@ -59,7 +59,7 @@ class _Asked:
 @path_argument
 @fleet_logs_option
 @period_options
-@click.option("--declared", is_flag=True, help="Evaluate what the manifests declare; needs no snapshot.")
+@click.option("--offline", is_flag=True, help="Evaluate what the manifests declare; needs no snapshot.")
 @click.option(
     "--plan",
     metavar="PLAN",
@@ -98,8 +98,8 @@ def _check(asked: _Asked) -> None:
     check_period(asked.since, asked.until)
     if changes > 1:
         raise CommandError("--plan and --replay are two changes", "give one of them", Exit.USAGE)
-    if asked.declared and changes:
-        raise CommandError("--declared has no state that a change could begin from", "leave it out", Exit.USAGE)
+    if asked.offline and changes:
+        raise CommandError("--offline has no state that a change could begin from", "leave it out", Exit.USAGE)
 
 
 def _told(asked: _Asked, spark: SparkOptions) -> tuple[str | None, LogFindings]:
@@ -107,7 +107,7 @@ def _told(asked: _Asked, spark: SparkOptions) -> tuple[str | None, LogFindings]:
         store = store_at(asked.store)
         given = wanted(asked.path, asked.fleet_name, asked.as_of, ConnectionOptions(asked.connections))
         info_unassigned(given.fleet)
-        run = None if asked.declared else stored_run(store, asked.run_id)
+        run = None if asked.offline else stored_run(store, asked.run_id)
         logs = Logs(log_parts(asked.places, given.fleet.clusters), asked.question)
         plans = planned_changes(asked.plan, run) if asked.plan is not None and run is not None else None
         told = fleet_usage(session(), store, given, logs, run, plans=plans, replay=asked.replay)
