@@ -288,4 +288,4 @@ def test_a_store_may_be_an_address(fleet: Fleet, tmp_path: Path) -> None:
     arguments = [str(tmp_path / "manifests"), "--store", place]
     assert run(["fleet", "snapshot", *arguments, "--snapshots", str(tmp_path / "live")]) == 0
     assert run(["fleet", "drift", *arguments]) == 0
-    assert run(["fleet", "query", "blast-radius", *arguments]) == 0
+    assert run(["fleet", "query", "blast-radius", "-f", *arguments]) == 0
