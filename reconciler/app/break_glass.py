@@ -114,7 +114,10 @@ def settled(result: Result, plan: Plan, live: ClusterState, cluster: Cluster, wa
     if plan.options.break_glass is not None:
         new = set(marks_of(plan))
         bindings = set(created_bindings(step.change for step in plan.steps))
-        drop_marks(cluster, [one for one in marks_for(bindings, live.bindings) if one not in new])
+        # Those of access that had ended stay until they are a day old: a review counts how often there was need.
+        known, at = filter(None, map(read_break_glass, live.bindings)), now()
+        earlier = {one.mark for one in known if one.binding in bindings and one.end > at}
+        drop_marks(cluster, sorted(earlier - new))
     elif wanted is not None:
         drop_marks(cluster, _taken_over(live, wanted))
     return result
@@ -141,8 +144,10 @@ def end_marks(cluster: Cluster, access: Collection[AclBinding], live: ClusterSta
     at = now().replace(microsecond=0)
     ends = [one for one in map(read_break_glass, live.bindings) if one is not None and one.binding in access]
     over = {one.binding for one in ends if one.end <= at}
+    latest = {one.binding: one for one in sorted(ends, key=lambda one: (one.end, one.mark))}
+    said = [(one, at, latest[one].since, latest[one].overrode) for one in sorted(latest.keys() - over)]
     with suppress(WorkflowError):
-        _send_marks(cluster, [break_glass_mark(one, at) for one in sorted(set(access) - over)])
+        _send_marks(cluster, [break_glass_mark(*one) for one in said])
         drop_marks(cluster, sorted(one.mark for one in ends if one.end > at))
 
 

@@ -37,7 +37,7 @@ from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Declaration, DesiredState, instant_of
 from reconciler.model.locks import denials_of_locks
-from reconciler.model.markers import is_harmless, standing_bridges
+from reconciler.model.markers import break_glass, is_harmless, standing_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
@@ -202,6 +202,7 @@ def live_access(
             unseen=declaration.flavor.unseen if declaration is not None else (),
             beside=beside_live(state, only_scram=scram) if beside else None,
             as_of=time_said(request.at),
+            break_glass={one: mark for one, mark in break_glass(state.bindings, request.at).items() if one not in said},
         )
         if manifests is not None and declaration is not None:
             view = replace(view, owners=partial(teams_of, manifests, declaration.name))
@@ -245,6 +246,7 @@ def past_access(
         unseen=declaration.flavor.unseen if declaration is not None else (),
         beside=beside_live(state, only_scram=scram) if beside else None,
         past=found,
+        break_glass=found.break_glass,
     )
     return AccessState(view, manifests, declaration, None, state)
 

@@ -5,6 +5,7 @@ looked at again right before the access is sent, and after it: access that was g
 gone, is taken away again. A mark goes only where nothing of this run can arrive any more.
 """
 
+import datetime
 from dataclasses import field
 
 from reconciler.apply.audit import Sight, about_command, break_glass_lines
@@ -26,7 +27,13 @@ def marks_of(plan: Plan) -> tuple[AclBinding, ...]:
     end = plan.options.break_glass
     if end is None:
         return ()
-    return tuple(break_glass_mark(binding, end.end) for binding in created_bindings(step.change for step in plan.steps))
+    since = _asked_at(plan)
+    given = created_bindings(step.change for step in plan.steps)
+    return tuple(break_glass_mark(binding, end.end, since, plan.options.override) for binding in given)
+
+
+def _asked_at(plan: Plan) -> datetime.datetime | None:
+    return None if plan.created_at is None else datetime.datetime.fromisoformat(plan.created_at)
 
 
 @dataclass(slots=True)

@@ -26,7 +26,8 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.desired import instant_of
+from reconciler.model.characters import as_name
+from reconciler.model.desired import instant_of, moment_text
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 
@@ -149,24 +150,52 @@ KEPT: Final = LONGEST
 _GRACE: Final = datetime.timedelta(minutes=1)
 _EARLIEST: Final = datetime.datetime.min.replace(tzinfo=datetime.UTC) + KEPT
 _STAMP: Final = "%Y%m%dT%H%M%SZ"
-_MARK_NAME: Final = re.compile(r"__kr\.break-glass\.([0-9]{8}T[0-9]{6}Z)((?:\.[^.]+){6})", re.ASCII)
+_MARK_NAME: Final = re.compile(
+    r"__kr\.break-glass\.([0-9]{8}T[0-9]{6}Z)((?:\.[^.]+){6})(?:\.((?:[0-9]{8}T[0-9]{6}Z)?)\.([^.]*))?", re.ASCII
+)
 
 
 class BreakGlass(NamedTuple):
-    """A mark read back: the access, and the instant at which it is over."""
+    """A mark read back: the access, the instant at which it is over, since when it was given, and over which tests."""
 
     binding: AclBinding
     end: datetime.datetime
     mark: AclBinding
+    since: datetime.datetime | None = None
+    overrode: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """``break-glass access until 2026-11-23T16:00:00Z, over the access test “svc never writes”``."""
+        names = ", ".join(map(as_name, self.overrode))
+        over = f", over the access test{'s' if len(self.overrode) > 1 else ''} {names}" if names else ""
+        return f"break-glass access until {moment_text(self.end)}{over}"
 
 
-def break_glass_mark(binding: AclBinding, end: datetime.datetime) -> AclBinding:
-    """The binding that says: ``binding`` ends at ``end``, to the second. It grants nobody anything."""
+def break_glass_mark(
+    binding: AclBinding, end: datetime.datetime, since: datetime.datetime | None = None, overrode: Iterable[str] = ()
+) -> AclBinding:
+    """The binding that says: ``binding`` ends at ``end``, to the second. It grants nobody anything.
+
+    ``since`` is when it was asked for, ``overrode`` are the names of the access tests that it was given over.
+    """
     (resource_type, name, pattern_type), entry = binding
     said = (resource_type.name, pattern_type.name, entry.operation.name, name, entry.principal, entry.host)
-    words = ".".join(quote(word, safe="", errors="strict").replace(".", "%2E") for word in said)
-    stamp = end.astimezone(datetime.UTC).strftime(_STAMP)
-    return AclBinding(ResourcePattern(ResourceType.TOPIC, f"__kr.break-glass.{stamp}.{words}"), MARK_ENTRY)
+    words, tests = ".".join(map(_word, said)), ",".join(map(_word, overrode))
+    more = f".{_stamp(since) if since is not None else ''}.{tests}" if since is not None or tests else ""
+    return AclBinding(ResourcePattern(ResourceType.TOPIC, f"__kr.break-glass.{_stamp(end)}.{words}{more}"), MARK_ENTRY)
+
+
+def _word(text: str) -> str:
+    return quote(text, safe="", errors="strict").replace(".", "%2E")
+
+
+def _stamp(at: datetime.datetime) -> str:
+    return at.astimezone(datetime.UTC).strftime(_STAMP)
+
+
+def _instant(stamp: str) -> datetime.datetime:
+    return datetime.datetime.strptime(stamp, _STAMP).replace(tzinfo=datetime.UTC)
 
 
 def read_break_glass(mark: AclBinding) -> BreakGlass | None:
@@ -175,14 +204,17 @@ def read_break_glass(mark: AclBinding) -> BreakGlass | None:
         return None
     kind, form, operation, name, principal, host = map(unquote, found[2][1:].split("."))
     try:
-        end = datetime.datetime.strptime(found[1], _STAMP).replace(tzinfo=datetime.UTC)
+        end, since = _instant(found[1]), _instant(found[3]) if found[3] else None
+        overrode = tuple(map(unquote, found[4].split(","))) if found[4] else ()
         pattern = ResourcePattern(ResourceType[kind], name, PatternType[form])
         entry = AccessControlEntry(principal, host, AclOperation[operation], AclPermissionType.ALLOW)
     except (KeyError, ValueError):
         return None
     binding = AclBinding(pattern, entry)
     # Written again and compared: only the one spelling that this tool writes counts.
-    return None if is_reserved(name) or break_glass_mark(binding, end) != mark else BreakGlass(binding, end, mark)
+    if is_reserved(name) or break_glass_mark(binding, end, since, overrode) != mark:
+        return None
+    return BreakGlass(binding, end, mark, since, overrode)
 
 
 def break_glass(bindings: Collection[AclBinding], as_of: datetime.date) -> dict[AclBinding, BreakGlass]:
@@ -192,6 +224,14 @@ def break_glass(bindings: Collection[AclBinding], as_of: datetime.date) -> dict[
         if mark.binding in bindings and (mark.binding not in found or found[mark.binding].end < mark.end):
             found[mark.binding] = mark
     return found
+
+
+def given_break_glass(bindings: Iterable[AclBinding], as_of: datetime.date) -> dict[str, list[BreakGlass]]:
+    """What marks say was given, by principal, whether it is there or not: until its marks are removed."""
+    found: dict[str, list[BreakGlass]] = {}
+    for one in sorted(_marks(bindings, as_of), key=lambda one: (one.end, one.mark)):
+        found.setdefault(one.binding.entry.principal, []).append(one)
+    return dict(sorted(found.items()))
 
 
 def running_break_glass(bindings: Collection[AclBinding], as_of: datetime.date) -> dict[AclBinding, BreakGlass]:

@@ -6,15 +6,16 @@ to a person who says so; until then they are named in every plan and make every 
 A lock is no step either: only ``unlock`` ends it. The guard of that name stops whatever else would.
 """
 
+import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from reconciler.model.acl import AclBinding
-from reconciler.model.characters import as_name, pattern_name
+from reconciler.model.characters import as_name, counted, pattern_name, safe
 from reconciler.model.desired import moment_text
 from reconciler.model.listing import Change
 from reconciler.model.locks import Lock, denials_of_locks, is_lock_denial, unmarked_locks
-from reconciler.model.markers import BreakGlass, is_harmless, markers, standing_bridges
+from reconciler.model.markers import BreakGlass, given_break_glass, is_harmless, markers, standing_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.plan.difference import Skipped, SkipReason
@@ -74,8 +75,28 @@ def not_yet(change: Change, emergency: Mapping[AclBinding, BreakGlass]) -> str |
     """Why access that an operator gave at once stays until its end; the plan and its reviewers see it."""
     if not is_acl_change(change) or change.before is None or (found := emergency.get(change.before)) is None:
         return None
-    end = moment_text(found.end)
-    return f"break-glass access until {end}: “reconciler serve --act” ends it then, and a plan after that deletes it"
+    return f"{found.words}: “reconciler serve --act” ends it then, and a plan after that deletes it"
+
+
+def break_glass_reviews(live: ClusterState, declared: Collection[AclBinding], as_of: datetime.date) -> Iterator[str]:
+    """How often each principal was given break-glass access that no manifest declares, a sentence each.
+
+    It stands in every plan until the access is declared, or its marks are gone.
+    """
+    for name, marks in given_break_glass(live.bindings, as_of).items():
+        given = [one for one in marks if one.binding not in declared]
+        if not given:
+            continue
+        times = counted(len({one.since or one.end for one in given}), "time")
+        begins = [one.since for one in given if one.since is not None]
+        since = f" since {moment_text(min(begins))}" if begins else ""
+        names = sorted({as_name(name) for one in given for name in one.overrode})
+        over = f" over {', '.join(names)}" if names else ""
+        if any(one.binding in live.bindings for one in given):
+            end = f"still has it: close it with “reconciler revoke {name} --now”, or merge its grant"
+        else:
+            end = "it has ended: merge the grant if it is needed again; “reconciler cleanup” closes this a day after"
+        yield safe(f"{as_name(name)} used break-glass access {times}{since}{over}, and {end}")
 
 
 def bridge_callouts(live: ClusterState, default_allow: bool | None) -> tuple[Callout, ...]:

@@ -31,6 +31,7 @@ from reconciler.plan.kinds import describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change, touched_bindings
 from reconciler.plan.kinds.interface import Conditions, LoginAtRisk
 from reconciler.plan.leftovers import (
+    break_glass_reviews,
     bridge_callouts,
     left_behind,
     lock_callouts,
@@ -133,7 +134,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     emergency = running_break_glass(live.bindings, request.as_of)
     marks = break_glass_marks(live.bindings, request.as_of) | lock_marks(live.bindings)
     marks |= unlock_marks(live.bindings, instant_of(request.as_of))
-    held = locks(live.bindings)
+    held, whole = locks(live.bindings), live
     left = (*partial_locks(held), *left_behind(live, terms.default_allow, request.going_on | marks))
     open_to_all = bridge_callouts(live, terms.default_allow)
     # What runs put there for themselves is told apart: a plan would delete it while a run needs it.
@@ -165,6 +166,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         warnings=(
             *request.warnings,
             *lock_lines(held, request.options.unlock),
+            *break_glass_reviews(whole, desired.bindings.keys(), request.as_of),
             *unheld(request.locked, held),
             *plan_warnings(live, steps, terms, bool(judged.coverage)),
             *topic_warnings(steps, live, terms),

@@ -4,17 +4,20 @@ The state that an answer is of, and how that is said: an answer never claims mor
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from reconciler.access.authorizer import Authorizer
+from reconciler.codec.values import BINDING
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import WILDCARD_PRINCIPAL, ResourcePattern
+from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, ResourcePattern
 from reconciler.model.characters import safe
+from reconciler.model.desired import moment_text
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds.quota import ClientQuota, levels, limit_text, limits
 from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.markers import BreakGlass
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.topics import BrokerAnswer, Ruling
@@ -49,12 +52,14 @@ _WORDS: Final = {
 class PastState:
     """What is known of a cluster at a past time: what was perhaps there is in ``state.opaque``.
 
-    ``words`` say what that rests on. ``unknown`` are what was perhaps there, a sentence each.
+    ``words`` say what that rests on. ``unknown`` are what was perhaps there, a sentence each. ``break_glass`` is what a
+    run had given at once.
     """
 
     state: ClusterState
     words: str
     unknown: tuple[str, ...] = ()
+    break_glass: Mapping[AclBinding, BreakGlass] = field(default_factory=dict)
 
 
 #: So many of what is not known are said with an answer.
@@ -103,7 +108,8 @@ class AccessView(StateView):
     :func:`reconciler.show.words.with_condition`. ``unseen`` is what decides access at this make of Kafka besides
     ACLs, a clause each: no answer can take it into account. ``beside`` is what is known of logins and quotas, where it
     was asked for. ``as_of`` is the time that decided what had ended, where that is not now. ``owners`` gives the teams
-    that own a name. ``past`` is what an answer about a past time rests on.
+    that own a name. ``past`` is what an answer about a past time rests on. ``break_glass`` are the bindings that stand
+    by it and that no manifest declares.
     """
 
     authorizer: Authorizer
@@ -115,6 +121,7 @@ class AccessView(StateView):
     as_of: str = ""
     owners: Callable[[ResourcePattern], tuple[str, ...]] = lambda _: ()
     past: PastState | None = None
+    break_glass: Mapping[AclBinding, BreakGlass] = field(default_factory=dict)
 
     @property
     def words(self) -> str:
@@ -132,7 +139,14 @@ class AccessView(StateView):
         unseen: dict[str, object] = {"unseen": list(self.unseen)} if self.unseen else {}
         if self.past is not None:
             unseen |= {"past": self.past.words, "unknown": list(self.past.unknown)}
+        if self.break_glass:
+            unseen |= {"breakGlass": [_break_glass_document(one) for _, one in sorted(self.break_glass.items())]}
         return {**StateView.document(self), "condition": self.condition or None, **unseen}
+
+    def break_glass_lines(self, principal: str | None) -> list[str]:
+        """Which access of a principal stands by break-glass, until when, and over which access tests."""
+        mine = (one for _, one in sorted(self.break_glass.items()) if one.binding.entry.principal == principal)
+        return [f"{one.binding}: {one.words}" for one in mine]
 
     def beside_lines(self, principal: str | None) -> list[str]:
         """What is known of a principal's login and quota."""
@@ -146,6 +160,15 @@ class AccessView(StateView):
         """The same state where these claims are perhaps not true."""
         doubted = self.authorizer.doubting(self.claimed.super_users if super_users else (), default_allow=default_allow)
         return replace(self, authorizer=doubted)
+
+
+def _break_glass_document(one: BreakGlass) -> dict[str, object]:
+    return {
+        "binding": BINDING.write(one.binding),
+        "until": moment_text(one.end),
+        "since": None if one.since is None else moment_text(one.since),
+        "overrode": list(one.overrode),
+    }
 
 
 def times(states: Sequence[object]) -> tuple[str, ...]:

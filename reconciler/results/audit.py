@@ -5,6 +5,7 @@ Several logs are read together: copies of one log count once, and two that conti
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Annotated, Final
@@ -16,6 +17,8 @@ from reconciler.apply.audit import (
     BreakGlassRecord,
     CancellationRecord,
     CleanupRecord,
+    LockAction,
+    LockRecord,
     line_digest,
     log_of,
     previous_of,
@@ -29,6 +32,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, ResourceType
 from reconciler.model.desired import read_moment
 from reconciler.model.listing import Change
+from reconciler.model.locks import lock_denials
 from reconciler.model.says import AnyText, Says
 from reconciler.model.scope import NameSelector, Selector
 from reconciler.plan.kinds import describe, kind_of
@@ -87,7 +91,7 @@ def _content(file: str, number: int, line: bytes) -> object:
 def broken_at(lines: Sequence[bytes]) -> int | None:
     """The number of the first line that does not follow the one before it; ``None``: the chain is whole."""
     for number, (before, line) in enumerate(pairwise(lines), 2):
-        if (previous := previous_of(line)) is not None and previous != line_digest(before):
+        if f'"previous":"{line_digest(before)}"'.encode() not in line and previous_of(line) is not None:
             return number
     return None
 
@@ -148,6 +152,11 @@ class AuditQuestion:
 
 
 EVERYTHING: Final = AuditQuestion()
+_LOCK_WORDS: Final = {
+    LockAction.LOCK: "lock",
+    LockAction.SEEN: "saw the lock of",
+    LockAction.UNLOCK: "unlock",
+}
 
 
 def _literal(text: str) -> str:
@@ -199,12 +208,19 @@ def _entries(
         case CleanupRecord(about=command, action=action, bindings=bindings, time=time):
             done = (f"remove {len(bindings)} leftovers of runs", action)
             yield _of_command(line, command, time, done), (), bindings
-        case BreakGlassRecord(about=command, action=sight, bindings=bindings, time=time, end=end):
-            done = (f"break-glass access until {end}: {', '.join(map(str, bindings))}", sight.value)
+        case BreakGlassRecord(about=command, action=sight, bindings=bindings, time=time, end=end) as content:
+            over = f", over {', '.join(f'“{name}”' for name in content.overrode)}" if content.overrode else ""
+            done = (f"break-glass access until {end}{over}: {', '.join(map(str, bindings))}", sight.value)
             yield _of_command(line, command, time, done), (), bindings
         case CancellationRecord(about=command, action=action, partitions=partitions, time=time):
             done = (f"cancel the move of {len(partitions)} partitions", action)
             yield _of_command(line, command, time, done), (), ()
+        case LockRecord(about=command, action=act, principal=name, time=time, reason=reason, ticket=ticket) as content:
+            until = f" until {content.until}" if content.until else ""
+            done = (f"{_LOCK_WORDS[act]} {name}{until}", act.value)
+            of_lock = replace(_of_command(line, command, time, done), reason=reason or None, ticket=ticket or None)
+            denied = lock_denials(name)
+            yield (of_lock if not content.by else replace(of_lock, operator=content.by)), (), denied
         case EndRecord() | _:
             return
 

@@ -74,6 +74,8 @@ def access_lines(found: Sequence[tuple[AccessView, tuple[Holding, ...]]], style:
         several = len(found) > 1
         yield from _section(before.get(principal, empty), after.get(principal, empty), style, several=several)
         yield from _compared(*beside, style, several=several)
+        given, last = (list(map(safe, view.break_glass_lines(principal))) for view in (found[0][0], found[-1][0]))
+        yield from _compared(given, last, style, several=several)
         yield ""
     for view, _ in found:
         yield from (style("warn", note) for note in (view.beside.notes() if view.beside else ()))
@@ -208,7 +210,8 @@ def _by(view: AccessView, operation: AclOperation, row: Access) -> Iterator[tupl
         whose = "" if entry.principal == row.principal else f"{as_name(entry.principal)} "
         note = view.authorizer.sources.notes.get(binding)
         said = f"{whose}{entry.permission_type.name} {entry.operation.name} on {pattern_words(pattern)}{host}"
-        yield said, "" if note is None else note_words(note)
+        given = view.break_glass.get(binding)
+        yield said, given.words if given is not None else "" if note is None else note_words(note)
 
 
 def _said_once(rows: Sequence[tuple[str, str, str, str]]) -> Iterator[tuple[str, str, str, str]]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
-from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, DecisionRule
+from reconciler.access.authorizer import AccessRequest, Decision, DecisionRule
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.questions import AccessAnswer, AnswerWord, Explanation, Relevance, can_i, explain
 from reconciler.codec.values import BINDING, PATTERN
@@ -204,7 +204,7 @@ def _why(one: Answered) -> Iterator[str]:
         if several:
             part = one.answer.parts[number]
             yield safe(f"    {_PART_WORDS[part.allowed]} from {part.hosts}:")
-        yield from (f"{'      ' if several else '    '}{line}" for line in _reasons(explanation, one.view.authorizer))
+        yield from (f"{'      ' if several else '    '}{line}" for line in _reasons(explanation, one.view))
 
 
 def _owners(one: Answered) -> tuple[str, ...]:
@@ -232,9 +232,7 @@ def _considered(one: Answered, style: Style) -> Iterator[str]:
     for binding, relevance in found:
         if relevance is not Relevance.OTHER_PRINCIPAL:
             line = f"      {relevance:<15}  {safe(binding_name(binding))}"
-            yield style("title" if relevance is Relevance.DECIDES else "dim", line) + _place(
-                binding, one.view.authorizer
-            )
+            yield style("title" if relevance is Relevance.DECIDES else "dim", line) + _place(binding, one.view)
     if others:
         yield style("dim", f"      {counted(others, 'ACL')} of other principals")
 
@@ -248,19 +246,19 @@ def considered(one: Answered) -> list[tuple[AclBinding, Relevance]]:
     return list(found.items())
 
 
-def _reasons(explanation: Explanation, authorizer: Authorizer) -> Iterator[str]:
+def _reasons(explanation: Explanation, view: AccessView) -> Iterator[str]:
     request = explanation.decision.request
     if explanation.allowed is False and explanation.decision.allowed is not False:
         yield _UNSUPPORTED
         return
-    yield from _reason(explanation.decision, authorizer)
+    yield from _reason(explanation.decision, view)
     instead = explanation.instead
     if instead is not None and instead.allowed:
         where = _resource(instead.request)
         yield safe(
             f"but brokers accept {instead.request.operation.name} on {where}, which {as_name(request.principal)} has:"
         )
-        yield from _reason(instead, authorizer)
+        yield from _reason(instead, view)
 
 
 def _resource(request: AccessRequest) -> str:
@@ -268,13 +266,16 @@ def _resource(request: AccessRequest) -> str:
     return resource_words(kind, name) if name else f"{kind.noun} of some name"
 
 
-def _reason(decision: Decision, authorizer: Authorizer) -> Iterator[str]:
+def _reason(decision: Decision, view: AccessView) -> Iterator[str]:
     yield _RULES[decision.rule]
     for binding in decision.bindings:
-        yield f"  {safe(binding_name(binding))}{_place(binding, authorizer)}"
+        yield f"  {safe(binding_name(binding))}{_place(binding, view)}"
 
 
-def _place(binding: AclBinding, authorizer: Authorizer) -> str:
+def _place(binding: AclBinding, view: AccessView) -> str:
+    if (given := view.break_glass.get(binding)) is not None:
+        return f"  {safe(given.words)}"
+    authorizer = view.authorizer
     note = authorizer.sources.notes.get(binding)
     if note is None:
         return "  (declared in no manifest)" if any(authorizer.sources.notes.values()) else ""

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from reconciler.parts.fleet.store import checked, with_digest
+
 
 @dataclass
 class MemoryFiles:
@@ -14,12 +16,14 @@ class MemoryFiles:
         """See the port."""
         if name not in self._files:
             raise FileNotFoundError(name)
-        return self._files[name]
+        return checked(name, self._files[name])
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes) -> str:
         """See the port."""
+        name, data = with_digest(name, data)
         self._files.pop(name, None)
         self._files[name] = bytes(data)
+        return name
 
     def names(self, directory: str) -> list[str]:
         """See the port."""
@@ -32,7 +36,8 @@ class MemoryFiles:
 
     def remove(self, name: str) -> None:
         """See the port."""
-        self.read(name)
+        if name not in self._files:
+            raise FileNotFoundError(name)
         del self._files[name]
 
     def remove_directory(self, directory: str) -> None:

@@ -11,8 +11,17 @@ import pytest
 from reconciler.app.reasons import WorkflowError
 from reconciler.parts.fleet.spark import tables
 from reconciler.parts.fleet.spark.tables import Files
-from reconciler.parts.fleet.store import FleetStore, NoRunError, StoreFiles, thinned
-from reconciler.results.fleet_drift import Bucket, ClusterDrift, Failure, FleetDrift, FleetRun, HeaderError, Reading
+from reconciler.parts.fleet.store import DamagedError, FleetStore, NoRunError, StoreFiles, thinned
+from reconciler.results.fleet_drift import (
+    Bucket,
+    ClusterDrift,
+    Failure,
+    FleetDrift,
+    FleetRun,
+    HeaderError,
+    Reading,
+    run_text,
+)
 from tests.contract.memory_files import MemoryFiles
 
 
@@ -98,6 +107,17 @@ def test_a_damaged_record_is_no_run(store: FleetStore) -> None:
         store.run()
 
 
+def test_a_file_that_this_tool_did_not_write_is_named(tmp_path: Path) -> None:
+    store = FleetStore(Files.at(str(tmp_path)))
+    store.commit(_run("run-1"))
+    (tmp_path / "runs/run-1.json").write_text(run_text(_run("run-1")))
+    with pytest.raises(DamagedError, match=r"runs/run-1\.json is not as it was written"):
+        store.run()
+    store.keep_compiled(_run("key"))
+    (tmp_path / "compiled/key.json").write_bytes((tmp_path / "compiled/key.json").read_bytes()[:-1])
+    assert store.compiled("key") is None  # it is compiled again
+
+
 def test_what_was_compiled_is_found_by_its_key(store: FleetStore) -> None:
     assert store.compiled("key") is None
     store.keep_compiled(_run("key"))
@@ -113,8 +133,7 @@ def test_the_newest_comparison_of_a_run(store: FleetStore) -> None:
 
 
 def test_old_runs_go_and_what_a_kept_one_names_stays(store: FleetStore) -> None:
-    kept = "bindings/taken=run-1/cluster=c/kept.parquet"
-    store.files.write(kept, b"1")
+    kept = store.files.write("bindings/taken=run-1/cluster=c/kept.parquet", b"1")
     store.files.write("bindings/taken=run-2/cluster=c/gone.parquet", b"1")
     store.files.write("bindings/taken=run-9/cluster=c/being-taken.parquet", b"1")
     store.commit(_run("run-2"))

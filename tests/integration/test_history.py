@@ -1,5 +1,6 @@
 """Access in the past: the commands, on a store that a server kept, without Spark."""
 
+import datetime
 import json
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 import pytest
 
 from reconciler.access.authorizer import AccessRequest
-from reconciler.apply.environment import Outcome
+from reconciler.apply.audit import Sight, about_command, break_glass_lines
+from reconciler.apply.environment import Identity, Outcome
 from reconciler.cli.main import run
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.state import ClusterState
@@ -16,7 +18,7 @@ from reconciler.parts.history.evidence import seconds
 from reconciler.parts.history.update import confirmed_until
 from reconciler.snapshot.document import snapshot_text
 from tests.integration.fleet.test_usage import log
-from tests.unit.history.world import CLUSTER_ID, read, run_records, store, text, write_log
+from tests.unit.history.world import CLUSTER_ID, START, read, run_records, store, text, write_log
 from tests.worlds import binding
 
 RISK = binding("User:svc-risk ALLOW READ on TOPIC PREFIXED payments.")
@@ -133,6 +135,20 @@ def test_history_says_since_when_by_whom_and_who_approved(past: Path, capsys: py
     assert text(GIVEN) in table
     assert run(["history", "User:svc-pay", *where]) == 0
     assert "1 interval." in capsys.readouterr().out
+
+
+def test_what_a_run_gave_at_once_is_marked_in_the_past_too(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opened, *rest = run_records("run-1", GIVEN - 5, [(GIVEN, RISK, True, Outcome.DONE)])
+    about = about_command(Identity("run-1", "ci@build-7"), CLUSTER_ID, "prod")
+    end = START + datetime.timedelta(seconds=GIVEN + 3600)
+    said = break_glass_lines(about, Sight.GIVE, [RISK], end, text(GIVEN - 4), ("no one else",))
+    write_log(Path("audit.jsonl"), [opened, *said, *rest])
+    found = who_can(capsys, 3 * DAY, "--audit", "audit.jsonl")
+    (given,) = found["breakGlass"]
+    assert (given["until"], given["overrode"]) == (text(GIVEN + 3600), ["no one else"])
+    assert "breakGlass" not in who_can(capsys, 1 * DAY)
+    assert run(["history", "principal", "User:svc-risk", "--cluster", "prod", "--store", "store"]) == 0
+    assert f"as break-glass access until {text(GIVEN + 3600)} over “no one else”" in capsys.readouterr().out
 
 
 def test_a_log_of_another_cluster_counts_for_nothing_and_is_named(

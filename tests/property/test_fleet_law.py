@@ -190,8 +190,8 @@ def test_a_row_that_stands_twice_is_refused(store: FleetStore, spark: "SparkSess
         ClusterState("id", frozenset([binding])), Scope(), Place(store.files, "taken=twice", "c", "0"), ""
     )
     twice = rows_table([row_of(binding)] * 2, LIVE_SCHEMA, [1, 1])
-    store.files.write(live.buckets[0].file, parquet(twice))
-    bucket = replace(live.buckets[0], rows=2, owned=2, owned_digest="other")
+    file = store.files.write("bindings/twice.parquet", parquet(twice))
+    bucket = replace(live.buckets[0], file=file, rows=2, owned=2, owned_digest="other")
     damaged = replace(live, buckets=(bucket,))
     rules = {"c": Rules(Scope(), DiffRules())}
     drift = compare_fleet(
@@ -199,5 +199,5 @@ def test_a_row_that_stands_twice_is_refused(store: FleetStore, spark: "SparkSess
     )
     [answer] = drift.clusters
     assert answer.failure is not None
-    assert "stored twice" in answer.failure.message
+    assert "a row twice" in answer.failure.message
     assert not drift.differing

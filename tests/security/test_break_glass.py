@@ -23,11 +23,12 @@ from reconciler.app.reasons import (
     WorkflowError,
 )
 from reconciler.app.records import RecordOptions, save_plan
-from reconciler.apply.environment import LeaseRequest, Result
+from reconciler.apply.audit import GENESIS, LogIdentity, Sight, about_command, break_glass_lines, chained
+from reconciler.apply.environment import Identity, LeaseRequest, Result
 from reconciler.apply.lease import marker
 from reconciler.cli.main import run
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourcePattern, ResourceType
-from reconciler.model.desired import Expiry
+from reconciler.model.desired import Expiry, moment_text
 from reconciler.model.listing import Change, Create, Delete
 from reconciler.model.markers import break_glass_mark, read_break_glass
 from reconciler.model.state import ClusterState
@@ -40,6 +41,7 @@ from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_rou
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.proposal import Plan
 from reconciler.ports import Answer, ReadRequest
+from reconciler.results.audit import entries, log_lines
 from reconciler.show.rounds import ApprovedStatus, Round
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
@@ -70,7 +72,7 @@ spec:
 """
 STAYS = binding("User:svc ALLOW READ on TOPIC team.orders")
 GIVEN = binding("User:ops ALLOW READ on TOPIC team.orders")
-MARK = break_glass_mark(GIVEN, NOW + HOUR)
+MARK = break_glass_mark(GIVEN, NOW + HOUR, NOW)
 ASKED = AskedAccess("User:ops", (AclOperation.READ,), ResourcePattern(ResourceType.TOPIC, "team.orders"))
 DECLARED = ACLS + "---\n" + ACLS.replace("{name: a}", "{name: b}").replace("User:svc", "User:ops")
 
@@ -140,7 +142,8 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    monkeypatch.setattr("reconciler.apply.break_glass._asked_at", lambda _: NOW)
     return Stage(tmp_path)
 
 
@@ -167,6 +170,84 @@ def test_it_is_there_at_once_and_the_audit_says_why(stage: Stage) -> None:
     assert "break-glass: outage" in text
     assert "INC-7" in text
     assert "anna" in text
+
+
+def _asked(stage: Stage, capsys: pytest.CaptureFixture[str], *question: str) -> str:
+    capsys.readouterr()
+    assert run([*question, "--path", str(stage.manifests), "--cluster", stage.cluster]) in (0, 3)
+    return capsys.readouterr().out
+
+
+def test_questions_mark_what_stands_by_break_glass_and_what_it_overrode(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"break-glass access until {moment_text(NOW + HOUR)}, over the access test `nobody else`"
+    on = ("READ", "topic", "team.orders")
+    asked = (("who-can", *on), ("access", "User:ops"), ("can-i", "User:ops", *on), ("explain", "User:ops", *on))
+    for question in asked:
+        assert "break-glass" not in _asked(stage, capsys, *question)
+    stage.write(GIVEN, break_glass_mark(GIVEN, NOW + HOUR, NOW, ["nobody else"]))
+    for question in asked:
+        assert words in _asked(stage, capsys, *question), question
+        document = json.loads(_asked(stage, capsys, *question, "--output", "json"))
+        (view,) = document.get("states") or document["answers"]
+        (given,) = view["breakGlass"]
+        assert (given["until"], given["since"]) == (moment_text(NOW + HOUR), moment_text(NOW))
+        assert given["overrode"] == ["nobody else"]
+    assert "break-glass" not in _asked(stage, capsys, "access", "User:svc")
+    # Declared access is access like any other, whatever marks it.
+    stage.declare(DECLARED)
+    assert "break-glass" not in _asked(stage, capsys, "who-can", *on)
+
+
+def test_each_plan_asks_for_a_review_until_it_is_declared_or_gone(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the text, in the comment of a review and on its page; each time of need counts, a prolonged one once."""
+
+    def reviews() -> list[str]:
+        return [one for one in stage.drift().warnings if "break-glass" in one]
+
+    assert reviews() == []
+    first, since = NOW - 3 * HOUR, f"since {moment_text(NOW - 4 * HOUR)}"
+    stage.write(*(break_glass_mark(GIVEN, first + n * HOUR, first + (n - 1) * HOUR, ["no one"]) for n in (0, 1)))
+    (said,) = reviews()
+    assert said.startswith(f"User:ops used break-glass access 2 times {since} over `no one`, and it has ended: merge")
+    stage.give()
+    stage.give(NOW + 2 * HOUR)
+    (said,) = reviews()
+    assert said.startswith(f"User:ops used break-glass access 3 times {since} over `no one`, and still has it: close")
+    saved = str(stage.snapshot.with_name("plan.json"))
+    assert run(["plan", str(stage.manifests), "--cluster", stage.cluster, "--out", saved]) == 0
+    assert "used break-glass access 3 times" in capsys.readouterr().out
+    for name in ("text", "markdown", "html"):
+        assert run(["report", saved, "--format", name]) == 0
+        assert "used break-glass access 3 times" in capsys.readouterr().out, name
+    stage.declare(DECLARED)
+    assert reviews() == []
+    stage.declare(ACLS)
+    stage.delete(GIVEN, *stage.marks())
+    assert reviews() == []
+
+
+def test_the_audit_log_says_what_was_overridden_and_who_was_locked(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage.give()
+    where = ("-c", stage.cluster, "--audit", str(stage.audit), "--operator", "anna", "--yes")
+    assert run(["lock", "User:svc", str(stage.manifests), "--reason", "leaked", "--ticket", "INC-8", *where]) == 0
+    capsys.readouterr()
+    assert run(["audit", "list", str(stage.audit)]) == 0
+    shown = capsys.readouterr().out
+    assert f"break-glass access until {moment_text(NOW + HOUR)}: {GIVEN}" in shown
+    assert "lock User:svc" in shown
+    assert "INC-8" in shown
+    assert run(["audit", "list", str(stage.audit), "--principal", "User:svc", "--by", "anna"]) == 0
+    assert "lock User:svc" in capsys.readouterr().out
+    over = break_glass_lines(about_command(Identity("r", "o"), "c", "prod"), Sight.GIVE, [GIVEN], NOW, "t", ("a b",))
+    lines, _ = chained(over, GENESIS, LogIdentity("0" * 32, "h", None))
+    (entry,) = entries(log_lines({"l": lines}))
+    assert "over “a b”" in entry.what
 
 
 def test_drift_lists_it_and_no_plan_takes_it_before_its_time(stage: Stage) -> None:
@@ -269,7 +350,7 @@ def test_it_is_prolonged_and_at_no_moment_without_an_end(stage: Stage, monkeypat
     monkeypatch.setattr(SnapshotCluster, "send", send)
     stage.give(NOW + 2 * HOUR)
     assert seen == [2, 1], "the new mark comes before the old one goes"
-    assert stage.live() == {STAYS, GIVEN, break_glass_mark(GIVEN, NOW + 2 * HOUR)}
+    assert stage.live() == {STAYS, GIVEN, break_glass_mark(GIVEN, NOW + 2 * HOUR, NOW)}
     assert stage.audit.read_text(encoding="utf-8").count("break-glass: outage") == 2
     with pytest.raises(RequestError, match="is there already, until"):
         stage.give(NOW + HOUR)
@@ -390,7 +471,7 @@ def test_people_sign_its_plan_and_any_machine_performs_it(
         signed.apply(rule=False)
     signed.signers.approve(signed.alice)
     assert signed.apply().succeeded
-    assert stage.live() == {STAYS, GIVEN, break_glass_mark(GIVEN, NOW + HOUR)}
+    assert stage.live() == {STAYS, GIVEN, MARK}
     assert "break-glass: outage" in stage.audit.read_text(encoding="utf-8")
     assert signed.apply().succeeded, "a second time there is nothing left to do"
     assert len(stage.live()) == 3

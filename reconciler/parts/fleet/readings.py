@@ -67,9 +67,8 @@ class Place:
 
     def put(self, what: str, table: pa.Table, number: int = 0) -> tuple[str, int]:
         """Write a table; its name and size."""
-        name, data = self.name(what, number), parquet(table)
-        self.files.write(name, data)
-        return name, len(data)
+        data = parquet(table)
+        return self.files.write(self.name(what, number), data), len(data)
 
 
 def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> Reading:

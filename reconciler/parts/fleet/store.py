@@ -3,9 +3,15 @@
 Layout below the root: ``runs/ID.json``; ``begun/ID/NAME.json`` for each cluster that a run has read, until it is there;
 ``bindings|topics|configs/taken=ID/cluster=NAME/…`` for live state;
 ``compiled/KEY.json`` and ``wishes|…/key=KEY/cluster=NAME/…`` for desired state. Files never change once written.
+
+Every file carries a digest: Parquet in its name, JSON as its first field, which covers the file's name too. So a file
+that was changed, cut short, or put in another one's place is found when it is read. Whoever may write the store can
+write a digest as well. Only ``results`` have none: each comparison writes them again.
 """
 
 import datetime
+import hashlib
+import re
 from collections.abc import Sequence
 from typing import Final, Protocol
 
@@ -33,11 +39,50 @@ class NoRunError(Exception):
     """The store has no run, or not the requested one."""
 
 
+class DamagedError(OSError):
+    """A file of the store is not as it was written, or not where it was."""
+
+    def __init__(self, name: str, why: str = "is not as it was written: it was changed, cut short or replaced") -> None:
+        """``name`` is that of the file below the store."""
+        super().__init__(f"{name} {why}")
+
+
+_NAMED: Final = re.compile(r"(.*)-([0-9a-f]{32})\.parquet", re.DOTALL)
+_SEALED: Final = re.compile(rb'\{"digest":"([0-9a-f]{64})",')
+
+
+def with_digest(name: str, data: bytes) -> tuple[str, bytes]:
+    """The name and the bytes of a file with its digest; the bytes of JSON have to be an object with fields."""
+    if name.endswith(".parquet") and not name.startswith("results/"):
+        return f"{name.removesuffix('.parquet')}-{hashlib.sha256(data).hexdigest()[:32]}.parquet", data
+    if name.endswith(".json"):
+        return name, b'{"digest":"%s",' % _seal(name, data[1:]) + data[1:]
+    return name, data
+
+
+def checked(name: str, data: bytes) -> bytes:
+    """The bytes that were written, of those of a file; raises :class:`DamagedError`."""
+    if name.endswith(".parquet") and not name.startswith("results/"):
+        named = _NAMED.fullmatch(name)
+        if named is None or hashlib.sha256(data).hexdigest()[:32] != named[2]:
+            raise DamagedError(name)
+    elif name.endswith(".json"):
+        sealed = _SEALED.match(data)
+        if sealed is None or sealed[1] != _seal(name, data[sealed.end() :]):
+            raise DamagedError(name)
+        return b"{" + data[sealed.end() :]
+    return data
+
+
+def _seal(name: str, rest: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + b"\0" + rest).hexdigest().encode()
+
+
 class StoreFiles(Protocol):
     """The files of a store, named by their paths below ``root``. Picklable: tasks on other machines use it.
 
     Files are written atomically. Reading, writing and removing raise ``OSError``; for a missing file it is
-    ``FileNotFoundError``.
+    ``FileNotFoundError``, for one that is not as it was written :class:`DamagedError`.
     """
 
     @property
@@ -49,8 +94,11 @@ class StoreFiles(Protocol):
         """All bytes of a file."""
         ...
 
-    def write(self, name: str, data: bytes) -> None:
-        """Write or replace a file atomically; creates directories as needed."""
+    def write(self, name: str, data: bytes) -> str:
+        """Write or replace a file atomically, with its digest; the name under which it is to be read.
+
+        Creates directories as needed.
+        """
         ...
 
     def names(self, directory: str) -> Sequence[str]:
@@ -144,7 +192,7 @@ class FleetStore:
         """The desired state of this key, if it is compiled already."""
         try:
             return parse_run(self.files.read(f"compiled/{key}.json").decode())
-        except (FileNotFoundError, HeaderError):
+        except (FileNotFoundError, DamagedError, HeaderError):
             return None
 
     def keep_compiled(self, run: FleetRun) -> None:

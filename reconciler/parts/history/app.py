@@ -13,14 +13,15 @@ from reconciler.codec.annotated import record_of
 from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding, ResourceType
-from reconciler.model.desired import moment_text
+from reconciler.model.desired import instant_of, moment_text, read_moment
+from reconciler.model.markers import BreakGlass
 from reconciler.model.says import AnyText, Says
 from reconciler.model.topic import Topic
 from reconciler.parts.evidence.app.usage import Decisions, files_of, scanned
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.fleet.rows import binding_of
 from reconciler.parts.fleet.spark.tables import store_at
-from reconciler.parts.fleet.store import FleetStore
+from reconciler.parts.fleet.store import DamagedError, FleetStore
 from reconciler.parts.history.evidence import ACLS, acl_fact, state_of
 from reconciler.parts.history.intervals import CLOCKS, Cause, Fact
 from reconciler.parts.history.table import (
@@ -50,7 +51,13 @@ def open_history(store: FleetStore, cluster: str, audit: Sequence[str]) -> Histo
     except NoReadingError as error:
         advice = "keep readings with `reconciler serve --store PLACE`, or `reconciler fleet snapshot --store PLACE`"
         raise RequestError(str(error), advice) from error
-    except (HeaderError, LogsError, TableError, OSError) as error:
+    except (DamagedError, TableError) as error:
+        advice = (
+            "put it back from a copy; you may also remove all of a cluster below intervals and sightings: it is "
+            "derived again from the readings and logs that are there"
+        )
+        raise WorkflowError(f"the history cannot be read: {error}", advice) from error
+    except (HeaderError, LogsError, OSError) as error:
         raise WorkflowError(f"the history cannot be read: {error}") from error
 
 
@@ -76,7 +83,20 @@ def read_past(place: str, cluster: str, at: datetime.datetime, audit: tuple[str,
         replace(state, opaque=opaque),
         " ".join([_basis(cluster, time, before, after), *(f"{note}." for note in history.notes)]),
         tuple(_unknown(row) for row in perhaps),
+        dict(_at_once(row, coverage.runs) for row, there in rows if there and _given(row, coverage.runs)),
     )
+
+
+def _given(row: FactRow, runs: Mapping[str, Mapping[str, Any]]) -> bool:
+    return row.fact[0] == ACLS and row.interval.began.sure and "breakGlass" in runs.get(row.interval.began.run, {})
+
+
+def _at_once(row: FactRow, runs: Mapping[str, Mapping[str, Any]]) -> tuple[AclBinding, BreakGlass]:
+    """What a run gave as break-glass access."""
+    run, binding = runs[row.interval.began.run], binding_of(row.fact[1:])
+    end = instant_of(read_moment(run["breakGlass"]))
+    since = datetime.datetime.fromtimestamp(row.interval.began.at, datetime.UTC)
+    return binding, BreakGlass(binding, end, binding, since, tuple(run["overrode"]))
 
 
 def check_covered(cluster: str, coverage: TableCoverage, time: int) -> None:
@@ -188,6 +208,10 @@ class Turn:
     approved_by: Annotated[tuple[AnyText, ...], Says("Who approved it, by verified signatures.")] = ()
     commit: Annotated[str | None, Says("The commit of the manifests.", "0123abc")] = None
     url: Annotated[AnyText | None, Says("Where the pipeline shows the run.", "https://ci.example.com/runs/17")] = None
+    break_glass: Annotated[
+        str | None, Says("Until when it was given as break-glass access; null: it was not.", "2026-03-01T03:00:00Z")
+    ] = None
+    overrode: Annotated[tuple[AnyText, ...], Says("The access tests that it was given over.")] = ()
     altered_by: Annotated[
         tuple[AnyText, ...],
         Says("Whom the brokers' logs show to have altered the cluster on these days, where no run did it."),
@@ -340,6 +364,8 @@ def _turn(cause: Cause, between: tuple[int | None, int | None], of: _Whose) -> T
         tuple(whose.get("approvedBy", ())),
         whose.get("commit"),
         whose.get("url"),
+        whose.get("breakGlass"),
+        tuple(whose.get("overrode", ())),
         () if cause.run else _altered(of.alterations, after, before),
     )
 

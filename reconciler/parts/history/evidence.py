@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final, NamedTuple
 
-from reconciler.apply.audit import AuditedStep, CleanupRecord
+from reconciler.apply.audit import AuditedStep, BreakGlassRecord, CleanupRecord, Sight
 from reconciler.apply.environment import Outcome
 from reconciler.apply.records import About, BridgesRecord, EndRecord, RunRecord
 from reconciler.codec.document import compact
@@ -180,6 +180,10 @@ class DeedReader:
                 self._bridges(of, action, bridges, seconds(time))
             case EndRecord(run=run):
                 self._times.pop(run, None)
+            case BreakGlassRecord(about=command, action=Sight.GIVE, end=end, overrode=overrode, time=time):
+                self._times.setdefault(command.run, _Times(*[seconds(time)] * 3))
+                given = {"breakGlass": end, "overrode": list(overrode)}
+                self.deeds.runs[command.run] = {**self.deeds.runs.get(command.run, {}), **given}
             case CleanupRecord(about=command, action=action, bindings=bindings, time=time):
                 self._cleanup(command.run, action, bindings, seconds(time))
 
@@ -192,6 +196,7 @@ class DeedReader:
         self._times[about.run] = _Times(time, time, time)
         approvers = record.approvals.approvers if record.approvals is not None else ()
         self.deeds.runs[about.run] = {
+            **self.deeds.runs.get(about.run, {}),
             "operator": about.operator,
             "proposer": record.proposer,
             "approvedBy": [one.name for one in approvers],

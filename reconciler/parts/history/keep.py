@@ -9,6 +9,7 @@ from typing import Final
 from reconciler.app.options import now
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.session import Target
+from reconciler.codec.document import compact
 from reconciler.codec.kinds import LISTED
 from reconciler.dataclass import dataclass
 from reconciler.model.desired import moment_text
@@ -44,7 +45,8 @@ def keep_reading(store: FleetStore, fresh: FreshReading) -> str | None:
     known = before.reading(fresh.cluster) if before is not None else None
     began, ended = moment_text(fresh.began.replace(microsecond=0)), moment_text(fresh.ended.replace(microsecond=0))
     if known is not None and _same(store, known, fresh.state):
-        store.files.write(f"{CONFIRMED}/cluster={fresh.cluster}", f"{known.taken} {began} {ended}\n".encode())
+        said = compact({"taken": known.taken, "began": began, "ended": ended})
+        store.files.write(f"{CONFIRMED}/cluster={fresh.cluster}.json", said.encode())
         return None
     run_id = f"{fresh.began:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(2)}"
     place = Place(store.files, f"taken={run_id}", fresh.cluster, secrets.token_hex(4))

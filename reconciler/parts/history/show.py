@@ -39,6 +39,9 @@ def _whose(turn: Turn) -> Iterator[str]:
         yield f"proposed by {turn.proposer}"
     if turn.approved_by:
         yield f"approved by {', '.join(turn.approved_by)}"
+    if turn.break_glass is not None:
+        over = f" over {', '.join(f'“{name}”' for name in turn.overrode)}" if turn.overrode else ""
+        yield f"as break-glass access until {turn.break_glass}{over}"
     yield from (f"{word} {value}" for word, value in (("commit", turn.commit), ("see", turn.url)) if value)
 
 

@@ -1,9 +1,12 @@
 """The table of intervals of one cluster, as Parquet files in the store of snapshots.
 
 Layout: ``intervals/cluster=NAME/id=CLUSTER/FILE`` and ``sightings/cluster=NAME/id=CLUSTER/FILE``. The names of files
-sort by the time at which they were written. Rows are only added. A file has all intervals of a fact of which it has
+sort by the order in which they were written. Rows are only added. A file has all intervals of a fact of which it has
 any, so of each fact the newest file counts; an earlier one says what was known then. Sightings are kept for ever, so
 intervals can be derived again when readings and logs are gone.
+
+The newest file names all others, with their digests. What it does not name is left over of a write that was cut short,
+or of another one at the same time, and does not count.
 """
 
 import json
@@ -77,7 +80,8 @@ class TableCoverage:
     the last reading's time and the run of the store that has it. ``logs`` are, by id, how many lines were taken in and
     the digest of the last one. ``times`` are of runs that had not ended. ``runs`` say whose a run was. ``thinned``:
     readings before it may be gone. ``open`` is of how many intervals a later reading may say more,
-    ``scanned`` the last run of the store that was looked at.
+    ``scanned`` the last run of the store that was looked at. ``files`` and ``kept`` are the table's own files of
+    intervals and of sightings, in the order in which they were written.
     """
 
     cluster_id: str
@@ -91,6 +95,8 @@ class TableCoverage:
     thinned: int = 0
     open: int = 0
     scanned: str = ""
+    files: Sequence[str] = ()
+    kept: Sequence[str] = ()
 
     @property
     def begin(self) -> int:
@@ -159,17 +165,23 @@ class IntervalTable:
     cluster_id: str
 
     def coverage(self) -> TableCoverage | None:
-        """What it rests on; ``None``: there is none yet. Raises :class:`TableError`."""
+        """What it rests on; ``None``: there is none yet. Raises :class:`TableError` and ``OSError``."""
         names = self._names()
-        return _coverage(self.files.read(f"{self._place}/{names[-1]}")) if names else None
+        if not names:
+            return None
+        found = _coverage(self.files.read(f"{self._place}/{names[-1]}"))
+        if found.cluster_id != self.cluster_id:
+            raise TableError(f"{self._place}/{names[-1]} is of another cluster, {found.cluster_id}")
+        return replace(found, files=(*found.files, names[-1]))
 
     def rows(self, choice: Choice | None = None) -> list[FactRow]:
         """The intervals as they are known now, or those of a choice; raises :class:`TableError` and ``OSError``."""
         found: list[FactRow] = []
         known: set[Fact] = set()
-        names = self._names()
+        coverage = self.coverage()
+        names = coverage.files if coverage is not None else ()
         for name in reversed(names):
-            table = from_parquet(self.files.read(f"{self._place}/{name}"))
+            table = self._read(self._place, name)
             chosen = table if choice is None else table.filter(choice(table))
             found += (row for row in _rows(chosen) if row.fact not in known)
             if name != names[0]:  # what is newest counts: the oldest file hides nothing
@@ -177,10 +189,11 @@ class IntervalTable:
         return found
 
     def sightings(self, facts: set[Fact]) -> dict[Fact, list[FactSighting]]:
-        """What is kept of these facts."""
+        """What is kept of these facts; raises :class:`TableError` and ``OSError``."""
         found: dict[Fact, list[FactSighting]] = {fact: [] for fact in facts}
-        for name in self.files.names(self._kept):
-            for fact, sighting in _sightings(from_parquet(self.files.read(f"{self._kept}/{name}"))):
+        coverage = self.coverage()
+        for name in coverage.kept if coverage is not None else ():
+            for fact, sighting in _sightings(self._read(self._kept, name)):
                 if fact in facts:
                     found[fact].append(sighting)
         return found
@@ -192,35 +205,42 @@ class IntervalTable:
         coverage: TableCoverage,
         known_at: int,
     ) -> None:
-        """Add what was found; what is kept of evidence first, so that no interval rests on nothing."""
-        name = f"{known_at:012d}-{len(self._names()):06d}.parquet"
+        """Add what was found to what ``coverage`` has; what is kept of evidence first: no interval rests on nothing."""
+        kept = [*coverage.kept]
         if sightings:
-            self.files.write(f"{self._kept}/{name}", parquet(_sightings_table(sightings)))
-        self.files.write(f"{self._place}/{name}", parquet(_rows_table(rows, coverage, known_at)))
-        if len(self._names()) > _MOST_FILES:
-            self._put_together()
+            kept.append(self._write(self._kept, _sightings_table(sightings), known_at))
+        table, rest = _rows_table(rows, known_at), replace(coverage, kept=kept)
+        if len(rest.files) >= _MOST_FILES:
+            table, rest = self._put_together(table, rest, known_at)
+        newest = self._write(self._place, _with_coverage(table, rest), known_at)
+        if not rest.files:
+            for place, named in ((self._place, {newest}), (self._kept, set(rest.kept))):
+                for name in set(self.files.names(place)) - named:
+                    self.files.remove(f"{place}/{name}")
 
-    def _put_together(self) -> None:
-        """One file for all but the newest, which has the coverage: the same rows, in the same order of files."""
-        *names, _ = self._names()
-        tables = [from_parquet(self.files.read(f"{self._place}/{name}")) for name in names]
+    def _put_together(self, newest: pa.Table, coverage: TableCoverage, known_at: int) -> tuple[pa.Table, TableCoverage]:
+        """One table of all intervals, and one file of all sightings: the same rows, in the same order of files."""
+        tables = [*(self._read(self._place, name) for name in coverage.files), newest]
         rows: list[pa.Table] = []
         known: set[Fact] = set()
         for table in reversed(tables):
-            facts = [_fact(side) for side in table.select(range(_FIELDS)).to_pylist()]
-            keep = [fact not in known for fact in facts]
-            rows.append(table.filter(pa.array(keep)))
+            facts = list(_facts(table))
+            rows.append(table.filter(pa.array([fact not in known for fact in facts], pa.bool_())).cast(INTERVALS))
             known.update(facts)
-        merged = pa.concat_tables(rows[::-1]).replace_schema_metadata(tables[-1].schema.metadata)
-        self.files.write(f"{self._place}/{names[-1]}", parquet(merged))
-        for name in names[:-1]:
-            self.files.remove(f"{self._place}/{name}")
-        kept = [name for name in self.files.names(self._kept) if name <= names[-1]]
-        if kept:
-            tables = [from_parquet(self.files.read(f"{self._kept}/{name}")) for name in kept]
-            self.files.write(f"{self._kept}/{kept[-1]}", parquet(pa.concat_tables(tables)))
-            for name in kept[:-1]:
-                self.files.remove(f"{self._kept}/{name}")
+        kept = [self._read(self._kept, name) for name in coverage.kept]
+        names = [self._write(self._kept, pa.concat_tables(kept), known_at)] if kept else []
+        return pa.concat_tables(rows[::-1]), replace(coverage, files=(), kept=names)
+
+    def _read(self, place: str, name: str) -> pa.Table:
+        try:
+            return from_parquet(self.files.read(f"{place}/{name}"))
+        except FileNotFoundError as error:
+            raise TableError(f"{place}/{name} is gone, and the newest file of the table names it") from error
+
+    def _write(self, place: str, table: pa.Table, known_at: int) -> str:
+        names = self.files.names(place)
+        number = int(names[-1].partition("-")[0]) + 1 if names else 1
+        return self.files.write(f"{place}/{number:09d}-{known_at}.parquet", parquet(table)).rpartition("/")[2]
 
     @property
     def _place(self) -> str:
@@ -239,16 +259,16 @@ def _coverage(data: bytes) -> TableCoverage:
     if text is None:
         raise TableError("the table of intervals says of no cluster that it is of")
     found = json.loads(text)
-    if found.pop("format") > FORMAT:
-        raise TableError("the table of intervals was written by a newer version")
+    if (version := found.pop("format")) != FORMAT:
+        raise TableError(f"the table of intervals has the format {version}, and this version reads {FORMAT}")
     for name in ("first", "last", "logs"):
         found[name] = {key: tuple(value) for key, value in found[name].items()}
     return TableCoverage(**found)
 
 
-def _coverage_text(coverage: TableCoverage) -> bytes:
-    fields = ("cluster_id", "first", "last", "reading", "run", "logs", "times", "runs", "thinned", "open", "scanned")
-    return compact({"format": FORMAT, **{name: getattr(coverage, name) for name in fields}}).encode()
+def _with_coverage(table: pa.Table, coverage: TableCoverage) -> pa.Table:
+    fields = {name: getattr(coverage, name) for name in TableCoverage.__slots__}
+    return table.replace_schema_metadata({_COVERAGE: compact({"format": FORMAT, **fields}).encode()})
 
 
 def _columns(facts: Sequence[Fact]) -> list[list[Any]]:
@@ -259,19 +279,13 @@ def _columns(facts: Sequence[Fact]) -> list[list[Any]]:
     return [list(column) for column in zip(*acl, strict=True)] if acl else [[] for _ in range(_FIELDS)]
 
 
-def _fact(side: Mapping[str, Any]) -> Fact:
-    if side["kind"] == ACLS:
-        return (ACLS, *(side[name] for name in COLUMNS))
-    return (side["kind"], side["name"], side["value"])
-
-
 def _facts(table: pa.Table) -> Iterator[Fact]:
     columns = [table[name].to_pylist() for name in ("kind", *COLUMNS, "value")]
     for kind, *rest, value in zip(*columns, strict=True):
         yield (kind, *rest) if kind == ACLS else (kind, rest[1], value)
 
 
-def _rows_table(rows: Sequence[FactRow], coverage: TableCoverage, known_at: int) -> pa.Table:
+def _rows_table(rows: Sequence[FactRow], known_at: int) -> pa.Table:
     columns = _columns([row.fact for row in rows])
     times = [[getattr(row.interval, name) for row in rows] for name in ("from_lo", "from_hi", "to_lo", "to_hi")]
     causes: list[list[Any]] = []
@@ -282,7 +296,7 @@ def _rows_table(rows: Sequence[FactRow], coverage: TableCoverage, known_at: int)
     arrays = [
         pa.array(values, form.type) for values, form in zip([*columns, *times, *causes, *last], INTERVALS, strict=True)
     ]
-    return pa.Table.from_arrays(arrays, schema=INTERVALS.with_metadata({_COVERAGE: _coverage_text(coverage)}))
+    return pa.Table.from_arrays(arrays, schema=INTERVALS)
 
 
 def _rows(table: pa.Table) -> Iterator[FactRow]:

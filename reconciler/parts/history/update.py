@@ -11,17 +11,21 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from reconciler.apply.audit import line_digest, log_of
+from reconciler.codec.document import load
 from reconciler.dataclass import dataclass
 from reconciler.parts.fleet.readings import read_live
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.parts.history.evidence import ACLS, DeedReader, Deeds, Readings, SeenState, facts_of, seconds
 from reconciler.parts.history.intervals import CLOCKS, Fact, FactSighting, Interval, intervals
 from reconciler.parts.history.table import Choice, FactRow, IntervalTable, TableCoverage, covering
-from reconciler.results.audit import LogLine, log_lines
+from reconciler.results.audit import LogLine, broken_at, log_lines
 from reconciler.results.fleet_drift import Reading
 
 #: The directory with a file for each cluster that says until when its newest reading held.
 CONFIRMED: Final = "confirmed"
+
+
+_ASK_AUDIT: Final = "from there on it does not count; audit verify says more"
 
 
 class NoReadingError(Exception):
@@ -202,13 +206,20 @@ class _Taking:
         """The lines of logs that were not taken in; a log of which lines are gone or changed is named and left."""
         offsets: dict[str, int] = {}
         new: dict[str, Sequence[bytes]] = {}
-        for file, lines in logs.items():
+        for file, whole in logs.items():
+            lines = whole
             log = next((one.id for line in lines if (one := log_of(line)) is not None), "")
             count, digest = self.before.logs.get(log, (0, ""))
+            if (broken := broken_at(lines)) is not None:
+                # The line before it may be the one that was changed.
+                self.notes.append(f"{file}: line {broken} does not follow the one before: {_ASK_AUDIT}")
+                lines = whole[: max(0, broken - 2)]
+                if len(lines) <= count:
+                    continue
             if len(lines) < count:
                 self.notes.append(f"{file} has {len(lines)} lines, and {count} were taken in before: lines are gone")
             elif count and line_digest(lines[count - 1]) != digest:
-                self.notes.append(f"{file}: line {count} is not as it was when it was taken in: audit verify says more")
+                self.notes.append(f"{file}: line {count} is not as it was when it was taken in: {_ASK_AUDIT}")
             elif len(lines) > count:
                 offsets[file], new[file] = count, lines[count:]
         for line in log_lines(new):
@@ -256,10 +267,10 @@ def _runs(runs: Mapping[str, Mapping[str, object]], rows: Iterable[FactRow]) -> 
 def confirmed_until(store: FleetStore, cluster: str) -> tuple[str, int, int] | None:
     """When the reading of a time was last seen to hold: its time, and when the later look began and ended."""
     try:
-        taken, began, ended = store.files.read(f"{CONFIRMED}/cluster={cluster}").decode().split()
-    except (FileNotFoundError, ValueError):
+        found = load(store.files.read(f"{CONFIRMED}/cluster={cluster}.json").decode())
+    except FileNotFoundError:
         return None
-    return taken, seconds(began), seconds(ended)
+    return found["taken"], seconds(found["began"]), seconds(found["ended"])
 
 
 def mark_thinned(store: FleetStore, cluster: str, known_at: int, before: int) -> None:

@@ -276,7 +276,7 @@ def test_what_is_damaged_in_a_store_is_said_and_hides_no_more(fleet: Fleet, tmp_
     for file in (older, old):
         file.write_text("{", encoding="utf-8")
     assert fleet.snapshot("--cluster", "c1")[0] == 0
-    assert "no run was forgotten: the record of the run is damaged" in fleet.said
+    assert f"no run was forgotten: runs/{older.name} is not as it was written" in fleet.said
     newest = tmp_path / "store" / "runs" / "99990101.json"
     old.rename(newest)
     assert fleet.snapshot("--cluster", "c1")[0] == 1

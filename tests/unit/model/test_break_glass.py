@@ -25,13 +25,15 @@ HOUR = datetime.timedelta(hours=1)
 ACCESS = binding("User:a.b ALLOW READ on TOPIC x.y-z_")
 
 
-@given(topic_bindings, st.integers(0, 10**6))
-def test_an_allow_is_read_back_and_a_deny_is_not(access: AclBinding, seconds: int) -> None:
-    end = NOW + datetime.timedelta(seconds=seconds)
-    found = read_break_glass(break_glass_mark(access, end))
+@given(topic_bindings, st.integers(0, 10**6), st.booleans(), st.lists(st.text(min_size=1), max_size=2))
+def test_an_allow_is_read_back_and_a_deny_is_not(
+    access: AclBinding, seconds: int, dated: bool, tests: list[str]
+) -> None:
+    end, since = NOW + datetime.timedelta(seconds=seconds), NOW if dated else None
+    found = read_break_glass(break_glass_mark(access, end, since, tests))
     if access.entry.permission_type.name == "ALLOW":
         assert found is not None
-        assert (found.binding, found.end) == (access, end)
+        assert (found.binding, found.end, found.since, found.overrode) == (access, end, since, tuple(tests))
     else:
         assert found is None or found.binding != access
 

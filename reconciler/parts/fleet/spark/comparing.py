@@ -33,7 +33,7 @@ from reconciler.parts.fleet.spark.session import (
     task_count,
 )
 from reconciler.parts.fleet.spark.views import Difference, Results, topic_differences
-from reconciler.parts.fleet.store import FleetStore, StoreFiles
+from reconciler.parts.fleet.store import DamagedError, FleetStore, StoreFiles
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.difference import Comparison, DiffRules
 from reconciler.results.fleet_drift import (
@@ -158,12 +158,8 @@ def _compare_one(unit: Unit, files: StoreFiles, results: Results) -> PartialDrif
             return _compare_pair(unit, unit.pair, files, results)
         return _compare_topics(unit, files, results)
     except Exception as error:  # what cannot be compared is unknown, and must not hide the rest
-        message = str(error) if isinstance(error, OSError | DamagedError) else reason(error)
+        message = str(error) if isinstance(error, OSError) else reason(error)
         return PartialDrift(unit.live.cluster, DriftCounts(), error=message)
-
-
-class DamagedError(Exception):
-    """A file does not hold what its header says."""
 
 
 def _compare_pair(unit: Unit, pair: BucketPair, files: StoreFiles, results: Results) -> PartialDrift:
@@ -213,7 +209,7 @@ def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[pl.DataFrame, 
     both = joined.height - creates.height
     twice = joined.height != desired.height or both + deletes.height != live.height
     if twice or any(side.height > 1 and side[on].is_duplicated().any() for side in (creates, deletes)):
-        raise DamagedError("a row is stored twice: read the cluster again")
+        raise DamagedError("a bucket", "has a row twice: read the cluster again")
     return creates, deletes
 
 
@@ -223,7 +219,7 @@ def _frame(files: StoreFiles, buckets: Sequence[Bucket], columns: list[str]) -> 
         # Polars reads Parquet into its own form of text at once; by way of Arrow each text would be copied again.
         frame = pl.read_parquet(files.read(bucket.file), columns=columns, parallel="none", use_statistics=False)
         if frame.height != bucket.rows:
-            raise DamagedError(f"{bucket.file} has {frame.height} rows, its header says {bucket.rows}")
+            raise DamagedError(bucket.file, f"has {frame.height} rows, its header says {bucket.rows}")
         frames.append(frame)
     return pl.concat(frames) if len(frames) > 1 else frames[0]
 

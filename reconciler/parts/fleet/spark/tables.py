@@ -18,7 +18,7 @@ from pyarrow import fs
 from reconciler.app.reasons import WorkflowError
 from reconciler.dataclass import dataclass
 from reconciler.parts.fleet.rows import COLUMNS, TEXT_COLUMNS, Row
-from reconciler.parts.fleet.store import FleetStore
+from reconciler.parts.fleet.store import FleetStore, checked, with_digest
 
 #: The seven fields of a binding.
 ROW_SCHEMA: Final = pa.schema(
@@ -125,11 +125,12 @@ class Files:
         """All bytes of a file; raises ``OSError``."""
         system, base = self._open()
         with system.open_input_stream(f"{base}/{name}") as stream:
-            return bytes(stream.read())
+            return checked(name, bytes(stream.read()))
 
-    def write(self, name: str, data: bytes) -> None:
-        """Write a file whole, making directories as needed; raises ``OSError``."""
+    def write(self, name: str, data: bytes) -> str:
+        """Write a file whole, making directories as needed; its name with its digest. Raises ``OSError``."""
         system, base = self._open()
+        name, data = with_digest(name, data)
         target = f"{base}/{name}"
         direct = system.type_name in _OBJECT_STORES
         place = target if direct else f"{os.path.dirname(target)}/.{uuid.uuid4().hex}"
@@ -138,6 +139,7 @@ class Files:
             stream.write(data)
         if not direct:
             system.move(place, target)
+        return name
 
     def names(self, directory: str) -> list[str]:
         """What is in a directory, in order; nothing where there is none."""

@@ -3,7 +3,9 @@
 import functools
 import io
 import json
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
@@ -311,6 +313,10 @@ def _frame(session: SparkSession, store: FleetStore, kind: str, files: Sequence[
     columns = ", ".join(f"{field.name} {_spark_type(str(field.type))}" for field in schema)
     if not files:
         return session.createDataFrame([], columns if kind == "results" else f"{columns}, cluster string")
+    if kind != "results":
+        # Spark reads the files by itself, and knows nothing of digests.
+        with ThreadPoolExecutor(8) as threads:
+            deque(threads.map(store.files.read, files), maxlen=0)
     reader = session.read.schema(columns if kind == "results" else f"{columns}, cluster string")
     frame = reader.option("basePath", store.files.address(kind)).parquet(*map(store.files.address, files))
     return frame.drop("taken", "run")
