@@ -116,7 +116,7 @@ def settled(result: Result, plan: Plan, live: ClusterState, cluster: Cluster, wa
         bindings = set(created_bindings(step.change for step in plan.steps))
         # Those of access that had ended stay until they are a day old: a review counts how often there was need.
         known, at = filter(None, map(read_break_glass, live.bindings)), now()
-        earlier = {one.mark for one in known if one.binding in bindings and one.end > at}
+        earlier = {item.mark for item in known if item.binding in bindings and item.end > at}
         drop_marks(cluster, sorted(earlier - new))
     elif wanted is not None:
         drop_marks(cluster, _taken_over(live, wanted))
@@ -144,8 +144,8 @@ def end_marks(cluster: Cluster, access: Collection[AclBinding], live: ClusterSta
     at = now().replace(microsecond=0)
     ends = [one for one in map(read_break_glass, live.bindings) if one is not None and one.binding in access]
     over = {one.binding for one in ends if one.end <= at}
-    latest = {one.binding: one for one in sorted(ends, key=lambda one: (one.end, one.mark))}
-    said = [(one, at, latest[one].since, latest[one].overrode) for one in sorted(latest.keys() - over)]
+    latest = {mark.binding: mark for mark in sorted(ends, key=lambda mark: (mark.end, mark.mark))}
+    said = [(mark, at, latest[mark].since, latest[mark].overrode) for mark in sorted(latest.keys() - over)]
     with suppress(WorkflowError):
         _send_marks(cluster, [break_glass_mark(*one) for one in said])
         drop_marks(cluster, sorted(one.mark for one in ends if one.end > at))

@@ -202,7 +202,11 @@ def live_access(
             unseen=declaration.flavor.unseen if declaration is not None else (),
             beside=beside_live(state, only_scram=scram) if beside else None,
             as_of=time_said(request.at),
-            break_glass={one: mark for one, mark in break_glass(state.bindings, request.at).items() if one not in said},
+            break_glass={
+                binding: mark
+                for binding, mark in break_glass(state.bindings, request.at).items()
+                if binding not in said
+            },
         )
         if manifests is not None and declaration is not None:
             view = replace(view, owners=partial(teams_of, manifests, declaration.name))

@@ -41,7 +41,7 @@ def _wrong(message: str, advice: str = "") -> CommandError:
     return CommandError(message, advice, Exit.USAGE)
 
 
-class Resource(click.ParamType[ResourcePattern]):
+class ResourceArgument(click.ParamType[ResourcePattern]):
     """``topic/NAME``; ``topic/payments.*`` is every name that begins so, ``topic/*`` every name, ``cluster`` the one.
 
     A backslash before the last asterisk makes it a part of the name, which those of groups may have.
@@ -93,7 +93,7 @@ def _resource_type(typed: str, value: str) -> ResourceType:
 
 principal_argument = click.argument("principal", metavar="PRINCIPAL")
 operation_argument = click.argument("operation", metavar="OPERATION")
-resource_argument = click.argument("pattern", metavar="RESOURCE", type=Resource())
+resource_argument = click.argument("pattern", metavar="RESOURCE", type=ResourceArgument())
 host_option = click.option("--host", metavar="ADDRESS", help="Client address.  [default: every host]")
 
 
@@ -154,7 +154,7 @@ def one_topic_and_principal(subjects: Sequence[str]) -> tuple[str | None, str | 
     topics, principals = [one for one in subjects if "/" in one], [one for one in subjects if "/" not in one]
     if len(topics) > 1 or len(principals) > 1:
         raise _wrong("at most one topic and one principal", "ask for each by itself")
-    pattern = Resource().convert(topics[0], None, None) if topics else None
+    pattern = ResourceArgument().convert(topics[0], None, None) if topics else None
     if pattern and (pattern.resource_type, pattern.pattern_type) != (ResourceType.TOPIC, PatternType.LITERAL):
         raise _wrong(f"{topics[0]}: give one topic by its name", "write topic/NAME")
     if pattern and pattern.name == WILDCARD:

@@ -229,8 +229,8 @@ def break_glass(bindings: Collection[AclBinding], as_of: datetime.date) -> dict[
 def given_break_glass(bindings: Iterable[AclBinding], as_of: datetime.date) -> dict[str, list[BreakGlass]]:
     """What marks say was given, by principal, whether it is there or not: until its marks are removed."""
     found: dict[str, list[BreakGlass]] = {}
-    for one in sorted(_marks(bindings, as_of), key=lambda one: (one.end, one.mark)):
-        found.setdefault(one.binding.entry.principal, []).append(one)
+    for item in sorted(_marks(bindings, as_of), key=lambda item: (item.end, item.mark)):
+        found.setdefault(item.binding.entry.principal, []).append(item)
     return dict(sorted(found.items()))
 
 

@@ -84,15 +84,15 @@ def break_glass_reviews(live: ClusterState, declared: Collection[AclBinding], as
     It stands in every plan until the access is declared, or its marks are gone.
     """
     for name, marks in given_break_glass(live.bindings, as_of).items():
-        given = [one for one in marks if one.binding not in declared]
+        given = [item for item in marks if item.binding not in declared]
         if not given:
             continue
-        times = counted(len({one.since or one.end for one in given}), "time")
-        begins = [one.since for one in given if one.since is not None]
+        times = counted(len({item.since or item.end for item in given}), "time")
+        begins = [item.since for item in given if item.since is not None]
         since = f" since {moment_text(min(begins))}" if begins else ""
-        names = sorted({as_name(name) for one in given for name in one.overrode})
+        names = sorted({as_name(name) for item in given for name in item.overrode})
         over = f" over {', '.join(names)}" if names else ""
-        if any(one.binding in live.bindings for one in given):
+        if any(item.binding in live.bindings for item in given):
             end = f"still has it: close it with “reconciler revoke {name} --now”, or merge its grant"
         else:
             end = "it has ended: merge the grant if it is needed again; “reconciler cleanup” closes this a day after"

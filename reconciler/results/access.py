@@ -140,13 +140,13 @@ class AccessView(StateView):
         if self.past is not None:
             unseen |= {"past": self.past.words, "unknown": list(self.past.unknown)}
         if self.break_glass:
-            unseen |= {"breakGlass": [_break_glass_document(one) for _, one in sorted(self.break_glass.items())]}
+            unseen |= {"breakGlass": [_break_glass_document(item) for _, item in sorted(self.break_glass.items())]}
         return {**StateView.document(self), "condition": self.condition or None, **unseen}
 
     def break_glass_lines(self, principal: str | None) -> list[str]:
         """Which access of a principal stands by break-glass, until when, and over which access tests."""
-        mine = (one for _, one in sorted(self.break_glass.items()) if one.binding.entry.principal == principal)
-        return [f"{one.binding}: {one.words}" for one in mine]
+        mine = (item for _, item in sorted(self.break_glass.items()) if item.binding.entry.principal == principal)
+        return [f"{item.binding}: {item.words}" for item in mine]
 
     def beside_lines(self, principal: str | None) -> list[str]:
         """What is known of a principal's login and quota."""

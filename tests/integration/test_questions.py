@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.console import Exit
-from reconciler.cli.questions import Resource
+from reconciler.cli.questions import ResourceArgument
 from reconciler.model.acl import OpaqueBinding, PatternType, ResourcePattern, ResourceType
 from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.asked import Place, place
@@ -410,7 +410,7 @@ def test_questions_of_a_live_cluster(tmp_path: Path, broker: Sandbox, capsys: py
     ],
 )
 def test_a_resource_is_one_word(typed: str, pattern: ResourcePattern) -> None:
-    assert Resource().convert(typed, None, None) == pattern
+    assert ResourceArgument().convert(typed, None, None) == pattern
 
 
 @pytest.mark.parametrize(

@@ -299,7 +299,7 @@ class _KindReadings:
 
 
 @dataclass(slots=True)
-class Readings:
+class ReadingSeries:
     """Readings, taken in by the order of their times; of all but the first and the last only the changes are kept."""
 
     kinds: dict[str, _KindReadings] = field(default_factory=dict)

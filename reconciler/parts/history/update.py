@@ -15,7 +15,7 @@ from reconciler.codec.document import load
 from reconciler.dataclass import dataclass
 from reconciler.parts.fleet.readings import read_live
 from reconciler.parts.fleet.store import FleetStore
-from reconciler.parts.history.evidence import ACLS, DeedReader, Deeds, Readings, SeenState, facts_of, seconds
+from reconciler.parts.history.evidence import ACLS, DeedReader, Deeds, ReadingSeries, SeenState, facts_of, seconds
 from reconciler.parts.history.intervals import CLOCKS, Fact, FactSighting, Interval, intervals
 from reconciler.parts.history.table import Choice, FactRow, IntervalTable, TableCoverage, covering
 from reconciler.results.audit import LogLine, broken_at, log_lines
@@ -102,7 +102,7 @@ class _Taking:
             return same
         known = self.table.rows() if before.run else []
         readings = list(self._stored(self._since(new)))
-        seen = Readings()
+        seen = ReadingSeries()
         for state in self._states(readings):
             seen.add(state)
         last = {**before.last, **{kind: one.times[-1] for kind, one in seen.kinds.items()}}
@@ -149,7 +149,7 @@ class _Taking:
         return History(covering(before, last=last), self.table, self.notes)
 
     def _derived(
-        self, affected: set[Fact], seen: Readings, deeds: Deeds, known: Sequence[FactRow]
+        self, affected: set[Fact], seen: ReadingSeries, deeds: Deeds, known: Sequence[FactRow]
     ) -> tuple[dict[Fact, list[FactSighting]], list[FactRow]]:
         """The sightings of these facts that are new, and their intervals from all of them."""
         kept = self.table.sightings(affected) if self.before.run and affected else {}
@@ -250,7 +250,7 @@ class _Taking:
         return reader.deeds, taken, reader.unfinished()
 
 
-def _unchanged(seen: Readings) -> Iterator[FactRow]:
+def _unchanged(seen: ReadingSeries) -> Iterator[FactRow]:
     """The intervals of what is there in every reading."""
     for one in seen.kinds.values():
         for fact in one.first & one.last:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from reconciler.apply.audit import AUDIT, LogIdentity, chained
 from reconciler.codec.document import load
-from reconciler.parts.history.evidence import ACLS, DeedReader, Readings, SeenState, acl_fact
+from reconciler.parts.history.evidence import ACLS, DeedReader, ReadingSeries, SeenState, acl_fact
 from reconciler.parts.history.intervals import Interval, intervals
 from reconciler.parts.history.update import history_of
 from reconciler.results.audit import LogLine
@@ -18,7 +18,7 @@ BEGIN = int(START.timestamp())
 
 def derived(world: Simulation) -> Mapping[int, list[Interval]]:
     """The intervals of each ACL, from all evidence at once, without files."""
-    readings, reader = Readings(), DeedReader(CLUSTER_ID)
+    readings, reader = ReadingSeries(), DeedReader(CLUSTER_ID)
     facts = [acl_fact(one) for one in world.bindings]
     for one in world.rounds:
         began = BEGIN + int(one.began)
