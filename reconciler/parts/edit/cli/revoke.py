@@ -16,7 +16,7 @@ from reconciler.cli.options import (
     project_path,
 )
 from reconciler.cli.questions import (
-    Resource,
+    ResourceArgument,
     asked_host,
     asked_operation,
     asked_principal,
@@ -32,7 +32,7 @@ from reconciler.results.output import OutputKind
 @click.command("revoke", short_help="Revoke access by an edit of the manifests")
 @principal_argument
 @click.argument("operation", metavar="[OPERATION]", required=False)
-@click.argument("pattern", metavar="[RESOURCE]", required=False, type=Resource())
+@click.argument("pattern", metavar="[RESOURCE]", required=False, type=ResourceArgument())
 @click.option("--host", metavar="ADDRESS", help="Revoke only what is for this client address.")
 @path_option
 @cluster_of_edit
