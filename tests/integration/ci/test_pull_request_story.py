@@ -23,6 +23,7 @@ from reconciler.model.state import ClusterState
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
+from tests.integration.ci.act import Act, kept
 from tests.integration.ci.github import GitHub, github
 from tests.integration.ci.player import Played, Player, git
 from tests.verbs import creations, deletions
@@ -62,7 +63,7 @@ _PLAN = re.compile(r"plan-[0-9a-f]{64}")
 class Story:
     """The team's repository, their GitHub, and their cluster."""
 
-    def __init__(self, directory: Path, broker: Sandbox, hub: GitHub) -> None:
+    def __init__(self, directory: Path, broker: Sandbox, hub: GitHub, engine: type[Player | Act]) -> None:
         self.origin, self.hub = directory / "origin", hub
         settings = broker.settings("reconciler")
         servers = settings.pop("bootstrap.servers")
@@ -75,7 +76,8 @@ class Story:
             "spec": {"bootstrapServers": servers.split(","), "client": client},
         }
         secrets = {"KAFKA_CONNECTIONS": json.dumps(document), "KAFKA_PASSWORD": settings["sasl.password"]}
-        self.player = Player(self.origin, directory / "runs", hub, secrets)
+        self.player = engine(self.origin, directory / "runs", hub, secrets)
+        self.player.work.mkdir()
         (self.origin / "manifests").mkdir(parents=True)
         (self.origin / "snapshots").mkdir()
         git(self.origin, "init", "--quiet")
@@ -99,31 +101,35 @@ class Story:
         self.hub.merged[merged] = number
         return merged
 
-    def proposed(
-        self, head: str, *, by: str = "team/kafka", snapshot: str = "snapshots/prod.json"
-    ) -> dict[str, Played]:
-        pull = {"number": 7, "head": {"repo": {"full_name": by}}, "base": {"sha": self.base}}
+    def proposed(self, head: str, *, by: str = "team/kafka", attempt: int = 1, **inputs: str) -> dict[str, Played]:
+        pull = {"number": 7, "head": {"sha": head, "repo": {"full_name": by}}, "base": {"sha": self.base}}
         event = {"sha": head, "ref": "refs/pull/7/merge", "event_name": "pull_request", "event": {"pull_request": pull}}
-        return self.player.play("plan", event, cluster="prod", environment="kafka-read", snapshot=snapshot)
-
-    def pushed(self, commit: str) -> dict[str, object]:
-        before = git(self.origin, "rev-parse", f"{commit}^1")
-        return {"sha": commit, "ref": "refs/heads/main", "event": {"before": before}}
+        return self.player.play("plan", {**event, "run_attempt": str(attempt)}, **inputs)
 
     def queued(self, head: str) -> dict[str, Played]:
         """The merge queue's group at ``head`` is checked."""
         group = {"merge_group": {"base_sha": self.base}}
         event = {"sha": head, "ref": "refs/heads/gh-readonly-queue/main", "event_name": "merge_group", "event": group}
-        return self.player.play("plan", event, cluster="prod", environment="kafka-read")
+        return self.player.play("plan", event)
 
-    def merged(self, commit: str, options: str = "", attempt: int = 1) -> dict[str, Played]:
-        event = {**self.pushed(commit), "run_attempt": str(attempt)}
-        environments = {"plan-environment": "kafka-read", "environment": "kafka-prod"}
-        return self.player.play("apply", event, cluster="prod", options=options, **environments)
+    def merged(self, commit: str, attempt: int = 1, before: str = "", **inputs: str) -> dict[str, Played]:
+        before = before or git(self.origin, "rev-parse", f"{commit}^1")
+        event = {"sha": commit, "ref": "refs/heads/main", "event_name": "push", "event": {"before": before}}
+        return self.player.play("apply", {**event, "run_attempt": str(attempt)}, **inputs)
+
+    def by_hand(self, commit: str, *, deletes: bool = False) -> dict[str, Played]:
+        event = {"sha": commit, "ref": "refs/heads/main", "event_name": "workflow_dispatch", "event": {}}
+        return self.player.play("apply", {**event, "inputs": {"deletes": deletes}})
 
     def watched(self, commit: str) -> dict[str, Played]:
-        event = {"sha": commit, "ref": "refs/heads/main"}
-        return self.player.play("drift", event, cluster="prod", environment="kafka-read")
+        event = {"sha": commit, "ref": "refs/heads/main", "event_name": "schedule", "event": {}}
+        return self.player.play("drift", event)
+
+    def operators(self) -> set[str]:
+        """Whom the audit logs of applies name."""
+        logs = (path / "audit.jsonl" for name, path in self.player.artifacts.items() if name.startswith("applied-"))
+        lines = (json.loads(line) for log in logs for line in log.read_text(encoding="utf-8").splitlines())
+        return {line["operator"] for line in lines if "operator" in line}
 
     def cluster(self) -> KafkaCluster:
         return connect(client_settings(self._servers, dict(self._settings), SecretSource()))
@@ -134,10 +140,22 @@ class Story:
         return {binding for binding in found if binding.entry.principal.startswith("User:story-")}
 
 
+def _scene(*marks: pytest.MarkDecorator) -> pytest.MarkDecorator:
+    """A test on the player, which stands in for an engine, and on act, which is one."""
+    engines = [pytest.param(Player, id="player"), pytest.param(Act, id="act", marks=[pytest.mark.engines, *marks])]
+    return pytest.mark.parametrize("story", engines, indirect=True)
+
+
+#: On act in ``make test-ci`` alone, or everywhere that it is built.
+_each, _each_and_always = _scene(pytest.mark.long), _scene()
+
+
 @pytest.fixture
-def story(tmp_path: Path, broker: Sandbox) -> Iterator[Story]:
+def story(tmp_path: Path, broker: Sandbox, request: pytest.FixtureRequest) -> Iterator[Story]:
+    if request.param is Act and not kept().exists():
+        pytest.skip("act is not built: make test-ci")
     with github() as hub:
-        told = Story(tmp_path, broker, hub)
+        told = Story(tmp_path, broker, hub, request.param)
         yield told
         with told.cluster() as cluster:
             cluster.send(deletions(sorted(told.live())))
@@ -152,6 +170,7 @@ def _failed(played: dict[str, Played]) -> str:
 
 
 @pytest.mark.broker
+@_each
 def test_from_a_proposal_to_the_fix_of_a_change_by_hand(story: Story) -> None:
     # A pull request is planned with credentials, and told in one comment however often it changes.
     first = story.proposed(story.commit({"manifests/acls.yaml": _ACLS}, "grant"))
@@ -191,21 +210,15 @@ def test_from_a_proposal_to_the_fix_of_a_change_by_hand(story: Story) -> None:
     refused = story.merged(merged, options="--allow-deletes")
     assert _results(refused) == {"plan": "failure", "apply": "skipped"}
     assert "its pull request showed no plan" in refused["plan"].log
-    fixed = _applied_by_hand(story, merged)
-    assert fixed == 0
+    fixed = story.by_hand(merged, deletes=True)
+    assert _results(fixed) == {"plan": "success", "apply": "success"}, _failed(fixed)
     assert story.live() == granted
     story.watched(merged)
     assert story.hub.issues[0]["state"] == "closed"
 
 
-def _applied_by_hand(story: Story, commit: str) -> int:
-    event = story.pushed(commit)
-    environments = {"plan-environment": "kafka-read", "environment": "kafka-prod", "parity": ""}
-    played = story.player.play("apply", event, cluster="prod", options="--allow-deletes", **environments)
-    return 0 if _results(played) == {"plan": "success", "apply": "success"} else 1
-
-
 @pytest.mark.broker
+@_each
 def test_a_merge_that_plans_to_something_else_is_not_applied(story: Story) -> None:
     story.proposed(story.commit({"manifests/acls.yaml": _ACLS}, "grant"))
     merged = story.merge("grant", 7)
@@ -228,6 +241,7 @@ def _wanted() -> set[AclBinding]:
 
 
 @pytest.mark.broker
+@_each
 def test_another_merge_does_not_take_an_approval_away_and_a_queue_is_checked(story: Story) -> None:
     """Two pull requests from one base, each with a topic of its own: both are merged and applied as they were shown."""
     story.proposed(story.commit({"manifests/acls.yaml": _ACLS}, "grant"))
@@ -250,6 +264,7 @@ def test_another_merge_does_not_take_an_approval_away_and_a_queue_is_checked(sto
 
 
 @pytest.mark.broker
+@_each
 def test_an_apply_that_was_cut_short_is_finished_by_another_attempt(story: Story) -> None:
     """Half of the plan is applied: the jobs that failed go on with the plan they have, and so does the whole run."""
     story.proposed(story.commit({"manifests/acls.yaml": _ACLS, "manifests/reader.yaml": _READER}, "grant"))
@@ -266,6 +281,7 @@ def test_an_apply_that_was_cut_short_is_finished_by_another_attempt(story: Story
 
 
 @pytest.mark.broker
+@_each_and_always
 def test_a_fork_without_a_snapshot_gets_the_checks_that_need_no_cluster(story: Story) -> None:
     played = story.proposed(story.commit({"manifests/acls.yaml": _ACLS}, "fork"), by="x/kafka", snapshot="nowhere.json")
     assert _results(played)["offline"] == "success", _failed(played)
@@ -273,6 +289,7 @@ def test_a_fork_without_a_snapshot_gets_the_checks_that_need_no_cluster(story: S
 
 
 @pytest.mark.broker
+@_each
 def test_a_fork_is_planned_against_the_snapshot_of_the_base_and_sees_no_secret(story: Story) -> None:
     evil = json.dumps({"gap": None})
     files = {"manifests/acls.yaml": _ACLS, "snapshots/prod.json": evil}
@@ -289,9 +306,109 @@ def test_a_fork_is_planned_against_the_snapshot_of_the_base_and_sees_no_secret(s
 
 
 @pytest.mark.broker
+@_each_and_always
 def test_a_pull_request_cannot_choose_where_credentials_go(story: Story) -> None:
     elsewhere = _CLUSTER + "  bootstrapServers: [evil.example:9092]\n"
     played = story.proposed(story.commit({"manifests/cluster.yaml": elsewhere, "manifests/acls.yaml": _ACLS}, "evil"))
     assert _results(played)["plan"] == "success", _failed(played)
     assert "evil.example" not in played["plan"].log
     assert run(["validate", str(story.origin / "manifests")]) == 0
+
+
+_GUARD = """\
+apiVersion: reconciler/v1
+kind: AccessTests
+metadata: {name: guardrails}
+spec:
+  tests:
+    - name: nobody but the shop writes orders
+      principals: ["User:*"]
+      except: [User:story-shop]
+      mustNot: WRITE
+      topics: story.orders
+"""
+_SPY = _ACLS.replace("name: story", "name: spy").replace("story-shop", "story-spy")
+
+
+@pytest.mark.broker
+@_each
+def test_a_push_of_two_commits_is_judged_by_the_rules_before_both(story: Story) -> None:
+    before = story.commit({"manifests/guard.yaml": _GUARD})
+    story.commit({"manifests/guard.yaml": _GUARD.replace("[User:story-shop]", "[User:story-shop, User:story-spy]")})
+    tip = story.commit({"manifests/spy.yaml": _SPY})
+    played = story.merged(tip, before=before, parity="")
+    assert _results(played) == {"plan": "failure", "apply": "skipped"}
+    assert "Guardrails changed: 1 looser" in played["plan"].summary
+    assert story.live() == set()
+
+
+@pytest.mark.broker
+@_each
+def test_the_first_push_has_no_rules_before_it_and_says_what_to_do(story: Story) -> None:
+    played = story.merged(story.base, before="0" * 40)
+    assert _results(played) == {"plan": "failure", "apply": "skipped"}
+    assert "set GUARDRAILS to none, once" in played["plan"].log
+
+
+@pytest.mark.broker
+@_each
+def test_a_revert_is_red_until_somebody_lets_it_delete(story: Story) -> None:
+    story.proposed(story.commit({"manifests/acls.yaml": _ACLS, "manifests/reader.yaml": _READER}, "grant"))
+    first = story.merge("grant", 7)
+    assert _results(story.merged(first)) == {"plan": "success", "apply": "success"}
+    assert story.operators() == {"alice"}
+    granted = story.live()
+    git(story.origin, "checkout", "--quiet", "-b", "revert")
+    (story.origin / "manifests" / "acls.yaml").unlink()
+    story.hub.comments.clear()
+    story.proposed(story.commit({}, "revert"), attempt=1)
+    story.proposed(git(story.origin, "rev-parse", "HEAD"), attempt=2)
+    second = story.merge("revert", 7)
+    reverted = story.merged(second)
+    assert _results(reverted) == {"plan": "success", "apply": "failure"}, _failed(reverted)
+    assert "this change removes them, and they are still there" in reverted["apply"].log
+    assert story.live() == granted
+    deleted = story.by_hand(second, deletes=True)
+    assert _results(deleted) == {"plan": "success", "apply": "success"}, _failed(deleted)
+    assert story.live() == granted - _wanted()
+
+
+@pytest.mark.broker
+@_each
+def test_a_connection_that_cannot_be_used_says_why_in_the_comment(story: Story) -> None:
+    wrong = json.loads(story.player.secrets["KAFKA_CONNECTIONS"])
+    wrong["spec"]["client"]["sasl.mechanism"] = "SCRAM-SHA-1024"
+    story.player.secrets = {**story.player.secrets, "KAFKA_CONNECTIONS": json.dumps(wrong)}
+    played = story.proposed(story.commit({"manifests/acls.yaml": _ACLS}, "grant"))
+    assert _results(played)["plan"] == "failure"
+    [comment] = story.hub.comments[7]
+    assert "sasl.mechanism" in comment["body"]
+    assert "is not supported" in comment["body"]
+    assert story.player.secrets["KAFKA_PASSWORD"] not in comment["body"]
+
+
+def _has_begun(directory: Path) -> bool:
+    """Whether an apply in the jobs' directory has sent something."""
+    journals = directory.glob("act/*/tmp/reconciler-out/plan.json.journal")
+    return any('"outcomes"' in journal.read_text(encoding="utf-8") for journal in journals)
+
+
+@pytest.mark.broker
+@_each
+def test_a_cancelled_apply_keeps_its_journal_and_another_attempt_ends_it(story: Story) -> None:
+    if not isinstance(story.player, Act):
+        pytest.skip("the player cannot be cancelled")
+    files = {"manifests/cluster.yaml": _CLUSTER.replace("wait: 1s", "wait: 10s"), "manifests/acls.yaml": _ACLS}
+    files["manifests/deny.yaml"] = _SPY.replace("{role: producer,", "{deny: READ,")
+    story.proposed(story.commit(files, "grant"))
+    merged = story.merge("grant", 7)
+    story.player.cancel = _has_begun
+    cut = story.merged(merged)
+    story.player.cancel = None
+    assert cut["apply"].result != "success", _failed(cut)
+    left = story.player.artifacts["applied-prod-1"]
+    assert (left / "audit.jsonl").read_text(encoding="utf-8")
+    assert '"outcomes"' in (left / "plan.json.journal").read_text(encoding="utf-8")
+    again = story.merged(merged, attempt=2)
+    assert _results(again) == {"plan": "success", "apply": "success"}, _failed(again)
+    assert len(story.live()) == 3
