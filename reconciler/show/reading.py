@@ -8,6 +8,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -56,12 +57,13 @@ _Item = TypeVar("_Item", Finding, Check)
 _SERVERS_NAMED: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Report:
     """Plans, drift reports (plans that only report), findings, checks, and how fleets drifted.
 
     ``looked`` are states with their basis, ``servers`` where clusters were reached, as far as results say. ``known``
-    are the matters of the base, and how many of each; ``None``: nothing was compared, so all is new.
+    are the matters of the base, and how many of each; ``None``: nothing was compared, so all is new. Each view asks for
+    the same findings and checks, so what is derived of them is kept.
     """
 
     plans: tuple[Plan, ...] = ()
@@ -90,18 +92,18 @@ class Report:
         named = list(found)[:_SERVERS_NAMED]
         return ", ".join(named) + (f" and {len(found) - len(named):,} more" if len(found) > len(named) else "")
 
-    @property
+    @cached_property
     def open_findings(self) -> tuple[Finding, ...]:
         """Findings that nobody has accepted, the heaviest first, then by place."""
         found = (one for one in self.findings if not one.excepted)
         return tuple(sorted(found, key=_order))
 
-    @property
+    @cached_property
     def guardrail_findings(self) -> tuple[Finding, ...]:
         """What the proposal changes about the rules that judge it, and where they hold although it does."""
         return tuple(one for one in self.open_findings if one.about_guardrails)
 
-    @property
+    @cached_property
     def other_findings(self) -> tuple[Finding, ...]:
         """Open findings that neither a check nor a plan tells, and that are not about guardrails."""
         return tuple(
@@ -110,19 +112,19 @@ class Report:
             if not one.checked and not one.about_guardrails and not one.rule.startswith("left-")
         )
 
-    @property
+    @cached_property
     def new_findings(self) -> tuple[Finding, ...]:
         """Open findings that the base does not have."""
         known = frozenset(self.known_findings)
         return tuple(one for one in self.open_findings if one not in known)
 
-    @property
+    @cached_property
     def known_findings(self) -> tuple[Finding, ...]:
         """Findings that the base has as well; an error is never one of them."""
         found = sorted((one for one in self.findings if one.level is not Level.ERROR or one.excepted), key=_order)
         return tuple(self._known(one for one in found if not one.checked and not one.about_guardrails))
 
-    @property
+    @cached_property
     def known_checks(self) -> tuple[Check, ...]:
         """Checks that did not pass in the base either; one that stops something is never one of them."""
         order = (CheckStatus.PASSED, CheckStatus.FAILED, CheckStatus.UNDECIDED)
@@ -145,12 +147,12 @@ class Report:
                 left[which] -= 1
                 yield one
 
-    @property
+    @cached_property
     def excepted_findings(self) -> tuple[Finding, ...]:
         """Findings that somebody has accepted for a while."""
         return tuple(sorted((one for one in self.findings if one.excepted), key=_order))
 
-    @property
+    @cached_property
     def checks_once(self) -> tuple[Check, ...]:
         """The checks, one for all states of a cluster that came to the same: ``declared and after the plan``."""
         found: dict[Check, list[Check]] = {}
@@ -165,7 +167,7 @@ class Report:
             for same in found.values()
         )
 
-    @property
+    @cached_property
     def broken_checks(self) -> tuple[Check, ...]:
         """Checks that did not pass and are not known, those that stop something first."""
         order, known = tuple(CheckStatus), frozenset(self.known_checks)
