@@ -42,6 +42,11 @@ class CheckStatus(StrEnum):
         return self in (CheckStatus.FAILED, CheckStatus.UNDECIDED)
 
 
+#: What the rules of findings begin with that only say again what a plan has.
+REFUSED: Final = "guard-"
+SKIPPED: Final = "left-"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One finding. ``rule`` is stable (``KA001``, ``KR012``, ``guard-lockout``), ``name`` its slug.
@@ -63,6 +68,26 @@ class Finding:
     excepted: str = ""
     checked: bool = False
     binding: AclBinding | None = None
+
+    @property
+    def sentence(self) -> str:
+        """``topic x: it has one replica``: what it is about, and what is said of it."""
+        return f"{self.subject}: {self.message}" if self.subject else self.message
+
+    @property
+    def on_cluster(self) -> str:
+        """`` (cluster prod)``, for formats in which no heading names it; empty where it is about no cluster."""
+        return f" (cluster {self.cluster})" if self.cluster else ""
+
+    @property
+    def refusing(self) -> str:
+        """The safety check that refuses a plan for this; empty for other findings."""
+        return self.rule.removeprefix(REFUSED) if self.rule.startswith(REFUSED) else ""
+
+    @property
+    def about_skipped(self) -> bool:
+        """Whether it is about a difference that a plan skips."""
+        return self.rule.startswith(SKIPPED)
 
     @property
     def about_guardrails(self) -> bool:

@@ -31,7 +31,7 @@ from reconciler.results.documents import (
     WitnessEntry,
     broken_lines,
 )
-from reconciler.results.findings import Check, CheckStatus, Finding, Level
+from reconciler.results.findings import REFUSED, SKIPPED, Check, CheckStatus, Finding, Level
 from reconciler.results.words import host_words
 from reconciler.show.review import NOT_VERIFIED, VERIFY
 
@@ -348,8 +348,8 @@ def guard_findings(plan: Plan) -> tuple[Finding, ...]:
     """One for each refusal."""
     return tuple(
         Finding(
-            f"guard-{refusal.guard}",
-            f"guard-{refusal.guard}",
+            f"{REFUSED}{refusal.guard}",
+            f"{REFUSED}{refusal.guard}",
             Level.ERROR,
             refusal.message,
             refusal.remedy,
@@ -365,8 +365,8 @@ def left_findings(plan: Plan) -> tuple[Finding, ...]:
     """One for each difference that stays."""
     return tuple(
         Finding(
-            f"left-{left.reason}",
-            f"left-{left.reason}",
+            f"{SKIPPED}{left.reason}",
+            f"{SKIPPED}{left.reason}",
             _LEVELS.get(left.reason, Level.NOTE),
             f"not changed: {left.detail}",
             "",

@@ -82,9 +82,8 @@ def _compared(report: Report) -> Row | None:
 def known_rows(report: Report) -> Iterator[Row]:
     """Findings and checks that stop nothing and that the base has as well."""
     for one in report.known_findings:
-        subject = f"{one.subject}: " if one.subject else ""
         yield Row(
-            f"{one.rule}: {subject}{one.message}",
+            f"{one.rule}: {one.sentence}",
             label=str(one.level),
             place=place_words(one.place),
             notes=(one.cluster, one.excepted),
@@ -170,7 +169,7 @@ def _approval(report: Report) -> Row | None:
     refusals = sum(len(plan.refusals) for plan in report.plans)
     if refusals:
         needed.append(f"{counted(refusals, 'refusal')} of safety checks (see Refused)")
-    broken = [check for check in report.broken_checks if check.standing.stops and not check.told_elsewhere]
+    broken = report.stopping_checks
     owners = sum(check.group == "Ownership" for check in broken)
     if owners:
         needed.append(f"the owners of {counted(owners, 'item')}")

@@ -107,9 +107,7 @@ class Report:
     def other_findings(self) -> tuple[Finding, ...]:
         """Open findings that neither a check nor a plan tells, and that are not about guardrails."""
         return tuple(
-            one
-            for one in self.new_findings
-            if not one.checked and not one.about_guardrails and not one.rule.startswith("left-")
+            one for one in self.new_findings if not one.checked and not one.about_guardrails and not one.about_skipped
         )
 
     @cached_property
@@ -134,7 +132,7 @@ class Report:
     def compared(self) -> tuple[int, int]:
         """How many findings and checks that stop nothing are known, and how many are new."""
         known = len(self.known_findings) + len(self.known_checks)
-        new = sum(not one.standing.stops and not one.told_elsewhere for one in self.broken_checks)
+        new = sum(not one.standing.stops for one in self.open_checks)
         accepted = frozenset(self.known_findings)
         excepted = sum(one not in accepted for one in self.excepted_findings if not one.checked)
         return known, len(self.other_findings) + new + excepted
@@ -173,6 +171,21 @@ class Report:
         order, known = tuple(CheckStatus), frozenset(self.known_checks)
         found = (check for check in self.checks_once if check.standing is not CheckStatus.PASSED and check not in known)
         return tuple(sorted(found, key=lambda check: (order.index(check.standing), check.cluster, check.group)))
+
+    @property
+    def open_checks(self) -> tuple[Check, ...]:
+        """Those of them that neither a plan's refusals nor a fleet's clusters say."""
+        return tuple(check for check in self.broken_checks if not check.told_elsewhere)
+
+    @property
+    def stopping_checks(self) -> tuple[Check, ...]:
+        """Those of the open ones that fail a pipeline."""
+        return tuple(check for check in self.open_checks if check.standing.stops)
+
+    @property
+    def refusals(self) -> tuple[Finding, ...]:
+        """What safety checks refuse."""
+        return tuple(one for one in self.open_findings if one.refusing)
 
     @property
     def standings(self) -> Counter[CheckStatus]:

@@ -208,6 +208,11 @@ class AccessDigest:
         """``11 of 3,996 rows of access shown``, which comes first; empty where all are shown."""
         return rows_shown(self.shown, self.rows) if self.shown < self.rows else ""
 
+    @property
+    def heading(self) -> str:
+        """The same with the order of the lines; ``7 rows of access`` where all are shown."""
+        return f"{self.cut}, the gravest first" if self.cut else f"{counted(self.rows, 'row')} of access"
+
 
 def access_digest(plans: Sequence[Plan], *, most: int, room: int) -> AccessDigest:
     """At most ``most`` lines, of ``room`` characters in all, about the access that all plans change together."""

@@ -65,7 +65,7 @@ def verdict(report: Report) -> Verdict:
         parts.append(found[0].words)
     elif found:
         parts.append(_many(report, found))
-    levels = [one.level for one in report.new_findings if not one.rule.startswith("left-") and not one.about_guardrails]
+    levels = [one.level for one in report.new_findings if not one.about_skipped and not one.about_guardrails]
     if tone is Tone.CALM and any(level is not Level.NOTE for level in levels):
         tone = Tone.CAUTION
         counts = [counted(levels.count(level), level) for level in LEVELS if level in levels]
@@ -175,7 +175,7 @@ def plan_counts(plan: Plan, *, drift: bool = False) -> str:
 
 def _spoilt(report: Report) -> str:
     """What speaks against it besides the plans: broken checks and errors."""
-    broken = sum(check.standing.stops and not check.told_elsewhere for check in report.broken_checks)
+    broken = len(report.stopping_checks)
     parts = [f"{counted(broken, 'check')} failed"] if broken else []
     errors = sum(one.level is LEVELS[0] and not one.checked for one in report.open_findings)
     if errors:

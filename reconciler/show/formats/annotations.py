@@ -43,8 +43,6 @@ def _line(finding: Finding, manifests: str) -> str:
     if finding.place is not None:
         path, line, column = location(finding, manifests)
         place = f"file={workflow_value(path)},line={line},col={column},"
-    cluster = f" (cluster {finding.cluster})" if finding.cluster else ""
-    subject = f"{finding.subject}: " if finding.subject else ""
     advice = f". {finding.advice}" if finding.advice else ""
-    message = workflow_data(subject + finding.message + advice + cluster)
+    message = workflow_data(finding.sentence + advice + finding.on_cluster)
     return f"::{_COMMANDS[finding.level]} {place}title={title}::{message}\n"

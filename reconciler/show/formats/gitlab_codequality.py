@@ -21,10 +21,8 @@ def write(report: Report, options: FormatOptions) -> str:
 
 def _issue(finding: Finding, manifests: str) -> dict[str, Any]:
     path, line, _ = location(finding, manifests)
-    cluster = f" (cluster {finding.cluster})" if finding.cluster else ""
-    subject = f"{finding.subject}: " if finding.subject else ""
     return {
-        "description": safe(f"{subject}{finding.message}{cluster}"),
+        "description": safe(f"{finding.sentence}{finding.on_cluster}"),
         "check_name": safe(finding.rule),
         "fingerprint": fingerprint(finding),
         "severity": _SEVERITIES[finding.level],

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from reconciler.model.characters import counted, safe
+from reconciler.model.characters import safe
 from reconciler.results.findings import Check, CheckStatus, Level
 from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.reading import Report
@@ -46,9 +46,8 @@ def _access(report: Report, options: FormatOptions) -> Iterator[Check]:
             continue
         if found.cut:
             options.on_cut(found.shown, found.rows)
-        message = f"{found.cut}, the gravest first" if found.cut else counted(found.rows, "row") + " of access"
         cluster = plan.terms.cluster
-        yield Check("Access", f"access of {cluster}", cluster, CheckStatus.WARNED, message, found.lines)
+        yield Check("Access", f"access of {cluster}", cluster, CheckStatus.WARNED, found.heading, found.lines)
 
 
 def _suite(check: Check) -> tuple[str, str]:

@@ -347,16 +347,15 @@ def _tail(report: Report) -> str:
 def _sections(report: Report) -> Iterator[FittedSection]:
     """In the order in which a reviewer needs them: what judges is worth no more than the rules that did."""
     yield from _guardrails(report)
-    refusals = [one for one in report.open_findings if one.rule.startswith("guard-")]
-    if refusals:
-        rows = [f"- {code(one.rule.removeprefix('guard-'))}: {prose(one.message)}{_remedy(one)}\n" for one in refusals]
+    rows = [f"- {code(one.refusing)}: {prose(one.message)}{_remedy(one)}\n" for one in report.refusals]
+    if rows:
         yield FittedSection("\n#### Refused\n\n", rows, more("refusal"), weight=4)
     yield from _fleets(report)
     yield from picture_sections(report)
     yield from callout_sections(report)
     yield from drift_sections(report)
     yield from access_sections(report)
-    yield from _checks(report.broken_checks)
+    yield from _checks(report.open_checks)
     yield from _findings(report.other_findings)
     yield from _known(report)
     yield from warning_sections(report)
@@ -403,8 +402,7 @@ def _cluster_row(one: FleetCluster) -> str:
 
 
 def _checks(checks: Iterable[Check]) -> Iterator[FittedSection]:
-    broken = [check for check in checks if not check.told_elsewhere]
-    rows = ["".join(_check(check)) for check in broken]
+    rows = ["".join(_check(check)) for check in checks]
     if rows:
         yield FittedSection("\n#### Checks that did not pass\n\n", rows, more("check"), weight=3)
 

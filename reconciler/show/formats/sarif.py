@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.access.lint.rules import RULES
-from reconciler.model.characters import counted, safe
+from reconciler.model.characters import safe
 from reconciler.model.desired import Origin
 from reconciler.results.findings import Finding, Level
 from reconciler.show.formats.escaping import json_text
@@ -110,8 +110,7 @@ def _access(report: Report, options: FormatOptions) -> Iterator[Finding]:
         if found.cut:
             options.on_cut(found.shown, found.rows)
         level = Level.WARNING if plan.access.callouts else Level.NOTE
-        message = f"{found.cut}, the gravest first" if found.cut else counted(found.rows, "row") + " of access"
-        yield Finding(_ACCESS, _ACCESS, level, message, cluster=plan.terms.cluster, details=found.lines)
+        yield Finding(_ACCESS, _ACCESS, level, found.heading, cluster=plan.terms.cluster, details=found.lines)
 
 
 def fingerprint(finding: Finding) -> str:
@@ -160,9 +159,7 @@ def _result(finding: Finding, rule_index: int, manifests: str) -> dict[str, Any]
 
 
 def _message(finding: Finding) -> str:
-    cluster = f" (cluster {finding.cluster})" if finding.cluster else ""
-    subject = f"{finding.subject}: " if finding.subject else ""
-    lines = [f"{subject}{finding.message}{cluster}", *finding.details, finding.advice]
+    lines = [f"{finding.sentence}{finding.on_cluster}", *finding.details, finding.advice]
     # The digest of access says itself what it leaves out, and must not lose its end unsaid. Its lines are as long as
     # its room, and as many full stops.
     most = _MOST_TEXT + (_ROOM_OF_ACCESS + 2 * _MOST_ACCESS if finding.rule == _ACCESS else 0)

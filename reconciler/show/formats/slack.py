@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import as_name, counted, safe
-from reconciler.results.findings import Check, CheckStatus
+from reconciler.results.findings import CheckStatus
 from reconciler.results.words import accepted_words
 from reconciler.show.formats.escaping import json_text
 from reconciler.show.reading import Report
@@ -75,7 +75,7 @@ def _buttons(links: Sequence[Link]) -> Iterator[dict[str, Any]]:
 
 def _access(access: AccessDigest) -> Iterator[dict[str, Any]]:
     if access.lines:
-        lines = (f"{access.cut}, the gravest first", *access.lines) if access.cut else access.lines
+        lines = (access.heading, *access.lines) if access.cut else access.lines
         yield {"type": "section", "text": _plain("\n".join(lines))}
 
 
@@ -85,7 +85,7 @@ def _lines(report: Report) -> Iterator[str]:
     for fleet in report.fleets:
         yield from (f"{one.cluster}: {one.words}" for one in (*fleet.unknown, *fleet.differing)[:_MOST_LINES])
     changed = [f"guardrail {one.rule.removeprefix('guardrail-')}: {one.message}" for one in report.guardrail_findings]
-    broken = [f"{check.standing}: {as_name(check.name)}" for check in _broken(report)]
+    broken = [f"{check.standing}: {as_name(check.name)}" for check in report.stopping_checks]
     refused = [f"refused: {one.message} ({one.guard})" for plan in report.plans for one in plan.refusals]
     for what, texts in (
         ("of what is refused", refused),
@@ -109,11 +109,6 @@ def _accepted(report: Report) -> Iterator[str]:
         yield from (f"accepted: {accepted_words(one)}" for one in plan.accepted)
     excepted = (check for check in report.broken_checks if check.standing is CheckStatus.EXCEPTED)
     yield from (f"excepted: {as_name(check.name)}" for check in excepted)
-
-
-def _broken(report: Report) -> list[Check]:
-    """Checks that stop something; what guards refuse and a fleet's clusters are named already."""
-    return [check for check in report.broken_checks if check.standing.stops and not check.told_elsewhere]
 
 
 def _plain(text: str) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def report_lines(report: Report, style: Style = plain, *, expand: bool = False) 
     for fleet in report.fleets:
         yield ""
         yield from drift_lines(fleet, style)
-    broken = [check for check in report.broken_checks if not check.told_elsewhere]
+    broken = report.open_checks
     if report.checks:
         yield ""
         counts = ", ".join(f"{report.standings[one]:,} {one}" for one in CheckStatus if report.standings[one])
@@ -77,6 +77,5 @@ def report_lines(report: Report, style: Style = plain, *, expand: bool = False) 
 
 def _finding_lines(one: Finding, style: Style) -> Iterator[str]:
     place = style("dim", f"  {safe(str(one.place))}") if one.place else ""
-    subject = f"{one.subject}: " if one.subject else ""
-    yield style(_LEVELS[one.level], f"  {one.level} {safe(one.rule)}") + f"  {safe(subject + one.message)}{place}"
+    yield style(_LEVELS[one.level], f"  {one.level} {safe(one.rule)}") + f"  {safe(one.sentence)}{place}"
     yield from (f"    {safe(line)}" for line in (*one.details, one.advice) if line)

@@ -410,10 +410,10 @@ def page_view(report: Report) -> PageView:
             for number, (plan, drift) in enumerate(plans, 1)
         ),
         report.guardrail_findings,
-        tuple(one for one in report.open_findings if one.rule.startswith("guard-")),
+        report.refusals,
         tuple(finding_groups(told)),
         tuple(one for one in report.excepted_findings if one not in known),
-        tuple(check for check in report.broken_checks if not check.told_elsewhere),
+        report.open_checks,
         tuple(one for one in report.checks_once if one.standing is CheckStatus.PASSED and one.group != "Fleet"),
         tuple((str(one), report.standings[one]) for one in CheckStatus if report.standings[one]),
         tuple(levels.items()),
