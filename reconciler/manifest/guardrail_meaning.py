@@ -145,13 +145,13 @@ class Either:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class NotJudged:
     """A field that is no rule, and why: it is not compared."""
 
     because: str
 
 
-FieldMeaning: TypeAlias = Value | Texts | Names | Fields | Records | ByName | Either | Apart
+FieldMeaning: TypeAlias = Value | Texts | Names | Fields | Records | ByName | Either | NotJudged
 
 
 def _contains(outer: NameSelector, inner: NameSelector, principals: bool) -> bool:
@@ -235,8 +235,8 @@ _ONLY: Final = Texts(_T, _L, _L, _T, globs=True)
 _SEVERITY: Final = Value(_T, _L, _weight, _T, _L, default="error")
 #: A text for people. It decides nothing, and may be why somebody agreed.
 _WORDS: Final = _UNKNOWN
-_IDENTITY: Final = Apart("an item is known by it: under another name it is another item")
-_PLACE: Final = Apart("where a cluster is and how it is reached, which the operator's file decides")
+_IDENTITY: Final = NotJudged("an item is known by it: under another name it is another item")
+_PLACE: Final = NotJudged("where a cluster is and how it is reached, which the operator's file decides")
 
 
 def _ceiling(size: Size, *, added: Meaning = _T) -> Value:
@@ -275,12 +275,12 @@ def _document(
     labels: FieldMeaning = _UNKNOWN,
 ) -> Fields:
     heading = Fields({"name": _IDENTITY, "labels": ByName(labels)})
-    known = Apart("the document is known by it")
+    known = NotJudged("the document is known by it")
     return Fields({"apiVersion": known, "kind": known, "metadata": heading, "spec": Fields(spec)}, added, removed)
 
 
 def _wanted(*fields: str) -> dict[str, FieldMeaning]:
-    return {field: Apart("it is what the manifests want, which the rules judge") for field in fields}
+    return {field: NotJudged("it is what the manifests want, which the rules judge") for field in fields}
 
 
 #: What exempts by a condition: without the condition it exempts everything.
@@ -575,7 +575,7 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
             **_wanted("clusters", "principal", "principals", "rules", "owns", "reads", "writes"),
             "exceptions": _LINT_EXCEPTIONS,
         },
-        labels=Apart("no rule asks for them"),
+        labels=NotJudged("no rule asks for them"),
     ),
     "Topics": _document(
         {

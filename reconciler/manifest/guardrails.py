@@ -15,13 +15,13 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.documents import KINDS_BY_NAME
 from reconciler.manifest.guardrail_meaning import (
     GUARDRAILS,
-    Apart,
     ByName,
     Either,
     FieldMeaning,
     Fields,
     Meaning,
     Names,
+    NotJudged,
     Records,
     Texts,
     Value,
@@ -198,7 +198,7 @@ class _Comparison:
         self, field: FieldMeaning, place: _Path, old: Node | None, new: Node | None
     ) -> Iterator[GuardrailChange]:
         """The differences of one field."""
-        if (old is None and new is None) or isinstance(field, Apart):
+        if (old is None and new is None) or isinstance(field, NotJudged):
             return
         match field:
             case Value():

@@ -78,7 +78,7 @@ def resource_of(change: Change) -> Any:
     return change.before if change.after is None else change.after
 
 
-class Refusal(NamedTuple):
+class BrokerRefusal(NamedTuple):
     """Why brokers refuse a value: Kafka's name for the error, and its message."""
 
     code: str
@@ -196,7 +196,7 @@ class ListedItem(Protocol):
         """Whether this version knows what a value of that name means. One that it does not know stays as it is."""
         ...
 
-    def refusal(self, release: tuple[int, int] | None = None) -> Refusal | None:
+    def refusal(self, release: tuple[int, int] | None = None) -> BrokerRefusal | None:
         """Why brokers of a release refuse to set these values; ``None`` if they take them, as far as is known.
 
         Without a release, why every one does.

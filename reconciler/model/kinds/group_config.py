@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Final, NamedTuple
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern, ResourceType
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal, Unmatched, unmatched_by_librdkafka
+from reconciler.model.listing import EVERY_LEVEL, BrokerRefusal, FeatureLevel, Unmatched, unmatched_by_librdkafka
 from reconciler.model.says import REQUIRED, AnyText, Name, Says
 from reconciler.model.topic_configs import ConfigType
 
@@ -158,10 +158,10 @@ class GroupConfig:
         """Whether it is one of ``GROUP_KEYS``."""
         return name in GROUP_KEYS
 
-    def refusal(self, release: tuple[int, int] | None = None) -> Refusal | None:
+    def refusal(self, release: tuple[int, int] | None = None) -> BrokerRefusal | None:
         """Why brokers refuse the configs, as far as a release is known; the brokers' own bounds are not."""
         message = next(self._problems(release), None)
-        return None if message is None else Refusal("INVALID_CONFIG", message)
+        return None if message is None else BrokerRefusal("INVALID_CONFIG", message)
 
     def _problems(self, release: tuple[int, int] | None) -> Iterator[str]:
         for name, value in self.values.items():

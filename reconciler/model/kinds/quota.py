@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias
 from reconciler.dataclass import dataclass
 from reconciler.model.addresses import IpAddress, resolved
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Refusal, Unmatched, unmatched_by_librdkafka
+from reconciler.model.listing import EVERY_LEVEL, BrokerRefusal, FeatureLevel, Unmatched, unmatched_by_librdkafka
 from reconciler.model.says import REQUIRED, AnyNumber, As, Name, Says
 
 #: Stands for "every one without an entity of its own". Kafka refuses an empty name; ``<default>`` is an ordinary name.
@@ -193,10 +193,10 @@ class ClientQuota:
         """Whether it is one of ``QUOTA_KEYS``."""
         return name in QUOTA_KEYS
 
-    def refusal(self, release: tuple[int, int] | None = None) -> Refusal | None:
+    def refusal(self, release: tuple[int, int] | None = None) -> BrokerRefusal | None:
         """Why ``ClientQuotaControlManager`` refuses the quota, the same in every release."""
         message = next(self._problems(), None)
-        return None if message is None else Refusal("INVALID_REQUEST", message)
+        return None if message is None else BrokerRefusal("INVALID_REQUEST", message)
 
     def _problems(self) -> Iterator[str]:
         of_ip = any(kind == IP for kind, _ in self.entity.parts)

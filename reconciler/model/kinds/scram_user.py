@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.listing import FeatureLevel, Refusal, Unmatched, unmatched_by_librdkafka
+from reconciler.model.listing import BrokerRefusal, FeatureLevel, Unmatched, unmatched_by_librdkafka
 from reconciler.model.says import REQUIRED, Name, Reference, Says
 
 #: The hash of each mechanism, and its code in Kafka's messages (``ScramMechanism.type``).
@@ -137,10 +137,10 @@ class ScramUser:
         """Whether it is one of ``SCRAM_CODES``."""
         return name in SCRAM_CODES
 
-    def refusal(self, release: tuple[int, int] | None = None) -> Refusal | None:
+    def refusal(self, release: tuple[int, int] | None = None) -> BrokerRefusal | None:
         """Why ``ScramControlManager`` refuses the credentials, the same in every release."""
         message = next(self._problems(), None)
-        return None if message is None else Refusal("UNACCEPTABLE_CREDENTIAL", message)
+        return None if message is None else BrokerRefusal("UNACCEPTABLE_CREDENTIAL", message)
 
     def _problems(self) -> Iterator[str]:
         if not self.name:

@@ -32,7 +32,7 @@ _REMOVED: Final = "listed before ACLs were removed, and not listed again after t
 _ASKED: Final = "an entry that somebody was asked whether to remove"
 
 
-class _Entry(NamedTuple):
+class _ListedEntry(NamedTuple):
     """One entry as it stands in the text."""
 
     resource: Resource
@@ -52,9 +52,9 @@ class _Transcript:
     def __init__(self, name: str, conversion: Conversion) -> None:
         self._name = name
         self._conversion = conversion
-        self._listed: dict[_Entry, int] = {}
-        self._added: dict[_Entry, int] = {}
-        self._doubtful: dict[_Entry, int] = {}
+        self._listed: dict[_ListedEntry, int] = {}
+        self._added: dict[_ListedEntry, int] = {}
+        self._doubtful: dict[_ListedEntry, int] = {}
         self._resource: Resource | None = None
         self._heading = ""
         # A list of one principal's entries says nothing about the others of the same resource.
@@ -100,7 +100,7 @@ class _Transcript:
         elif self._resource is None:
             self._skip(number, line.strip()[:80], _NO_HEADING)
         else:
-            (self._listed if self._heading == "Current" else self._added)[_Entry(self._resource, *parts)] = number
+            (self._listed if self._heading == "Current" else self._added)[_ListedEntry(self._resource, *parts)] = number
 
     def _begin(self, heading: str, resource: Resource | None) -> None:
         """A list of a whole resource replaces what an earlier one said about it."""

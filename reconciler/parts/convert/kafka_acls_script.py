@@ -90,7 +90,7 @@ _CLUSTER: Final = Resource("cluster", CLUSTER_NAME)
 _Options = Mapping[str, Sequence[str]]
 
 
-class _UnreadableError(Exception):
+class _UnreadCommandError(Exception):
     """Why a command is not converted."""
 
 
@@ -228,7 +228,7 @@ class _Calls:
         try:
             doubt = command.doubt or _runner_doubt(command.words[:start])
             self._convert(tool, words, doubt, where)
-        except _UnreadableError as error:
+        except _UnreadCommandError as error:
             self._conversion.skip(where, " ".join((tool, *shown))[:100], str(error))
 
     def _convert(self, tool: str, words: Sequence[Word], doubt: str | None, where: str) -> None:
@@ -238,28 +238,28 @@ class _Calls:
         # What a script removes depends on what was there before, which no file says.
         if tool == "kafka-acls" and any(word.text == "--remove" for word in words):
             self._take(words)
-            raise _UnreadableError(_REMOVES)
+            raise _UnreadCommandError(_REMOVES)
         if tool == "kafka-topics" and any(word.text in ("--delete", "--alter") for word in words):
             self._change_topics(words)
-            raise _UnreadableError("it changes or deletes a topic: use reconciler export")
+            raise _UnreadCommandError("it changes or deletes a topic: use reconciler export")
         options = _options(words, _VALUES)
         if ("add" if tool == "kafka-acls" else "create") not in options:
             return
         if doubt is not None:
-            raise _UnreadableError(doubt)
+            raise _UnreadCommandError(doubt)
         if tool == "kafka-acls":
             self._grants += _acls(options, where)
         else:
             names = options.get("topic", ())
             if len(names) != 1:
-                raise _UnreadableError("it names no topic, or several")
+                raise _UnreadCommandError("it names no topic, or several")
             self._topics.append(_Created(names[0], options, where))
 
     def _change_topics(self, words: Sequence[Word]) -> None:
         """Name the topics so far that an alteration or a deletion may reach: ``--topic`` is a regular expression."""
         try:
             names = _options(words, _VALUES).get("topic", ())
-        except _UnreadableError:
+        except _UnreadCommandError:
             names = ()
         literal = bool(names) and all(re.fullmatch(r"[\w.-]+", name) for name in names)
         changed = [
@@ -274,7 +274,7 @@ class _Calls:
         try:
             options = _options(_spelled_out(words), _OF_CONFIGS)
             types, names = options.get("entity-type", ()), options.get("entity-name", ())
-        except _UnreadableError:
+        except _UnreadCommandError:
             types = names = ()
         entity = dict(zip(types, names, strict=False)) if len(types) == len(names) else {}
         if entity and not entity.keys() - ({"topics"} | _NOT_MANAGED):
@@ -293,7 +293,7 @@ class _Calls:
         """Name the grants so far that a removal may reach; where it cannot be read, it may reach each."""
         try:
             options = _options(words, _VALUES)
-        except _UnreadableError:
+        except _UnreadCommandError:
             options = {}
         principals = {name for effect in ("allow", "deny") for name in options.get(f"{effect}-principal", ())}
         named = {(_KINDS[kind], name) for kind in _KINDS for name in options.get(kind, ())}
@@ -325,16 +325,16 @@ class _Calls:
             self._conversion.add_unmanaged(where, subject, "neither an ACL, a topic, a quota nor a user")
             return
         if doubt is not None:
-            raise _UnreadableError(doubt)
+            raise _UnreadCommandError(doubt)
         if "topics" in types:
-            raise _UnreadableError(_CONFIGS)
+            raise _UnreadCommandError(_CONFIGS)
         if options.keys() & {"delete-config", "add-config-file"}:
-            raise _UnreadableError("it deletes configs or reads them from a file: use reconciler export")
+            raise _UnreadCommandError("it deletes configs or reads them from a file: use reconciler export")
         if list(types) == ["groups"] and len(names) == 1 and names[0]:
             self._groups.setdefault(names[0], ({}, where))[0].update(_added(options.get("add-config", ())))
             return
         if not types or len(types) != len(names) or set(types) - _QUOTA_PARTS.keys() or len(set(types)) < len(types):
-            raise _UnreadableError("of which entity it changes configs is not understood here")
+            raise _UnreadCommandError("of which entity it changes configs is not understood here")
         entity = {_QUOTA_PARTS[kind]: name for kind, name in zip(types, names, strict=True)}
         for key, value in _added(options.get("add-config", ())):
             self._config(key, value, entity, where)
@@ -342,14 +342,14 @@ class _Calls:
     def _config(self, key: str, value: str, entity: Mapping[str, str], where: str) -> None:
         if key in SCRAM_CODES:
             if entity.keys() != {"user"} or not entity["user"]:
-                raise _UnreadableError(f"{key} is of one user")
+                raise _UnreadCommandError(f"{key} is of one user")
             details = dict(part.partition("=")[::2] for part in value.strip("[]").split(","))
             self._logins.append(_Login(entity["user"], key, details.get("iterations", _ITERATIONS), where))
         elif key in QUOTA_KEYS:
             limits, _ = self._quotas.setdefault(QuotaEntity.of(**entity), ({}, where))
             limits[key] = value
         else:
-            raise _UnreadableError(f"{key} is no config of {' and '.join(entity)} that is known here")
+            raise _UnreadCommandError(f"{key} is no config of {' and '.join(entity)} that is known here")
 
 
 def _runner_doubt(before: Sequence[Word]) -> str | None:
@@ -390,19 +390,19 @@ def _spelled_out(words: Sequence[Word]) -> list[Word]:
 
 
 def _options(words: Sequence[Word], known: Collection[str]) -> _Options:
-    """The values of each option; raises :class:`_UnreadableError` for what only the tool or a shell understands."""
+    """The values of each option; raises :class:`_UnreadCommandError` for what only the tool or a shell understands."""
     found: dict[str, list[str]] = defaultdict(list)
     rest = iter(words)
     for word in rest:
         if not word.text.startswith("--"):
-            raise _UnreadableError("a word in it belongs to no option")
+            raise _UnreadCommandError("a word in it belongs to no option")
         name, equals, value = word.text[2:].partition("=")
         given = Word(value, word.open) if equals else None
         if name in _FLAGS:
             found[name].append("")
             continue
         if name not in known and name not in _CONNECTION:
-            raise _UnreadableError(f"--{name} is no option that is known here")
+            raise _UnreadCommandError(f"--{name} is no option that is known here")
         given = given or next(rest, None)
         if name in _CONNECTION:
             continue
@@ -413,10 +413,10 @@ def _options(words: Sequence[Word], known: Collection[str]) -> _Options:
 def _literal(name: str, given: Word | None) -> str:
     """The value of an option. A password is not converted, so it may be a variable of the shell."""
     if given is None:
-        raise _UnreadableError(f"--{name} has no value")
+        raise _UnreadCommandError(f"--{name} has no value")
     text = _PASSWORD.sub("password=", given.text) if name == "add-config" else given.text
     if given.open is not None and (text == given.text or re.search(r"[$`*?]", text)):
-        raise _UnreadableError(f"--{name} {text} holds {given.open}")
+        raise _UnreadCommandError(f"--{name} {text} holds {given.open}")
     return text
 
 
@@ -425,7 +425,7 @@ def _acls(options: _Options, where: str) -> list[_Grant]:
     named = [Resource(_KINDS[name], text, form) for name in _KINDS for text in options.get(name, ())]
     grants = list(_grants(options, named))
     if not grants:
-        raise _UnreadableError("it names no resource")
+        raise _UnreadCommandError("it names no resource")
     sides = [
         (effect, principal, host)
         for effect in ("allow", "deny")
@@ -433,7 +433,7 @@ def _acls(options: _Options, where: str) -> list[_Grant]:
         for host in options.get(f"{effect}-host") or ["*"]
     ]
     if not sides:
-        raise _UnreadableError("it names no principal")
+        raise _UnreadCommandError("it names no principal")
     return [
         _Grant(principal, resource, operations, where, effect, host)
         for effect, principal, host in sides

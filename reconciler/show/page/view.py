@@ -73,7 +73,7 @@ class ChangeColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class AccessMatrix:
     """The picture: columns by label, rows with their cells, what was left out, and its measures in pixels."""
 
     columns: tuple[ChangeColumn, ...]
@@ -100,7 +100,7 @@ class Changes:
         return self.top + CELL_HEIGHT * len(self.rows) + 4
 
 
-def changes_of(rows: Iterable[AccessChange]) -> Changes | None:
+def changes_of(rows: Iterable[AccessChange]) -> AccessMatrix | None:
     """The picture of a review's rows, or ``None`` where nothing is gained or lost."""
     rows = tuple(rows)
     cells: dict[tuple[str, str], _Moved] = defaultdict(lambda: (set(), set()))
@@ -123,7 +123,7 @@ def changes_of(rows: Iterable[AccessChange]) -> Changes | None:
     found = [(shortened(who), tuple(_change_cells(who, names, cells, said, kinds))) for who in shown]
     left = 30 + int(_CHARACTER * max(len(who) for who, _ in found))
     used = {operation for pair in cells.values() for side in pair for operation in side}
-    return Changes(
+    return AccessMatrix(
         tuple(_columns(names, [cell for _, some in found for cell in some], left)),
         tuple(found),
         len(principals) - len(shown),
@@ -338,7 +338,7 @@ class PlanView:
     portions: tuple[Portion, ...]
     gaining: int
     losing: int
-    changes: Changes | None
+    changes: AccessMatrix | None
     document: ReportDocument
     address: str = ""
 

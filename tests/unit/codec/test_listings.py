@@ -15,7 +15,7 @@ from reconciler.codec.objects import record
 from reconciler.model.acl import ResourcePattern, ResourceType
 from reconciler.model.desired import Declaration, DesiredItem, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.model.listing import EVERY_LEVEL, FeatureLevel, Listing, Refusal
+from reconciler.model.listing import EVERY_LEVEL, BrokerRefusal, FeatureLevel, Listing
 from reconciler.model.scope import NameSelector, Scope, Selector
 
 ALICE = ClientQuota(QuotaEntity.of("alice"), {"producer_byte_rate": 1})
@@ -77,7 +77,7 @@ class _Thing:
     def understands(self, name: str) -> bool:
         return True
 
-    def refusal(self, release: tuple[int, int] | None = None) -> Refusal | None:
+    def refusal(self, release: tuple[int, int] | None = None) -> BrokerRefusal | None:
         return None
 
 

@@ -12,13 +12,13 @@ from pydantic import BaseModel
 from reconciler.manifest.documents import KINDS_BY_NAME
 from reconciler.manifest.guardrail_meaning import (
     GUARDRAILS,
-    Apart,
     ByName,
     Either,
     FieldMeaning,
     Fields,
     Meaning,
     Names,
+    NotJudged,
     Records,
     Texts,
     Value,
@@ -66,7 +66,7 @@ def _unfit(path: str, annotation: Any, field: FieldMeaning) -> Iterator[str]:
     lists = [get_args(one)[0] for one in found if get_origin(one) is list]
     maps = [get_args(one)[1] for one in found if get_origin(one) is dict]
     model = _model(found)
-    if isinstance(field, Apart):
+    if isinstance(field, NotJudged):
         if not field.because:
             yield f"{path}: nobody says why it is no rule"
         return
