@@ -88,12 +88,18 @@ def decide_tests(
     authorizer = whole.with_changes((), locked) if locked else whole
     checker = Checker(authorizer, claimed_super_users=claimed, met_by_claim=not live)
     results = [_result(test, authorizer, checker, as_of) for test in tests]
-    if any(one.stops and one.test.claim is Claim.MUST for one in results):
+    if any(result.stops and result.test.claim is Claim.MUST for result in results):
         cut_off = _cut_off(manifests, cluster, as_of)
         without = authorizer.with_changes((), cut_off.keys() & authorizer.bindings)
         otherwise = Checker(without, claimed_super_users=claimed, met_by_claim=not live)
-        again = {one.test: _result(one.test, without, otherwise, as_of) for one in results if cut_off and one.stops}
-        results = [_excused(one, again.get(one.test), min(cut_off.values(), default=None), as_of) for one in results]
+        again = {
+            result.test: _result(result.test, without, otherwise, as_of)
+            for result in results
+            if cut_off and result.stops
+        }
+        results = [
+            _excused(result, again.get(result.test), min(cut_off.values(), default=None), as_of) for result in results
+        ]
     states = [authorizer] * len(tests)
     for ending, ended, concerned in _moments(tests, authorizer, wanted, as_of):
         then = authorizer.with_changes((), ended)
@@ -182,7 +188,7 @@ def _cut_off(manifests: Manifests, cluster: str, as_of: datetime.date) -> dict[A
         binding: said.origin
         for binding, said in wanted.bindings.items()
         if binding.entry.permission_type is AclPermissionType.DENY
-        and all(one.may_deny(said.origin.file) for one in rules)
+        and all(rule.may_deny(said.origin.file) for rule in rules)
     }
 
 
@@ -223,7 +229,7 @@ def ownerships_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> t
     files = {path: path for path in manifests.sources}
     variables = setter.origin, {one.source.path for one in manifests.chosen_templates(setter.labels)}
     rules = partial(Ownership, as_of=as_of, variables=variables, claims=claims)
-    own = rules((_owner(one, files) for one in owners), map(_consent, consents))
+    own = rules((_owner(owner, files) for owner in owners), map(_consent, consents))
     if manifests.guardrails is None:
         return (own,)
     # A consent of the guardrails counts in a file of its team there: the globs are about paths in either directory.
@@ -235,8 +241,8 @@ def ownerships_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> t
 def breaches_of(rules: Iterable[Ownership], wanted: DesiredState) -> tuple[Breach, ...]:
     """What any of the rules forbids; what several forbid in the same words is there once."""
     found: dict[Breach, Breach] = {}
-    for one in rules:
-        for breach in one.breaches(wanted):
+    for rule in rules:
+        for breach in rule.breaches(wanted):
             found.setdefault(dataclasses.replace(breach, rule=None, consent=None), breach)
     return tuple(sorted(found.values(), key=breach_order))
 

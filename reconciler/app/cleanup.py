@@ -122,7 +122,7 @@ def cleanup(
         holding = {claim.run for claim in held}
         found = [item for item in leftovers(live, at) if run in (None, item.run) and item.run not in holding]
         wanted = removable(found, live, at)
-        marks = {one for item in found for one in item.bindings} & marks_that_stay(live.bindings, at)
+        marks = {binding for item in found for binding in item.bindings} & marks_that_stay(live.bindings, at)
         kept = (*_kept(wanted, manifests, target), *(KeptBridge(mark, _MARKS) for mark in sorted(marks)))
         stays = {one.binding for one in kept if one.reason != _DECLARED}
         trimmed = (_without(item, stays) for item in wanted)

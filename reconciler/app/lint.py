@@ -150,7 +150,10 @@ def _spells_out(finding: LintFinding) -> bool:
 
 
 def _exception(finding: LintFinding, exceptions: tuple[LintException, ...]) -> LintException | None:
-    return next((one for one in exceptions if one.covers(finding.rule.code, finding.about, finding.origin)), None)
+    return next(
+        (exception for exception in exceptions if exception.covers(finding.rule.code, finding.about, finding.origin)),
+        None,
+    )
 
 
 def _expired(state: AccessState) -> list[LintFinding]:

@@ -64,7 +64,7 @@ def teams_of(manifests: Manifests, cluster: str, pattern: ResourcePattern) -> tu
     """The teams that own a name, by the manifests or their guardrails: whom somebody who needs access has to ask."""
     with sound():
         owners = (*ownership(manifests, cluster)[0], *guardrail_ownership(manifests, cluster)[0])
-    return tuple(sorted({one.team for one in owners if any(own.contains(pattern) for own in one.patterns)}))
+    return tuple(sorted({owner.team for owner in owners if any(own.contains(pattern) for own in owner.patterns)}))
 
 
 # Finds and reads the project file: the nearest ``reconciler.yaml`` up to the root of the repository.

@@ -196,7 +196,7 @@ def beside_declared(wanted: DesiredState, *, only_scram: bool = False) -> Beside
     """As manifests declare it."""
     users, quotas = wanted.of(ScramUser), wanted.of(ClientQuota)
     there = {name: one.item for name, one in users.items() if not one.goes}
-    limited = frozenset(one.item for one in quotas.values() if not one.goes)
+    limited = frozenset(quota.item for quota in quotas.values() if not quota.goes)
     absent = frozenset(users.keys() - there.keys())
     return BesideAcls(there, limited, whole=False, absent=absent, only_scram=only_scram)
 

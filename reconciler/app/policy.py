@@ -58,7 +58,7 @@ def propose_topic_policy(
     skipped = [f"topic {topic.name}" for topic in found if topic_problem(topic) is not None]
     skipped += [str(one.rule.name) for one in proposed if one not in rules]
     notes = [] if labels else ["Without clusters below spec, it applies to every cluster."]
-    notes += [f"Skipped, because no manifest can declare it: {one}" for one in skipped]
+    notes += [f"Skipped, because no manifest can declare it: {item}" for item in skipped]
     text = policy_text(document, rules, origin=origin, labels=labels, notes=notes)
     # The proposal is read back as any manifest: a policy that fails on day one would be switched off on day two.
     _prove(text, topics, target.name, day)
@@ -71,7 +71,7 @@ def _day(as_of: datetime.date | None) -> datetime.date:
 
 
 def _excepted(rules: Iterable[ProposedRule]) -> dict[str, list[str]]:
-    return {str(one.rule.name): [*exception.topics.literal] for one in rules for exception in one.rule.exceptions}
+    return {str(rule.rule.name): [*exception.topics.literal] for rule in rules for exception in rule.rule.exceptions}
 
 
 def _is_manifest(text: str) -> bool:

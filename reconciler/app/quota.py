@@ -28,7 +28,7 @@ def quota_views(
     if not request.live:
         found = declared_access(request, connection)
         wanted = found.desired.of(ClientQuota) if found.desired else {}
-        declared = frozenset(one.item for one in wanted.values() if not one.goes)
+        declared = frozenset(wish.item for wish in wanted.values() if not wish.goes)
         return [QuotaView(found.view.cluster, Basis.DECLARED, declared, wanted, as_of=found.view.as_of)]
     refuse_another_time(request.cluster, request.as_of, ahead=True)
     with open_any(request.path, request.cluster, connection, tell) as (manifests, target):

@@ -40,7 +40,7 @@ class Cancelled:
     @property
     def succeeded(self) -> bool:
         """Whether nothing of what was chosen moves any more, no throttle is left, and all of it is written down."""
-        ended = all(one.ending in (Ending.CANCELLED, Ending.OVER) for one in self.ends)
+        ended = all(end.ending in (Ending.CANCELLED, Ending.OVER) for end in self.ends)
         return ended and not self.throttles and not self.unrecorded
 
 
@@ -114,7 +114,7 @@ class Unfinished:
     def _send(self) -> Cancelled:
         cluster = self.target.cluster
         ends = cancel(cluster, self.chosen, SystemClock())
-        going_on = {one.topic for one in ends if one.ending in (Ending.REFUSED, Ending.UNKNOWN)}
+        going_on = {end.topic for end in ends if end.ending in (Ending.REFUSED, Ending.UNKNOWN)}
         over = [one for one in self.chosen if one.topic not in going_on]
         others = [*self.others, *(one for one in self.chosen if one.topic in going_on)]
         left = unthrottle(cluster, over, others)
@@ -211,10 +211,10 @@ def _acls(target: Target) -> ClusterState | None:
 
 
 def _refuse_held(claims: Collection[LeaseClaim], breaks: Collection[str]) -> None:
-    if held := [one for one in claims if one.holder not in breaks]:
+    if held := [claim for claim in claims if claim.holder not in breaks]:
         raise _held_error(held)
 
 
 def _held_error(claims: Sequence[LeaseClaim]) -> HeldError:
-    who = "; ".join(f"{one.holder} by run {one.run}, until {one.ends}" for one in claims)
+    who = "; ".join(f"{claim.holder} by run {claim.run}, until {claim.ends}" for claim in claims)
     return HeldError(f"stop that run first, it may be waiting for what moves: {who}; nothing was sent", list(claims))

@@ -131,7 +131,7 @@ class Target:
 
     def _time(self, live: ClusterState) -> datetime.datetime:
         """The time by which runs write leases, the controller's; asked for only where a run has something there."""
-        marked = any(is_reserved(one.pattern.name) for one in live.bindings)
+        marked = any(is_reserved(binding.pattern.name) for binding in live.bindings)
         return lease_time(self.cluster, SystemClock()) if marked else time_of(SystemClock())
 
     def read_whole(self, request: ReadRequest) -> ClusterState:
@@ -287,7 +287,7 @@ def _is_declared_below(path: str, name: str) -> bool:
     """
     says = re.compile(rf"""\bname["']?\s*:\s*["']?{re.escape(name)}(?![\w.-])""")
     documents = (one for text in texts_below(Path(path)) for one in re.split(r"^---", text, flags=re.M))
-    return any(_CLUSTER.search(one) and says.search(one) for one in documents)
+    return any(_CLUSTER.search(document) and says.search(document) for document in documents)
 
 
 def _reaches(connection: ConnectionOptions, cluster: str) -> bool:

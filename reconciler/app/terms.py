@@ -123,9 +123,10 @@ def rights_doubts(live: ClusterState, declaration: ClusterDeclaration | None) ->
         known = None  # that it is off all the same would explain a refusal
     model = Authorizer(live.bindings, declaration.super_users, known, live.kafka_version, opaque=live.opaque)
     ours = [
-        one.entry
-        for one in live.bindings
-        if one.pattern.resource_type is ResourceType.CLUSTER and one.entry.principal in (principal, WILDCARD_PRINCIPAL)
+        binding.entry
+        for binding in live.bindings
+        if binding.pattern.resource_type is ResourceType.CLUSTER
+        and binding.entry.principal in (principal, WILDCARD_PRINCIPAL)
     ]
     # Under which address we connect, only the brokers know: an entry that names one may or may not be about us.
     named = {entry.permission_type for entry in ours if entry.host != WILDCARD}
@@ -154,4 +155,4 @@ def rights_doubts(live: ClusterState, declaration: ClusterDeclaration | None) ->
 
 
 def _named(operations: list[AclOperation]) -> str:
-    return ", ".join(one.name for one in operations)
+    return ", ".join(operation.name for operation in operations)

@@ -65,7 +65,7 @@ def decide_policies(
         return found
     rules, topics = relabelled
     more = compiled(rules, manifests).decide(topics, as_of, around).findings
-    known = {_finding_key(one) for one in found.findings}
+    known = {_finding_key(finding) for finding in found.findings}
     return replace(found, findings=(*found.findings, *(one for one in more if _finding_key(one) not in known)))
 
 

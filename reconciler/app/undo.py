@@ -108,7 +108,7 @@ def _with_own(given: Sequence[AcceptedGuard], own: Sequence[str]) -> tuple[Accep
     """What is accepted, with one for each topic where their number was accepted."""
     whole = AcceptedGuard(Guard.TOPIC_DELETE, _created(own))
     accepted = [one for one in given if (one.guard, one.object) == (whole.guard, whole.object)]
-    more = [replace(one, object=name) for one in accepted[:1] for name in own]
+    more = [replace(acceptance, object=name) for acceptance in accepted[:1] for name in own]
     return (*(one for one in given if one not in accepted), *more)
 
 

@@ -47,7 +47,7 @@ class ManifestValidation:
     @property
     def valid(self) -> bool:
         """Whether there is no problem, and nothing that is demanded speaks against what is declared."""
-        return not self.problems and not any(one.checks.stops for one in self.clusters)
+        return not self.problems and not any(cluster.checks.stops for cluster in self.clusters)
 
 
 def validate(
@@ -70,7 +70,7 @@ def validate(
             clusters.append(replace(one, checks=replace(one.checks, known=known)))
         except InvalidManifestsError as error:
             problems.extend(error.problems)
-    warnings = (*manifests.warnings, *(item for one in clusters for item in one.warnings))
+    warnings = (*manifests.warnings, *(item for cluster in clusters for item in cluster.warnings))
     return ManifestValidation(tuple(clusters), in_order(warnings), in_order(problems), declares_access_tests(manifests))
 
 

@@ -300,7 +300,7 @@ as_of_option = click.option(
 )
 
 
-class ReadingsParam(click.ParamType[PastReadings]):
+class Readings(click.ParamType[PastReadings]):
     """A store of readings, with the part that knows states of the past by it."""
 
     name = "place"
@@ -317,7 +317,7 @@ past_options: Final = (
     click.option(
         "--store",
         metavar="PLACE",
-        type=ReadingsParam(),
+        type=Readings(),
         help="With --cluster and --as-of: answer for that past time, by the readings that serve --store or fleet "
         "snapshot keep here.",
     ),

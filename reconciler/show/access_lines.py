@@ -100,7 +100,7 @@ def _is_crowd(rows: Sequence[AccessChange]) -> bool:
 
 
 def _fit(lines: Sequence[AccessLine]) -> bool:
-    return len(lines) <= LINES_SHOWN and sum(len(f"{one.who}{one.names}{one.topics}") for one in lines) <= _ROOM
+    return len(lines) <= LINES_SHOWN and sum(len(f"{line.who}{line.names}{line.topics}") for line in lines) <= _ROOM
 
 
 def rows_shown(shown: int, rows: int) -> str:

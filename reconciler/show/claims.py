@@ -434,7 +434,7 @@ def checks_entry(found: Checks) -> ChecksEntry:
         tuple(map(claim_entry, found.claims)),
         tuple(map(breach_entry, found.breaches)),
         None if found.policies is None else policies_entry(found.policies),
-        tuple(consent_entry(one, found.lapsing.get(one, ())) for one in found.consents),
+        tuple(consent_entry(consent, found.lapsing.get(consent, ())) for consent in found.consents),
         found.guardrails,
         tuple(map(cluster_test_entry, found.cluster_tests)),
         found.ends,

@@ -239,4 +239,4 @@ def _coloured(role: str, text: str, style: Style) -> str:
 
 def without(document: ReportDocument, *parts: SectionName) -> ReportDocument:
     """The same without the sections about these, which another place says."""
-    return replace(document, sections=tuple(one for one in document.sections if one.part not in parts))
+    return replace(document, sections=tuple(section for section in document.sections if section.part not in parts))

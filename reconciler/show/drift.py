@@ -168,7 +168,7 @@ def _access(plan: Plan, lines: Sequence[AccessLine], *, expand: bool) -> Iterato
 def _reverting(plan: Plan, *, expand: bool) -> Iterator[Section]:
     """What a plan that brings the cluster back does besides."""
     rows = callout_rows(plan.access)
-    rows += [Row(f"{one.guard} refuses it: {one.message}", "!", "warn") for one in plan.refusals]
+    rows += [Row(f"{refusal.guard} refuses it: {refusal.message}", "!", "warn") for refusal in plan.refusals]
     found = irreversible_lines(plan, expand=expand)
     rows += [Row(f"cannot be undone: {text}", "!", "warn", names=names, unnamed=more) for text, names, more in found]
     if rows:

@@ -118,7 +118,7 @@ def agreed_findings(agreed: ChecksEntry, cluster: str) -> Iterator[Finding]:
     for claim in agreed.claims:
         if claim.standing != "passed":
             yield _claim_finding(claim, cluster)
-    yield from (_cluster_finding(one, cluster) for one in agreed.cluster_tests if one.standing != "passed")
+    yield from (_cluster_finding(test, cluster) for test in agreed.cluster_tests if test.standing != "passed")
     yield from guardrail_findings(agreed.guardrails, cluster)
     for breach in agreed.breaches or ():
         yield _ownership_finding(breach, cluster)
@@ -149,8 +149,8 @@ def agreed_checks(agreed: ChecksEntry, cluster: str, basis: str) -> Iterator[Che
 def _checks(agreed: ChecksEntry, cluster: str) -> Iterator[Check]:
     for claim in agreed.claims:
         yield _claim_check(claim, cluster)
-    for one in agreed.cluster_tests:
-        yield _cluster_check(one, cluster)
+    for test in agreed.cluster_tests:
+        yield _cluster_check(test, cluster)
     if agreed.breaches is not None:
         yield from _ownership_checks(agreed.breaches, cluster)
     for consent in agreed.consents:

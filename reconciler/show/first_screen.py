@@ -81,12 +81,12 @@ def _compared(report: Report) -> Row | None:
 
 def known_rows(report: Report) -> Iterator[Row]:
     """Findings and checks that stop nothing and that the base has as well."""
-    for one in report.known_findings:
+    for finding in report.known_findings:
         yield Row(
-            f"{one.rule}: {one.sentence}",
-            label=str(one.level),
-            place=place_words(one.place),
-            notes=(one.cluster, one.excepted),
+            f"{finding.rule}: {finding.sentence}",
+            label=str(finding.level),
+            place=place_words(finding.place),
+            notes=(finding.cluster, finding.excepted),
         )
     for check in report.known_checks:
         yield Row(
@@ -102,7 +102,7 @@ def review_word(report: Report) -> ReviewWord:
     tone = verdict(report).tone
     if tone is Tone.STOP:
         return ReviewWord.REFUSED
-    if any(one.rule in ("guardrail-looser", "guardrail-unclear") for one in report.guardrail_findings):
+    if any(finding.rule in ("guardrail-looser", "guardrail-unclear") for finding in report.guardrail_findings):
         return ReviewWord.WEAKENS
     words = {word for plan in report.plans for word in _words(plan)}
     words |= {ReviewWord.DRIFTED} if any(plan.steps or plan.skipped for plan in report.drifts) else set()
@@ -139,7 +139,7 @@ def _owners(report: Report) -> Iterator[Row]:
     found = [check for check in report.checks_once if check.group == "Ownership"]
     against = [check for check in found if check.standing.stops]
     consents = [check for check in found if check.name.startswith("consent at ")]
-    said = [*(Row(one.message, "!") for one in against), *(Row(one.message) for one in consents)]
+    said = [*(Row(one.message, "!") for one in against), *(Row(consent.message) for consent in consents)]
     yield from said[:_FEW]
     if len(said) > _FEW:
         yield Row("", unnamed=len(said) - _FEW)

@@ -107,7 +107,7 @@ def _alike(report: FleetReport, *, expand: bool) -> list[list[FleetCluster]]:
 
     An undeclared binding may be somebody's way in, so those weigh most; a cluster of which nothing is known more still.
     """
-    found = [one for one in report.clusters if one.failure is not None or one.differs]
+    found = [cluster for cluster in report.clusters if cluster.failure is not None or cluster.differs]
     if expand:
         return [[one] for one in found]
     groups: dict[Hashable, list[FleetCluster]] = {}

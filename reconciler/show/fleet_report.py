@@ -83,22 +83,22 @@ class FleetReport:
     @property
     def totals(self) -> DriftCounts:
         """The counts of all clusters together."""
-        return sum((one.counts for one in self.clusters if one.counts is not None), DriftCounts())
+        return sum((cluster.counts for cluster in self.clusters if cluster.counts is not None), DriftCounts())
 
     @property
     def differing(self) -> tuple[FleetCluster, ...]:
         """The clusters that differ."""
-        return tuple(one for one in self.clusters if one.differs)
+        return tuple(cluster for cluster in self.clusters if cluster.differs)
 
     @property
     def unknown(self) -> tuple[FleetCluster, ...]:
         """The clusters of which nothing is known."""
-        return tuple(one for one in self.clusters if one.counts is None)
+        return tuple(cluster for cluster in self.clusters if cluster.counts is None)
 
     @property
     def doubtful(self) -> tuple[FleetCluster, ...]:
         """The clusters that were not seen whole."""
-        return tuple(one for one in self.clusters if one.doubt)
+        return tuple(cluster for cluster in self.clusters if cluster.doubt)
 
     @property
     def words(self) -> str:
@@ -159,24 +159,26 @@ def fleet_document(report: FleetReport) -> dict[str, Any]:
 
 def fleet_findings(report: FleetReport) -> Iterator[Finding]:
     """One for each cluster that differs, that nothing is known of, or that was not seen whole."""
-    for one in report.clusters:
-        details = tuple(f"{line.sign} {line.text}" for line in one.differences)
-        if one.failure is not None:
-            rule, level, message, advice = "fleet-unknown", Level.ERROR, one.words, one.failure.advice
-            yield Finding(rule, rule, level, message, advice, one.cluster, one.cluster, checked=True)
-        elif one.differs:
-            rule, level, message = "fleet-drift", Level.WARNING, f"differs from what is declared: {one.words}"
-            yield Finding(rule, rule, level, message, "", one.cluster, one.cluster, details=details, checked=True)
-        if one.doubt:
-            rule, level, message = "fleet-doubt", Level.WARNING, f"not seen whole: {one.doubt}"
-            yield Finding(rule, rule, level, message, "", one.cluster, one.cluster, checked=True)
+    for cluster in report.clusters:
+        details = tuple(f"{line.sign} {line.text}" for line in cluster.differences)
+        if cluster.failure is not None:
+            rule, level, message, advice = "fleet-unknown", Level.ERROR, cluster.words, cluster.failure.advice
+            yield Finding(rule, rule, level, message, advice, cluster.cluster, cluster.cluster, checked=True)
+        elif cluster.differs:
+            rule, level, message = "fleet-drift", Level.WARNING, f"differs from what is declared: {cluster.words}"
+            yield Finding(
+                rule, rule, level, message, "", cluster.cluster, cluster.cluster, details=details, checked=True
+            )
+        if cluster.doubt:
+            rule, level, message = "fleet-doubt", Level.WARNING, f"not seen whole: {cluster.doubt}"
+            yield Finding(rule, rule, level, message, "", cluster.cluster, cluster.cluster, checked=True)
 
 
 def fleet_checks(report: FleetReport) -> Iterator[Check]:
     """One for each cluster: it fails where the cluster differs, and is undecided where that is not known."""
-    for one in report.clusters:
-        in_doubt = CheckStatus.UNDECIDED if one.failure or one.doubt else CheckStatus.PASSED
-        standing = CheckStatus.FAILED if one.differs else in_doubt
-        doubt = (f"not seen whole: {one.doubt}",) if one.doubt else ()
-        lines = (*doubt, *(f"{line.sign} {line.text}" for line in one.differences))
-        yield Check("Fleet", "as declared", one.cluster, standing, one.words, lines)
+    for cluster in report.clusters:
+        in_doubt = CheckStatus.UNDECIDED if cluster.failure or cluster.doubt else CheckStatus.PASSED
+        standing = CheckStatus.FAILED if cluster.differs else in_doubt
+        doubt = (f"not seen whole: {cluster.doubt}",) if cluster.doubt else ()
+        lines = (*doubt, *(f"{line.sign} {line.text}" for line in cluster.differences))
+        yield Check("Fleet", "as declared", cluster.cluster, standing, cluster.words, lines)

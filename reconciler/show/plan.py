@@ -119,7 +119,9 @@ def _access(plan: Plan, lines: Sequence[AccessLine], *, expand: bool) -> Iterato
 
 
 def _exempt(plan: Plan, *, expand: bool) -> Iterator[Section]:
-    exempt = [f"{as_name(one.principal)} on {one.region.describe()}" for one in plan.access.exceptions]
+    exempt = [
+        f"{as_name(exception.principal)} on {exception.region.describe()}" for exception in plan.access.exceptions
+    ]
     if exempt:
         title = f"What happens to {EVERYBODY_ELSE} does not happen to these"
         yield listed(SectionName.NOTES, title, exempt, expand=expand)
@@ -157,7 +159,7 @@ def access_words(plan: Plan) -> str:
     said = [f"{_who(found)} {verb}{'' if len(found) > 1 else 's'} access{more}" for found, verb, more in verbs if found]
     if said:
         return ", ".join(said)
-    logins = any(one.rule == LOGIN for one in plan.access.callouts)
+    logins = any(callout.rule == LOGIN for callout in plan.access.callouts)
     return "no ACL gives or takes access, and logins change" if logins else "nobody gains or loses access"
 
 

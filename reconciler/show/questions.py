@@ -284,7 +284,11 @@ def _place(binding: AclBinding, view: AccessView) -> str:
 
 def can_i_document(answers: Sequence[Answered]) -> dict[str, Any]:
     """For programs; ``allowed`` is the last state's: null is undecided."""
-    return {**_question(answers[0]), "allowed": answers[-1].allowed, "answers": [_document(one) for one in answers]}
+    return {
+        **_question(answers[0]),
+        "allowed": answers[-1].allowed,
+        "answers": [_document(answer) for answer in answers],
+    }
 
 
 def explain_document(found: Sequence[Answered]) -> dict[str, Any]:

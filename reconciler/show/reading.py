@@ -95,13 +95,13 @@ class Report:
     @cached_property
     def open_findings(self) -> tuple[Finding, ...]:
         """Findings that nobody has accepted, the heaviest first, then by place."""
-        found = (one for one in self.findings if not one.excepted)
+        found = (finding for finding in self.findings if not finding.excepted)
         return tuple(sorted(found, key=_order))
 
     @cached_property
     def guardrail_findings(self) -> tuple[Finding, ...]:
         """What the proposal changes about the rules that judge it, and where they hold although it does."""
-        return tuple(one for one in self.open_findings if one.about_guardrails)
+        return tuple(finding for finding in self.open_findings if finding.about_guardrails)
 
     @cached_property
     def other_findings(self) -> tuple[Finding, ...]:
@@ -114,12 +114,14 @@ class Report:
     def new_findings(self) -> tuple[Finding, ...]:
         """Open findings that the base does not have."""
         known = frozenset(self.known_findings)
-        return tuple(one for one in self.open_findings if one not in known)
+        return tuple(finding for finding in self.open_findings if finding not in known)
 
     @cached_property
     def known_findings(self) -> tuple[Finding, ...]:
         """Findings that the base has as well; an error is never one of them."""
-        found = sorted((one for one in self.findings if one.level is not Level.ERROR or one.excepted), key=_order)
+        found = sorted(
+            (finding for finding in self.findings if finding.level is not Level.ERROR or finding.excepted), key=_order
+        )
         return tuple(self._known(one for one in found if not one.checked and not one.about_guardrails))
 
     @cached_property
@@ -132,9 +134,9 @@ class Report:
     def compared(self) -> tuple[int, int]:
         """How many findings and checks that stop nothing are known, and how many are new."""
         known = len(self.known_findings) + len(self.known_checks)
-        new = sum(not one.standing.stops for one in self.open_checks)
+        new = sum(not check.standing.stops for check in self.open_checks)
         accepted = frozenset(self.known_findings)
-        excepted = sum(one not in accepted for one in self.excepted_findings if not one.checked)
+        excepted = sum(finding not in accepted for finding in self.excepted_findings if not finding.checked)
         return known, len(self.other_findings) + new + excepted
 
     def _known(self, found: Iterable[_Item]) -> Iterator[_Item]:
@@ -148,7 +150,7 @@ class Report:
     @cached_property
     def excepted_findings(self) -> tuple[Finding, ...]:
         """Findings that somebody has accepted for a while."""
-        return tuple(sorted((one for one in self.findings if one.excepted), key=_order))
+        return tuple(sorted((finding for finding in self.findings if finding.excepted), key=_order))
 
     @cached_property
     def checks_once(self) -> tuple[Check, ...]:
@@ -185,7 +187,7 @@ class Report:
     @property
     def refusals(self) -> tuple[Finding, ...]:
         """What safety checks refuse."""
-        return tuple(one for one in self.open_findings if one.refusing)
+        return tuple(finding for finding in self.open_findings if finding.refusing)
 
     @property
     def standings(self) -> Counter[CheckStatus]:
@@ -346,7 +348,7 @@ def _validate_report(form: ValidateOutput) -> Report:
 
 def _as_said(report: Report, *, well: bool) -> Report:
     """A result that says that something is wrong, and not what, has lost it."""
-    if not well and not any(one.level is Level.ERROR for one in report.open_findings):
+    if not well and not any(finding.level is Level.ERROR for finding in report.open_findings):
         raise ResultError("it says that something is wrong, but holds nothing that is")
     return report
 
@@ -382,7 +384,7 @@ def _tighten_report(document: dict[str, Any]) -> Report:
 
 def _fleet_tighten_report(document: dict[str, Any]) -> Report:
     found = _read(FLEET_TIGHTEN, document.get("tightenedFleet"))
-    looked = tuple((one.cluster, one.basis) for one in found.clusters)
+    looked = tuple((cluster.cluster, cluster.basis) for cluster in found.clusters)
     return Report(findings=tuple(fleet_tighten_findings(found)), looked=looked)
 
 

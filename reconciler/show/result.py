@@ -61,7 +61,7 @@ def result_document(result: Result) -> dict[str, Any]:
         "interrupted": result.interrupted,
         "differences": list(result.differences),
         "notes": list(result.notes),
-        **({"logins": [_login(one) for one in result.logins]} if result.logins else {}),
+        **({"logins": [_login(login) for login in result.logins]} if result.logins else {}),
         "auditHead": result.audit_head or None,
         **({"enforcementDoubt": result.doubt} if result.doubt else {}),
         "counts": {str(outcome): result.count(outcome) for outcome in Outcome},
@@ -317,7 +317,7 @@ def end_lines(ends: Sequence[PartitionEnd], stays: Sequence[str], style: Style =
             subject = f"topic {safe(one.topic)} partition {one.partition}"
             yield style(kind, f"  {subject}: {one.ending}{where}: {safe(words)}")
     yield from (style("error", f"  {safe(text)}") for text in stays)
-    counts = Counter(one.ending for one in ends)
+    counts = Counter(end.ending for end in ends)
     if ends:
         yield ", ".join(f"{counts[ending]:,} {ending}" for ending in Ending if counts[ending])
     elif not stays:
@@ -353,14 +353,14 @@ def ends_document(ends: Iterable[PartitionEnd]) -> list[dict[str, Any]]:
     """For programs."""
     return [
         {
-            "topic": one.topic,
-            "partition": one.partition,
-            "ending": str(one.ending),
-            "replicas": None if one.replicas is None else list(one.replicas),
-            "code": one.code,
-            "message": one.message,
+            "topic": end.topic,
+            "partition": end.partition,
+            "ending": str(end.ending),
+            "replicas": None if end.replicas is None else list(end.replicas),
+            "code": end.code,
+            "message": end.message,
         }
-        for one in ends
+        for end in ends
     ]
 
 

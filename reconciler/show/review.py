@@ -129,7 +129,7 @@ def access_title(access: AccessReview) -> str:
     said = [f"{_who(found)} {verb}{'' if len(found) > 1 else 's'}{more}" for found, verb, more in verbs if found]
     if said:
         return ", ".join(said)
-    logins = any(one.rule == LOGIN for one in access.callouts)
+    logins = any(callout.rule == LOGIN for callout in access.callouts)
     return "no ACL gives or takes anything, and logins change" if logins else "nobody gains or loses anything"
 
 
@@ -216,7 +216,7 @@ class AccessDigest:
 
 def access_digest(plans: Sequence[Plan], *, most: int, room: int) -> AccessDigest:
     """At most ``most`` lines, of ``room`` characters in all, about the access that all plans change together."""
-    callouts = list(dict.fromkeys(f"! {safe(one.text)}" for plan in plans for one in plan.access.callouts))
+    callouts = list(dict.fromkeys(f"! {safe(callout.text)}" for plan in plans for callout in plan.access.callouts))
     changes = [row for plan in plans for row in plan.access.access_changes]
     lines = list(access_lines(changes, most_names=_NAMES_SHOWN, gravest_first=True))
     said = [f"{line.sign} {line_words(line)}" for line in lines]
@@ -518,7 +518,7 @@ def _end(wish: DesiredItem[Any], expiry: Expiry) -> EndEntry:
 
 def end_lines(ends: Sequence[EndEntry], style: Style = plain, *, expand: bool = False) -> Iterator[str]:
     """A line for each; of many, the first to end."""
-    lines = [style("dim", "ends") + f"  {safe(str(one.place))}: {safe(one.message)}" for one in ends]
+    lines = [style("dim", "ends") + f"  {safe(str(end.place))}: {safe(end.message)}" for end in ends]
     yield from first_lines(lines, expand=expand, most=_FEW_ENDS, indent="ends  ")
 
 

@@ -72,7 +72,7 @@ def step_lines(plan: Plan, *, expand: bool = False, fold: bool = True) -> Iterat
             continue
         lines = arranged(shared, lambda one: _alike(one, answers), fold=fold)
         most = MOST_LINES if fold and len(lines) > MOST_LINES else len(lines)
-        yield from (_line(plan, one, answers) for one in lines[:most])
+        yield from (_line(plan, line, answers) for line in lines[:most])
         if lines[most:]:
             yield _others(lines[most:])
 

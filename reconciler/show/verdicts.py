@@ -59,7 +59,7 @@ def verdict(report: Report) -> Verdict:
     if report.guardrail_findings:
         # What a change does is judged by these rules: a calm verdict of theirs says nothing once they are loosened.
         parts.append(_guardrails_changed(report))
-        if tone is Tone.CALM and any(one.level is not Level.NOTE for one in report.guardrail_findings):
+        if tone is Tone.CALM and any(finding.level is not Level.NOTE for finding in report.guardrail_findings):
             tone = Tone.CAUTION
     if len(found) == 1:
         parts.append(found[0].words)
@@ -177,7 +177,7 @@ def _spoilt(report: Report) -> str:
     """What speaks against it besides the plans: broken checks and errors."""
     broken = len(report.stopping_checks)
     parts = [f"{counted(broken, 'check')} failed"] if broken else []
-    errors = sum(one.level is LEVELS[0] and not one.checked for one in report.open_findings)
+    errors = sum(finding.level is LEVELS[0] and not finding.checked for finding in report.open_findings)
     if errors:
         parts.append(counted(errors, "error"))
     return ", ".join(parts)
@@ -185,7 +185,7 @@ def _spoilt(report: Report) -> str:
 
 def _guardrails_changed(report: Report) -> str:
     """``Guardrails changed: 2 looser, 1 unclear``."""
-    meanings = Counter(one.rule.removeprefix("guardrail-") for one in report.guardrail_findings)
+    meanings = Counter(finding.rule.removeprefix("guardrail-") for finding in report.guardrail_findings)
     known = [meaning for meaning in ("looser", "unclear", "tighter") if meanings[meaning]]
     parts = [f"{meanings.pop(meaning):,} {meaning}" for meaning in known]
     return "Guardrails changed: " + ", ".join([*parts, *([f"{meanings.total():,} held"] if meanings else [])])

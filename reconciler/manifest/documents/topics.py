@@ -240,8 +240,8 @@ def _overrides(
         labels = FrozenMap(item.clusters.match_labels)
         layer = Layer(labels, item.partitions, item.replication_factor, FrozenMap(configs))
         override = TopicClusterOverride(names, layer)
-        meant = [one for one in topics if override.selects(one.topic.name) and not one.absent]
-        _check_named(node.get("topics"), [one.topic.name for one in topics], findings)
+        meant = [topic for topic in topics if override.selects(topic.topic.name) and not topic.absent]
+        _check_named(node.get("topics"), [topic.topic.name for topic in topics], findings)
         counted = next((node.keys[field] for field in _COUNTED if field in node.keys), None)
         if counted is not None and (fixed := [one for one in meant if one.topic.replica_assignments]):
             message = f"replicaAssignments of {fixed[0].topic.name} says how many partitions and replicas there are"

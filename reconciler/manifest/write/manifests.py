@@ -251,7 +251,7 @@ def policy_text(
     for proposed in rules:
         lines += _rule_lines(proposed)
         name = proposed.rule.name or ""
-        accepted += [line for one in proposed.rule.exceptions for line in _exception_lines(name, one)]
+        accepted += [line for exception in proposed.rule.exceptions for line in _exception_lines(name, exception)]
     lines += ["  exceptions:", *accepted] if accepted else []
     return "\n".join(lines) + "\n"
 

@@ -52,8 +52,8 @@ def draft_text(lines: Iterable[str], objections: Collection[str] = ()) -> str:
 
 def ownership_draft(state: ClusterState, places: Mapping[AclBinding | str, str], files: Collection[str]) -> list[str]:
     """The lines of the document; ``files`` are those of the export, ``places`` where in them each binding is."""
-    bindings = [one for one in sorted(state.bindings) if binding_problem(one) is None]
-    team_of = teams({one.entry.principal for one in bindings})
+    bindings = [binding for binding in sorted(state.bindings) if binding_problem(binding) is None]
+    team_of = teams({binding.entry.principal for binding in bindings})
     found = _teams(bindings, team_of, places)
     platform = next(name for name in _PLATFORM if name not in found)
     given: dict[str, dict[_Terms, list[ResourcePattern]]] = defaultdict(lambda: defaultdict(list))

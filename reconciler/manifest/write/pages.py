@@ -120,7 +120,7 @@ class Book:
             named = None if spec is None else spec.get("principal") or spec.get("principals")
             places = [(one.line, one.column) for one in (named.texts if named is not None else ())]
             texts = [page.texts(self.clusters[name]) for name in self.where(page)]
-            found = {tuple(one.get(place, "") for place in places) for one in texts}
+            found = {tuple(text.get(place, "") for place in places) for text in texts}
             self._principals[id(page)] = found.pop() if len(found) == 1 else ()
         return self._principals[id(page)]
 
@@ -201,15 +201,19 @@ def teams(
     owners: Sequence[OwnerDeclaration], principal: str | None, patterns: Iterable[ResourcePattern]
 ) -> frozenset[str]:
     """The teams in whose files something belongs: those that own the principal, else those that own a resource."""
-    own = {one.team for one in owners if principal and one.principals and one.principals.selects_principal(principal)}
+    own = {
+        owner.team
+        for owner in owners
+        if principal and owner.principals and owner.principals.selects_principal(principal)
+    }
     named = list(patterns)
-    theirs = {one.team for one in owners for own in one.patterns for pattern in named if own.contains(pattern)}
+    theirs = {owner.team for owner in owners for own in owner.patterns for pattern in named if own.contains(pattern)}
     return frozenset(own or theirs)
 
 
 def fits(owners: Sequence[OwnerDeclaration], path: str, belonging: frozenset[str]) -> bool:
     """Whether a file is one of these teams; of no team, where there are none."""
-    holding = {one.team for one in owners if one.files_of([path])}
+    holding = {owner.team for owner in owners if owner.files_of([path])}
     return bool(holding & belonging) if belonging else not holding
 
 
@@ -227,7 +231,7 @@ def new_path(book: Book, kind: str, title: str, owners: Sequence[OwnerDeclaratio
         of_team = [path for path in sorted(book.manifests.sources) if fits(owners, path, belonging)]
         if fitting or of_team:
             return min(fitting or of_team)
-        globs = sorted(glob for one in owners if one.team in belonging for glob in one.files)
+        globs = sorted(glob for owner in owners if owner.team in belonging for glob in owner.files)
         for glob in globs:
             path = _within(glob, title)
             if fits(owners, path, belonging):

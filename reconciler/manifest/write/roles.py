@@ -135,7 +135,7 @@ class _Grants:
     def _closed(self, operations: frozenset[AclOperation]) -> frozenset[AclOperation]:
         if not self._implied:
             return operations
-        return operations | {IMPLICATIONS[one] for one in operations if one in IMPLICATIONS}
+        return operations | {IMPLICATIONS[operation] for operation in operations if operation in IMPLICATIONS}
 
     def fits(self, rule: ExportedRule, operations: frozenset[AclOperation]) -> bool:
         """Whether a role that brings ``operations`` says the rule, and at most what the rule implies besides."""
@@ -211,7 +211,7 @@ def _fitted(rule: ExportedRule, form: _Form, grants: _Grants) -> ExportedRole | 
     for right in form.may:
         # Nothing asks for it, so it is part of the use only where the names say so.
         wanted = grants.of(right, rule.hosts) if right[0] is ResourceType.CLUSTER else []
-        optional = wanted or list(dict.fromkeys(chain.from_iterable(grants.alike(right, one) for one in names)))
+        optional = wanted or list(dict.fromkeys(chain.from_iterable(grants.alike(right, name) for name in names)))
         taken += optional if len(optional) == 1 else []
     return ExportedRole(form.role, (rule, *taken), tuple(chain(*brought)))
 

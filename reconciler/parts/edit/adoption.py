@@ -49,7 +49,7 @@ class NotAdopted:
 
 def differences(comparison: Comparison, live: ClusterState) -> tuple[list[Difference], list[NotAdopted]]:
     """What can be adopted, in the order of plans, and what not even the cluster shows."""
-    found = [Difference(one.change, one.origin) for one in comparison.changes]
+    found = [Difference(change.change, change.origin) for change in comparison.changes]
     left: list[NotAdopted] = []
     for skipped in comparison.skipped:
         undeclared = skipped.subject.removeprefix(f"{Topic.KIND[:-1]} ")
@@ -180,9 +180,9 @@ def _holders(page: Page, spec: TextSpan) -> Iterator[TextSpan]:
 
 def _named(value: TextSpan, texts: Sequence[Mapping[tuple[int, int], str]], principal: str) -> TextSpan | None:
     """The text that is this principal, on every cluster."""
-    for one in value.texts:
-        if {found.get((one.line, one.column)) for found in texts} == {principal}:
-            return one
+    for text in value.texts:
+        if {found.get((text.line, text.column)) for found in texts} == {principal}:
+            return text
     return None
 
 

@@ -118,7 +118,7 @@ def _not_theirs(planned: Planned, over: frozenset[AclBinding]) -> frozenset[AclB
     return frozenset(
         binding
         for binding in over
-        if (said := expired.get(binding)) is not None and any(one.forbids(binding, said) for one in rules)
+        if (said := expired.get(binding)) is not None and any(rule.forbids(binding, said) for rule in rules)
     )
 
 

@@ -44,7 +44,9 @@ def report_text(report: Report) -> str:
 
 def _plan(plan: Plan, *, drift: bool) -> dict[str, Any]:
     rows = [access_summary(row) for row in plan.access.access_changes]
-    callouts = [{"rule": one.rule, "principal": one.principal, "text": one.text} for one in plan.access.callouts]
+    callouts = [
+        {"rule": callout.rule, "principal": callout.principal, "text": callout.text} for callout in plan.access.callouts
+    ]
     return {**plan_summary(plan, drift=drift), "access": rows, "callouts": callouts}
 
 

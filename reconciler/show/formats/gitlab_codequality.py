@@ -15,7 +15,7 @@ _SEVERITIES: Final = {Level.ERROR: "critical", Level.WARNING: "minor", Level.NOT
 def write(report: Report, options: FormatOptions) -> str:
     """``artifacts:reports:codequality``: findings that nobody has accepted."""
     # GitLab wants every fingerprint once; the heaviest finding stands for others of the same matter.
-    found = {fingerprint(one): one for one in reversed(report.open_findings)}
+    found = {fingerprint(finding): finding for finding in reversed(report.open_findings)}
     return json_text([_issue(one, options.manifests) for one in reversed(found.values())]) + "\n"
 
 

@@ -31,11 +31,11 @@ def write(report: Report, options: FormatOptions) -> str:
 
 def _errors(report: Report) -> Iterator[Check]:
     """Errors that no check says, as of manifests that cannot be read: without them the file would pass."""
-    for one in report.open_findings:
-        if one.level is Level.ERROR and not one.checked:
-            name = " ".join(filter(None, (one.rule, one.subject or str(one.place or ""))))
-            lines = tuple(line for line in (*one.details, one.advice) if line)
-            yield Check("Errors", name, one.cluster, CheckStatus.FAILED, one.message, lines, one.place)
+    for finding in report.open_findings:
+        if finding.level is Level.ERROR and not finding.checked:
+            name = " ".join(filter(None, (finding.rule, finding.subject or str(finding.place or ""))))
+            lines = tuple(line for line in (*finding.details, finding.advice) if line)
+            yield Check("Errors", name, finding.cluster, CheckStatus.FAILED, finding.message, lines, finding.place)
 
 
 def _access(report: Report, options: FormatOptions) -> Iterator[Check]:

@@ -347,7 +347,7 @@ def _tail(report: Report) -> str:
 def _sections(report: Report) -> Iterator[FittedSection]:
     """In the order in which a reviewer needs them: what judges is worth no more than the rules that did."""
     yield from _guardrails(report)
-    rows = [f"- {code(one.refusing)}: {prose(one.message)}{_remedy(one)}\n" for one in report.refusals]
+    rows = [f"- {code(refusal.refusing)}: {prose(refusal.message)}{_remedy(refusal)}\n" for refusal in report.refusals]
     if rows:
         yield FittedSection("\n#### Refused\n\n", rows, more("refusal"), weight=4)
     yield from _fleets(report)
@@ -368,8 +368,8 @@ def _sections(report: Report) -> Iterator[FittedSection]:
 
 def _guardrails(report: Report) -> Iterator[FittedSection]:
     rows = [
-        f"- **{one.rule.removeprefix('guardrail-')}**: {prose(one.message)}{at(one.place)}\n"
-        for one in report.guardrail_findings
+        f"- **{finding.rule.removeprefix('guardrail-')}**: {prose(finding.message)}{at(finding.place)}\n"
+        for finding in report.guardrail_findings
     ]
     if rows:
         yield FittedSection("\n#### Guardrails changed\n\n", rows, more("guardrail change"), weight=4)
@@ -434,11 +434,11 @@ def _known(report: Report) -> Iterator[FittedSection]:
 def _finding_rows(group: FindingGroup) -> Iterator[str]:
     """What a rule advises stands in its first row."""
     advice = group.advice
-    for one in group.rows:
-        subject = f"{cell(one.subject)} " if one.subject else ""
-        said = f"<br>{prose(one.advice or advice)}" if one.advice or advice else ""
-        where = cell(str(one.place)) if one.place else f"cluster {code(one.cluster)}" if one.cluster else ""
-        yield f"| {_LEVELS[group.level]} | {cell(group.rule)} | {subject}{prose(one.message)}{said} | {where} |\n"
+    for row in group.rows:
+        subject = f"{cell(row.subject)} " if row.subject else ""
+        said = f"<br>{prose(row.advice or advice)}" if row.advice or advice else ""
+        where = cell(str(row.place)) if row.place else f"cluster {code(row.cluster)}" if row.cluster else ""
+        yield f"| {_LEVELS[group.level]} | {cell(group.rule)} | {subject}{prose(row.message)}{said} | {where} |\n"
         advice = ""
 
 

@@ -109,7 +109,7 @@ def _access(registry: CollectorRegistry, plans: Iterable[Plan]) -> None:
 
 def _findings(registry: CollectorRegistry, report: Report) -> None:
     gauge = Gauge("reconciler_findings", "Findings that nobody has accepted", ["cluster", "level"], registry=registry)
-    found = Counter((one.cluster, one.level) for one in report.open_findings)
+    found = Counter((finding.cluster, finding.level) for finding in report.open_findings)
     for cluster in sorted({*report.clusters, *map(_cluster, report.open_findings)}):
         for level in Level:
             gauge.labels(_label(cluster), str(level)).set(found[cluster, level])
@@ -119,8 +119,8 @@ def _checks(registry: CollectorRegistry, report: Report) -> None:
     if not report.checks:
         return
     gauge = Gauge("reconciler_checks", "Claims, policies and safety checks", ["cluster", "standing"], registry=registry)
-    found = Counter((one.cluster, one.standing) for one in report.checks)
-    for cluster in sorted({one.cluster for one in report.checks}):
+    found = Counter((check.cluster, check.standing) for check in report.checks)
+    for cluster in sorted({check.cluster for check in report.checks}):
         for standing in CheckStatus:
             gauge.labels(_label(cluster), str(standing)).set(found[cluster, standing])
 
@@ -138,13 +138,13 @@ def _fleet(registry: CollectorRegistry, fleet: FleetReport) -> None:
         field: Gauge(f"reconciler_fleet_{name}", words, ["cluster"], registry=registry)
         for field, (name, words) in _FLEET.items()
     }
-    for one in fleet.clusters:
-        label = _label(one.cluster)
-        known.labels(label).set(int(one.counts is not None))
-        if one.counts is not None and one.taken:
-            read.labels(label).set(int(datetime.datetime.fromisoformat(one.taken).timestamp()))
-        for field, gauge in gauges.items() if one.counts is not None else ():
-            gauge.labels(label).set(getattr(one.counts, field))
+    for cluster in fleet.clusters:
+        label = _label(cluster.cluster)
+        known.labels(label).set(int(cluster.counts is not None))
+        if cluster.counts is not None and cluster.taken:
+            read.labels(label).set(int(datetime.datetime.fromisoformat(cluster.taken).timestamp()))
+        for field, gauge in gauges.items() if cluster.counts is not None else ():
+            gauge.labels(label).set(getattr(cluster.counts, field))
 
 
 def _cluster(finding: Finding) -> str:

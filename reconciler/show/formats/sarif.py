@@ -122,7 +122,7 @@ def fingerprint(finding: Finding) -> str:
 
 
 def _rule(rule: str, name: str, findings: Iterable[Finding]) -> dict[str, Any]:
-    level = next(one.level for one in findings if _rule_id(one) == rule)
+    level = next(finding.level for finding in findings if _rule_id(finding) == rule)
     words = safe(name)[:_MOST_ID].replace("-", " ")
     known = next((one for one in RULES if one.code == rule), None)
     return {

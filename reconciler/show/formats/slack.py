@@ -84,9 +84,12 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"{plan.terms.cluster}: {plan_counts(plan, drift=plan in report.drifts)}"
     for fleet in report.fleets:
         yield from (f"{one.cluster}: {one.words}" for one in (*fleet.unknown, *fleet.differing)[:_MOST_LINES])
-    changed = [f"guardrail {one.rule.removeprefix('guardrail-')}: {one.message}" for one in report.guardrail_findings]
+    changed = [
+        f"guardrail {finding.rule.removeprefix('guardrail-')}: {finding.message}"
+        for finding in report.guardrail_findings
+    ]
     broken = [f"{check.standing}: {as_name(check.name)}" for check in report.stopping_checks]
-    refused = [f"refused: {one.message} ({one.guard})" for plan in report.plans for one in plan.refusals]
+    refused = [f"refused: {refusal.message} ({refusal.guard})" for plan in report.plans for refusal in plan.refusals]
     for what, texts in (
         ("of what is refused", refused),
         ("guardrail changes", changed),
@@ -106,7 +109,7 @@ def _lines(report: Report) -> Iterator[str]:
 def _accepted(report: Report) -> Iterator[str]:
     """What would stop a plan, had somebody not accepted it."""
     for plan in report.plans:
-        yield from (f"accepted: {accepted_words(one)}" for one in plan.accepted)
+        yield from (f"accepted: {accepted_words(acceptance)}" for acceptance in plan.accepted)
     excepted = (check for check in report.broken_checks if check.standing is CheckStatus.EXCEPTED)
     yield from (f"excepted: {as_name(check.name)}" for check in excepted)
 

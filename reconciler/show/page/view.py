@@ -412,7 +412,7 @@ def page_view(report: Report) -> PageView:
         report.guardrail_findings,
         report.refusals,
         tuple(finding_groups(told)),
-        tuple(one for one in report.excepted_findings if one not in known),
+        tuple(finding for finding in report.excepted_findings if finding not in known),
         report.open_checks,
         tuple(one for one in report.checks_once if one.standing is CheckStatus.PASSED and one.group != "Fleet"),
         tuple((str(one), report.standings[one]) for one in CheckStatus if report.standings[one]),
@@ -423,7 +423,7 @@ def page_view(report: Report) -> PageView:
 
 
 def _fleet_view(number: int, fleet: FleetReport) -> FleetView:
-    rows = tuple(one for one in fleet.clusters if one.failure or one.differs)
+    rows = tuple(cluster for cluster in fleet.clusters if cluster.failure or cluster.differs)
     return FleetView(f"fleet-{number}", fleet, heat_map(fleet), rows)
 
 

@@ -147,7 +147,7 @@ class ListedKind:
                 changes.at(page, with_items(page.text, page.span.get("spec") or page.span, self.items_key, found))
                 continue
             path = new_path(book, self.DOCUMENT, self.items_key, owners, frozenset())
-            name = new_name(book, self.DOCUMENT, self.items_key, [one.name for one in changes.documents])
+            name = new_name(book, self.DOCUMENT, self.items_key, [document.name for document in changes.documents])
             head = match_labels(book, clusters)
             changes.documents.append(NewDocument(path, self.DOCUMENT, name, dict(head), self.items_key, found))
 

@@ -166,7 +166,7 @@ def extend(book: Book, wanted: Wanted, changes: Changes) -> None:
             changes.at(page, with_items(page.text, page.span.get("spec") or page.span, "users", found))
             continue
         path = new_path(book, DOCUMENT, "users", owners, belonging)
-        name = new_name(book, DOCUMENT, "users", [one.name for one in changes.documents])
+        name = new_name(book, DOCUMENT, "users", [document.name for document in changes.documents])
         head = match_labels(book, clusters)
         changes.documents.append(NewDocument(path, DOCUMENT, name, dict(head), "users", found))
 

@@ -171,7 +171,7 @@ class TopicReduction:
                 configs = {name: raw for name, raw in configs.items() if name in target.topic.configs}
                 configs |= _changed(before.topic.configs, target.topic.configs)
             cuts = _with_configs(text, item, configs, lost)
-            if counts and item.flow and not any(one.new for one in cuts):
+            if counts and item.flow and not any(cut.new for cut in cuts):
                 cuts = []  # what comes would meet the last one that goes: it is looked at next
             splices += [*counts, *cuts]
         return splices + self._without_defaults(inherited.keys())

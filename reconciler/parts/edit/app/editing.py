@@ -115,7 +115,7 @@ def _only(principals: Collection[str]) -> frozenset[str] | None:
 def instants(states: Iterable[DesiredState], day: datetime.date) -> list[datetime.date]:
     """The day, and each instant after it at which a binding of one of the states ends, in order."""
     ends = {said.expires for state in states for said in state.bindings.values() if said.expires is not None}
-    return [day, *sorted({one.end for one in ends if not one.over(day)})]
+    return [day, *sorted({end.end for end in ends if not end.over(day)})]
 
 
 def in_force(state: DesiredState, when: datetime.date) -> dict[AclBinding, Declaration]:
