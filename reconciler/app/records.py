@@ -31,7 +31,10 @@ from reconciler.apply.audit import LogIdentity
 from reconciler.apply.environment import ApprovalEvidence, NoLedger
 from reconciler.apply.records import JournalError, PastRun, past_runs
 from reconciler.dataclass import dataclass
-from reconciler.plan.file.document import PlanFileError
+from reconciler.model.state import ClusterState
+from reconciler.plan.certificate import CertificateError, certificate, certificate_text
+from reconciler.plan.file.document import PlanFileError, plan_text
+from reconciler.plan.file.identity import file_digest
 from reconciler.plan.proposal import Plan
 from reconciler.ports import Ledger, RecordError
 from reconciler.system.commit_files import OWN_REPOSITORY
@@ -181,6 +184,18 @@ def save_plan(made: Plan, file: str) -> str:
         return write_plan(made, file)
     except OSError as error:
         raise WorkflowError(f"the plan cannot be saved: {error}") from error
+
+
+def save_certificate(made: Plan, live: ClusterState, file: str) -> None:
+    """Write the certificate of a plan that was made from ``live``; raises a :class:`WorkflowError`."""
+    try:
+        text = certificate_text(certificate(made, live, file_digest(plan_text(made))))
+    except CertificateError as error:
+        raise WorkflowError(f"no certificate: {error}", error.advice) from error
+    try:
+        write_atomically(text, file)
+    except OSError as error:
+        raise WorkflowError(f"the certificate cannot be saved: {error}") from error
 
 
 def saved_plan(file: str) -> tuple[Plan, str]:

@@ -8,7 +8,6 @@ that another host cannot recognise. Bridges that an earlier run left are taken o
 
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
-from itertools import groupby
 from typing import Final
 
 from reconciler.apply.environment import DefaultAllow, UnprovenError
@@ -21,7 +20,8 @@ from reconciler.model.acl import AclBinding, AclPermissionType, ResourcePattern
 from reconciler.model.markers import marker_of, standing_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
-from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_binding
+from reconciler.plan.bridges import stages
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.leftovers import bridges_taken_over
 from reconciler.plan.overlap import PatternIndex, pattern_indexes
 from reconciler.plan.phase import Phase
@@ -136,13 +136,7 @@ class BridgeLifecycle:
 
     def stages(self) -> list[tuple[Phase, list[Step]]]:
         """The plan's steps by phase; a step whose binding serves as a bridge is performed first, or last."""
-        steps = self.run.plan.steps
-        if not self.live and not self.moved:
-            return [(phase, list(found)) for phase, found in groupby(steps, key=lambda step: step.phase)]
-        stages: dict[Phase, list[Step]] = {Phase.CREATE_FIRST: [], Phase.DELETE_LAST: []}
-        for step in steps:
-            stages.setdefault(self._phase(step), []).append(step)
-        return sorted(stages.items(), key=lambda stage: stage[0])
+        return stages(self.run.plan.steps, self.moved if self.live or self.moved else None)
 
     def poll(self) -> None:
         """At most once a second: read again, and remove each bridge on whose names somebody else added a binding."""
@@ -234,11 +228,6 @@ class BridgeLifecycle:
         created = set(created_bindings(changes))
         deleted = set(deleted_bindings(changes))
         return (self.run.start.bindings - created) | deleted
-
-    def _phase(self, step: Step) -> Phase:
-        if touched_binding(step.change) in self.moved:
-            return Phase.CREATE_FIRST if step.change.before is None else Phase.DELETE_LAST
-        return step.phase
 
     def _create(self, new: Sequence[Bridge]) -> None:
         pairs: list[AclBinding] = []

@@ -24,7 +24,7 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import describe
 from reconciler.plan.observed import StepState
-from reconciler.plan.phase import Phase, barriers
+from reconciler.plan.phase import Phase, waits
 from reconciler.plan.proposal import Plan
 from reconciler.plan.step import Step
 
@@ -141,7 +141,7 @@ def _check_exactly(
 def _perform_phases(run: Run, barrier: Barrier, bridges: BridgeLifecycle, now: ClusterState) -> None:
     """All phases; ``now`` is the state as it was read just before the first one."""
     phases = bridges.stages()
-    places = barriers({phase for phase, _ in phases})
+    waited = waits([phase for phase, _ in phases])
     for number, (phase, steps) in enumerate(phases):
         live = reread(run) if number else now
         run.lease_guard.renew(live)
@@ -156,9 +156,7 @@ def _perform_phases(run: Run, barrier: Barrier, bridges: BridgeLifecycle, now: C
         if phase is Phase.DELETE_LAST:
             bridges.close()
         # Without a later step that relies on it a barrier would only cost time; an open bridge relies on it too.
-        following = phases[number + 1][0] if number + 1 < len(phases) else phase
-        relied_on = bool(bridges.live) or _unsettled(run, phases[number + 1 :])
-        if any(phase <= place < following for place in places) and relied_on:
+        if waited[number] and (bridges.live or _unsettled(run, phases[number + 1 :])):
             barrier.wait()
 
 

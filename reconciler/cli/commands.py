@@ -107,7 +107,7 @@ _TYPED: Final = """
     layout lease length limit listen log-permitted logs manifests marker matrix max-age mechanism metrics mode name
     no-roles nodes not-author not-before notify-ca notify-secret notify-webhook notify-when now offline once only
     operator out override overwrite plan plans policy port principal rare reason reference repeats replay
-    require-approvals require-id resume run run-url security-protocol show signature simplify since snapshot
+    require-approvals require-id resume run run-url certificate security-protocol show signature simplify since snapshot
     snapshots source-cluster spark-ui stage stdout team throttle ticket timeout tls to trust-manifest-connection
     type until validate-with-broker wait write yes
 """

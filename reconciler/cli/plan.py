@@ -31,6 +31,12 @@ _FAIL_ON: Final = (NEW_ACCESS, GUARDRAILS, TRUNCATED)
 @path_argument
 @cluster_option()
 @click.option("--out", "save_as", metavar="FILE", type=click.Path(dir_okay=False), help="Save the plan for apply.")
+@click.option(
+    "--certificate",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Save a certificate, by which check_plan.py proves the order of the ACLs without this program.",
+)
 @planning_options
 @expand_option
 @click.option(
@@ -55,6 +61,7 @@ def command(
     path: str,
     cluster: str | None,
     save_as: str | None,
+    certificate: str | None,
     planning: PlanOptions,
     expand: bool,
     fail_on: tuple[str, ...],
@@ -79,7 +86,7 @@ def command(
     from reconciler.app.plan import plan as run_plan
     from reconciler.app.validate import known_matters
     from reconciler.cli.notes import info_note
-    from reconciler.cli.planned import answers, gate, left_out, print_plan, save, verdict
+    from reconciler.cli.planned import answers, gate, left_out, print_plan, save, save_certificate, verdict
 
     fail_on = also_fail_on(fail_on, _FAIL_ON, base, planning.guardrails)
     planning = replace(planning, base=base)
@@ -87,10 +94,12 @@ def command(
     known = known_matters(base or planning.guardrails, planned.plan.terms.cluster, planned.plan.as_of)
     checks = replace(checks_of(planned), known=known)
     print_plan(planned.plan, checks, kind=OutputKind.PLAN, expand=expand, output=output, servers=planned.servers)
-    saved = save_as is not None
+    saved = save_as is not None or certificate is not None
     status = worst(verdict(planned.plan, checks, saved=saved), answers(planned.plan, saved=saved))
     if status is Exit.OK and save_as is not None:
         save(planned.plan, save_as)
+    if status is Exit.OK and certificate is not None:
+        save_certificate(planned.plan, planned.live, certificate)
     different = Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK
     status = worst(status, gate(planned.plan, checks, fail_on, whole=expand or output == "json"))
     return worst(left_out(planned.plan), different) if status is Exit.OK else status

@@ -3,11 +3,12 @@
 import sys
 from collections.abc import Mapping, Sequence
 
-from reconciler.app.records import save_plan
+from reconciler.app import records
 from reconciler.apply.environment import Outcome, Result
 from reconciler.cli.console import Exit, error, info, out, out_json, progress, settings, style_for, watched, worst
 from reconciler.cli.options import GUARDRAILS, NEW_ACCESS, TRUNCATED, weakened
 from reconciler.model.frozen import FrozenMap
+from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import Refusal
 from reconciler.plan.review.topics import Ruling
@@ -97,7 +98,13 @@ def gate(plan: Plan, checks: Checks, fail_on: tuple[str, ...], *, whole: bool) -
 
 def save(plan: Plan, file: str) -> None:
     """Write a plan, and say under which digest."""
-    progress(f"saved {file}  {save_plan(plan, file)}")
+    progress(f"saved {file}  {records.save_plan(plan, file)}")
+
+
+def save_certificate(plan: Plan, live: ClusterState, file: str) -> None:
+    """Write the certificate of a plan."""
+    records.save_certificate(plan, live, file)
+    progress(f"saved {file}: check it with “python3 check_plan.py {file}” (docs/certificate.md)")
 
 
 def answers(plan: Plan, *, saved: bool) -> Exit:

@@ -12,13 +12,25 @@ from reconciler.codec.codec import Codec
 from reconciler.codec.document import schema_text
 from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS
 from reconciler.manifest.schema import schema_text as manifest_schema_text
+from reconciler.plan.certificate import CERTIFICATE
 from reconciler.plan.file.document import plan_schema_text
 from reconciler.results.documents import LintOutput, TestOutput, ValidateOutput, printed
 from reconciler.results.output import OutputKind
 from reconciler.snapshot.document import snapshot_schema_text
 
 #: What this program reads besides manifests, and mostly writes itself.
-_FILES: Final = ("connections", "project", "plan", "snapshot", "journal", "audit", "lint", "test", "validate")
+_FILES: Final = (
+    "connections",
+    "project",
+    "plan",
+    "certificate",
+    "snapshot",
+    "journal",
+    "audit",
+    "lint",
+    "test",
+    "validate",
+)
 
 
 @click.command("schema", short_help="Print JSON Schemas for editors")
@@ -30,8 +42,8 @@ def command(*, kind: str | None, directory: str | None) -> int:
     """Print the schema of one KIND of manifest, of any of them, of another file, or of what this program writes.
 
     Files are a connections file (connections) and the project file (project). What this program writes is a saved plan
-    (plan), a snapshot (snapshot), a line of a journal (journal) or of an audit log (audit), and what lint, test and
-    validate print with --output json (lint, test, validate).
+    (plan), its certificate (certificate), a snapshot (snapshot), a line of a journal (journal) or of an audit log
+    (audit), and what lint, test and validate print with --output json (lint, test, validate).
 
     Editors with the YAML language server find the schema by the first line of a manifest:
     # yaml-language-server: $schema=schema/manifest.json
@@ -58,6 +70,8 @@ def _text(kind: str) -> str:
     match kind:
         case "plan":
             return plan_schema_text()
+        case "certificate":
+            return schema_text("The certificate of a plan", CERTIFICATE)
         case "snapshot":
             return snapshot_schema_text()
         case "audit":

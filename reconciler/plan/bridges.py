@@ -9,8 +9,9 @@ pattern that shares no name with a pattern of the other state, and on each other
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import field
+from itertools import groupby
 from typing import Final
 
 from reconciler.dataclass import dataclass
@@ -19,7 +20,7 @@ from reconciler.model.listing import Change
 from reconciler.model.markers import BRIDGED_TYPES, bridge_on
 from reconciler.model.scope import Selector, is_reserved
 from reconciler.model.state import ClusterState
-from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_binding
 from reconciler.plan.kinds.topic import created_topics, deleted_topics
 from reconciler.plan.observed import Facts
 from reconciler.plan.overlap import PatternIndex, coverage_change, covering_patterns, opaque_patterns, pattern_indexes
@@ -284,6 +285,25 @@ def lockout_protection(
 
 def _on_cluster(pattern: ResourcePattern) -> bool:
     return pattern.resource_type is ResourceType.CLUSTER
+
+
+# In which order a run goes.
+
+
+def stages(steps: Sequence[Step], moved: Collection[AclBinding] | None) -> list[tuple[Phase, list[Step]]]:
+    """The steps by phase. ``moved`` are those whose binding serves as a bridge: performed first, or last.
+
+    ``None``: the run builds no bridge. Otherwise there is a phase before, and one after, everything else.
+    """
+    if moved is None:
+        return [(phase, list(found)) for phase, found in groupby(steps, key=lambda step: step.phase)]
+    found: dict[Phase, list[Step]] = {Phase.CREATE_FIRST: [], Phase.DELETE_LAST: []}
+    for step in steps:
+        phase = step.phase
+        if touched_binding(step.change) in moved:
+            phase = Phase.CREATE_FIRST if step.change.before is None else Phase.DELETE_LAST
+        found.setdefault(phase, []).append(step)
+    return sorted(found.items(), key=lambda stage: stage[0])
 
 
 # After which phases apply may have to wait for every broker.

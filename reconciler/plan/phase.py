@@ -5,6 +5,7 @@ that both permit is ever interrupted, whatever part of a phase is visible at a m
 ``docs/order-and-safety.md``). Requests of different phases are never merged, and each is awaited.
 """
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Final, Self
 
@@ -86,3 +87,10 @@ def barriers(phases: set[Phase]) -> tuple[Phase, ...]:
             if phases.intersection(group) and any(group[-1] < phase <= Phase.DELETE_LAST for phase in phases)
         ),
     )
+
+
+def waits(phases: Sequence[Phase]) -> tuple[bool, ...]:
+    """Whether there is a barrier behind each of the phases of a run, in order; none behind the last one."""
+    places = barriers(set(phases))
+    following = (*phases[1:], *phases[-1:])
+    return tuple(any(a <= place < b for place in places) for a, b in zip(phases, following, strict=True))
