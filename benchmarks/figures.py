@@ -31,7 +31,8 @@ _CHANGES: Final = frozenset(
     re.findall(
         r"\w+",
         "CreateAcl DeleteAcl CreateTopic DeleteTopic CreatePartitions AlterConfigs "
-        "Create Update Delete Impossible TopicPartitions TopicConfigs TopicReplicas ClientQuota GroupConfig ScramUser",
+        "Create Update Delete Impossible TopicPartitions TopicConfigs TopicReplicas "
+        "ClientQuota GroupConfig ClientMetrics ScramUser",
     )
 )
 _MANIFEST: Final = """\
@@ -89,9 +90,10 @@ LISTED: Final = (
     ),
     ListedKind(
         "group configs",
-        r"/group_config|^manifest/(documents|models)/groups\.",
-        r"group_?config|GroupConfigsKind|GroupConfigs declares",
+        r"/group_config",
+        r"group_?config",
     ),
+    ListedKind("client metrics subscriptions", r"/client_metrics", r"client_?metrics"),
     ListedKind(
         "SCRAM users",
         r"/scram_user|^manifest/(documents|models)/users\.",

@@ -11,14 +11,20 @@ if TYPE_CHECKING:
 
 
 class SentKind(ABC):
-    """A listed kind that is read and altered by messages, whose module is named as that of its values.
+    """A listed kind that is read and altered by messages, ``messages`` naming their module.
 
-    ``reading_right`` is what reading takes. ``gone`` is the error with which a broker says of what is to go that it is
-    not there.
+    ``asks`` is what every question about it says besides. ``reading_right`` is what reading takes. ``gone`` is the
+    error with which a broker says of what is to go that it is not there.
     """
 
+    messages: ClassVar[str]
     reading_right: ClassVar[str]
     gone: ClassVar[str] = ""
+
+    @property
+    def asks(self) -> Mapping[str, Any]:
+        """Nothing."""
+        return {}
 
     @abstractmethod
     def item(self, entry: Any) -> Any:

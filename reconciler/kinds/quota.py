@@ -78,6 +78,7 @@ class Quotas(ListedKind, EditedKind):
     document = "Quotas"
     items_key = "quotas"
     values_key = "limits"
+    messages = "quota"
     reading_right = "DESCRIBE_CONFIGS on the cluster"
 
     def phase(self, change: Change, context: PhaseContext) -> Phase:

@@ -72,6 +72,7 @@ class ScramUsers(ListedKind):
     at_end = "nobody can log in with its passwords"
     document = "Users"
     items_key = "users"
+    messages = "scram_user"
     reading_right = "DESCRIBE on the cluster"
     gone = "RESOURCE_NOT_FOUND"
 

@@ -15,7 +15,7 @@ from reconciler.codec.codec import Codec, by_number
 class Phase(IntEnum):
     """When a step is performed; inside a phase, steps go by key.
 
-    Client quotas and group configs neither widen nor narrow access, so the order of ACLs and topics does not depend on
+    Quotas and dynamic configs neither widen nor narrow access, so the order of ACLs and topics does not depend on
     them. They come last: a tightened quota throttles this run too, where it is ours, and everything else is through by
     then. Nothing relies on them, so no barrier separates them from what is before.
     """
@@ -50,7 +50,7 @@ class Phase(IntEnum):
     # What CREATE_FIRST put there, and what we and brokers need on a cluster that the plan opens
     DELETE_LAST = 14, "delete what everything else relied on"
     ALTER_QUOTAS = 15, "alter client quotas"
-    ALTER_GROUP_CONFIGS = 16, "alter group configs"
+    ALTER_DYNAMIC_CONFIGS = 16, "alter group configs and client metrics"
     # May take hours, in which all else has been done; it widens and narrows nothing
     MOVE_REPLICAS = 17, "move replicas"
 

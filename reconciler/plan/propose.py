@@ -51,7 +51,7 @@ from reconciler.plan.review.callouts import LOGIN, Callout, accountable, meaning
 from reconciler.plan.review.ends import Later, later
 from reconciler.plan.review.proof import prove
 from reconciler.plan.review.topics import review_topics
-from reconciler.plan.review.warnings import login_warnings, plan_warnings, topic_warnings
+from reconciler.plan.review.warnings import kind_warnings, login_warnings, plan_warnings, topic_warnings
 from reconciler.plan.step import Step
 
 #: Why a change is skipped that takes something away.
@@ -170,6 +170,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
             *unheld(request.locked, held),
             *plan_warnings(live, steps, terms, bool(judged.coverage)),
             *topic_warnings(steps, live, terms),
+            *kind_warnings(steps, live),
             *(risk.text for risk in judged.risks if not risk.certain),
         ),
         login_warnings=tuple(login_warnings(live, steps)),

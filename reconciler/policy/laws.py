@@ -22,6 +22,7 @@ class DeclaredBy(Enum):
     )
     NAME = "a file of a team that owns the name"
     PRINCIPAL = "a file of a team that owns the principal; without one (a default, client id, address): no team"
+    NO_TEAM = "a file of no team: it is about all clients"
 
 
 class Unowned(Enum):

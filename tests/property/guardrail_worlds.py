@@ -247,7 +247,7 @@ CLUSTER: Final[Mapping[str, Callable[[Random], Any]]] = {
     ],
     "scope": scope,
     "ignore": lambda random: [selector(random)],
-    "prune": lambda random: some(random, ["topics", "quotas", "groupConfigs", "users"]),
+    "prune": lambda random: some(random, ["topics", "quotas", "groupConfigs", "clientMetrics", "users"]),
     "topicDefaults": lambda random: random.choice(
         [{"partitions": 2}, {"replicationFactor": 3}, {"configs": {"retention.ms": "7d"}}]
     ),

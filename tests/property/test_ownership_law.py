@@ -132,7 +132,11 @@ items = st.one_of(
     st.builds(Item, st.sampled_from(("quota", "group", "user")), short, st.just("absent"), st.just("")),
     st.builds(Item, st.just("user"), short, st.just("disabled"), ends),
     st.builds(
-        Item, st.sampled_from(("default quota", "client quota", "address quota")), st.just(""), st.just(""), ends
+        Item,
+        st.sampled_from(("default quota", "client quota", "address quota", "metrics")),
+        st.just(""),
+        st.just(""),
+        ends,
     ),
 )
 declared = st.lists(
@@ -245,6 +249,7 @@ def _document(thing: Rule | Item, name: str) -> str:
             f"name: {thing.name}",
             ", configs: {share.isolation.level: read_committed}",
         ),
+        "metrics": ("ClientMetrics", "subscriptions", "name: m", ", configs: {metrics: a, match: client_id=a}"),
         "user": ("Users", "users", f"name: {thing.name}", ", mechanisms: {SCRAM-SHA-512: {password: '${env:A}'}}"),
     }[thing.kind]
     form = f", {thing.form}: true" if thing.form else ""

@@ -170,6 +170,6 @@ def test_bridges_go_before_quotas_group_configs_and_moves() -> None:
         TITLES[Phase.CREATE_ALLOW],
         "delete temporary allow-all ACLs",
         TITLES[Phase.ALTER_QUOTAS],
-        TITLES[Phase.ALTER_GROUP_CONFIGS],
+        TITLES[Phase.ALTER_DYNAMIC_CONFIGS],
         TITLES[Phase.MOVE_REPLICAS],
     )

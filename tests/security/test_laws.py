@@ -26,6 +26,8 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
+from reconciler.model.kinds import listed_types
+from reconciler.model.kinds.client_metrics import ClientMetrics
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, PasswordSource, ScramUser
@@ -92,6 +94,10 @@ def group(name: str, value: str = "read_committed") -> GroupConfig:
     return GroupConfig(name, {"share.isolation.level": value})
 
 
+def subscription(name: str, interval: str = "1000") -> ClientMetrics:
+    return ClientMetrics(name, {"interval.ms": interval, "match": "client_id=a", "metrics": "*"})
+
+
 def user(name: str, iterations: int = 8192) -> ScramUser:
     return ScramUser(name, {SHA: iterations}, SOURCE)
 
@@ -145,6 +151,13 @@ SAMPLES: Final = {
         "kind: GroupConfigs\nmetadata: {name: x}\nspec: {groups: [{name: aMORE}]}",
         ", configs: {share.isolation.level: read_committed}",
     ),
+    "clientMetrics": Sample(
+        subscription,
+        lambda name: subscription(name, "2000"),
+        (Create(subscription("a")), Update(subscription("a"), subscription("a", "2000")), Delete(subscription("a"))),
+        "kind: ClientMetrics\nmetadata: {name: x}\nspec: {subscriptions: [{name: aMORE}]}",
+        ", configs: {match: client_id=a}",
+    ),
     "users": Sample(
         user,
         lambda name: user(name, 8193),
@@ -182,7 +195,7 @@ def declared(
 
 def live(law: Law, *items: Any) -> ClusterState:
     """A cluster that has these items of a kind, and lists all kinds."""
-    listings: dict[str, Listing[Any]] = {kind: Listing(frozenset()) for kind in ("quotas", "groupConfigs", "users")}
+    listings: dict[str, Listing[Any]] = {one.KIND: Listing(frozenset()) for one in listed_types()}
     if law.kind == "acls":
         return ClusterState("c", frozenset(items), listings=listings)
     if law.kind in ("topics", "replicas"):
@@ -235,6 +248,11 @@ def by_principal(law: Law) -> None:
         assert breaches(declared(law, everybody)) == []
 
 
+def by_no_team(law: Law) -> None:
+    for file, found in (("x.yaml", []), *((f"{one.team}.yaml", [BreachKind.SHARED]) for one in OWNERS)):
+        assert breaches(declared(law, SAMPLES[law.kind].item("pay"), file)) == found
+
+
 def unowned_additions(law: Law) -> None:
     item = SAMPLES[law.kind].item("nobody")
     for taking, file in ((False, "pay.yaml"), (False, "x.yaml"), (True, "x.yaml")):
@@ -244,8 +262,9 @@ def unowned_additions(law: Law) -> None:
 
 def unowned_no_team(law: Law) -> None:
     item = SAMPLES[law.kind].item("nobody")
+    kind = BreachKind.SHARED if law.declared_by is DeclaredBy.NO_TEAM else BreachKind.UNOWNED
     for taking in (False, True):
-        assert breaches(declared(law, item, "pay.yaml", taking=taking)) == [BreachKind.UNOWNED]
+        assert breaches(declared(law, item, "pay.yaml", taking=taking)) == [kind]
         assert breaches(declared(law, item, taking=taking)) == []
 
 
@@ -466,6 +485,7 @@ CELLS: Final[dict[Enum, Callable[[Law], None]]] = {
     DeclaredBy.RESOURCE_AND_PRINCIPAL: by_both,
     DeclaredBy.NAME: by_name,
     DeclaredBy.PRINCIPAL: by_principal,
+    DeclaredBy.NO_TEAM: by_no_team,
     Unowned.ADDITIONS: unowned_additions,
     Unowned.NO_TEAM: unowned_no_team,
     Ends.JUDGED: ended_judged,

@@ -303,6 +303,19 @@ def test_what_a_teams_file_may_declare_of_nobodys(owning: _Owning, kind: str, mo
     assert owning({"teams/pay/x.yaml": "", "x.yaml": document})[0] == Exit.OK
 
 
+@pytest.mark.parametrize("more", [", configs: {match: client_id=a}", ", absent: true", f", configs: {{a: b}}{_PAST}"])
+def test_no_teams_file_subscribes_to_metrics_of_all_clients(owning: _Owning, more: str) -> None:
+    """Whatever its name: also one that a team's principal, topic and group have."""
+    head = "apiVersion: reconciler/v1\nkind: ClientMetrics\nmetadata: {name: x}\n"
+    document = f"{head}spec: {{subscriptions: [{{name: pay{more}}}]}}\n"
+    for team in ("pay", "ledger", "incidents"):
+        status, shown = owning({f"teams/{team}/x.yaml": document})
+        assert status == Exit.FAILED_CHECK
+        assert "which is about everybody" in shown
+        owning({f"teams/{team}/x.yaml": ""})
+    assert owning({"x.yaml": document})[0] == Exit.OK
+
+
 @pytest.mark.parametrize(("kind", "more"), _FORMS)
 def test_a_file_against_incidents_may_only_deny_and_disable(owning: _Owning, kind: str, more: str) -> None:
     """With ``denyAny`` a file takes access away from anybody, and gives, deletes and limits nothing."""

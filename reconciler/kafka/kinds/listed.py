@@ -27,9 +27,8 @@ class ListedKind:
     """One listed kind."""
 
     def __init__(self, resource: type[ListedItem]) -> None:
-        """``resource`` is the type of its resources; its module of messages is named as the module of that."""
+        """``resource`` is the type of its resources."""
         self.resource = resource
-        self.name = resource.__module__.rpartition(".")[2]
 
     @cached_property
     def _special(self) -> SentKind:
@@ -52,7 +51,7 @@ class ListedKind:
 
     def _listed(self, settings: ClientSettings) -> frozenset[ListedItem] | str:
         words = self.resource.WORDS
-        match ask(settings, f"{self.name}.listed"):
+        match ask(settings, f"{self._special.messages}.listed", **self._special.asks):
             case None:
                 return self._untaken(settings)
             case ("listed", entries):
@@ -118,7 +117,8 @@ class ListedKind:
             return []
         settings = connection.settings
         alterations = [self._special.alteration(change, settings.followed) for change in changes]
-        match ask(settings, f"{self.name}.altered", alterations=alterations, only_validate=only_validate):
+        question, more = f"{self._special.messages}.altered", self._special.asks
+        match ask(settings, question, alterations=alterations, only_validate=only_validate, **more):
             case None:
                 return [Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", self._untaken(settings))] * len(changes)
             case ("altered", outcomes):

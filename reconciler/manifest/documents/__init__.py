@@ -7,8 +7,8 @@ from reconciler.manifest.documents.access_tests import AccessTestsKind
 from reconciler.manifest.documents.acls import AclsKind
 from reconciler.manifest.documents.cluster import ClusterKind
 from reconciler.manifest.documents.cluster_tests import ClusterTestsKind
+from reconciler.manifest.documents.configs import configs_kinds
 from reconciler.manifest.documents.fleet import FleetKind
-from reconciler.manifest.documents.groups import GroupConfigsKind
 from reconciler.manifest.documents.kind import Kind
 from reconciler.manifest.documents.ownership import OwnershipKind
 from reconciler.manifest.documents.quotas import QuotasKind
@@ -24,7 +24,7 @@ KINDS: Final[tuple[Kind[Any], ...]] = (
     RoleKind(),
     TopicsKind(),
     QuotasKind(),
-    GroupConfigsKind(),
+    *configs_kinds(),
     UsersKind(),
     AccessTestsKind(),
     ClusterTestsKind(),

@@ -11,6 +11,7 @@ from reconciler.model.listing import Change, ListedItem, resource_of
 LISTED_KINDS: Final[Mapping[str, str]] = {
     "quota": "ClientQuota",
     "group_config": "GroupConfig",
+    "client_metrics": "ClientMetrics",
     "scram_user": "ScramUser",
 }
 

@@ -172,6 +172,10 @@ class Kind(ABC):
         """
         yield from ()
 
+    def warnings(self, changes: Sequence[Change], live: ClusterState) -> Iterator[str]:
+        """A sentence for each thing that changes of any kind mean for resources of this one, and no guard refuses."""
+        yield from ()
+
     def refusals(self, change: Change) -> Iterator[Refusal]:
         """What a guard refuses about this change alone, unless a person accepted it."""
         yield from ()

@@ -8,10 +8,11 @@ from typing import Final
 
 from reconciler.model.acl import AclPermissionType, PatternType, ResourceType
 from reconciler.model.characters import as_name
+from reconciler.model.kinds import listed_types
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.model.topic import Topic
 from reconciler.model.topic_configs import cut_off, readable, refusal_of
-from reconciler.plan.kinds import kinds_of
+from reconciler.plan.kinds import kinds_of, listed
 from reconciler.plan.kinds.acl import deleted_bindings
 from reconciler.plan.kinds.topic import (
     AUTO_CREATE,
@@ -32,6 +33,14 @@ from reconciler.plan.step import Step
 
 #: So many names are written out.
 _NAMED: Final = 5
+
+
+def kind_warnings(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
+    """What the kinds say of all steps that a step or a listing is about."""
+    changes = [step.change for step in steps]
+    about = dict.fromkeys((*kinds_of(changes), *(listed(item) for item in listed_types() if live.listing(item).items)))
+    for kind in about:
+        yield from kind.warnings(changes, live)
 
 
 def topic_warnings(steps: Sequence[Step], live: ClusterState, terms: Terms) -> Iterator[str]:

@@ -12,6 +12,7 @@ from reconciler.apply.kinds.interface import Batch, Left, Marks, Moved, Right
 from reconciler.apply.kinds.listed import ListedKind
 from reconciler.model.acl import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
 from reconciler.model.kinds import listed_types
+from reconciler.model.kinds.client_metrics import ClientMetrics
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import ScramUser
@@ -39,6 +40,7 @@ ITEMS: Final = (
     ClientQuota(QuotaEntity.of("a"), {"producer_byte_rate": 1}),
     ScramUser("a", {"SCRAM-SHA-256": 4096}),
     GroupConfig("g", {"a": "1"}),
+    ClientMetrics("m", {"metrics": "*"}),
 )
 OLD: Final[Assignments] = ((1, 2), (2, 3), (3, 1))
 NEW: Final[Assignments] = ((2, 1), (2, 4), (4, 5))

@@ -106,7 +106,7 @@ def test_every_field_is_documented() -> None:
 
 def test_examples_of_the_reference_are_manifests() -> None:
     blocks = re.findall(r"^```yaml\n(apiVersion.*?)^```", reference(), re.M | re.S)
-    assert len(blocks) == 17
+    assert len(blocks) == 18
     for block in blocks:
         load([Source("manifests.md", block)])
 
@@ -130,6 +130,7 @@ spec: {spec}
             "GroupConfigs",
             '{groups: [{name: "${vars.x}", absent: "${vars.x}", configs: {share.isolation.level: "${vars.x}"}}]}',
         ),
+        ("ClientMetrics", '{subscriptions: [{name: "${vars.x}", configs: {"${vars.x}": "${vars.x}"}}]}'),
         (
             "ClusterTests",
             '{tests: [{name: n, configs: {a: "${vars.x}", b: {min: "${vars.x}"}}, features: {f: {min: "${vars.x}"}}}]}',
@@ -156,6 +157,7 @@ def test_a_variable_fits_wherever_the_reader_takes_one(kind: str, spec: str) -> 
         ("Cluster", "{brokers: [2147483648]}"),
         ("Quotas", "{quotas: [{user: u, limits: {producer_byte_rate: 0}}]}"),
         ("GroupConfigs", "{groups: [{configs: {share.isolation.level: read_committed}}]}"),
+        ("ClientMetrics", "{subscriptions: [{configs: {metrics: a}}]}"),
         ("Quotas", "{quotas: [{user: u, limits: {request_percentage: 5/s}}]}"),
         ("Fleet", "{waves: [{name: w, clusters: {matchLabels: {}}, gate: {soak: -1}}]}"),
     ],

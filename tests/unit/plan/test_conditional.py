@@ -25,7 +25,7 @@ OTHERS: Final = {
     Phase.DELETE_USERS: "user",
     Phase.DELETE_TOPIC: "delete topic",
     Phase.ALTER_QUOTAS: "create quota",
-    Phase.ALTER_GROUP_CONFIGS: "group",
+    Phase.ALTER_DYNAMIC_CONFIGS: "group",
     Phase.MOVE_REPLICAS: "replicas",
 }
 #: Sent together; whatever comes later, up to the last ACL, relies on all of one.

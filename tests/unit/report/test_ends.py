@@ -40,6 +40,13 @@ kind: Quotas
 metadata: {name: q}
 spec: {quotas: [{user: alice, expires: END, limits: {producer_byte_rate: 1MiB/s}}]}
 """,
+    "clientMetrics": """\
+---
+apiVersion: reconciler/v1
+kind: ClientMetrics
+metadata: {name: m}
+spec: {subscriptions: [{name: slow, expires: END, configs: {metrics: "*", match: client_id=a}}]}
+""",
     "groupConfigs": """\
 ---
 apiVersion: reconciler/v1
@@ -51,6 +58,7 @@ spec: {groups: [{name: pay, expires: END, configs: {share.isolation.level: read_
 _ENDS: Final = {
     "users": "SCRAM user alice ends 2099-01-31: nobody can log in with its passwords",
     "quotas": "quota of user alice ends 2099-01-31: its limits go",
+    "clientMetrics": "client metrics subscription slow ends 2099-01-31: the subscription goes",
     "groupConfigs": "config of group pay ends 2099-01-31: its configs go: defaults hold",
 }
 

@@ -1,4 +1,4 @@
-"""Laws of group configs: apply reaches what is declared, undo goes back, an export plans to nothing."""
+"""Laws of group configs and client metrics: apply reaches them, undo goes back, an export plans to nothing."""
 
 import datetime
 
@@ -9,10 +9,13 @@ from reconciler.apply.environment import ApplyEnvironment, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.undo import revert_steps
+from reconciler.codec.kinds import LISTED
 from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.write.manifests import cluster_document, differences, export_manifests
+from reconciler.model.config_resource import ConfigResource
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
+from reconciler.model.kinds.client_metrics import ClientMetrics
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.listing import Listing
 from reconciler.model.scope import Scope
@@ -27,9 +30,8 @@ from tests.property.clock import StillClock
 
 DAY = datetime.date(2026, 1, 1)
 PLACE = Declaration(Origin("g.yaml", 1, 1))
-KIND = GroupConfig.KIND
 
-values = {
+group_values = {
     "consumer.session.timeout.ms": st.sampled_from(["45000", "50000"]),
     "consumer.heartbeat.interval.ms": st.sampled_from(["1000", "46000", "5000"]),
     "share.auto.offset.reset": st.sampled_from(["earliest", "by_duration:PT1H", "never"]),
@@ -37,19 +39,48 @@ values = {
     "streams.rack.aware.assignment.tags": st.sampled_from(["a,b", ""]),
     "a.key.of.a.newer.kafka": st.sampled_from(["1", "x: y", "'", "${x}"]),
 }
-configs = st.fixed_dictionaries({}, optional=values).filter(bool)
+metrics_values = {
+    "interval.ms": st.sampled_from(["99", "100", "3600000", "5000", "often"]),
+    "match": st.sampled_from(
+        ["", "client_id=a.*", "client_id=a,client_id=b", "who=a", "client_id= b , client_source_port=1"]
+    ),
+    "metrics": st.sampled_from(["*", "", "b, a", "a,a", "a,,b", "it's: x"]),
+    "a.key.of.a.newer.kafka": st.sampled_from(["1", "x: y", "'", "${x}"]),
+}
 names = st.one_of(st.sampled_from(["pay", "*", "a b", "${x}", "__kr.x", "ü:/é"]), st.text(min_size=1, max_size=5))
-states = st.lists(st.builds(GroupConfig, names, configs), max_size=4, unique_by=lambda one: one.group).map(frozenset)
-taken = states.map(lambda found: frozenset(one for one in found if one.refusal() is None))
+Items = frozenset[ConfigResource]
 
 
-def live_state(items: frozenset[GroupConfig]) -> ClusterState:
-    return ClusterState("c", listings={KIND: Listing(items)})
+def worlds(resource: type[ConfigResource], values: dict[str, st.SearchStrategy[str]]) -> st.SearchStrategy[Items]:
+    configs = st.fixed_dictionaries({}, optional=values).filter(bool)
+    found = st.lists(st.builds(resource.of, names, configs), max_size=4, unique_by=lambda one: one.key)
+    return found.map(frozenset)
 
 
-def wanted(items: frozenset[GroupConfig], goes: frozenset[GroupConfig] = frozenset()) -> DesiredState:
-    gone = {one.group: DesiredItem(one.with_values({}), PLACE, absent=True) for one in goes}
-    return DesiredState(listed={KIND: {**gone, **{one.group: DesiredItem(one, PLACE) for one in items}}})
+states = st.one_of(worlds(GroupConfig, group_values), worlds(ClientMetrics, metrics_values))
+
+
+@st.composite
+def two_states(draw: st.DrawFn) -> tuple[Items, Items]:
+    """Two of one kind that brokers take."""
+    kind = draw(st.sampled_from([worlds(GroupConfig, group_values), worlds(ClientMetrics, metrics_values)]))
+    one, other = (frozenset(item for item in draw(kind) if item.refusal() is None) for _ in range(2))
+    return one, other
+
+
+def kind_of(*items: Items) -> type[ConfigResource]:
+    return next((type(one) for some in items for one in some), GroupConfig)
+
+
+def live_state(items: Items, kind: type[ConfigResource]) -> ClusterState:
+    return ClusterState("c", listings={kind.KIND: Listing(items)})
+
+
+def wanted(items: Items, goes: Items = frozenset()) -> DesiredState:
+    gone = {one.key: DesiredItem(one.with_values({}), PLACE, absent=True) for one in goes}
+    return DesiredState(
+        listed={kind_of(items, goes).KIND: {**gone, **{one.key: DesiredItem(one, PLACE) for one in items}}}
+    )
 
 
 def planned(desired: DesiredState, live: ClusterState) -> Plan:
@@ -59,32 +90,33 @@ def planned(desired: DesiredState, live: ClusterState) -> Plan:
 def applied(plan: Plan, live: ClusterState) -> ClusterState:
     cluster = MemoryCluster(live)
     perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, StillClock(), Silent()))
-    return cluster.read(ReadRequest(listings=[KIND]))
+    return cluster.read(ReadRequest(listings=LISTED))
 
 
 @settings(max_examples=40)
-@given(taken, taken)
-def test_apply_reaches_what_is_declared_and_undo_goes_back(
-    before: frozenset[GroupConfig], after: frozenset[GroupConfig]
-) -> None:
+@given(two_states())
+def test_apply_reaches_what_is_declared_and_undo_goes_back(both: tuple[Items, Items]) -> None:
+    before, after = both
+    kind = kind_of(before, after)
     # A key that this version does not know stays on a group that no longer declares it.
     known = frozenset(one for one in before if all(map(one.understands, one.values)))
-    live = live_state(known)
+    live = live_state(known, kind)
     plan = planned(wanted(after, known), live)
     assert parse_plan(plan_text(plan)) == plan
     now = applied(plan, live)
-    assert now.listing(GroupConfig).items == after
+    assert now.listing(kind).items == after
     assert planned(wanted(after), now).steps == ()
     found = revert_steps(plan.steps, now, Scope(), DesiredState(), Origin("plan.json", 1, 1))
-    back = applied(planned(found.desired, now), now).listing(GroupConfig).items or frozenset()
+    back = applied(planned(found.desired, now), now).listing(kind).items or frozenset()
     known_back = {one.with_values({k: v for k, v in one.values.items() if one.understands(k)}) for one in back}
     assert {one for one in known_back if one.values} == known
 
 
 @settings(max_examples=40)
 @given(states)
-def test_an_export_plans_to_nothing_but_what_it_left(items: frozenset[GroupConfig]) -> None:
-    state = live_state(items)
+def test_an_export_plans_to_nothing_but_what_it_left(items: Items) -> None:
+    kind = kind_of(items)
+    state = live_state(items, kind)
     assert parse_snapshot(snapshot_text(state)) == state
     export = export_manifests(state, cluster="prod")
     cluster = {"cluster.yaml": cluster_document("prod", ["broker-1:9093"], {})}
@@ -92,4 +124,4 @@ def test_an_export_plans_to_nothing_but_what_it_left(items: frozenset[GroupConfi
     sources = [Source(path, text) for path, text in {**cluster, **export.files}.items()]
     desired = desired_state(load(sources), "prod", DAY)
     assert planned(desired, state).steps == ()
-    assert {one.item for one in desired.of(GroupConfig).values()} == items - {one.item for one in export.left}
+    assert {one.item for one in desired.of(kind).values()} == items - {one.item for one in export.left}

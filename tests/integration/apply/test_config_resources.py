@@ -1,4 +1,4 @@
-"""Group configs on a real broker, by the command line: plan, apply, drift, prune, export, undo."""
+"""Group configs and client metrics on a real broker, by the command line: plan, apply, drift, prune, export, undo."""
 
 import shutil
 from pathlib import Path
@@ -92,4 +92,52 @@ def test_what_the_broker_refuses_fails_and_the_rest_is_applied(team: Job) -> Non
     team.write("groups.yaml", HEAD + good)
     assert team.run("drift").status == 0
     team.write("groups.yaml", f"{HEAD}    - {{name: '@short', absent: true}}\n")
+    assert team.run("apply", "--yes", "--allow-deletes").status == 0, "the broker is left as it was"
+
+
+METRICS = """\
+apiVersion: reconciler/v1
+kind: ClientMetrics
+metadata: {name: platform}
+spec:
+  subscriptions:
+"""
+
+
+def test_client_metrics_are_planned_applied_compared_pruned_exported_and_undone(team: Job, tmp_path: Path) -> None:
+    """The broker has no receiver of metrics: it takes subscriptions all the same."""
+    anybody = CLUSTER.replace('{groups: {prefix: "@"}}', "{principals: {any: true}}")
+    team.write("cluster.yaml", anybody.replace("[groupConfigs]", "[clientMetrics]"))
+    first = "    - {name: '@a', configs: {metrics: 'b, a ,b', interval.ms: 30s, match: 'client_id=pay-.*'}}\n"
+    second = "    - {name: '@b', configs: {metrics: '*'}}\n"
+    team.write("metrics.yaml", METRICS + first + second)
+    planned = team.run("plan", "--validate-with-broker")
+    assert planned.status == 0, planned.err
+    assert "every client that can push metrics pushes all metrics every 5m" in planned.out
+    assert team.run("apply", "--yes").status == 0
+    assert team.run("drift").status == 0
+
+    team.write("metrics.yaml", METRICS + first.replace("30s", "1m"))
+    saved = str(tmp_path / "plan.json")
+    planned = team.run("plan", "--allow-deletes", "--out", saved)
+    assert "interval.ms: 30000 (30s) → 60000 (1m)" in planned.out
+    assert "1 client metrics subscription to alter, 1 client metrics subscription to delete" in planned.out
+    applied = team.run("apply", saved, str(team.directory), "--yes", cluster=False)
+    assert applied.status == 0, applied.err
+    assert team.run("plan", "--detailed-exitcode").status == 0
+
+    exported = tmp_path / "exported"
+    assert team.run("export", "--out", str(exported)).status == 0
+    text = (exported / "client-metrics.yaml").read_text(encoding="utf-8")
+    assert "metrics: b,a\n" in text
+    shutil.copy(team.directory / "cluster.yaml", exported)
+    again = Job(exported, team.connections, team.prefix, team.capsys)
+    assert again.run("plan", "--detailed-exitcode").status == 0
+
+    undo = str(tmp_path / "undo.json")
+    assert team.run("undo", saved, str(team.directory), "--allow-deletes", "--out", undo, cluster=False).status == 0
+    assert team.run("apply", undo, str(team.directory), "--yes", cluster=False).status == 0
+    team.write("metrics.yaml", METRICS + first + second)
+    assert team.run("drift").status == 0
+    team.write("metrics.yaml", f"{METRICS}    - {{name: ['@a', '@b'], absent: true}}\n")
     assert team.run("apply", "--yes", "--allow-deletes").status == 0, "the broker is left as it was"

@@ -1,9 +1,13 @@
-"""Group configs in plans: pruned inside the scope only, impossible on a release that does not have them yet."""
+"""Group configs and client metrics in plans: pruned inside the scope only, impossible on an older release."""
 
 import datetime
+from typing import Any
+
+import pytest
 
 from reconciler.model.acl import ResourceType
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
+from reconciler.model.kinds.client_metrics import ClientMetrics
 from reconciler.model.kinds.group_config import DLQ_COPIES, DLQ_TOPIC, DeadLetterQueue, GroupConfig, record_copies
 from reconciler.model.listing import Listing
 from reconciler.model.scope import NameSelector, Scope, Selector
@@ -105,3 +109,52 @@ def test_records_are_copied_where_a_topic_is_named_and_copies_are_on() -> None:
     refused = GroupConfig("x", {DLQ_TOPIC: "__dlq"}).refusal()
     assert refused is not None
     assert "internal topics" in refused.message
+
+
+def metrics_plan(*wanted: ClientMetrics, there: tuple[ClientMetrics, ...] = (), **terms: Any) -> Plan:
+    state = ClusterState("c", listings={ClientMetrics.KIND: Listing(frozenset(there))})
+    items = {one.name: DesiredItem(one, Declaration(Origin("m.yaml", 1, 1))) for one in wanted}
+    desired = DesiredState(listed={ClientMetrics.KIND: items} if items else {})
+    return propose(desired, state, Terms("c", default_allow=False, **terms), Request(DAY, Options(allow_deletes=True)))
+
+
+def test_a_subscription_that_every_client_matches_is_warned_of_when_it_becomes_one() -> None:
+    every = ClientMetrics("all", {"metrics": "*", "interval.ms": "1000"})
+    text = (
+        "client metrics subscription all has no match: every client that can push metrics pushes all metrics every 1s"
+    )
+    assert metrics_plan(every).warnings == (text,)
+    assert metrics_plan(every, there=(every,)).warnings == ()
+    some = every.with_values({**every.values, "match": "client_id=a"})
+    assert metrics_plan(some).warnings == ()
+    assert metrics_plan(every, there=(some,)).warnings == (text,)
+    few = ClientMetrics("few", {"metrics": "a.,b."})
+    assert metrics_plan(few).warnings[0].endswith("pushes metrics under a., b. every 5m")
+    assert metrics_plan(ClientMetrics("none", {"interval.ms": "1000"})).warnings == (), "it asks for no metrics"
+
+
+def test_undeclared_subscriptions_go_only_where_the_scope_has_what_is_about_nobody() -> None:
+    there = (ClientMetrics("old", {"metrics": "*"}),)
+    everybody = Scope(include=(Selector(NameSelector(any_name=True)),))
+    one = Scope(include=(Selector(NameSelector(literal=("User:a",))),))
+    for scope, gone in ((everybody, 1), (one, 0), (Scope(include=(OF_PAY,)), 0)):
+        assert len(metrics_plan(there=there, scope=scope, prune=frozenset({ClientMetrics.KIND})).steps) == gone
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("interval.ms", "99", "99 is not between 100 and 3600000"),
+        ("match", "client_id=a,client_id=b", "client_id stands twice"),
+        ("match", "client-id=a", "clients are not matched by 'client-id'"),
+        ("match", "client_id=*", "'*' is no regular expression of Java"),
+        ("match", "client_id=(a", "is no regular expression of Java"),
+        ("match", "client_id=a{1,2}", "'2}' is not one key"),
+        ("metrics", "a,,b", "the list holds an empty value"),
+        ("match", "client_id=[)(],client_source_address=10[.]0[.].*", None),
+        ("match", "client_id=\\Q(\\E", None),
+    ],
+)
+def test_values_of_a_subscription(name: str, value: str, problem: str | None) -> None:
+    found = ClientMetrics.value_problem(name, value) or ClientMetrics.trap(name, value)
+    assert (found is None) if problem is None else (found is not None and problem in found)

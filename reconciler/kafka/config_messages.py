@@ -1,7 +1,8 @@
-"""Group configs by kafka-python's messages, in the message client's process.
+"""Dynamic configs under a name by kafka-python's messages, in the message client's process.
 
-``ListConfigResources`` names the groups that have dynamic configs, whether they have members or not (KIP-1142, Kafka
-4.1); ``DescribeConfigs`` gives their values.
+``ListConfigResources`` names the resources that have them (of client metrics since Kafka 3.7; of groups, whether they
+have members or not, since 4.1, KIP-1142); ``DescribeConfigs`` gives their values. A task says which: ``type``,
+``source``, ``version`` and ``gap`` are those of ``reconciler.model.config_resource.Listed``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,50 +15,44 @@ from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigs
 from reconciler.kafka.child_process import Reply, Task
 from reconciler.kafka.raw_messages import Question, read, refused, run, unsent
 
-_GROUP: Final = 32  # ConfigResource.Type
-_DYNAMIC_GROUP_CONFIG: Final = 8  # DescribeConfigsResponse.ConfigSource
 _SET, _DELETE = 0, 1  # AlterConfigOp.OpType
-_MOST_GROUPS: Final = 500
-#: A group whose configs went between the two requests.
+_MOST: Final = 500
+#: Of a group whose configs went between the two requests.
 _GONE: Final = 69  # GROUP_ID_NOT_FOUND
 
 
 def _listed(client: KafkaAdminClient, task: Task) -> Reply:
     try:
-        answer = read(client, ListConfigResourcesRequest(resource_types=[_GROUP], min_version=1))
+        answer = read(client, ListConfigResourcesRequest(resource_types=[task["type"]], min_version=task["version"]))
     except errors.IncompatibleBrokerVersion:
-        return ("failed", "brokers before Kafka 4.1 do not list the groups that have configs (KIP-1142)")
+        return ("failed", task["gap"])
     if answer.error_code:
         return refused(answer)
-    groups = sorted(resource.resource_name for resource in answer.config_resources if resource.resource_type == _GROUP)
+    names = sorted(item.resource_name for item in answer.config_resources if item.resource_type == task["type"])
     entries = []
-    for start in range(0, len(groups), _MOST_GROUPS):
-        for result in _described(client, groups[start : start + _MOST_GROUPS]):
+    for start in range(0, len(names), _MOST):
+        for result in _described(client, task["type"], names[start : start + _MOST]):
             if result.error_code == _GONE:
                 continue
             if result.error_code:
-                # One group that may not be read makes the listing one that is not whole: it must not look undeclared.
+                # One that may not be read makes the listing one that is not whole: it must not look undeclared.
                 return refused(result)
-            values = [
-                (config.name, config.value)
-                for config in result.configs
-                if config.config_source == _DYNAMIC_GROUP_CONFIG
-            ]
+            values = [(item.name, item.value) for item in result.configs if item.config_source == task["source"]]
             if any(value is None for _, value in values):
-                return ("failed", f"the broker hides a config of group {result.resource_name}")
+                return ("failed", f"the broker hides a config of {result.resource_name}")
             if values:
                 entries.append((result.resource_name, values))
     return ("listed", entries)
 
 
-def _described(client: KafkaAdminClient, groups: list[str]) -> Iterator[Any]:
+def _described(client: KafkaAdminClient, kind: int, names: list[str]) -> Iterator[Any]:
     resource = DescribeConfigsRequest.DescribeConfigsResource
-    resources = [resource(resource_type=_GROUP, resource_name=name, configuration_keys=None) for name in groups]
+    resources = [resource(resource_type=kind, resource_name=name, configuration_keys=None) for name in names]
     request = DescribeConfigsRequest(resources=resources, include_synonyms=False, include_documentation=False)
     found = {result.resource_name: result for result in read(client, request).results}
-    if missing := [name for name in groups if name not in found]:
-        raise errors.KafkaError(f"the broker's answer leaves out group {missing[0]}")
-    yield from (found[name] for name in groups)
+    if missing := [name for name in names if name not in found]:
+        raise errors.KafkaError(f"the broker's answer leaves out {missing[0]}")
+    yield from (found[name] for name in names)
 
 
 def _altered(client: KafkaAdminClient, task: Task) -> Reply:
@@ -67,14 +62,14 @@ def _altered(client: KafkaAdminClient, task: Task) -> Reply:
     request = IncrementalAlterConfigsRequest(
         resources=[
             resource(
-                resource_type=_GROUP,
-                resource_name=group,
+                resource_type=task["type"],
+                resource_name=name,
                 configs=[
-                    config(name=name, config_operation=_DELETE if value is None else _SET, value=value)
-                    for name, value in values
+                    config(name=key, config_operation=_DELETE if value is None else _SET, value=value)
+                    for key, value in values
                 ],
             )
-            for group, values in task["alterations"]
+            for name, values in task["alterations"]
         ],
         validate_only=task["only_validate"],
     )
@@ -94,7 +89,7 @@ def _altered(client: KafkaAdminClient, task: Task) -> Reply:
     return ("altered", outcomes)
 
 
-#: All groups with configs, and the outcome of each alteration.
+#: All that have configs, and the outcome of each alteration.
 QUESTIONS: Final[Mapping[str, Question]] = {
     "listed": Question(_listed),
     "altered": Question(_altered, writes=True),
