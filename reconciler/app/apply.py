@@ -583,6 +583,7 @@ def _perform(given: _Performance) -> Result:
             barrier=barrier,
             lease_request=given.options.lease,
             lease_patience=given.options.patience,
+            send_seconds=target.send_seconds,
             redact=redact,
             throttle=given.options.moves.throttle,
             rates=target.cluster,

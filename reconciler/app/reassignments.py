@@ -91,7 +91,12 @@ class Unfinished:
         present = Terms(self.target.name) if declaration is None else terms(declaration)
         request = LeaseRequest(identity.operator, self.breaks)
         environment = ApplyEnvironment(
-            self.target.cluster, SystemClock(), Silent(), identity=identity, lease_request=request
+            self.target.cluster,
+            SystemClock(),
+            Silent(),
+            identity=identity,
+            lease_request=request,
+            send_seconds=self.target.send_seconds,
         )
         with holding(environment, present, self.acls):
             yield

@@ -100,6 +100,11 @@ class Target:
         name = None if self.settings is None else self.settings.config.get("sasl.username")
         return f"User:{name}" if name else None
 
+    @property
+    def send_seconds(self) -> float:
+        """The longest that one write may be under way before its client gives it up."""
+        return 0.0 if self.settings is None else self.settings.send_seconds
+
     def read(self, request: ReadRequest) -> ClusterState:
         """The state without the bridges of runs that are going on; ``tell`` is told of those runs.
 

@@ -235,6 +235,7 @@ class BridgeLifecycle:
             marker = marker_of(self.run.environment.identity.run, bridge.pattern)
             self.live.setdefault(bridge.binding, set()).add(marker)
             pairs += (marker, bridge.binding)
+        self.run.lease_guard.renew()  # a bridge that arrives after the lease opens a resource to everyone
         self._record("create", (bridge.binding for bridge in new))
         create(self.run, pairs, "bridges")
         self._record("created", (bridge.binding for bridge in new))

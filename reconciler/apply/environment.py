@@ -224,6 +224,7 @@ class ApplyEnvironment:
     moves, in bytes a second, by ``rates``; without one a run still removes what an earlier run of its plan left there.
     ``move_limits`` bounds how much moves at a time.
     ``uses`` tells what topics hold: what was empty when a plan was made is asked about again before it is deleted.
+    ``send_seconds`` is the longest that one request may be under way before the client gives it up.
     ``pipeline`` is the cluster, where it takes a request before it has answered the last one. ``prepare`` says that the
     cluster will be read again soon.
     """
@@ -239,6 +240,7 @@ class ApplyEnvironment:
     barrier: BarrierFactory | None = None
     lease_request: LeaseRequest | None = None
     lease_patience: LeasePatience = LeasePatience()
+    send_seconds: float = 65.0
     redact: Callable[[str], str] = str
     throttle: int | None = None
     rates: ReplicationRates | None = None

@@ -127,21 +127,32 @@ class LeaseHeldError(Exception):
         self.claims = claims
 
 
-def lasting(terms: Terms, seconds: float) -> float:
-    """Seconds until a lease expires without renewal: a run does not renew it while it waits at a barrier."""
+def lasting(terms: Terms, seconds: float, send_seconds: float) -> float:
+    """Seconds until a lease expires without renewal: a run does not renew it while it waits at a barrier.
+
+    Renewed at half, it always has more left than a request may be under way, ``send_seconds``.
+    """
     barrier = terms.barrier_wait if terms.probe is None else max(terms.barrier_wait, terms.barrier_seconds)
-    return min(seconds + 2 * barrier, LONGEST)
+    return min(max(seconds, 2 * send_seconds) + 2 * barrier, LONGEST)
 
 
 @dataclass(slots=True)
 class Lease:
-    """The lease of one run; implements ``reconciler.apply.run.LeaseGuard``."""
+    """The lease of one run; implements ``reconciler.apply.run.LeaseGuard``.
+
+    Invariant: whenever something is sent, more of the lease is left than the longest send takes, repeats by the client
+    included. A request that was given up by then cannot meet the next holder, unless a broker keeps it longer than any
+    client waits: Kafka has no token by which it could refuse the request of a former holder.
+    """
 
     run: Run
     lease_request: LeaseRequest
     own: LeaseClaim | None = None
     renew_at: float = field(default=0.0)
-    _renew_by: datetime.datetime = field(default=datetime.datetime.min)
+    _half: float = 0.0
+    #: When it ends, by the monotonic clock and by the time of day of this machine.
+    _ends: float = 0.0
+    _ends_by: datetime.datetime = field(default=datetime.datetime.min.replace(tzinfo=datetime.UTC))
 
     def take(self) -> None:
         """Take the lease; raises :class:`LeaseHeldError` or ``StoppedError``, and leaves no marker then."""
@@ -149,6 +160,7 @@ class Lease:
         self._place()
         try:
             self._await(broken)
+            self._require_margin()
         except BaseException:  # Ctrl-C too: a marker that stays would lock others out until it expires
             self.release()
             raise
@@ -158,15 +170,30 @@ class Lease:
         """See ``LeaseGuard``: renew in time, and stop once a listing shows that another run broke the lease."""
         if live is not None:
             self._check(live, self._own)
-        clock = self.run.environment.clock
-        # A machine that was suspended has a monotonic clock that stood still, and a lease that did not.
-        if clock.monotonic() >= self.renew_at or time_of(clock) >= self._renew_by:
+        if self.run.environment.clock.monotonic() >= self.renew_at or self.remaining <= self._half:
             old = self._own
             self._place()
             self._check(exact_read(self.run, [self._own.binding]), old)
             # The old marker goes last, so that at no moment there is none.
             if self._own.binding != old.binding:
                 remove(self.run, [old.binding])
+        self._require_margin()
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until it ends; of two clocks the one that says less.
+
+        A machine that was suspended has a monotonic clock that stood still, and a lease that did not.
+        """
+        clock = self.run.environment.clock
+        return min(self._ends - clock.monotonic(), (self._ends_by - time_of(clock)).total_seconds())
+
+    def _require_margin(self) -> None:
+        if (seconds := self.remaining) <= self.run.environment.send_seconds:
+            raise StoppedError(
+                f"the lease of this run ends in {max(seconds, 0):.0f} s, and a request may be under way for "
+                f"{self.run.environment.send_seconds:.0f} s: nothing more is sent"
+            )
 
     def release(self) -> None:
         """Give it back; a marker that cannot be removed expires."""
@@ -200,11 +227,15 @@ class Lease:
 
     def _place(self) -> None:
         environment = self.run.environment
-        seconds = lasting(self.run.plan.terms, self.lease_request.seconds)
-        self._renew_by = time_of(environment.clock) + datetime.timedelta(seconds=seconds / 2)
-        until = (self._now() + datetime.timedelta(seconds=seconds)).replace(microsecond=0)
+        seconds = lasting(self.run.plan.terms, self.lease_request.seconds, environment.send_seconds)
+        begun, began_by = environment.clock.monotonic(), time_of(environment.clock)
+        now = self._now()
+        until = (now + datetime.timedelta(seconds=seconds)).replace(microsecond=0)
         binding = marker(self.lease_request.holder, environment.identity.run, until)
-        self.renew_at = environment.clock.monotonic() + seconds / 2
+        self._ends, self._ends_by = begun + (until - now).total_seconds(), began_by + (until - now)
+        # Where the longest lease is short for such requests, it is renewed sooner.
+        self._half = max(seconds / 2, min(environment.send_seconds, seconds))
+        self.renew_at = begun + seconds - self._half
         self.own = LeaseClaim(self.lease_request.holder, environment.identity.run, until, binding)
         create(self.run, [binding], "the lease's marker")
 

@@ -43,7 +43,10 @@ class LeaseGuard(Protocol):
         ...
 
     def renew(self, live: ClusterState | None = None) -> None:
-        """Renew the lease in time; raises :class:`StoppedError` if ``live`` shows that it is lost."""
+        """Renew the lease in time; raises :class:`StoppedError` if ``live`` shows that it is lost.
+
+        Called right before each send: afterwards more of it is left than a request may be under way.
+        """
         ...
 
 

@@ -146,8 +146,6 @@ _CONTROLLER_SECONDS, _QUIET_SECONDS = 0.5, 3.0
 #: Seconds for which a new client is given a chance, and how many are kept whose answers may still be due.
 _YOUNG_SECONDS: Final = 1.0
 _MOST_RETIRED: Final = 8
-#: Added to the client's own timeout, so that its more specific error comes first.
-_GRACE_SECONDS: Final = 5.0
 #: How long to wait for brokers that all refuse the connection, if none has answered yet.
 _FIRST_CONTACT_SECONDS: Final = 5.0
 #: How long after a timeout the log may take to name the broker that did not answer.
@@ -292,7 +290,7 @@ class AdminConnection:
                 asked = time.monotonic()
             if (error := self._hopeless(waited)) is not None:
                 raise KafkaException(error)
-            if waited > self.settings.request_timeout + _GRACE_SECONDS:
+            if waited > self.settings.send_seconds:
                 raise KafkaException(KafkaError(TIMED_OUT, "the client did not answer in time"))
             wait((future,), timeout=_POLL_SECONDS)
 
@@ -331,7 +329,7 @@ class AdminConnection:
         """
         rounds, began = [dict(ask(names))], time.monotonic()
         asked, kept = began, len(self._retired)
-        while self._heard and time.monotonic() - began < self.settings.request_timeout + _GRACE_SECONDS:
+        while self._heard and time.monotonic() - began < self.settings.send_seconds:
             waiting = [name for name in names if not any(_answered(item.get(name)) for item in rounds)]
             due = [item[name] for item in rounds for name in waiting if name in item and not item[name].done()]
             if not due:

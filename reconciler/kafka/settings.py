@@ -307,6 +307,8 @@ def _oauthbearer(values: Mapping[str, str]) -> frozenset[str]:
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _TIMEOUTS: Final = ("request.timeout.ms", "default.api.timeout.ms", "socket.timeout.ms")
 _DEFAULT_TIMEOUT_MS: Final = 60_000
+#: Added to the client's own timeout, so that its more specific error comes first.
+_GRACE_SECONDS: Final = 5.0
 #: A write that no broker answers is read back after so long, by a client that asks other brokers.
 _DEFAULT_WRITE_TIMEOUT_MS: Final = 10_000
 #: librdkafka accepts socket.timeout.ms up to five minutes.
@@ -431,6 +433,11 @@ class ClientSettings:
         """Make the settings read-only, and no write wait longer than a reading."""
         object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
         object.__setattr__(self, "write_timeout", min(self.write_timeout, self.request_timeout))
+
+    @property
+    def send_seconds(self) -> float:
+        """The longest that a request may be under way, repeats by librdkafka included, before it is given up."""
+        return self.request_timeout + _GRACE_SECONDS
 
     def redact(self, text: str) -> str:
         """``text`` without any secret value of these settings."""

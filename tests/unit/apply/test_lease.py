@@ -4,6 +4,7 @@ import datetime
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 import pytest
 from hypothesis import given
@@ -22,12 +23,13 @@ from reconciler.apply.lease import GRACE, Lease, LeaseHeldError, lasting, lease_
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import Run, StoppedError
+from reconciler.apply.sending import batches, send
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourceType
 from reconciler.model.listing import Change
 from reconciler.model.state import ClusterState
-from reconciler.plan.kinds.acl import created_bindings
+from reconciler.plan.kinds.acl import created_bindings, touched_bindings
 from reconciler.plan.proposal import Plan, Terms
-from reconciler.ports import Answer, ReadRequest
+from reconciler.ports import Answer, AnswerStatus, ReadRequest
 from reconciler.retry import ATTEMPTS
 from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import before, plan_for, wish
@@ -93,7 +95,7 @@ def test_a_lease_that_nobody_renews_expires_with_some_patience_for_clocks() -> N
     cluster, clock = MemoryCluster(LIVE), StillClock()
     dead = _lease(cluster, "1", clock=clock)
     dead.take()
-    clock.seconds += lasting(dead.run.plan.terms, LeaseRequest("x").seconds) + GRACE
+    clock.seconds += lasting(dead.run.plan.terms, LeaseRequest("x").seconds, 65.0) + GRACE
     with pytest.raises(LeaseHeldError):
         _lease(cluster, "2", "erin", clock).take()
     clock.seconds += 1
@@ -438,3 +440,78 @@ def test_a_machine_with_a_wrong_clock_that_takes_no_lease_is_kept_away_too(ahead
     _lease(cluster, "1", clock=right).take()
     with pytest.raises(LeaseHeldError, match="dana holds the lease"):
         _applied(cluster, plan, ApplyEnvironment(cluster, own, Silent()))
+
+
+class _Landing(MemoryCluster):
+    """A paused broker keeps each request of the plan for as long as the client waits, and it lands then."""
+
+    def __init__(self, clock: StillClock, seconds: float) -> None:
+        super().__init__(before(1))
+        self.clock, self.seconds = clock, seconds
+        self.lease: Lease | None = None
+        self.lefts: list[float] = []
+        self.late: list[tuple[float, float]] = []
+
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        touched = touched_bindings(changes)
+        own = bool(touched) and all(binding.pattern.name.startswith("__kr.") for binding in touched)
+        if own or self.lease is None:
+            return super().send(changes)
+        assert self.lease.own is not None
+        self.lefts.append(self.lease.remaining)
+        until = self.lease.own.until
+        self.clock.seconds += self.seconds
+        if len(self.lefts) % 3:  # refused so late, and retriable: it is sent again
+            return [Answer(AnswerStatus.FAILED, "NOT_CONTROLLER", "not yet", retriable=True) for _ in changes]
+        self.late.append((datetime.datetime.fromisoformat(self.clock.now()).timestamp(), until.timestamp()))
+        return super().send(changes)
+
+
+@pytest.mark.parametrize("send_seconds", [15.0, 65.0, 200.0, 1_000.0, 1_790.0])
+@pytest.mark.parametrize("terms", [Terms("c", barrier_wait=0.0), Terms("c", barrier_wait=600.0)])
+def test_whatever_is_sent_lands_before_the_lease_may_be_somebody_elses(send_seconds: float, terms: Terms) -> None:
+    """Each request takes as long as a client waits, is refused at the end, and is sent again, up to its last moment."""
+    clock = StillClock()
+    cluster = _Landing(clock, send_seconds)
+    plan = replace(plan_for(before(1), wish(1)), terms=replace(terms, default_allow=False))
+    world = ApplyEnvironment(
+        cluster,
+        clock,
+        Silent(),
+        identity=Identity("run", "dana"),
+        lease_request=LeaseRequest("dana"),
+        send_seconds=send_seconds,
+        max_batch=1,
+    )
+    run = Run(plan, world, cluster.state, False)
+    cluster.lease = Lease(run, LeaseRequest("dana"))
+    cluster.lease.take()
+    run.lease_guard = cluster.lease
+    for phase, steps in groupby(plan.steps, key=lambda step: step.phase):
+        send(run, phase, batches(phase, list(steps), cluster.state, 1), lambda: None)
+    assert len(cluster.late) == len(plan.steps)
+    assert min(cluster.lefts) > send_seconds
+    assert all(landed < until for landed, until in cluster.late)
+
+
+def test_a_request_that_may_outlive_every_lease_is_never_sent() -> None:
+    cluster, clock = MemoryCluster(LIVE), StillClock()
+    lease = _lease(cluster, "1", clock=clock)
+    lease.run.environment = replace(lease.run.environment, send_seconds=3_600.0)
+    with pytest.raises(StoppedError, match="a request may be under way for 3600 s: nothing more is sent"):
+        lease.take()
+    assert cluster.state.bindings == frozenset()
+
+
+def test_a_run_that_stood_still_until_its_lease_ran_out_renews_it_or_sends_nothing() -> None:
+    """A suspended machine, or a breaker: the check right before the send sees it."""
+    cluster, clock = MemoryCluster(LIVE), StillClock()
+    lease = _lease(cluster, "1", clock=clock)
+    lease.take()
+    clock.seconds += 10_000
+    lease.renew()
+    assert lease.remaining > lease.run.environment.send_seconds
+    clock.seconds += 10_000
+    _breaking(cluster, "2", "erin", ("dana",), clock).take()
+    with pytest.raises(StoppedError, match="the lease of this run was broken by erin"):
+        lease.renew()
