@@ -309,13 +309,10 @@ def _layer(node: Node, model: TopicProperties | None, labels: Mapping[str, str],
 def instead(layers: Iterable[Layer], topic: Topic) -> Topic:
     """The topic with what the layers say in place of what it says itself; a later one counts more."""
     for layer in layers:
-        topic = Topic(
-            topic.name,
+        topic = topic.with_settings(
             topic.num_partitions if layer.partitions is None else layer.partitions,
             topic.replication_factor if layer.replication_factor is None else layer.replication_factor,
             {**topic.configs, **layer.configs},
-            topic.topic_id,
-            topic.replica_assignments,
         )
     return topic
 
@@ -330,12 +327,9 @@ def upon(layers: Iterable[Layer], topic: Topic, labels: Mapping[str, str]) -> To
             replicas = replicas if layer.replication_factor is None else layer.replication_factor
             said.append(layer.configs)
     said = [configs for configs in (*said, topic.configs) if configs]
-    return Topic(
-        topic.name,
+    return topic.with_settings(
         partitions if topic.num_partitions is None else topic.num_partitions,
         replicas if topic.replication_factor is None else topic.replication_factor,
         # Most topics have what one layer says: they share it.
         said[0] if len(said) == 1 else {name: value for configs in said for name, value in configs.items()},
-        topic.topic_id,
-        topic.replica_assignments,
     )

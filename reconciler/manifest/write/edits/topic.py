@@ -7,6 +7,7 @@ from typing import Final
 
 from reconciler.manifest.documents.topics import TopicsDeclaration
 from reconciler.manifest.write.edits.interface import Changes, Wanted
+from reconciler.manifest.write.kinds.topic import in_normal_form
 from reconciler.manifest.write.pages import Book, NewDocument, Page, fits, match_labels, new_name, new_path, teams
 from reconciler.manifest.write.spans import (
     NOTE,
@@ -279,9 +280,7 @@ def _differing(
 
 def said(wish: DesiredTopic) -> tuple[object, ...]:
     """What is declared of a topic, with one spelling for each value."""
-    topic = wish.topic
-    configs = {name: normal_form(name, text) for name, text in topic.configs.items()}
-    return wish.absent, topic.num_partitions, topic.replication_factor, topic.replica_assignments, configs
+    return wish.absent, in_normal_form(replace(wish.topic, topic_id=None))
 
 
 def second(state: DesiredState, old: str, new: str) -> DesiredState:

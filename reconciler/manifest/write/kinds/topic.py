@@ -54,7 +54,7 @@ def differences(
 ) -> Iterator[str]:
     """Topics that the manifests have otherwise, or too many."""
     lasting = {name: _lasting(topic, state) for name, topic in state.topics.items()}
-    topics = {name: _in_normal_form(topic) for name, topic in lasting.items() if topic not in left}
+    topics = {name: in_normal_form(topic) for name, topic in lasting.items() if topic not in left}
     declared = {name: topic.topic for name, topic in wanted.topics.items() if not topic.absent}
     yield from (f"topic {name} differs" for name in sorted(topics) if declared.get(name) != topics[name])
     yield from (f"too much: topic {name}" for name in sorted(declared.keys() - topics.keys()))
@@ -75,7 +75,7 @@ def _lasting(topic: Topic, state: ClusterState) -> Topic:
     return replace(found, replication_factor=None) if _is_passing(topic, state) else found
 
 
-def _in_normal_form(topic: Topic) -> Topic:
+def in_normal_form(topic: Topic) -> Topic:
     """The topic with its configs as manifests are read: two spellings of one value are no difference."""
     return replace(topic, configs={name: normal_form(name, text) for name, text in topic.configs.items()})
 
