@@ -1,4 +1,4 @@
-"""Bindings for tests, each in one line: the one home of the ways to write them."""
+"""Bindings for tests, each in one line: the one home of the ways to write them, and their words in reports."""
 
 import re
 
@@ -11,6 +11,9 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.listing import Create
+from reconciler.plan.review.topics import TopicReview
+from reconciler.show.kinds.acl import words as acl_words
 
 _BINDING = re.compile(
     r"(?P<principal>.*?) (?P<permission>ALLOW|DENY) (?P<operation>\w+)"
@@ -53,6 +56,15 @@ def binding(text: str) -> AclBinding:
 def bindings(*texts: str) -> list[AclBinding]:
     """Several."""
     return [binding(text) for text in texts]
+
+
+def step_words(*made: AclBinding) -> str:
+    """What reports call the step on a binding, or on several that share a line.
+
+    Tests that only ask whether a step is there take the words from here; ``tests/unit/report/test_lines.py`` and the
+    files of expected reports hold them.
+    """
+    return acl_words([Create(one) for one in made], TopicReview()).text
 
 
 def acl(

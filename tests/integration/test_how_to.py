@@ -37,6 +37,7 @@ from reconciler.snapshot.document import BrokerFacts, parse_snapshot, snapshot_t
 from tests.integration.fleet.test_usage import event, log
 from tests.integration.test_tutorials import Step, steps_of
 from tests.unit.history.world import read, run_records, store, write_log
+from tests.worlds import binding, step_words
 
 _ROOT = Path(__file__).parents[2]
 
@@ -198,7 +199,7 @@ def test_a_principal_is_cut_off_by_a_file_where_teams_own_it(
     place.write_text(text, encoding="utf-8")
     capsys.readouterr()
     assert run(plan) == 0
-    assert f"{victim} DENY ALL on every TOPIC" in capsys.readouterr().out
+    assert step_words(binding(f"TOPIC:L:* {victim}@* DENY ALL")) in capsys.readouterr().out
     disable = f"kind: Users\nmetadata: {{name: off}}\nspec: {{users: [{{name: {victim[5:]}, disabled: true}}]}}\n"
     place.with_name("users.yaml").write_text(f"apiVersion: reconciler/v1\n{disable}", encoding="utf-8")
     assert run(["validate", manifests]) == 0

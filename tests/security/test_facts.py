@@ -14,7 +14,7 @@ from reconciler.model.topic import Topic
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.judge import Witness
-from tests.worlds import bindings
+from tests.worlds import binding, bindings, step_words
 
 _HONEST = "superUsers: [User:admin, User:reconciler], allowEveryoneIfNoAclFound: false"
 _LIE = "superUsers: [User:admin, User:reconciler, User:mallory], allowEveryoneIfNoAclFound: false"
@@ -178,7 +178,7 @@ def test_a_false_default_deny_does_not_hide_what_the_last_binding_opens(attack: 
     status, shown = attack.run("plan", "--allow-deletes", "--fail-on", "new-access")
     assert status == Exit.FAILED_CHECK
     assert "+ everybody else: READ, WRITE, ALTER, ALTER_CONFIGS on topic `hr.reviews`  (perhaps)" in shown
-    assert "- User:hr ALLOW READ on TOPIC hr.reviews  [widens]" in shown
+    assert f"- {step_words(binding('TOPIC:L:hr.reviews User:hr@* ALLOW READ'))}  [widens]" in shown
     assert "Loses its last ACL: open to everybody if default-allow is on" in shown
 
 

@@ -14,7 +14,7 @@ from reconciler.plan.file.document import parse_plan, plan_id, plan_text
 from reconciler.ports import Answer
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
-from tests.worlds import binding
+from tests.worlds import binding, step_words
 
 MANIFESTS = """\
 apiVersion: reconciler/v1
@@ -169,5 +169,5 @@ def test_what_a_broken_run_performed_is_undone(
     redirect(saved, cluster)
     assert run(["undo", str(saved), str(manifests), "--allow-deletes"]) == 0
     told = capsys.readouterr().out
-    assert str(first) in told
-    assert str(last) not in told, "it was never deleted"
+    assert step_words(first) in told
+    assert step_words(last) not in told, "it was never deleted"

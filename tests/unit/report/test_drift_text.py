@@ -6,12 +6,11 @@ import re
 import pytest
 
 from reconciler.model.acl import AclBinding
-from reconciler.results.words import binding_words
 from reconciler.show.drift import drift_counts, drift_lines, drift_table
 from reconciler.show.reading import Report
 from tests.integration.report.formats import FORMATS
 from tests.unit.report.test_lines import plan
-from tests.worlds import bindings
+from tests.worlds import bindings, step_words
 
 _WORLD = bindings(
     "TOPIC:L:a User:x@* ALLOW READ",
@@ -40,7 +39,7 @@ def test_every_difference_is_told_from_the_clusters_side(
     assert not [line for line in before if _OF_A_PLAN.search(line)]
     for binding in _WORLD:
         sign = {(True, False): "+", (False, True): "-"}.get((binding in live, binding in declared))
-        shown = [line for line in lines if re.match(rf"  [+~-] {re.escape(binding_words(binding))}(  |$)", line)]
+        shown = [line for line in lines if re.match(rf"  [+~-] {re.escape(step_words(binding))}(  |$)", line)]
         assert [line[2] for line in shown] == ([sign] if sign else []), lines
     rows = drift_table(drift)["rows"]
     assert sorted(row[0] for row in rows) == sorted(
@@ -54,7 +53,7 @@ def test_markdown_and_metrics_say_the_same() -> None:
     (by_hand,) = bindings("TOPIC:L:orders User:batch@* ALLOW ALL")
     report = Report(drifts=(plan([by_hand], []),))
     text = FORMATS["comment.md"](report)
-    assert "#### Undeclared on the cluster (1)\n\n- `+ User:batch ALLOW ALL on TOPIC orders`\n" in text
+    assert f"#### Undeclared on the cluster (1)\n\n- `+ {step_words(by_hand)}`\n" in text
     assert "| `User:batch` | ➕ everything | topic `orders` |" in text
     assert "loses" not in text
     metrics = FORMATS["metrics.prom"](report)
