@@ -351,6 +351,8 @@ class Checker:
         reason = None
         if outcome is AssertionOutcome.UNDECIDED:
             reason = "it depends on allow.everyone.if.no.acl.found, or on entries that cannot be read"
+            if self._authorizer.has_members:
+                reason += ", or on who is in a role or group"
             if self._authorizer.interpretations.doubtful:
                 reason += ", or on whether a host is a range: Kafka's version is not known"
         return AssertionResult(assertion, outcome, found.request, found.via, bindings, _origins(places), reason)

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 from reconciler.access.broker_defects import BrokerDefects, scan_order
 from reconciler.access.hosts import address_range
 from reconciler.access.index import Index, NameIndex
-from reconciler.access.interpretation import Interpretation, Interpretations, interpret
+from reconciler.access.interpretation import Interpretation, Interpretations, interpret, of_members
 from reconciler.access.names import literal, matches, names_of
 from reconciler.access.operations import ASSUMED_VERSION, DENIED, ENTRY_MASKS, IMPLIED, permitted, supported
 from reconciler.model.acl import (
@@ -300,7 +300,16 @@ class Authorizer:
     host that only 4.4 takes as a range is then undecided.
     """
 
-    __slots__ = ("_careful", "_index", "broker_defects", "interpretations", "kafka_version", "sources", "super_users")
+    __slots__ = (
+        "_careful",
+        "_index",
+        "_without_members",
+        "broker_defects",
+        "interpretations",
+        "kafka_version",
+        "sources",
+        "super_users",
+    )
 
     def __init__(
         self,
@@ -338,10 +347,33 @@ class Authorizer:
         self.kafka_version = self._index.version
         # Resource types that need the slow path; an empty set on a healthy cluster without unknowns.
         self._careful = frozenset(ResourceType) if not interpretations.known else self.broker_defects.types
+        self._without_members: tuple[Authorizer, frozenset[str]] | None = None
+
+    def with_members(self, types: frozenset[str]) -> "Authorizer":
+        """The same where principals of these types stand for others, and nobody knows for whom.
+
+        What a binding of such a principal could change is undecided for everybody, super users apart.
+        """
+        if not types:
+            return self
+        least, most = (reading.default_allow for reading in self.interpretations.both)
+        found = Authorizer(
+            self.bindings,
+            self.super_users,
+            least if least is most else None,
+            self.kafka_version if self.interpretations.doubtful is None else None,
+            opaque=(*self.sources.opaque, *of_members(self.bindings, types)),
+            notes=self.sources.notes,
+        )
+        found._without_members = self, types
+        return found
 
     def with_changes(self, added: Bindings = (), removed: Iterable[AclBinding] = ()) -> "Authorizer":
         """An authorizer without ``removed`` and with ``added``; shares everything that did not change."""
         removed = tuple(removed)
+        if self._without_members is not None:
+            plain, types = self._without_members
+            return plain.with_changes(added, removed).with_members(types)
         notes = self.sources.with_changes(added)
         added = tuple(added)
         interpretations = self.interpretations.with_changes(added, removed)
@@ -356,10 +388,19 @@ class Authorizer:
 
     def doubting(self, super_users: Iterable[str] = (), *, default_allow: bool = False) -> "Authorizer":
         """The same where these are perhaps no super users, and with ``default_allow`` that setting is not known."""
+        super_users = tuple(super_users)
+        if self._without_members is not None:
+            plain, types = self._without_members
+            return plain.doubting(super_users, default_allow=default_allow).with_members(types)
         interpretations = self.interpretations.doubting_default_allow() if default_allow else self.interpretations
         copy = Authorizer.__new__(Authorizer)
         copy._setup(interpretations, self.super_users.difference(super_users), self.sources, self.broker_defects)
         return copy
+
+    @property
+    def has_members(self) -> bool:
+        """Whether principals may stand for others (:meth:`with_members`)."""
+        return self._without_members is not None
 
     @property
     def bindings(self) -> frozenset[AclBinding]:

@@ -62,6 +62,15 @@ def as_binding(entry: OpaqueBinding) -> AclBinding | None:
         return None
 
 
+def of_members(bindings: Iterable[AclBinding], types: Collection[str]) -> Iterator[OpaqueBinding]:
+    """What bindings of groups and roles may be for any principal: nobody knows who is a member."""
+    for pattern, entry in bindings:
+        if entry.principal.partition(":")[0] in types:
+            kind, pattern_type = int(pattern.resource_type), int(pattern.pattern_type)
+            rule = int(entry.operation), int(entry.permission_type)
+            yield OpaqueBinding(pattern.name, WILDCARD_PRINCIPAL, entry.host, kind, pattern_type, *rule, perhaps=True)
+
+
 def widest(entry: OpaqueBinding) -> Iterator[AclBinding]:
     """Bindings that together cover every request that the entry could decide, whatever its lost codes are."""
     # A principal without a colon makes brokers fail for every principal (StandardAcl.parsePrincipal).

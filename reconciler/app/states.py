@@ -290,7 +290,7 @@ def authorizer(
             bindings -= harmless
         else:
             bindings = {b: note for b, note in bindings.items() if b not in harmless}
-    return Authorizer(
+    known = Authorizer(
         bindings,
         declaration.super_users if declaration else (),
         declaration.allow_everyone_if_no_acl_found if declaration else None,
@@ -298,6 +298,7 @@ def authorizer(
         opaque=live.opaque if live else (),
         notes=said,
     )
+    return known.with_members(declaration.flavor.membership_types) if declaration else known
 
 
 def claimed_facts(declaration: ClusterDeclaration) -> ClaimedFacts:

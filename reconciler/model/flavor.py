@@ -172,6 +172,11 @@ class Flavor:
         """Whether a user can set this topic config."""
         return self.settable_configs is None or config in self.settable_configs
 
+    @property
+    def membership_types(self) -> frozenset[str]:
+        """The types of principals that stand for others: who is in such a group or role is in no ACL."""
+        return self.principal_types - {"User"}
+
     def intermediate(
         self, before: Mapping[str, str | None], after: Mapping[str, str | None]
     ) -> IntermediateValue | None:

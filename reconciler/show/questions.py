@@ -34,8 +34,8 @@ _RULES: Final = {
     DecisionRule.DEFAULT_ALLOW: "no ACL is about this name, and allow.everyone.if.no.acl.found is on",
     DecisionRule.DEFAULT_DENY: "no ACL allows it",
     DecisionRule.BROKER_ERROR: "brokers fail on this request because of a broken ACL",
-    DecisionRule.UNDECIDED: "it depends on allow.everyone.if.no.acl.found, on entries that cannot be read, or on "
-    "whether a host is a range: Kafka's version is not known",
+    DecisionRule.UNDECIDED: "it depends on allow.everyone.if.no.acl.found, on entries that cannot be read, on who is "
+    "in a role or group, or on whether a host is a range: Kafka's version is not known",
 }
 _STYLE: Final = {AnswerWord.YES: "add", AnswerWord.NO: "remove"}
 _PART_WORDS: Final = {True: "yes", False: "no", None: "undecided"}

@@ -71,7 +71,7 @@ def config_document(resource: type[ConfigResource]) -> type[ConfigsDocument]:
         __base__=ConfigsDocument,
         __doc__=words.about,
         kind=(
-            cast("Any", Literal[resource.NOUN]),  # type: ignore[valid-type]  # of a value
+            cast("Any", Literal[resource.NOUN]),
             Field(description="What the document declares.", examples=[resource.NOUN]),
         ),
         spec=(spec, Field(description=f"The {title.lower()}.", examples=[example])),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import combinations, product
 
-from reconciler.access.authorizer import Authorizer
+from reconciler.access.authorizer import AccessRequest, Authorizer
 from reconciler.access.interpretation import as_binding, covering, widest
 from reconciler.model.acl import (
     AccessControlEntry,
@@ -189,3 +189,59 @@ def test_a_request_is_decided_where_every_truth_decides_it_alike() -> None:
                     # once is more than one truth.
                     assert found is expected or (found is None and default_allow is not False), (entry, beside, ask)
                 assert authorizer.authorize("User:s", *_ASKED[0][1:]).allowed is True
+
+
+GROUPS = ("Group:devs", "RedpandaRole:ops")
+
+
+def _of(principal: str, permission: AclPermissionType, operation: AclOperation, name: str) -> AclBinding:
+    entry = AccessControlEntry(principal, "*", operation, permission)
+    return AclBinding(ResourcePattern(ResourceType.TOPIC, name), entry)
+
+
+def _decided_by_members(bindings: frozenset[AclBinding], request: AccessRequest) -> set[bool | None]:
+    """The answers for every set of groups that the user may be in."""
+    found = set()
+    for inside in product((False, True), repeat=len(GROUPS)):
+        own = {group for group, member in zip(GROUPS, inside, strict=True) if member}
+        as_member = {
+            AclBinding(b.pattern, b.entry._replace(principal="User:a")) if b.entry.principal in own else b
+            for b in bindings
+        }
+        found.add(Authorizer(as_member).authorize(*request).allowed)
+    return found
+
+
+def test_what_a_group_may_decide_is_undecided_and_nothing_else_is() -> None:
+    """Every world of a user's own binding and one of each group, for one user on one topic."""
+    allow, deny = AclPermissionType.ALLOW, AclPermissionType.DENY
+    request = AccessRequest("User:a", "10.0.0.1", AclOperation.READ, ResourceType.TOPIC, "t")
+    sides = [
+        (permission, operation, name)
+        for permission in (allow, deny)
+        for operation in (AclOperation.READ, AclOperation.WRITE, AclOperation.ALL)
+        for name in ("t", "*", "other")
+    ]
+    seen = set()
+    for own, devs, ops in product([None, *sides], repeat=3):
+        chosen = zip(("User:a", *GROUPS), (own, devs, ops), strict=True)
+        bindings = frozenset(_of(who, *side) for who, side in chosen if side is not None)
+        found = Authorizer(bindings).with_members(frozenset({"Group", "RedpandaRole"}))
+        truth = _decided_by_members(bindings, request)
+        assert found.authorize(*request).allowed == (truth.pop() if len(truth) == 1 else None), bindings
+        seen.add(found.authorize(*request).allowed)
+    assert seen == {True, False, None}
+
+
+def test_members_stay_unknown_when_bindings_change_and_facts_are_doubted() -> None:
+    request = AccessRequest("User:a", "10.0.0.1", AclOperation.READ, ResourceType.TOPIC, "t")
+    devs = _of("Group:devs", AclPermissionType.ALLOW, AclOperation.READ, "t")
+    none = Authorizer(frozenset(), super_users=("User:root",)).with_members(frozenset({"Group"}))
+    assert none.authorize(*request).allowed is False
+    some = none.with_changes([devs])
+    assert some.authorize(*request).allowed is None
+    assert some.doubting(("User:root",)).authorize(*request).allowed is None
+    assert some.authorize("User:root", *request[1:]).allowed is True
+    assert some.bindings == {devs}
+    assert some.with_changes((), [devs]).authorize(*request).allowed is False
+    assert Authorizer([devs]).with_members(frozenset()).authorize(*request).allowed is False, "Apache Kafka has none"

@@ -10,6 +10,7 @@ from reconciler.app.options import ConnectionOptions, Note, PlanOptions, StateRe
 from reconciler.app.plan import drift, plan
 from reconciler.app.reasons import PlanRefusedError, WorkflowError
 from reconciler.app.states import access_views, live_access
+from reconciler.cli.main import run
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.desired import Origin
 from reconciler.model.flavor import FLAVORS
@@ -65,6 +66,39 @@ def test_so_are_apply_and_drift(tmp_path: Path) -> None:
     with pytest.raises(PlanRefusedError, match="Confluent Cloud"):
         drift(path, cluster)
     assert (tmp_path / "live.json").read_bytes() == before
+
+
+def test_what_a_group_may_give_a_user_is_undecided_in_every_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At Redpanda nobody knows who is in Group:devs; at Apache Kafka no principal of a user is."""
+    documents = [
+        "kind: Acls\nmetadata: {name: a}\nspec: {principal: 'Group:devs', rules: [{allow: READ, topics: [t]}]}",
+        "kind: AccessTests\nmetadata: {name: a}\n"
+        "spec: {tests: [{name: n, mustNot: READ, principals: 'User:a', topics: [t]}]}",
+    ]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "manifests").mkdir()
+    answers = {}
+    for flavor in ("redpanda", "apache"):
+        facts = f"{{flavor: {flavor}, allowEveryoneIfNoAclFound: false, kafkaVersion: '4.4'}}"
+        cluster = f"kind: Cluster\nmetadata: {{name: c}}\nspec: {facts}"
+        text = "".join(f"---\napiVersion: reconciler/v1\n{item}\n" for item in (cluster, *documents))
+        (tmp_path / "manifests" / "m.yaml").write_text(text, encoding="utf-8")
+        found = []
+        for command in (["can-i", "User:a", "READ", "topic/t"], ["who-can", "READ", "topic/t"], ["test"]):
+            run(command)
+            found.append(capsys.readouterr().out)
+        answers[flavor] = found
+    can_i, who_can, tests = answers["redpanda"]
+    assert can_i.startswith("undecided")
+    assert "who is in a role or group" in can_i
+    assert "perhaps everybody can READ topic t" in who_can
+    assert "1 claim about access: 1 undecided" in tests
+    can_i, who_can, tests = answers["apache"]
+    assert can_i.startswith("no")
+    assert "perhaps" not in who_can.partition("\n")[0]
+    assert "1 undecided" not in tests
 
 
 def test_with_the_flavor_it_is_planned(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def _judge(reading: Reading, declaration: ClusterDeclaration | None, store: Flee
         version_of(state.kafka_version, state.kafka_version_gap, declaration),
         opaque=state.opaque,
     )
-    return state, authorizer
+    return state, authorizer.with_members(declaration.flavor.membership_types) if declaration else authorizer
 
 
 def _established_default(authorizer: Authorizer, declaration: ClusterDeclaration | None) -> Authorizer:
