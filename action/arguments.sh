@@ -93,16 +93,16 @@ judged() {
 # What people see: reports of the results, in OUT and in the summary of the job.
 report() {
   rm -f "$OUT/messages.txt"
-  local one form=text formats=(markdown=comment.md sarif=reconciler.sarif junit=junit.xml html=report.html) also=()
+  local one form=text formats=(markdown=comment.md sarif=reconciler.sarif junit=junit.xml html=report.html) outputs=()
   if [[ -n "${GITHUB_ACTIONS:-}" ]]; then form=github; fi
   if [[ -n "${GITHUB_STEP_SUMMARY:-}" ]]; then formats+=(summary=summary.md); fi
   if [[ -n "${GITLAB_CI:-}" ]]; then
     formats+=(gitlab-terraform=gitlab-terraform.json gitlab-codequality=gitlab-codequality.json)
   fi
-  for one in "${formats[@]}"; do also+=(--also "${one%%=*}=$OUT/${one#*=}"); done
-  reconciler report "$@" --format "$form" "${also[@]}" --manifests "${prefix:-.}" --marker "${CLUSTER:-manifests}"
+  for one in "${formats[@]}"; do outputs+=(-o "${one%%=*}=$OUT/${one#*=}"); done
+  reconciler report "$@" -o "$form" "${outputs[@]}" --path "${prefix:-.}" --marker "${CLUSTER:-manifests}"
   # Whole or not at all, and only after a run that could compare: an old last success is an alert of its own. The
   # collector is another user.
-  if [[ -n "${METRICS:-}" ]]; then MODE=644 reconciler report "$@" --format prometheus --out "$METRICS"; fi
+  if [[ -n "${METRICS:-}" ]]; then MODE=644 reconciler report "$@" -o "prometheus=$METRICS"; fi
   if [[ -n "${GITHUB_STEP_SUMMARY:-}" ]]; then cat "$OUT/summary.md" >>"$GITHUB_STEP_SUMMARY"; fi
 }

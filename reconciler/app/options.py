@@ -122,9 +122,10 @@ class PlanOptions:
 
     ``as_of`` is the instant, or the begin of the day, that decides what has expired (now if ``None``). Without
     ``allow_deletes`` nothing is deleted.
-    ``accept`` lets guards pass the objects that they name. ``only`` and ``exclude`` select steps, each as
-    ``FIELD=NAME`` (``principals=User:svc-*``, ``topics=payments.orders``). ``baseline`` is an earlier snapshot file:
-    an empty listing where it has bindings is refused. ``guardrails`` is a directory of manifests whose rules hold with
+    ``accept`` lets guards pass the objects that they name. ``only`` selects steps by ``FIELD=NAME``
+    (``principals=User:svc-*``, ``topics=payments.orders``) and leaves out those of ``FIELD!=NAME``.
+    ``baseline`` is an earlier snapshot file: an empty listing where it has bindings is refused.
+    ``guardrails`` is a directory of manifests whose rules hold with
     the proposal's; ``base`` is one with whose rules the proposal's are compared.
     """
 
@@ -132,7 +133,6 @@ class PlanOptions:
     allow_deletes: bool = False
     accept: "tuple[AcceptedGuard, ...]" = ()
     only: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
     baseline: str | None = None
     guardrails: str | None = None
     base: str | None = None

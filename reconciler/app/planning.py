@@ -39,7 +39,7 @@ from reconciler.model.topic_configs import THROTTLE_CONFIGS
 from reconciler.plan.guards import NO_GUARDRAILS, AcceptedGuard, guardrail_review
 from reconciler.plan.kinds.listed import items_after
 from reconciler.plan.kinds.topic import deleted_topics
-from reconciler.plan.proposal import Options, Plan, Selection
+from reconciler.plan.proposal import Options, Plan, selection_of
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose
 from reconciler.plan.refusal import Guard
 from reconciler.plan.replicas import topics_to_place
@@ -289,7 +289,7 @@ def plan_on(
     Not ``guarded`` for a report as well: no guard leaves out a difference.
     """
     try:
-        selection = Selection(options.only, options.exclude)  # before anything is asked of the cluster
+        selection = selection_of(options.only)  # before anything is asked of the cluster
     except ValueError as error:
         raise RequestError(str(error)) from error
     declaration = declared_for(target)

@@ -57,8 +57,7 @@ def verify(
         as_of=plan.as_of,
         allow_deletes=plan.options.allow_deletes,
         accept=plan.accepted,
-        only=plan.options.selection.only,
-        exclude=plan.options.selection.exclude,
+        only=plan.options.selection.items,
         guardrails=guardrails,
         base=base,
     )

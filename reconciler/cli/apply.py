@@ -12,16 +12,17 @@ from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
 from reconciler.app.reasons import FailedChecksError, InvalidManifestsError, PlanRefusedError
 from reconciler.apply.environment import LeaseRequest
 from reconciler.cli.approval_options import PlanId, approval_options, approval_rule, pipeline_url
-from reconciler.cli.console import CommandError, Exit
+from reconciler.cli.console import CommandError, Exit, settings
 from reconciler.cli.options import (
+    applying_options,
+    audit_option,
+    audit_places,
     cluster_option,
     connection_options,
-    expand_option,
     meant_cluster,
     move_options,
     output_option,
     path_option,
-    planning_options,
     start_reader,
     yes_option,
 )
@@ -43,15 +44,8 @@ from reconciler.model.characters import shell_quoted
     help="Refuse any plan except this one: a plan-…, change-… or file-… id, or its first 8 digits or more.",
 )
 @click.option("--journal", metavar="FILE", help="Journal file.  [default: PLAN.journal]")
-@click.option("--audit", metavar="FILE", help="Append a JSON audit record for each step: who, when, plan, outcome.")
-@click.option("--audit-topic", metavar="TOPIC", help="Send the audit records to a topic of this cluster.")
+@audit_option
 @click.option("--operator", metavar="NAME", help="Operator name in journal and audit records.  [default: USER@HOST]")
-@click.option(
-    "--run-url",
-    metavar="URL",
-    default=lambda: pipeline_url(os.environ),
-    help="Where the pipeline shows this run, for the audit log.  [default: the run of GitHub or the job of GitLab]",
-)
 @click.option("--lease", is_flag=True, help="Hold the cluster's lease: other applies exit with status 6 meanwhile.")
 @click.option(
     "--break-lease",
@@ -60,8 +54,7 @@ from reconciler.model.characters import shell_quoted
     help="Take over the lease of HOLDER. Use it only if that run is dead; repeatable.",
 )
 @move_options
-@planning_options
-@expand_option
+@applying_options
 @connection_options
 @output_option
 def command(
@@ -74,19 +67,15 @@ def command(
     require_approvals: int | None,
     allowed_signers: str | None,
     not_author: tuple[str, ...],
-    signature: tuple[str, ...],
     yes: bool,
     require_id: str | None,
     journal: str | None,
-    audit: str | None,
-    audit_topic: str | None,
+    audit: tuple[str, ...],
     operator: str | None,
-    run_url: str | None,
     lease: bool,
     break_lease: tuple[str, ...],
     moves: MoveOptions,
     planning: PlanOptions,
-    expand: bool,
     connection: ConnectionOptions,
     output: str,
 ) -> int:
@@ -106,9 +95,9 @@ def command(
     from reconciler.cli.planned import info_checks, info_refusals, show_outcome
     from reconciler.cli.terminal import Terminal
 
-    records = RecordOptions(journal, audit, audit_topic, operator, run_url)
+    records = RecordOptions(journal, **audit_places(audit), operator=operator, url=pipeline_url(os.environ))
     request = None if not break_lease and not lease else LeaseRequest(records.who(), break_lease)
-    approvals = approval_rule(require_approvals, allowed_signers, not_author, signature)
+    approvals = approval_rule(require_approvals, allowed_signers, not_author)
     options = ApplyOptions(require_id, records, request, planning.guardrails, max_age, approvals, moves)
     _check_consent(agreed=yes or require_id is not None or approvals is not None)
     plan, manifests = _forms(first, second, _path_beside_words(first, second, path), on_cluster=cluster is not None)
@@ -120,7 +109,7 @@ def command(
         _check_saved_form(planning)
     # Without the signatures that it needs, no plan gets as far as the question.
     signed = approvals is not None and not sys.stdin.isatty()
-    terminal = Terminal(yes or signed, expand, plan or "")
+    terminal = Terminal(yes or signed, settings.expand, plan or "")
     try:
         if plan is None:
             result = apply(manifests, meant_cluster(cluster), planning, connection, options, attendant=terminal)

@@ -84,32 +84,24 @@ _OPTIONS: Final = (
         multiple=True,
         help="Do not count the signature of WHO, a principal in the allowed signers; repeatable.",
     ),
-    click.option(
-        "--signature",
-        metavar="FILE",
-        multiple=True,
-        help="A signature of the plan; repeatable.  [default: PLAN.sig and PLAN.*.sig]",
-    ),
 )
 
 
 def pipeline_url(environment: Mapping[str, str]) -> str | None:
-    """Where the pipeline that this runs in shows it: GitHub's run or GitLab's job, ``None`` elsewhere."""
-    if job := environment.get("CI_JOB_URL"):
+    """Where the pipeline that this runs in shows it: GitHub's run, GitLab's job, Jenkins' build; else ``None``."""
+    if job := environment.get("CI_JOB_URL") or environment.get("RUN_DISPLAY_URL") or environment.get("BUILD_URL"):
         return job
     server, repository, run = (environment.get(f"GITHUB_{name}") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID"))
     return f"{server}/{repository}/actions/runs/{run}" if server and repository and run else None
 
 
-def approval_rule(
-    require: int | None, allowed: str | None, not_author: tuple[str, ...], signatures: tuple[str, ...]
-) -> ApprovalRule | None:
+def approval_rule(require: int | None, allowed: str | None, not_author: tuple[str, ...]) -> ApprovalRule | None:
     """What the options ask for; ``None``: no approval."""
     if require is None:
-        if allowed or not_author or signatures:
-            message = "--allowed-signers, --not-author and --signature count for --require-approvals only"
+        if allowed or not_author:
+            message = "--allowed-signers and --not-author count for --require-approvals only"
             raise CommandError(message, "add --require-approvals N", Exit.USAGE)
         return None
     if allowed is None:
         raise CommandError("--require-approvals needs --allowed-signers FILE", status=Exit.USAGE)
-    return ApprovalRule(require, allowed, not_author, signatures)
+    return ApprovalRule(require, allowed, not_author)

@@ -9,8 +9,8 @@ import click
 from reconciler.app.audit import list_audit, verify_audit
 from reconciler.app.options import ConnectionOptions
 from reconciler.apply.audit import AUDIT_CHECK
-from reconciler.cli.console import Exit, error, info, out, out_json, style_for
-from reconciler.cli.options import Since, cluster_option, connection_options, output_option, path_option
+from reconciler.cli.console import CommandError, Exit, error, info, out, out_json, style_for
+from reconciler.cli.options import Since, audit_places, cluster_option, connection_options, output_option, path_option
 from reconciler.cli.questions import one_topic_and_principal
 from reconciler.model.characters import safe
 from reconciler.results.audit import AUDIT_ENTRY, AuditQuestion
@@ -30,6 +30,15 @@ class Digest(click.ParamType[str]):
         return value
 
 
+def _topic(place: str | None) -> str | None:
+    if place is None:
+        return None
+    found = audit_places([place])["audit_topic"]
+    if found is None:
+        raise CommandError(f"--audit {place}: the copy is in a topic", "write topic/NAME", Exit.USAGE)
+    return found
+
+
 @click.group("audit", short_help="Check an audit log, and ask it")
 def command() -> None:
     """Check the audit log that apply --audit keeps, and ask it what was done."""
@@ -46,7 +55,7 @@ def command() -> None:
     help="Digest that a run printed: its line must be in the log, or end an earlier one in the topic; repeatable.",
 )
 @cluster_option(needed=False)
-@click.option("--audit-topic", metavar="TOPIC", help="With --cluster: compare with the copy that apply sent here.")
+@click.option("--audit", metavar="topic/NAME", help="With --cluster: compare with the copy that apply sent there.")
 @path_option
 @connection_options
 @output_option
@@ -55,7 +64,7 @@ def verify(
     file: str,
     heads: tuple[str, ...],
     cluster: str | None,
-    audit_topic: str | None,
+    audit: str | None,
     path: str | None,
     connection: ConnectionOptions,
     output: str,
@@ -66,7 +75,7 @@ def verify(
     that the last run printed, or compare with the topic. With the topic, a log that was deleted, emptied or begun anew
     is found too. Exit status 4 if the log is not as it was written, or is not there.
     """
-    found = verify_audit(file, heads, cluster=cluster, topic=audit_topic, path=path, connection=connection)
+    found = verify_audit(file, heads, cluster=cluster, topic=_topic(audit), path=path, connection=connection)
     if output == "json":
         out_json(OutputKind.AUDIT_VERIFY, AUDIT_CHECK.write(found))
     else:

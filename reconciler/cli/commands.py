@@ -67,6 +67,11 @@ _OPTIONS: Final[Mapping[tuple[str, ...], dict[str, Any]]] = {
         "callback": _set_verbose,
         "help": "Say on stderr where values come from, what is asked of the cluster, and how long that takes.",
     },
+    ("--expand",): {
+        "is_flag": True,
+        "callback": _set("expand"),
+        "help": "Fold nothing: each binding, topic, finding and cluster on a line of its own.",
+    },
     ("--no-pager",): {"is_flag": True, "callback": _set("no_pager"), "help": "Do not show long text in a pager."},
     ("--mode",): {
         "metavar": "MODE",
@@ -80,6 +85,7 @@ _OPTIONS: Final[Mapping[tuple[str, ...], dict[str, Any]]] = {
 #: What the project file says of them. It is asked after a command's name only, so that --verbose is known by then.
 _DEFAULTS: Final[Mapping[str, Callable[[], Any]]] = {
     "--color": from_project("color", None),
+    "--expand": from_project("expand", False),
     "--no-pager": lambda: from_project("pager", True)() is False,
 }
 
@@ -100,16 +106,15 @@ _SETTABLE: Final = """
 """
 #: All other options: each widens, deletes, confirms, approves, writes, judges, or selects what a command is about.
 _TYPED: Final = """
-    accept act all allow-cleartext-login allow-deletes allowed-signers also as-is as-of at-once attempts audit
-    audit-topic base baseline batch-bytes batch-partitions bootstrap-servers branch break-lease by canary client-id
-    config default-allow defaults detailed-exitcode exclude explain fail-on finish fix fleet for format from git-ref
-    git-remote guardrails head host html implied interval into ip journal kafka-version keep key known-principals
-    layout lease length limit listen log-permitted logs manifests marker matrix max-age mechanism metrics mode name
-    no-roles nodes not-author not-before notify-ca notify-secret notify-webhook notify-when now offline once only
-    operator out override overwrite plan plans policy port principal rare reason reference repeats replay
-    require-approvals require-id resume run run-url certificate security-protocol show signature simplify since snapshot
-    snapshots source-cluster spark-ui stage stdout team throttle ticket timeout tls to trust-manifest-connection
-    type until validate-with-broker wait write yes
+    accept act all allow-cleartext-login allow-deletes allowed-signers also as-is as-of at-once attempts audit base
+    baseline batch bootstrap-servers branch break-lease by canary certificate client-id config default-allow
+    defaults detailed-exitcode explain fail-on finish fix fleet for from git-ref git-remote guardrails head host
+    implied interval ip journal kafka-version keep key known-principals layout lease length limit listen
+    log-permitted logs marker matrix max-age mechanism mode name no-roles nodes not-author not-before notify-ca
+    notify-secret notify-webhook notify-when offline once only operator out override overwrite plan plans policy
+    port principal rare reason reference repeats replay require-approvals require-id resume run security-protocol
+    simplify since snapshot snapshots source-cluster spark-ui stage team throttle ticket timeout tls
+    trust-manifest-connection type until validate-with-broker wait write yes
 """
 #: A command with an option that is in neither set cannot be loaded.
 FROM_VARIABLES: Final = frozenset(_SETTABLE.split())
@@ -223,7 +228,7 @@ def prepared(command: click.Command, words: tuple[str, ...]) -> click.Command:
     options = _options(command)
     for option in options:
         if _settable(option):
-            option.envvar = option.envvar or _variables(words, _long(option))
+            option.envvar = _variables(words, _long(option)) if option.envvar is None else option.envvar
     if options and words:
         best = next((one for one in options if variables(one)), None)
         names = () if best is None else variables(best)

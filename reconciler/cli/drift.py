@@ -6,12 +6,11 @@ import shlex
 import click
 
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.console import Exit, error, out, worst
+from reconciler.cli.console import Exit, error, out, settings, worst
 from reconciler.cli.options import (
     as_of_option,
     cluster_option,
     connection_options,
-    expand_option,
     listing_option,
     path_argument,
     start_reader,
@@ -25,7 +24,6 @@ from reconciler.results.output import OutputKind
 @click.command("drift", short_help="Detect drift between manifests and a cluster")
 @path_argument
 @cluster_option()
-@expand_option
 @connection_options
 @as_of_option
 @click.option("--store", metavar="PLACE", help="Say since when ACLs differ, by the readings in this store.")
@@ -38,7 +36,6 @@ def command(
     *,
     path: str,
     cluster: str | None,
-    expand: bool,
     connection: ConnectionOptions,
     as_of: datetime.date | None,
     store: str | None,
@@ -66,7 +63,7 @@ def command(
     print_plan(
         found,
         checks if drift.cluster_tests else None,
-        expand=expand,
+        expand=settings.expand,
         output=output,
         kind=OutputKind.DRIFT,
         servers=drift.servers,

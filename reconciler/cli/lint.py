@@ -10,7 +10,7 @@ import click
 from reconciler.access.lint.rules import RULES, rule_of
 from reconciler.app.lint import lint, minimise
 from reconciler.app.options import ConnectionOptions, StateRequest
-from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
+from reconciler.cli.console import CommandError, Exit, out, out_json, settings, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     Keeping,
@@ -19,7 +19,6 @@ from reconciler.cli.options import (
     cluster_option,
     connection_options,
     edit_options,
-    expand_option,
     listing_option,
     optional_path_argument,
 )
@@ -66,7 +65,6 @@ _WARNING: Final = "warning"
 )
 @edit_options
 @click.option("--explain", metavar="RULE", help="Explain a rule, by code or name, and exit.")
-@expand_option
 @connection_options
 @as_of_option
 @listing_option(
@@ -94,7 +92,6 @@ def command(
     also: tuple[str, ...],
     keeping: Keeping,
     explain: str | None,
-    expand: bool,
     connection: ConnectionOptions,
     as_of: datetime.date | None,
     output: str,
@@ -126,7 +123,7 @@ def command(
     if output == "json":
         out_json(OutputKind.LINT, lint_document(linted))
     else:
-        out(lint_lines(linted, style_for(sys.stdout), expand=expand))
+        out(lint_lines(linted, style_for(sys.stdout), expand=settings.expand))
     strict = _WARNING in also_fail_on((fail_on,), (_WARNING,), guardrails)
     failed = any(one.has_errors or (strict and one.findings) for one in linted)
     return Exit.FAILED_CHECK if failed else Exit.OK

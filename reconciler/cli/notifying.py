@@ -34,7 +34,7 @@ def _slack(report: Report, links: Sequence[Link]) -> str:
 
 
 def _webhook_body(report: Report, links: Sequence[Link]) -> str:
-    """The report as ``--format json`` writes it, for programs."""
+    """The report as ``-o json`` writes it, for programs."""
     return report_text(report)
 
 

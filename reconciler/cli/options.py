@@ -103,6 +103,20 @@ class Until(click.ParamType[Expiry]):
         return Expiry(moment().date() + datetime.timedelta(days=count * _DAYS[unit]))
 
 
+class BatchLimit(click.ParamType[tuple[str, int]]):
+    """A number of partitions, or bytes with a unit: which field of :class:`MoveOptions`, and its value."""
+
+    name = "batch"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Parse, or fail with what was expected."""
+        if isinstance(value, tuple):
+            return value
+        if str(value).isdecimal():
+            return "batch_partitions", int(click.IntRange(1).convert(value, param, ctx))
+        return "batch_bytes", Bytes(1).convert(value, param, ctx)
+
+
 class Accepted(click.ParamType["AcceptedGuard"]):
     """``GUARD=OBJECT``."""
 
@@ -300,7 +314,7 @@ as_of_option = click.option(
 )
 
 
-class Readings(click.ParamType[PastReadings]):
+class StoreOfReadings(click.ParamType[PastReadings]):
     """A store of readings, with the part that knows states of the past by it."""
 
     name = "place"
@@ -317,7 +331,7 @@ past_options: Final = (
     click.option(
         "--store",
         metavar="PLACE",
-        type=Readings(),
+        type=StoreOfReadings(),
         help="With --cluster and --as-of: answer for that past time, by the readings that serve --store or fleet "
         "snapshot keep here.",
     ),
@@ -331,19 +345,6 @@ past_options: Final = (
 
 yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 
-
-def _expanded(_: click.Context, __: click.Parameter, value: bool) -> bool:
-    settings.expand = value
-    return value
-
-
-expand_option = click.option(
-    "--expand",
-    is_flag=True,
-    callback=_expanded,
-    default=from_project("expand", False),
-    help="Fold nothing: each binding, topic, finding and cluster on a line of its own.",
-)
 
 accept_option = click.option(
     "--accept",
@@ -414,17 +415,16 @@ _PLANNING = (
         "--only",
         multiple=True,
         metavar="FIELD=NAME",
-        help="Plan only these, as in principals=User:svc-* or topics=payments.orders.",
+        help="Plan only these, as in principals=User:svc-* or topics=payments.orders; skip those of FIELD!=NAME. "
+        "Repeatable.",
     ),
-    click.option("--exclude", multiple=True, metavar="FIELD=NAME", help="Skip these; same syntax as --only."),
+    guardrails_option,
     click.option(
         "--baseline",
         metavar="SNAPSHOT",
         type=click.Path(exists=True, dir_okay=False),
         help="Earlier snapshot: refuse to plan if it had ACLs and the cluster now lists none.",
     ),
-    guardrails_option,
-    as_of_option,
 )
 
 
@@ -472,16 +472,22 @@ def start_reader(cluster: str | None) -> None:
 
 
 def gathered(
-    name: str, kind: Callable[[], Any], *options: Decorator, implied: Mapping[str, str] = {}
+    name: str,
+    kind: Callable[[], Any],
+    *options: Decorator,
+    implied: Mapping[str, str] = {},
+    spread: Mapping[str, Callable[[Any], Mapping[str, Any]]] = {},
 ) -> tuple[Decorator, ...]:
     """Options that a command gets as the fields of one value.
 
     They are gathered while the command line is parsed, so nothing stands between the program and the command.
-    ``implied`` are the fields that say of others whether their value is a default.
+    ``implied`` are the fields that say of others whether their value is a default; ``spread`` makes several fields of
+    one option.
     """
 
     def gather(context: click.Context, option: click.Parameter, value: Any) -> None:
-        fields = {str(option.name): value}
+        called = str(option.name)
+        fields = dict(spread[called](value)) if called in spread else {called: value}
         if option.name in implied and value is not None:
             fields[implied[option.name]] = context.get_parameter_source(option.name) is click.ParameterSource.DEFAULT
         context.params[name] = replace(context.params.get(name) or kind(), **fields)
@@ -510,7 +516,9 @@ CONNECTION: Final = gathered(
 connection_options = with_options(CONNECTION)
 
 #: Everything that says what a plan may hold, handed over as ``planning``.
-planning_options = with_options(gathered("planning", PlanOptions, *_PLANNING))
+planning_options = with_options(gathered("planning", PlanOptions, *_PLANNING, as_of_option))
+#: The same of ``apply``, which is about now, and finds an empty listing to be no plan of deletions either.
+applying_options = with_options(gathered("planning", PlanOptions, *_PLANNING[:-1]))
 
 
 # Options of commands that write to a cluster without a plan: what is written down of it, and as whose.
@@ -522,14 +530,35 @@ def _none() -> "RecordOptions":
     return RecordOptions()
 
 
+_TOPIC: Final = "topic/"
+
+
+def audit_places(given: Iterable[str]) -> dict[str, str | None]:
+    """The file and the topic of ``--audit``, as the fields of :class:`RecordOptions`; at most one of each."""
+    topics = [one.removeprefix(_TOPIC) for one in given if one.startswith(_TOPIC)]
+    files = [one for one in given if not one.startswith(_TOPIC)]
+    if len(topics) > 1 or len(files) > 1 or not all((*topics, *files)):
+        raise CommandError(
+            "--audit takes one file, one topic, or both", "write --audit FILE --audit topic/NAME", Exit.USAGE
+        )
+    return {"audit": next(iter(files), None), "audit_topic": next(iter(topics), None)}
+
+
+audit_option = click.option(
+    "--audit",
+    metavar="FILE|topic/NAME",
+    multiple=True,
+    help="Append JSON audit records to FILE, or send them to a topic of this cluster; give both by two options.",
+)
+
 #: Handed over as ``records``.
 record_options = with_options(
     gathered(
         "records",
         _none,
-        click.option("--audit", metavar="FILE", help="Append JSON audit records: who, when, what, what became of it."),
-        click.option("--audit-topic", metavar="TOPIC", help="Send the audit records to a topic of this cluster."),
+        audit_option,
         click.option("--operator", metavar="NAME", help="Operator name in audit records.  [default: USER@HOST]"),
+        spread={"audit": audit_places},
     )
 )
 
@@ -552,17 +581,14 @@ move_options = with_options(
             "Removed after.",
         ),
         click.option(
-            "--batch-partitions",
-            metavar="NUMBER",
-            type=click.IntRange(1),
-            help="Partitions of a topic whose replicas move at the same time.  [default: 50]",
+            "--batch",
+            metavar="NUMBER|SIZE",
+            multiple=True,
+            type=BatchLimit(),
+            help="Partitions of a topic whose replicas move at the same time, or bytes that they copy together, "
+            "such as 10GiB; a larger partition moves alone. Give both by two options.  [default: 50, 50GiB]",
         ),
-        click.option(
-            "--batch-bytes",
-            metavar="SIZE",
-            type=Bytes(1),
-            help="Bytes that they copy together, such as 10GiB; a larger partition moves alone.  [default: 50GiB]",
-        ),
+        spread={"batch": dict},
     )
 )
 

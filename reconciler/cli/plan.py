@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from reconciler.app.options import ConnectionOptions, PlanOptions
-from reconciler.cli.console import Exit, worst
+from reconciler.cli.console import Exit, settings, worst
 from reconciler.cli.options import (
     GUARDRAILS,
     NEW_ACCESS,
@@ -16,7 +16,6 @@ from reconciler.cli.options import (
     check_comparable,
     cluster_option,
     connection_options,
-    expand_option,
     output_option,
     path_argument,
     planning_options,
@@ -38,7 +37,6 @@ _FAIL_ON: Final = (NEW_ACCESS, GUARDRAILS, TRUNCATED)
     help="Save a certificate, by which check_plan.py proves the order of the ACLs without this program.",
 )
 @planning_options
-@expand_option
 @click.option(
     "--fail-on",
     multiple=True,
@@ -63,7 +61,6 @@ def command(
     save_as: str | None,
     certificate: str | None,
     planning: PlanOptions,
-    expand: bool,
     fail_on: tuple[str, ...],
     base: str | None,
     validate_with_broker: bool,
@@ -93,7 +90,9 @@ def command(
     planned = run_plan(path, cluster, planning, connection, ask_broker=validate_with_broker, tell=info_note)
     known = known_matters(base or planning.guardrails, planned.plan.terms.cluster, planned.plan.as_of)
     checks = replace(checks_of(planned), known=known)
-    print_plan(planned.plan, checks, kind=OutputKind.PLAN, expand=expand, output=output, servers=planned.servers)
+    print_plan(
+        planned.plan, checks, kind=OutputKind.PLAN, expand=settings.expand, output=output, servers=planned.servers
+    )
     saved = save_as is not None or certificate is not None
     status = worst(verdict(planned.plan, checks, saved=saved), answers(planned.plan, saved=saved))
     if status is Exit.OK and save_as is not None:
@@ -101,5 +100,5 @@ def command(
     if status is Exit.OK and certificate is not None:
         save_certificate(planned.plan, planned.live, certificate)
     different = Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK
-    status = worst(status, gate(planned.plan, checks, fail_on, whole=expand or output == "json"))
+    status = worst(status, gate(planned.plan, checks, fail_on, whole=settings.expand or output == "json"))
     return worst(left_out(planned.plan), different) if status is Exit.OK else status

@@ -32,8 +32,8 @@ _ADVICE: Final[dict[type[WorkflowError], str]] = {
     reasons.PastClusterError: "write --cluster NAME, without --plan",
     reasons.PastStoreError: "give --store PLACE, where serve keeps them",
     reasons.UnvouchedPlanError: "give --require-approvals NUMBER, or --require-id ID",
-    reasons.ManifestAccessError: "revoke other access by an edit: leave out --now, merge, apply",
-    reasons.LongerAccessError: "to end it sooner, use reconciler revoke --now",
+    reasons.ManifestAccessError: "revoke other access by an edit: reconciler revoke, merge, apply",
+    reasons.LongerAccessError: "to end it sooner, use reconciler break-glass revoke",
     reasons.NotApprovedError: "sign it with reconciler approve PLAN --key KEY, or with ssh-keygen -Y sign",
     reasons.NoTopicsError: "begin with --defaults",
     reasons.UnknownFleetNameError: "give --fleet NAME",
@@ -64,7 +64,7 @@ def _words(error: WorkflowError) -> tuple[str, str]:
         case reasons.InvalidManifestsError() if settings.expand:
             message = problems_text(error.problems, expand=True)
         case reasons.NoAuditTopicError():
-            message = "a snapshot has no topic for --audit-topic"
+            message = "a snapshot has no topic for --audit topic/NAME"
         case reasons.RecordsError():
             advice = f"give --{error.kept} FILE, in a directory that can be written to"
         case reasons.StaleError() | reasons.NotApprovedError():

@@ -7,12 +7,11 @@ import click
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.reassignments import Cancelled, Unfinished, reassignments
 from reconciler.app.records import RecordOptions
-from reconciler.cli.console import CommandError, Exit, error, info, info_lines, out, out_json, style_for
+from reconciler.cli.console import CommandError, Exit, error, info, info_lines, out, out_json, settings, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     cluster_option,
     connection_options,
-    expand_option,
     listing_option,
     optional_path_argument,
     output_option,
@@ -33,7 +32,6 @@ def command() -> None:
 @command.command("list", short_help="List the reassignments that are unfinished")
 @optional_path_argument
 @cluster_option()
-@expand_option
 @connection_options
 @listing_option(
     "reassignments.partitions",
@@ -46,7 +44,7 @@ def command() -> None:
         "BYTES LEFT": "bytesLeft",
     },
 )
-def list_(*, path: str | None, cluster: str | None, expand: bool, connection: ConnectionOptions, output: str) -> None:
+def list_(*, path: str | None, cluster: str | None, connection: ConnectionOptions, output: str) -> None:
     """List the topics of which brokers are moving replicas, with what is left to copy."""
     with reassignments(path, cluster, connection, tell=info_note) as found:
         moves = sorted((*found.chosen, *found.others), key=lambda move: move.topic)
@@ -56,7 +54,7 @@ def list_(*, path: str | None, cluster: str | None, expand: bool, connection: Co
                 {"cluster": found.target.name, "reassignments": moves_document(moves, found.outside)},
             )
         elif moves:
-            out(move_lines(moves, style_for(sys.stdout), expand=expand))
+            out(move_lines(moves, style_for(sys.stdout), expand=settings.expand))
         else:
             out(["Nothing is moving."])
 
@@ -74,7 +72,6 @@ def list_(*, path: str | None, cluster: str | None, expand: bool, connection: Co
 @cluster_option()
 @yes_option
 @record_options
-@expand_option
 @connection_options
 @output_option
 def cancel(
@@ -86,7 +83,6 @@ def cancel(
     cluster: str | None,
     yes: bool,
     records: RecordOptions,
-    expand: bool,
     connection: ConnectionOptions,
     output: str,
 ) -> int:
@@ -104,7 +100,7 @@ def cancel(
         for name in sorted(found.outside) if all_of_them else ():
             info(f"left alone: topic {safe(name)} is outside the scope of these manifests")
         if not found.is_nothing:
-            info_lines(move_lines(found.chosen, style_for(sys.stderr), expand=expand))
+            info_lines(move_lines(found.chosen, style_for(sys.stderr), expand=settings.expand))
             _ask(found, yes=yes)
         ended = Cancelled(()) if found.is_nothing else found.cancel(records)
         if output == "json":

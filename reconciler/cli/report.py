@@ -5,7 +5,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,16 +14,18 @@ from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, error, out, out_text, progress, style_for
 from reconciler.cli.notifying import Notification, notify, notify_options
 from reconciler.cli.options import TRUNCATED, also_fail_on
-from reconciler.cli.parts import Named
 from reconciler.plan.file.document import PlanFileError, parse_plan
 from reconciler.show.access_lines import rows_shown
-from reconciler.show.formats import FORMATS, GROUP, format_named, format_names
+from reconciler.show.formats import FORMATS, format_named, format_names
 from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.formats.markdown import marker_problem
 from reconciler.show.formats.sarif import manifests_problem
 from reconciler.show.reading import Report, ResultError, join, read_result
 from reconciler.system.files import write_atomically
 from reconciler.system.plugins import PluginError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class Instant(click.ParamType[datetime.datetime]):
@@ -44,25 +46,48 @@ class Instant(click.ParamType[datetime.datetime]):
         return found
 
 
+class Output(click.ParamType[tuple[str, str | None]]):
+    """``FORMAT`` or ``FORMAT=FILE``."""
+
+    name = "output"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | None]:
+        """The two parts, or end the command with the formats that there are."""
+        if isinstance(value, tuple):
+            return value
+        name, equals, file = str(value).partition("=")
+        if (equals and not file) or (name not in FORMATS and name not in format_names()):
+            advice = f"formats are: {', '.join(format_names())}"
+            raise CommandError(f"-o {value}: FORMAT or FORMAT=FILE is expected", advice, Exit.USAGE)
+        return name, file or None
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+        """The formats."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(name) for name in format_names() if name.startswith(incomplete)]
+
+
 @click.command("report", short_help="Write results as a comment, HTML, SARIF, JUnit, metrics …")
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...", type=click.Path(allow_dash=True))
 @click.option(
-    "--format", "form", type=Named(tuple(FORMATS), GROUP), default="text", show_default=True, help="Report format."
-)
-@click.option(
-    "--out", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Write to this file instead of stdout."
-)
-@click.option(
-    "--also",
+    "-o",
+    "--output",
+    "outputs",
     multiple=True,
-    metavar="FORMAT=FILE",
-    help="Also write this format to this file; repeatable.",
+    metavar="FORMAT[=FILE]",
+    envvar=[],  # other words than those of other commands
+    type=Output(),
+    help=f"Format on stdout, or to this file; repeatable: {', '.join(FORMATS)}, and those of plugins.  [default: text]",
 )
 @click.option(
-    "--manifests",
-    metavar="DIR",
+    "-f",
+    "--path",
+    "manifests",
+    metavar="PATH",
     default="",
-    help="Path of the manifests in the repository, for formats that name files.",
+    envvar=[],
+    help="Of the manifests in the repository, for SARIF's places.",
 )
 @click.option(
     "--marker",
@@ -81,9 +106,7 @@ class Instant(click.ParamType[datetime.datetime]):
 def command(
     *,
     results: tuple[str, ...],
-    form: str,
-    file: str | None,
-    also: tuple[str, ...],
+    outputs: tuple[tuple[str, str | None], ...],
     manifests: str,
     marker: str,
     fail_on: tuple[str, ...],
@@ -98,19 +121,19 @@ def command(
     Slack-compatible message is sent too.
     """
     options = _options(manifests, marker, as_of or _now())
-    others = [_other(text) for text in also]
+    printed = [name for name, file in outputs if file is None]
+    if len(printed) > 1:
+        raise CommandError("one format goes to stdout", f"write the others to files: -o {printed[1]}=FILE", Exit.USAGE)
     report = join(map(_read, results))
     cut: dict[str, str] = {}
-    for name, other in others:
-        _write(_formatted(name, report, options, cut), other)
-    text = _formatted(form, report, options, cut)
-    if file is None:
-        if form == "text":
+    for name, file in sorted(outputs or (("text", None),), key=lambda output: output[1] is None):
+        text = _formatted(name, report, options, cut)
+        if file is not None:
+            _write(text, file)
+        elif name == "text":
             out(text.splitlines())
         else:
             out_text(text)
-    else:
-        _write(text, file)
     if notification is not None:
         notify(notification, report, connection, _now())
     failing = also_fail_on(fail_on, (TRUNCATED,))
@@ -139,19 +162,10 @@ def _truncated(report: Report, cut: dict[str, str]) -> Exit:
     return Exit.FAILED_CHECK if cut or counted else Exit.OK
 
 
-def _other(text: str) -> tuple[str, str]:
-    """``FORMAT=FILE`` as its two parts."""
-    name, _, file = text.partition("=")
-    if not file or (name not in FORMATS and name not in format_names()):
-        advice = f"formats are: {', '.join(format_names())}"
-        raise CommandError(f"--also {text}: FORMAT=FILE is expected", advice, Exit.USAGE)
-    return name, file
-
-
 def _options(manifests: str, marker: str, made: datetime.datetime) -> FormatOptions:
     """What formats may need; checked whichever format is chosen."""
     for option, problem in (
-        (f"--manifests {manifests}", manifests_problem(manifests)),
+        (f"--path {manifests}", manifests_problem(manifests)),
         (f"--marker {marker}", marker_problem(marker) if marker else None),
     ):
         if problem is not None:

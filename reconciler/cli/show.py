@@ -7,12 +7,11 @@ import click
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.records import saved_plan
 from reconciler.app.show import NOT_VERIFIED, verify
-from reconciler.cli.console import CommandError, Exit, out, out_json, style_for, watched
+from reconciler.cli.console import CommandError, Exit, out, out_json, settings, style_for, watched
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     cluster_option,
     connection_options,
-    expand_option,
     optional_path_argument,
     output_option,
 )
@@ -27,7 +26,6 @@ from reconciler.show.review import verification_document, verification_lines
 @cluster_option(needed=False)
 @click.option("--guardrails", metavar="DIR", help="The guardrails that the plan was made under.")
 @click.option("--base", metavar="DIR", help="The base that the plan's guardrails were compared with.")
-@expand_option
 @connection_options
 @output_option
 def command(
@@ -37,7 +35,6 @@ def command(
     cluster: str | None,
     guardrails: str | None,
     base: str | None,
-    expand: bool,
     connection: ConnectionOptions,
     output: str,
 ) -> int:
@@ -67,6 +64,6 @@ def command(
     else:
         style = style_for(sys.stdout)
         out(verification_lines(found.cluster, found.differences, style))
-        out(plan_lines(plan, style, expand=expand, short_id=watched(sys.stdout)))
+        out(plan_lines(plan, style, expand=settings.expand, short_id=watched(sys.stdout)))
         out([style("dim", digest)])
     return Exit.STALE if found.differences else Exit.OK

@@ -7,13 +7,12 @@ import click
 from reconciler.app.access_checks import checks_of
 from reconciler.app.options import ConnectionOptions, PlanOptions
 from reconciler.app.undo import undo
-from reconciler.cli.console import Exit, info
+from reconciler.cli.console import Exit, info, settings
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     accept_option,
     as_of_option,
     connection_options,
-    expand_option,
     output_option,
     path_argument,
 )
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 @click.option("--allow-deletes", is_flag=True, help="Delete what the run created.")
 @accept_option
 @as_of_option
-@expand_option
 @connection_options
 @output_option
 def command(
@@ -49,7 +47,6 @@ def command(
     allow_deletes: bool,
     accept: tuple[AcceptedGuard, ...],
     as_of: "datetime.date | None",
-    expand: bool,
     connection: ConnectionOptions,
     output: str,
 ) -> int:
@@ -61,7 +58,9 @@ def command(
     options = PlanOptions(as_of, allow_deletes=allow_deletes, accept=accept)
     planned, reverted = undo(plan_file, path, options, connection, journal=journal, run=only_run, tell=info_note)
     checks = checks_of(planned)
-    print_plan(planned.plan, checks, expand=expand, output=output, kind=OutputKind.UNDO, servers=planned.servers)
+    print_plan(
+        planned.plan, checks, expand=settings.expand, output=output, kind=OutputKind.UNDO, servers=planned.servers
+    )
     info(safe(_git_advice(reverted)))
     status = verdict(planned.plan, checks, saved=save_as is not None)
     if status is Exit.OK and save_as is not None:

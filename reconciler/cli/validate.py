@@ -9,14 +9,13 @@ import click
 
 from reconciler.app.reasons import InvalidManifestsError
 from reconciler.app.validate import ManifestValidation, ValidatedCluster, validate
-from reconciler.cli.console import Exit, out, out_json, style_for
+from reconciler.cli.console import Exit, out, out_json, settings, style_for
 from reconciler.cli.options import (
     GUARDRAILS,
     also_fail_on,
     as_of_option,
     base_option,
     check_comparable,
-    expand_option,
     guardrails_option,
     output_option,
     path_argument,
@@ -50,7 +49,6 @@ _NAMED: Final = 5
 @as_of_option
 @guardrails_option
 @base_option
-@expand_option
 @click.option(
     "--fail-on",
     type=click.Choice([GUARDRAILS]),
@@ -64,7 +62,6 @@ def command(
     as_of: datetime.date | None,
     guardrails: str | None,
     base: str | None,
-    expand: bool,
     fail_on: str | None,
 ) -> int:
     """Check the manifests below PATH, for every cluster that they declare.
@@ -87,9 +84,9 @@ def command(
         return Exit.ERROR
     if output == "json":
         problems = (*found.warnings, *found.problems)
-        out_json(OutputKind.VALIDATE, _document(found.clusters, problems, valid=found.valid, expand=expand))
+        out_json(OutputKind.VALIDATE, _document(found.clusters, problems, valid=found.valid, expand=settings.expand))
     else:
-        _print(found, expand=expand)
+        _print(found, expand=settings.expand)
     loosened = bool(failing) and weakened(*(one.checks for one in found.clusters))
     return Exit.ERROR if found.problems else Exit.OK if found.valid and not loosened else Exit.FAILED_CHECK
 

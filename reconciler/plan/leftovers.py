@@ -93,7 +93,7 @@ def break_glass_reviews(live: ClusterState, declared: Collection[AclBinding], as
         names = sorted({as_name(name) for item in given for name in item.overrode})
         over = f" over {', '.join(names)}" if names else ""
         if any(item.binding in live.bindings for item in given):
-            end = f"still has it: close it with “reconciler revoke {name} --now”, or merge its grant"
+            end = f"still has it: close it with “reconciler break-glass revoke {name}”, or merge its grant"
         else:
             end = "it has ended: merge the grant if it is needed again; “reconciler cleanup” closes this a day after"
         yield safe(f"{as_name(name)} used break-glass access {times}{since}{over}, and {end}")

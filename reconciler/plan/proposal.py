@@ -55,6 +55,11 @@ class Selection:
         for item in (*self.only, *self.exclude):
             parse_selector(item)
 
+    @property
+    def items(self) -> tuple[str, ...]:
+        """As ``--only`` takes them."""
+        return (*self.only, *(item.replace("=", "!=", 1) for item in self.exclude))
+
     def predicate(self) -> Callable[[Change], bool]:
         """Whether a change stays in the plan."""
         only, exclude = tuple(map(parse_selector, self.only)), tuple(map(parse_selector, self.exclude))
@@ -63,6 +68,15 @@ class Selection:
             return not _selects(exclude, change) and (not only or _selects(only, change))
 
         return stays
+
+
+def selection_of(items: Iterable[str]) -> Selection:
+    """What ``--only`` says: ``FIELD=NAME`` is chosen, ``FIELD!=NAME`` is left out; raises ``ValueError``."""
+    parts = [(item, *item.partition("=")) for item in items]
+    return Selection(
+        tuple(item for item, field, _, _ in parts if not field.endswith("!")),
+        tuple(f"{field[:-1]}={name}" for _, field, _, name in parts if field.endswith("!")),
+    )
 
 
 def parse_selector(text: str) -> Selector:

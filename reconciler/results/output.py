@@ -21,7 +21,7 @@ class OutputKind(StrEnum):
     CAN_I = "CanI"
     CLEANUP = "Cleanup"
     CONVERT = "Convert"
-    #: ``convert --into``: an edit of manifests that are there.
+    #: ``convert --path``: an edit of manifests that are there.
     CONVERT_INTO = "ConvertInto"
     DEMO = "Demo"
     DOCTOR = "Doctor"
@@ -54,7 +54,7 @@ class OutputKind(StrEnum):
     REASSIGNMENTS_CANCEL = "ReassignmentsCancel"
     REASSIGNMENTS_LIST = "ReassignmentsList"
     RENAME = "Rename"
-    #: ``report --format json``.
+    #: ``report -o json``.
     REPORT = "Report"
     REVOKE = "Revoke"
     SANDBOX_DOWN = "SandboxDown"

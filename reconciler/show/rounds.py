@@ -139,7 +139,7 @@ class RoundHistory:
         )
 
     def metrics(self) -> str:
-        """Everything as Prometheus' text: what ``report --format prometheus`` writes of drift, and the rounds."""
+        """Everything as Prometheus' text: what ``report -o prometheus`` writes of drift, and the rounds."""
         registry = CollectorRegistry(auto_describe=False)
         read = self.read
         prometheus.register(registry, self.report(), lambda cluster: read[cluster].began)

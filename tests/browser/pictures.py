@@ -65,7 +65,7 @@ def review(directory: Path) -> tuple[str, Path]:
     plan = ["plan", str(manifests), "--cluster", f"snapshot:{manifests / 'live.json'}", *facts, "--allow-deletes"]
     printed = CliRunner().invoke(program, [*plan, "--as-of", "2026-11-23", "--output", "json"], prog_name="reconciler")
     result.write_text(printed.stdout, encoding="utf-8")
-    report = ["report", str(result), "--format", "markdown", "--out", str(comment), "--also", f"html={page}"]
+    report = ["report", str(result), "-o", f"markdown={comment}", "-o", f"html={page}"]
     if CliRunner().invoke(program, report, prog_name="reconciler").exit_code:
         raise RuntimeError("the quickstart has no report")
     return comment.read_text(encoding="utf-8"), page

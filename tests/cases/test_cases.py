@@ -3,6 +3,7 @@
 The runner plans, compares the text, applies, checks the exit statuses, and plans again.
 """
 
+import datetime
 import re
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,9 @@ def live_state(case: dict[str, Any]) -> ClusterState:
 
 
 @pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
-def test_case(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_case(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    then = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    monkeypatch.setattr("reconciler.app.options.now", lambda: then)
     case = yaml.safe_load(path.read_text(encoding="utf-8"))
     manifests = tmp_path / "manifests"
     manifests.mkdir()
@@ -46,7 +49,7 @@ def test_case(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     (manifests / "wishes.yaml").write_text(case["manifests"])
     live = tmp_path / "live.json"
     live.write_text(snapshot_text(live_state(case)), encoding="utf-8")
-    arguments = [str(manifests), "--cluster", f"snapshot:{live}", "--as-of", "2026-01-01", *case.get("options", [])]
+    arguments = [str(manifests), "--cluster", f"snapshot:{live}", *case.get("options", [])]
     if (stated := yaml.safe_load(facts).get("allowEveryoneIfNoAclFound")) is not None:
         operator = tmp_path / "operator.yaml"
         operator.write_text(f"{_OPERATOR}  allowEveryoneIfNoAclFound: {str(stated).lower()}\n")

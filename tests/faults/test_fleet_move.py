@@ -36,7 +36,7 @@ def test_fleet_apply_moves_replicas_in_batches_and_takes_its_throttle_away(
         manifests, plans = str(tmp_path / "m"), str(tmp_path / "plans")
         reach = ["--connections", declared.connections]
         assert run(["fleet", "plan", manifests, "--out", plans, *reach]) == 0
-        apply = ["fleet", "apply", plans, manifests, *reach, "--yes", "--batch-partitions", "2", "--output", "json"]
+        apply = ["fleet", "apply", plans, manifests, *reach, "--yes", "--batch", "2", "--output", "json"]
         capsys.readouterr()
 
         status = run([*apply, "--throttle", "100MiB"])

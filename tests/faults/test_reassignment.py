@@ -183,7 +183,7 @@ def test_a_declared_factor_is_reached_by_racks_verified_and_undone(
         assert "1 → 2 replicas, at most 4.0 MiB copied" in text
         status, text = declared.run("drift", 2)
         assert status == 2, text
-        status, text = declared.run("apply", 2, str(tmp_path / "plan.json"), "--yes", "--batch-partitions", "3")
+        status, text = declared.run("apply", 2, str(tmp_path / "plan.json"), "--yes", "--batch", "3")
         assert status == 0, text
         found = topic.layout().topics[declared.name]
         # Broker 2 is alone in its rack: it has a replica of every partition.

@@ -68,7 +68,7 @@ def test_it_plans_and_reports(place: Path) -> None:
     assert json.loads(plan)["planId"].startswith("plan-")
     assert "plan-" in _ran(place, "show", "plan.json").stdout
     for form in ("text", "markdown", "html", "sarif", "junit", "json"):
-        assert _ran(place, "report", "plan.json", "--format", form).stdout
+        assert _ran(place, "report", "plan.json", "-o", form).stdout
 
 
 def test_help_names_each_part_with_the_line_that_installs_it(place: Path) -> None:

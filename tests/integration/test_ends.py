@@ -79,7 +79,7 @@ def test_every_report_shows_the_end(place: Path, output: str, capsys: pytest.Cap
     write(place, _ALLOW, _DENY)
     assert reconciler(["plan", "m", *_AT, "--output", "json"]) == 0
     (place / "plan.json").write_text(capsys.readouterr().out, encoding="utf-8")
-    assert reconciler(["report", "plan.json", "--format", output]) == 0
+    assert reconciler(["report", "plan.json", "-o", output]) == 0
     said = capsys.readouterr().out.replace("`", "")
     assert "Nobody's access changes" not in said
     # A page begins with who gains it.

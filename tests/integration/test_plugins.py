@@ -96,7 +96,7 @@ def test_the_examples_format_writes_a_report(
     example: Path, failed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     also = tmp_path / "also.txt"
-    assert run(["report", failed, "--format", "one-line", "--also", f"one-line={also}"]) == Exit.OK
+    assert run(["report", failed, "-o", "one-line", "-o", f"one-line={also}"]) == Exit.OK
     assert capsys.readouterr().out == _LINE
     assert also.read_text(encoding="utf-8") == _LINE
 
@@ -115,8 +115,8 @@ def test_the_examples_notifier_sends_its_message(example: Path, failed: str) -> 
 
 
 def test_a_name_that_no_package_has_is_refused(failed: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["report", failed, "--format", "one-line"]) == Exit.USAGE
-    assert run(["report", failed, "--also", "one-line=x"]) == Exit.USAGE
+    assert run(["report", failed, "-o", "one-line"]) == Exit.USAGE
+    assert run(["report", failed, "-o", "one-line=x"]) == Exit.USAGE
     assert run(["report", failed, "--notify-webhook", "teams+https://localhost/"]) == Exit.USAGE
     assert "choose one of slack, webhook" in capsys.readouterr().err
 
@@ -154,14 +154,14 @@ def test_what_cannot_be_used_is_named_and_stops_nothing_else(
     shown = " ".join(capsys.readouterr().out.split())
     assert "'broken' of package broken_package cannot be imported: ValueError: broken" in shown
     assert "greet" in shown
-    assert run(["report", failed, "--format", "broken"]) == Exit.ERROR
+    assert run(["report", failed, "-o", "broken"]) == Exit.ERROR
 
 
 def test_two_packages_with_one_name_are_refused(example: Path, failed: str, capsys: pytest.CaptureFixture[str]) -> None:
     _install(example, "second", {"reconciler.formats": {"one-line": "second"}})
     plugins._found.cache_clear()
     plugins._declaring.cache_clear()
-    assert run(["report", failed, "--format", "one-line"]) == Exit.ERROR
+    assert run(["report", failed, "-o", "one-line"]) == Exit.ERROR
     assert "is in two packages" in capsys.readouterr().err
 
 

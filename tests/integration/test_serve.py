@@ -124,7 +124,7 @@ def test_on_a_broker_only_what_is_over_goes(team: Job, broker: Sandbox) -> None:
 @pytest.mark.broker
 def test_break_glass_on_a_broker_is_listed_and_ends(team: Job, broker: Sandbox, tmp_path: Path) -> None:
     given = binding("User:ops ALLOW READ on TOPIC serve.orders")
-    words = ("grant", "User:ops", "READ", "topic/serve.orders", "--now", "--reason", "outage", "--yes")
+    words = ("break-glass", "grant", "User:ops", "READ", "topic/serve.orders", "--reason", "outage", "--yes")
     where = ("--path", str(team.directory), "--cluster", "it", "--connections", str(team.connections))
     asked = team.bare(*words, "--until", "1h", *where)
     assert asked.status == 0, asked.err

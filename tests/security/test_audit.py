@@ -302,10 +302,10 @@ def test_the_copy_in_a_topic_of_a_broker(team: Job, tmp_path: Path) -> None:
     topic, file = f"{team.prefix}audit", tmp_path / "audit.jsonl"
     for operation in ("WRITE", "READ"):
         team.write("all.yaml", BEFORE.replace("READ", operation))
-        done = team.run("apply", "--yes", "--allow-deletes", "--audit", str(file), "--audit-topic", topic)
+        done = team.run("apply", "--yes", "--allow-deletes", "--audit", str(file), "--audit", f"topic/{topic}")
         assert done.status == 0, done.err
     lines = _lines(file)
-    compare = ["audit", "verify", str(file), "--cluster", "it", "--audit-topic", topic]
+    compare = ["audit", "verify", str(file), "--cluster", "it", "--audit", f"topic/{topic}"]
     reach = ["--connections", str(team.connections)]
     good = team.bare(*compare, *reach)
     assert good.status == 0, good.out + good.err

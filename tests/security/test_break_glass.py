@@ -415,8 +415,8 @@ def test_by_a_clock_that_may_be_wrong_nothing_is_given_and_no_mark_removed(
 
 
 def _now(stage: Stage, *options: str) -> list[str]:
-    words = ["User:ops", "READ", "topic/team.orders", "--now", "--until", "1h", "--reason", "outage", "--yes"]
-    return ["grant", *words, "--path", str(stage.manifests), "--cluster", stage.cluster, *options]
+    words = ["User:ops", "READ", "topic/team.orders", "--until", "1h", "--reason", "outage", "--yes"]
+    return ["break-glass", "grant", *words, "--path", str(stage.manifests), "--cluster", stage.cluster, *options]
 
 
 def test_an_edit_that_cannot_be_made_does_not_hold_up_an_emergency(
@@ -424,8 +424,8 @@ def test_an_edit_that_cannot_be_made_does_not_hold_up_an_emergency(
 ) -> None:
     """No labels tell the one cluster from the other, so no document is for it alone: that is for later."""
     stage.declare(CLUSTER.replace("prod", "other") + ACLS)
-    assert run([word for word in _now(stage) if word not in ("--now", "--yes")]) == 1
-    assert stage.live() == {STAYS}, "without --now nothing happens"
+    assert run([word for word in _now(stage) if word not in ("break-glass", "--yes")]) == 1
+    assert stage.live() == {STAYS}, "an edit alone changes no cluster"
     assert run(_now(stage)) == 1
     assert "edit them by hand" in capsys.readouterr().err
     assert GIVEN in stage.live()
@@ -437,18 +437,18 @@ def test_what_was_done_and_the_edit_are_one_document(stage: Stage, capsys: pytes
     assert document["applied"]["cluster"]["name"] == "prod"
     assert "User:ops" in document["patch"]
     where = ["--path", str(stage.manifests), "--cluster", stage.cluster, "--output", "json"]
-    assert run(["revoke", "User:ops", "--now", "--yes", *where]) == 0
+    assert run(["break-glass", "revoke", "User:ops", "--yes", *where]) == 0
     assert json.loads(capsys.readouterr().out)["applied"]["cluster"]["name"] == "prod"
     assert stage.live() - set(stage.marks()) == {STAYS}
 
 
 def test_ending_it_edits_no_grant_that_somebody_reviewed(stage: Stage) -> None:
     where = ["--path", str(stage.manifests), "--cluster", stage.cluster, "--write", "--yes"]
-    now = ["User:svc", "WRITE", "topic/team.orders", "--now", "--until", "1h", "--reason", "outage"]
+    now = ["User:svc", "WRITE", "topic/team.orders", "--until", "1h", "--reason", "outage"]
     before = (stage.manifests / "all.yaml").read_text(encoding="utf-8")
-    assert run(["grant", *now, *where]) == 0
+    assert run(["break-glass", "grant", *now, *where]) == 0
     assert (stage.manifests / "all.yaml").read_text(encoding="utf-8") != before
-    assert run(["revoke", "User:svc", "--now", *where]) == 0
+    assert run(["break-glass", "revoke", "User:svc", *where]) == 0
     assert (stage.manifests / "all.yaml").read_text(encoding="utf-8") == before
     assert stage.live() - set(stage.marks()) == {STAYS}
 
@@ -560,8 +560,8 @@ def test_a_dead_run_holds_up_no_emergency_for_long(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What takes away goes on beside its lease; what gives waits a little, and can break it as the refusal says."""
-    monkeypatch.setattr("reconciler.parts.edit.cli.now._GIVING", 0.1)
-    monkeypatch.setattr("reconciler.parts.edit.cli.now._ENDING", 0.1)
+    monkeypatch.setattr("reconciler.parts.edit.cli.break_glass._GIVING", 0.1)
+    monkeypatch.setattr("reconciler.parts.edit.cli.break_glass._ENDING", 0.1)
     held = _held(stage, "serve:dead")
     assert run(_now(stage)) == 6
     assert "--break-lease serve:dead" in capsys.readouterr().err
@@ -571,7 +571,7 @@ def test_a_dead_run_holds_up_no_emergency_for_long(
     assert held not in stage.live()
     _held(stage, "serve:dead")
     where = ["--path", str(stage.manifests), "--cluster", stage.cluster]
-    assert run(["revoke", "User:ops", "--now", "--yes", *where]) == 0
+    assert run(["break-glass", "revoke", "User:ops", "--yes", *where]) == 0
     assert GIVEN not in stage.live()
 
 

@@ -92,7 +92,7 @@ class _Attack:
         cluster = f"prod=snapshot:{self.root / 'live.json'}"
         run(["plan", str(self.root / "manifests"), "--cluster", cluster, "--output", "json", *options])
         result.write_text(self.capsys.readouterr().out, encoding="utf-8")
-        run(["report", str(result), "--format", "markdown"])
+        run(["report", str(result), "-o", "markdown"])
         return self.capsys.readouterr().out
 
 

@@ -155,7 +155,7 @@ class PullRequest:
         if form == "slack":
             return slack_message(read_result(json.loads(result)))
         (self._root / "result.json").write_text(result)
-        assert run(["report", "result.json", "--format", form]) in (Exit.OK, Exit.FAILED_CHECK)
+        assert run(["report", "result.json", "-o", form]) in (Exit.OK, Exit.FAILED_CHECK)
         return self._capsys.readouterr().out
 
 

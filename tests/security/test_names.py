@@ -136,7 +136,7 @@ def test_a_principal_writes_no_sentence_into_a_comment(tmp_path: Path, capsys: p
         f"    - {{allow: DELETE, groups: {{prefix: '{_SENTENCE}'}}, reason: '{_SENTENCE}', ticket: 'All checks'}}\n"
     )
     plan = _planned(tmp_path, capsys, rules, ClusterState("prod-id"))
-    assert run(["report", plan, "--format", "markdown"]) == 0
+    assert run(["report", plan, "-o", "markdown"]) == 0
     comment = capsys.readouterr().out
     assert "All checks passed" in re.sub(r"&#(\d+);", lambda one: chr(int(one[1])), comment)
     assert "All checks" not in _prose_of(comment)
@@ -150,7 +150,7 @@ def test_a_principal_writes_no_sentence_into_text(tmp_path: Path, capsys: pytest
         f"  principal: 'User:a` {_SENTENCE}'\n  rules: [{{allow: READ, topics: {{any: true}}}}]\n"
     )
     plan = _planned(tmp_path, capsys, rules, ClusterState("prod-id"))
-    assert run(["report", plan, "--format", "text"]) == 0
+    assert run(["report", plan, "-o", "text"]) == 0
     said = [line for line in capsys.readouterr().out.splitlines() if _SENTENCE in line]
     assert said
     assert all(f"`User:a\\u0060 {_SENTENCE}`" in line for line in said)
@@ -166,7 +166,7 @@ def test_letters_of_another_script_show_their_code_points(
         "  principal: User:svc-p\u0430yroll\n  rules: [{allow: READ, topics: {any: true}}]\n"
     )
     plan = _planned(tmp_path, capsys, rules, ClusterState("prod-id"))
-    assert run(["report", plan, "--format", format_]) == 0
+    assert run(["report", plan, "-o", format_]) == 0
     shown = html.unescape(capsys.readouterr().out)
     assert shown.count("User:svc-p\u0430yroll") >= 3
     assert shown.count("(U+0430)") >= 3
@@ -188,7 +188,7 @@ def test_a_name_that_looks_like_a_known_one_stands_out(tmp_path: Path, capsys: p
     assert callouts["confusable"] == looks
     assert callouts["mixed-scripts"].endswith("mixes letters of Cyrillic and Latin")
     for format_ in ("markdown", "text"):
-        assert run(["report", plan, "--format", format_]) == 0
+        assert run(["report", plan, "-o", format_]) == 0
         assert "looks like" in capsys.readouterr().out
 
 

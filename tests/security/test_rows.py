@@ -153,7 +153,7 @@ def flood(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def _written(flood: Planned, form: str, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str, str]:
     capsys.readouterr()
-    status = run(["report", flood.result, "--format", form, *options])
+    status = run(["report", flood.result, "-o", form, *options])
     printed = capsys.readouterr()
     return status, printed.out, printed.err
 
@@ -250,9 +250,9 @@ def test_a_gate_on_what_is_not_shown(flood: Planned, capsys: pytest.CaptureFixtu
         assert _written(flood, form, capsys, "--fail-on", "truncated")[0] == status
     # What is written besides the first format counts, too.
     page = str(flood.directory / "page.html")
-    assert _written(flood, "json", capsys, "--also", f"html={page}", "--fail-on", "truncated")[0] == Exit.OK
+    assert _written(flood, "json", capsys, "-o", f"html={page}", "--fail-on", "truncated")[0] == Exit.OK
     log = str(flood.directory / "log.sarif")
-    assert _written(flood, "json", capsys, "--also", f"sarif={log}", "--fail-on", "truncated")[0] == Exit.FAILED_CHECK
+    assert _written(flood, "json", capsys, "-o", f"sarif={log}", "--fail-on", "truncated")[0] == Exit.FAILED_CHECK
 
 
 @given(

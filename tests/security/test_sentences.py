@@ -183,6 +183,6 @@ def test_nobody_else_writes_a_sentence_into_a_report(
     if form == "slack":
         shown = slack_message(read_result(json.loads(Path(made).read_text(encoding="utf-8"))))
     else:
-        assert run(["report", made, "--format", form]) == 0
+        assert run(["report", made, "-o", form]) == 0
         shown = capsys.readouterr().out
     assert "\n".join(_saying(_PROSE[form](shown))) == ""

@@ -33,7 +33,7 @@ def test_a_plan_that_was_only_read_says_so_first(place: Place) -> None:
 def test_every_report_for_people_says_so(place: Place, form: str) -> None:
     """The attacker has the forged file reported: the comment, the page and the text say that nobody verified it."""
     place.altered(_calm)
-    assert "erified against a cluster" in place.run("report", "plan.json", "--format", form).out
+    assert "erified against a cluster" in place.run("report", "plan.json", "-o", form).out
 
 
 def test_verified_is_what_planning_gives_again(place: Place) -> None:

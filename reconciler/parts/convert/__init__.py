@@ -3,7 +3,7 @@
 Moving in from another tool. It reads the other tool's files, writes manifests, reads those back and compares the two.
 
 - Adds: ``convert``; the entry points ``reconciler.converters``.
-- Uses: ``edit``, to add to manifests that exist (``--into``).
+- Uses: ``edit``, to add to manifests that exist (``--path``).
 - Begin with: ``formats.py`` (the list), ``kdef.py`` (the smallest reader), ``recognition.py``.
 - The core does not know: any other tool.
 """

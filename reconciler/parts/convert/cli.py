@@ -25,7 +25,7 @@ _CLUSTERS: Final = ", ".join(form.clusters for form in FORMATS.values() if form.
 
 
 @click.command("convert", short_help="Convert another tool's files to manifests")
-@click.argument("path", default=".", metavar="[PATH]", type=click.Path(allow_dash=True))
+@click.argument("source", default=".", metavar="[SOURCE]", type=click.Path(allow_dash=True))
 @click.option(
     "--from",
     "source_format",
@@ -42,8 +42,10 @@ _CLUSTERS: Final = ", ".join(form.clusters for form in FORMATS.values() if form.
     help="Write files to this directory, which must be empty.",
 )
 @click.option(
-    "--into",
-    metavar="DIR",
+    "-f",
+    "--path",
+    "into",
+    metavar="PATH",
     type=click.Path(exists=True),
     help="Add what is missing to these manifests, and change nothing else of them.",
 )
@@ -78,7 +80,7 @@ _CLUSTERS: Final = ", ".join(form.clusters for form in FORMATS.values() if form.
 @output_option
 def command(
     *,
-    path: str,
+    source: str,
     source_format: str,
     directory: str | None,
     into: str | None,
@@ -91,28 +93,28 @@ def command(
     no_roles: bool,
     output: str,
 ) -> int:
-    """Write manifests that declare exactly the ACLs, topics and quotas that another tool would create from PATH.
+    """Write manifests that declare exactly the ACLs, topics and quotas that another tool would create from SOURCE.
 
-    PATH is a file, a directory, or - for stdin. Without --from, each file is recognised by what it holds, and the
+    SOURCE is a file, a directory, or - for stdin. Without --from, each file is recognised by what it holds, and the
     output says by what. No cluster is contacted. The manifests are read back and compared with
     the source before they are written. Exit 2 if something could not be converted; it is listed on stderr and in
     not-converted.yaml.
     """
     _refuse(source_format, source_cluster, config)
     if into is not None and directory is not None:
-        raise CommandError("--into and --out exclude each other", "give one of the two", Exit.USAGE)
+        raise CommandError("--path and --out exclude each other", "give one of the two", Exit.USAGE)
     if into is None and keeping != Keeping():
-        raise CommandError("--write and --branch are for --into", status=Exit.USAGE)
+        raise CommandError("--write and --branch are for --path", status=Exit.USAGE)
     if implied and no_roles:
         raise CommandError("--implied is for roles: it says nothing with --no-roles", status=Exit.USAGE)
 
-    source = ConversionSource(source_format, path, _stdin() if path == "-" else "", source_cluster, config)
+    origin = ConversionSource(source_format, source, _stdin() if source == "-" else "", source_cluster, config)
     style = ConversionStyle(not no_roles, implied, layout)
     status = Exit.OK
     if into is not None:
-        converted, status = _into(source, into, style, keeping, output)
+        converted, status = _into(origin, into, style, keeping, output)
     else:
-        converted = convert_source(source, name, style)
+        converted = convert_source(origin, name, style)
         _hand_over(converted, directory, output)
     for sign in converted.signs:
         info(f"recognised as {_shown(sign)}")

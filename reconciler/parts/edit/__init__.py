@@ -3,8 +3,8 @@
 Commands that change manifests. Each proves what the edit does to access, then prints a patch, writes it, or commits
 it on a branch.
 
-- Adds: ``grant``, ``revoke``, ``rename``, ``adopt``, ``users``; ``lint --fix``, and ``lint --simplify`` with
-  ``--write`` or ``--branch``.
+- Adds: ``grant``, ``revoke``, ``break-glass``, ``rename``, ``adopt``, ``users``; ``lint --fix``, and
+  ``lint --simplify`` with ``--write`` or ``--branch``.
 - Begin with: ``editing.py``, ``app/editing.py``.
 - The core does not know: which edit a person asked for. How manifests are written is in ``manifest/write``, which
   ``export`` and ``init`` use too.
@@ -13,6 +13,11 @@ it on a branch.
 COMMANDS = {
     "grant": ("Grant access by an edit of the manifests", "reconciler.parts.edit.cli.grant", "Edit manifests"),
     "revoke": ("Revoke access by an edit of the manifests", "reconciler.parts.edit.cli.revoke", "Edit manifests"),
+    "break-glass": (
+        "Give access on the cluster at once, until a near end",
+        "reconciler.parts.edit.cli.break_glass",
+        "Plan and apply",
+    ),
     "rename": (
         "Rename a principal in two edits, without an outage",
         "reconciler.parts.edit.cli.rename",

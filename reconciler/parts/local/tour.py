@@ -137,10 +137,21 @@ class Tour:
     def _moment(self) -> Iterator[TourStep]:
         self._chapter("6. Access for a moment, in an emergency, and its end")
         end = datetime.datetime.now(datetime.UTC).replace(microsecond=0) + _MOMENT
-        words = ("User:svc-analytics", "READ", "topic/payments.settled", "--now", "--until", moment_text(end))
+        words = ("User:svc-analytics", "READ", "topic/payments.settled", "--until", moment_text(end))
         yield self._run(
             "break-glass access is on the cluster at once, and the edit is there for the pull request",
-            ("grant", *words, "--reason", "incident 4711", "--yes", "--path", self.manifests, *_REACH, *_AUDIT),
+            (
+                "break-glass",
+                "grant",
+                *words,
+                "--reason",
+                "incident 4711",
+                "--yes",
+                "--path",
+                self.manifests,
+                *_REACH,
+                *_AUDIT,
+            ),
             Expected(Exit.OK, ("Applied and verified", "break-glass access until"), last=1),
         )
         yield self._read("svc-analytics", "payments.settled", True, "analytics may read payments, for now")

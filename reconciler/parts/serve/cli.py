@@ -140,7 +140,7 @@ def command(
     cannot read. Several servers may watch one cluster: whoever holds the lease acts.
     """
     _check(act, plans, audit, git_ref, git_remote)
-    rule = approval_rule(require_approvals, allowed_signers, not_author, ())
+    rule = approval_rule(require_approvals, allowed_signers, not_author)
     if (plans is None) != (rule is None):
         raise CommandError("--plans needs --require-approvals and --allowed-signers, and these need it", "", Exit.USAGE)
     source = _source(path, git_ref, git_remote)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 #: Entry points of other packages' formats: modules as those here.
 GROUP: Final = "reconciler.formats"
-#: The module of each format, by the name that ``reconciler report --format`` takes. Imported only when it is asked for.
+#: The module of each format, by the name that ``reconciler report -o`` takes. Imported only when it is asked for.
 FORMATS: Final[Mapping[str, str]] = {
     "text": "text",
     "markdown": "comment",

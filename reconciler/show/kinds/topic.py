@@ -115,7 +115,7 @@ def _moves(before: TopicReplicas, after: TopicReplicas) -> Words:
     usual = MoveLimits()
     if len(pairs) > usual.partitions or after.copied > usual.size:
         text = f"{counted(usual.partitions, 'partition')} and {_amount(usual.size)} at a time at most"
-        lines.append(Detail("dim", f"{text}, unless apply gets --batch-partitions or --batch-bytes"))
+        lines.append(Detail("dim", f"{text}, unless apply gets --batch"))
     return Words(
         after.name, f"topic {after.name}: replicas of {counted(len(pairs), 'partition')}{counts}{copied}", tuple(lines)
     )

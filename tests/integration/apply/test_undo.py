@@ -118,7 +118,7 @@ def test_audit_records_go_to_a_topic(team: Job, tmp_path: Path, broker: Sandbox)
     assert team.run("apply", "--yes").status == 0
     team.write("team.yaml", BEFORE.replace("name: team", "name: more"))
     topic = f"{team.prefix}audit"
-    applied = team.run("apply", "--yes", "--audit-topic", topic)
+    applied = team.run("apply", "--yes", "--audit", f"topic/{topic}")
     assert applied.status == 0, applied.err
     settings = {**broker.settings("admin"), "group.id": f"{topic}.readers", "auto.offset.reset": "earliest"}
     consumer = Consumer(settings)
@@ -130,7 +130,7 @@ def test_audit_records_go_to_a_topic(team: Job, tmp_path: Path, broker: Sandbox)
 
 def test_an_audit_topic_that_cannot_be_written_stops_before_anything_is_sent(team: Job) -> None:
     team.write("team.yaml", BEFORE)
-    failed = team.run("apply", "--yes", "--audit-topic", f"{team.prefix}missing", "--output", "json")
+    failed = team.run("apply", "--yes", "--audit", f"topic/{team.prefix}missing", "--output", "json")
     assert failed.status == 1
     document = json.loads(failed.out)
     assert "audit" in document["stopped"]

@@ -324,9 +324,9 @@ def test_reports_into_several_files_name_a_format_and_a_file(pipeline: Pipeline)
     pipeline.run("plan", **pipeline.here)
     result = str(pipeline.out / "result.json")
     for wrong in ("pdf=x", "html", "html="):
-        assert run(["report", result, "--also", wrong]) == 64
+        assert run(["report", result, "-o", wrong]) == 64
     made = pipeline.directory / "made.html"
-    assert run(["report", result, "--also", f"html={made}"]) == 0
+    assert run(["report", result, "-o", f"html={made}"]) == 0
     assert made.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 

@@ -120,7 +120,10 @@ def test_a_fleet_that_differs_is_reported_and_asked_about(fleet: Fleet, tmp_path
     assert status == 1
     assert [failure["cluster"] for failure in document["failures"]] == ["c4"]
     page, metrics = tmp_path / "drift.html", tmp_path / "drift.prom"
-    status, drift = fleet.run("drift", "--html", str(page), "--metrics", str(metrics))
+    status, drift = fleet.run("drift")
+    (tmp_path / "drift.json").write_text(json.dumps(drift), encoding="utf-8")
+    outputs = ["-o", f"html={page}", "-o", f"prometheus={metrics}"]
+    assert run(["report", str(tmp_path / "drift.json"), *outputs]) == 0
     assert status == 1
     assert [item["cluster"] for item in drift["clusters"] if item["failure"]] == ["c4"]
     assert drift["totals"]["creates"] == drift["totals"]["deletes"] == 1

@@ -140,7 +140,7 @@ def test_every_report_has_the_claim_and_the_broker(here: Place, form: str) -> No
         document = here.bare(command, str(here.directory), *here.cluster, "--output", "json").out
         result = here.directory.parent / f"{command}.json"
         result.write_text(document)
-        ran = here.bare("report", str(result), "--format", form)
+        ran = here.bare("report", str(result), "-o", form)
         assert ran.status in (Exit.OK, Exit.DIFFERENT, Exit.FAILED_CHECK), ran.err
         wanted = 'reconciler_checks{cluster="prod",standing="undecided"} 1' if form == "prometheus" else "t-1"
         assert wanted in ran.out, ran.out[:3000]

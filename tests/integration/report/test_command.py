@@ -41,11 +41,11 @@ def files(documents: dict[str, Any], tmp_path: Path) -> dict[str, str]:
 def test_every_format_of_a_plan_with_findings(
     form: str, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["report", files["plan"], files["lint"], "--format", form, "--as-of", "2026-11-21T08:30:00Z"]
-    assert run(arguments) == Exit.OK
+    arguments = ["report", files["plan"], files["lint"], "--as-of", "2026-11-21T08:30:00Z", "-o"]
+    assert run([*arguments, form]) == Exit.OK
     printed_text = capsys.readouterr().out
     assert printed_text.lstrip().startswith(_BEGINNINGS[form])
-    assert run([*arguments, "--out", str(tmp_path / "report")]) == Exit.OK
+    assert run([*arguments, f"{form}={tmp_path / 'report'}"]) == Exit.OK
     assert (tmp_path / "report").read_text(encoding="utf-8") == printed_text
     assert capsys.readouterr().out == ""
 
@@ -55,7 +55,7 @@ def test_a_result_comes_by_stdin(
 ) -> None:
     data = Path(files["drift"]).read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-    assert run(["report", "-", "--format", "json"]) == Exit.OK
+    assert run(["report", "-", "-o", "json"]) == Exit.OK
     document = json.loads(capsys.readouterr().out)
     assert document["verdict"] == "The cluster differs from what is declared: 29 differences"
     assert (len(document["drifts"]), document["plans"]) == (1, [])
@@ -72,7 +72,7 @@ def test_a_cluster_that_was_not_seen_whole_is_not_calm(
     live.write_text(snapshot_text(ClusterState("x", acl_gap=gap), BrokerFacts(broker_ids=(1,))), encoding="utf-8")
     assert run(["drift", str(manifests), "--cluster", f"prod=snapshot:{live}", "--output", "json"]) == Exit.OK
     result.write_text(capsys.readouterr().out, encoding="utf-8")
-    assert run(["report", str(result), "--format", "json"]) == Exit.OK
+    assert run(["report", str(result), "-o", "json"]) == Exit.OK
     assert json.loads(capsys.readouterr().out)["tone"] == tone
 
 
@@ -137,8 +137,8 @@ def test_a_plan_whose_steps_are_not_its_own_is_refused(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--manifests", "/etc"],
-        ["--manifests", "../other"],
+        ["--path", "/etc"],
+        ["--path", "../other"],
         ["--marker", "a--b"],
         ["--marker", "x --><script>"],
         ["--as-of", "yesterday"],

@@ -37,7 +37,6 @@ _COMMANDS: Final = {
     "quota": (("User:a", "--path", "m"), False),
     "plan": (("m",), True),
     "drift": (("m",), True),
-    "apply": (("m", "--yes"), False),
     "test": (("m",), True),
     "lint": (("m",), True),
     "adopt": (("m", "--all"), True),
@@ -47,7 +46,7 @@ _COMMANDS: Final = {
 }
 #: They have the option and read no cluster, work on what a store holds, or are tested with a plan that was applied.
 _OTHERS: Final = {
-    *("grant", "revoke", "rename", "validate", "policy init", "undo"),
+    *("grant", "revoke", "rename", "validate", "policy init", "undo", "report"),
     *("fleet drift", "fleet usage", "fleet tighten"),
 }
 

@@ -93,9 +93,9 @@ def test_a_report_has_them_before_anything_else_and_is_not_calm(
     _weaken(place)
     assert _plan("--base", "base", "--output", "json") == Exit.OK
     (place / "result.json").write_text(capsys.readouterr().out)
-    assert run(["report", "result.json", "--format", "markdown"]) == Exit.OK
+    assert run(["report", "result.json", "-o", "markdown"]) == Exit.OK
     shown = capsys.readouterr().out
     assert "### ⚠️" in shown
     assert shown.index("#### Guardrails changed") < shown.index("superUsers")
-    assert run(["report", "result.json", "--format", "sarif"]) == Exit.OK
+    assert run(["report", "result.json", "-o", "sarif"]) == Exit.OK
     assert "guardrail-looser" in capsys.readouterr().out

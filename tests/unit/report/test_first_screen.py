@@ -123,6 +123,6 @@ def test_what_may_stop_somebody_is_not_harmless(
     Path("live.json").write_text(_LIVE, encoding="utf-8")
     assert run(["plan", "m", "-c", "snapshot:live.json", "--connections", "facts.yaml", "-o", "json"]) == 0
     Path("plan.json").write_text(capsys.readouterr().out, encoding="utf-8")
-    assert run(["report", "plan.json", "--format", "markdown"]) == 0
+    assert run(["report", "plan.json", "-o", "markdown"]) == 0
     head = capsys.readouterr().out.splitlines()[1]
     assert head.startswith(f"### {'✅' if word is ReviewWord.HARMLESS else '⚠️'} {word}: "), head

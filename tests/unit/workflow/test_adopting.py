@@ -102,7 +102,7 @@ def test_then_a_plan_has_nothing_to_do(place: Path) -> None:
     planned = plan(
         str(place / "m"),
         f"demo=snapshot:{place / 'live.json'}",
-        PlanOptions(allow_deletes=True, exclude=("principals=User:c",)),
+        PlanOptions(allow_deletes=True, only=("principals!=User:c",)),
     ).plan
     assert planned.steps == ()
     assert [item.reason for item in planned.skipped if item.reason != "excluded"] == []

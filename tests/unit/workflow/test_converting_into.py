@@ -35,6 +35,6 @@ def test_what_is_missing_is_added_to_the_principals_document(tmp_path: Path) -> 
     (tmp_path / "acls.txt").write_text(LISTING, encoding="utf-8")
     found = convert_into(ConversionSource("kafka-acls", str(tmp_path / "acls.txt")), str(tmp_path / "m"), None)
     assert found.edit.files == {"acls.yaml": ACLS + "    - {allow: WRITE, topics: [x]}\n"}
-    command = ["convert", "--from", "kafka-acls", str(tmp_path / "acls.txt"), "--into", str(tmp_path / "m")]
+    command = ["convert", "--from", "kafka-acls", str(tmp_path / "acls.txt"), "--path", str(tmp_path / "m")]
     assert run([*command, "--write"]) == 0
     assert (tmp_path / "m" / "acls.yaml").read_text(encoding="utf-8") == ACLS + "    - {allow: WRITE, topics: [x]}\n"

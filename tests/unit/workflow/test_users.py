@@ -108,7 +108,7 @@ def test_a_password_is_in_one_file_of_its_owner_and_seen_nowhere_else(
     place: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     secret = tmp_path_factory.mktemp("vault") / "orders"
-    words = ["users", "generate", "User:orders", "--path", str(place), "--to", str(secret)]
+    words = ["users", "generate", "User:orders", "--path", str(place), "--out", str(secret)]
     assert run(words) == 0
     assert not secret.exists(), "a preview makes no password"
     sent = f"to send it: reconciler apply --path {place} --only principals=User:orders"
@@ -135,7 +135,7 @@ def test_a_password_is_in_one_file_of_its_owner_and_seen_nowhere_else(
 def test_a_password_for_a_secret_manager_is_all_that_stdout_has(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["users", "generate", "User:orders", "--path", str(place), "--stdout", "--write"]
+    words = ["users", "generate", "User:orders", "--path", str(place), "--out", "-", "--write"]
     assert run(words) != 0
     assert capsys.readouterr().out == ""
     assert run([*words, "--reference", "${env:KAFKA_USER_ORDERS}"]) == 0
@@ -149,7 +149,7 @@ def test_a_password_for_a_secret_manager_is_all_that_stdout_has(
 def test_a_file_among_the_manifests_is_refused_and_one_that_cannot_be_written_changes_nothing(place: Path) -> None:
     for file, why in ((place / "secret", "lies among the manifests"), (place.parent / "no" / "secret", "no password")):
         before = (place / "users.yaml").read_text(encoding="utf-8")
-        assert run(["users", "generate", "User:orders", "--path", str(place), "--to", str(file), "--write"]) != 0, why
+        assert run(["users", "generate", "User:orders", "--path", str(place), "--out", str(file), "--write"]) != 0, why
         assert (place / "users.yaml").read_text(encoding="utf-8") == before
     with pytest.raises(RequestError, match="is declared absent"):
         generated(place, "User:gone", "${env:A}")

@@ -23,7 +23,7 @@ from reconciler.parts.edit.app.editing import AS_SHOWN, ManifestEdit, refused, r
 from reconciler.parts.edit.editing import changed
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.kinds import describe
-from reconciler.plan.proposal import Selection
+from reconciler.plan.proposal import selection_of
 
 #: Which of the differences to keep.
 Choose = Callable[[Sequence[Difference]], Sequence[Difference]]
@@ -31,13 +31,12 @@ Choose = Callable[[Sequence[Difference]], Sequence[Difference]]
 
 @dataclass(frozen=True, slots=True)
 class AdoptOptions:
-    """``only`` and ``exclude`` select as in plans; ``reason`` and ``ticket`` are written beside what is new.
+    """``only`` selects as in plans; ``reason`` and ``ticket`` are written beside what is new.
 
     Without a reason, the cluster and the day are.
     """
 
     only: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
     reason: str | None = None
     ticket: str | None = None
     as_of: datetime.date | None = None
@@ -68,7 +67,7 @@ def adopt(
     Nothing is written, neither to the files nor to the cluster. Raises a :class:`WorkflowError`.
     """
     try:
-        selects = Selection(options.only, options.exclude).predicate()
+        selects = selection_of(options.only).predicate()
     except ValueError as error:
         raise RequestError(str(error)) from error
     for text in (options.reason, options.ticket):

@@ -33,9 +33,8 @@ from reconciler.results.output import OutputKind
     "--only",
     multiple=True,
     metavar="FIELD=NAME",
-    help="Keep only these, as in principals=User:svc-* or topics=payments.orders.",
+    help="Keep only these, as in principals=User:svc-* or topics=payments.orders; leave those of FIELD!=NAME.",
 )
-@click.option("--exclude", multiple=True, metavar="FIELD=NAME", help="Leave these; same syntax as --only.")
 @click.option("--reason", metavar="TEXT", help="Why; written next to what is new.  [default: adopted from …]")
 @click.option("--ticket", metavar="ID", help="Where it was agreed; written next to what is new.")
 @edit_options
@@ -48,7 +47,6 @@ def command(
     cluster: str | None,
     everything: bool,
     only: tuple[str, ...],
-    exclude: tuple[str, ...],
     reason: str | None,
     ticket: str | None,
     keeping: Keeping,
@@ -62,7 +60,7 @@ def command(
     edit does to declared access, and get a patch; --write writes it. Nothing is written to the cluster. Exit 2 if
     something that you keep cannot be declared.
     """
-    selected = everything or bool(only or exclude)
+    selected = everything or bool(only)
     if not selected and not sys.stdin.isatty():
         advice = "give --all, or --only FIELD=NAME"
         raise CommandError("there is no terminal to ask on which differences to keep", advice, Exit.USAGE)
@@ -70,7 +68,7 @@ def command(
         path,
         cluster,
         _all if selected else _asked,
-        AdoptOptions(only, exclude, reason, ticket, as_of),
+        AdoptOptions(only, reason, ticket, as_of),
         connection,
         tell=info_note,
     )

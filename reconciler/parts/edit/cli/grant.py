@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,10 +30,12 @@ from reconciler.cli.questions import (
 from reconciler.model.acl import ResourcePattern
 from reconciler.model.characters import safe
 from reconciler.model.desired import Expiry
-from reconciler.parts.edit.app.editing import EditRefusedError
 from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, grant
-from reconciler.parts.edit.cli.options import AtOnce, keep, now_options
+from reconciler.parts.edit.cli.options import keep
 from reconciler.results.output import OutputKind
+
+if TYPE_CHECKING:
+    from reconciler.parts.edit.app.editing import ManifestEdit
 
 # Options of the commands that edit who may do what.
 
@@ -59,6 +62,26 @@ def said(notes: Iterable[str]) -> None:
         info(safe(note))
 
 
+def asked_access(
+    principal: str, operation: str | None, pattern: ResourcePattern | None, host: str | None
+) -> AskedAccess:
+    """What a command line asks for; ends the command where it is wrong. ``operation`` may be several."""
+    if operation is not None and pattern is None:
+        raise CommandError(f"{operation} on what?", "give RESOURCE, as in READ topic/orders", Exit.USAGE)
+    operations = tuple(asked_operation(one, pattern) for one in (operation or "").split(",")) if pattern else ()
+    return AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
+
+
+def hand_over_grant(
+    edit: "ManifestEdit", asked: AskedAccess, keeping: Keeping, *, output: str, extra: dict[str, Any] | None = None
+) -> int:
+    """Print, write or commit a grant; JSON has ``extra`` besides."""
+    words = f"Grant {asked.principal} {','.join(one.name for one in asked.operations)} on {asked.pattern}"
+    return keep(
+        OutputKind.GRANT, edit, keeping, message=words, output=output, nothing="Nothing to change.", extra=extra
+    )
+
+
 @click.command("grant", short_help="Grant access by an edit of the manifests")
 @principal_argument
 @operation_argument
@@ -71,7 +94,6 @@ def said(notes: Iterable[str]) -> None:
 @cluster_of_edit
 @edit_options
 @connection_options
-@now_options
 @as_of_option
 @output_option
 def command(
@@ -87,7 +109,6 @@ def command(
     cluster: str | None,
     keeping: Keeping,
     connection: ConnectionOptions,
-    at_once: AtOnce,
     as_of: datetime.date | None,
     output: str,
 ) -> int:
@@ -95,34 +116,9 @@ def command(
 
     OPERATION may be several, as in READ,WRITE. The rule goes into a document of the principal, a file of the team that
     Ownership names, or a file of its own. You see what the edit does to access, and get a patch; --write writes it. No
-    cluster is contacted, except with --now: break-glass access is on the cluster at once, and ends by itself.
+    cluster is contacted; in an emergency, see break-glass.
     """
-    operations = tuple(asked_operation(one, pattern) for one in operation.split(","))
-    asked = AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
-    terms = GrantTerms(until, reason, ticket, at_once.override)
-    if at_once.override and (not at_once.now or at_once.out is None):
-        raise CommandError("over a failed test, people approve a saved plan", "add --now --out PLAN", Exit.USAGE)
-    if at_once.out is not None and not at_once.now:
-        raise CommandError("--out saves the plan of --now", "add --now", Exit.USAGE)
-    unwritten: EditRefusedError | None = None
-    try:
-        found = grant(path or project_path(), cluster, asked, terms, as_of, connection)
-        said(found.notes)
-    except EditRefusedError as error:
-        # An emergency does not wait for manifests that somebody has to edit by hand.
-        if not at_once.now:
-            raise
-        unwritten = error
-    extra = None
-    if at_once.now:
-        from reconciler.parts.edit.cli.now import give_now  # what performs is loaded for that alone
-
-        status, extra = give_now(path or project_path(), cluster, asked, terms, connection, at_once, output=output)
-        if status != Exit.OK:
-            return status
-    if unwritten is not None:
-        raise unwritten
-    words = f"Grant {principal} {operation.upper()} on {pattern}"
-    return keep(
-        OutputKind.GRANT, found.edit, keeping, message=words, output=output, nothing="Nothing to change.", extra=extra
-    )
+    asked = asked_access(principal, operation, pattern, host)
+    found = grant(path or project_path(), cluster, asked, GrantTerms(until, reason, ticket), as_of, connection)
+    said(found.notes)
+    return hand_over_grant(found.edit, asked, keeping, output=output)

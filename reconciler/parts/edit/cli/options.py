@@ -1,4 +1,4 @@
-"""What commands that edit manifests share: ``--now``, and how they hand over the result.
+"""How commands that edit manifests hand over the result.
 
 It is printed as a patch, written, or committed on a branch.
 """
@@ -7,11 +7,8 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-import click
-
 from reconciler.cli.console import CommandError, Exit, info_lines, out_json, out_text, progress, style_for
-from reconciler.cli.options import Keeping, gathered, guardrails_option, with_options, yes_option
-from reconciler.dataclass import dataclass
+from reconciler.cli.options import Keeping
 from reconciler.model.characters import safe
 from reconciler.model.desired import moment_text
 from reconciler.results.output import OutputKind
@@ -22,85 +19,6 @@ if TYPE_CHECKING:
     from reconciler.parts.edit.app.editing import ManifestEdit
 
 
-@dataclass(frozen=True, slots=True)
-class AtOnce:
-    """Whether a cluster is changed at once, and how the run is agreed to, written down and kept apart from others.
-
-    ``out`` is the file of a plan that is only saved.
-    """
-
-    now: bool = False
-    yes: bool = False
-    out: str | None = None
-    require_approvals: int | None = None
-    guardrails: str | None = None
-    journal: str | None = None
-    audit: str | None = None
-    audit_topic: str | None = None
-    operator: str | None = None
-    lease: bool = False
-    break_lease: tuple[str, ...] = ()
-    override: tuple[str, ...] = ()
-
-
-_RECORDED: Final = (
-    guardrails_option,
-    click.option("--journal", metavar="FILE", help="With --now: journal file.  [default: none]"),
-    click.option("--audit", metavar="FILE", help="With --now: append a JSON audit record for each step."),
-    click.option("--audit-topic", metavar="TOPIC", help="With --now: send the audit records to a topic."),
-    click.option("--operator", metavar="NAME", help="With --now: operator name in the records.  [default: USER@HOST]"),
-)
-#: ``--now`` and what belongs to it, handed over as ``at_once``.
-now_options: Final = with_options(
-    gathered(
-        "at_once",
-        AtOnce,
-        click.option(
-            "--now",
-            is_flag=True,
-            help="Break-glass: create the ACLs on the cluster at once, too, until --until (24h at most), for --reason.",
-        ),
-        yes_option,
-        click.option(
-            "--out",
-            metavar="PLAN",
-            help="With --now: only save the plan, for people to sign; “reconciler apply PLAN” performs it.",
-        ),
-        click.option(
-            "--override",
-            metavar="TEST",
-            multiple=True,
-            help="With --now --out: give it although this access test fails, as far as the operator's file permits; "
-            "repeatable.",
-        ),
-        click.option(
-            "--require-approvals",
-            metavar="N",
-            type=click.IntRange(min=1),
-            help="Refuse --now without --out: people approve saved plans.",
-        ),
-        *_RECORDED,
-        click.option("--lease", is_flag=True, help="With --now: hold the cluster's lease meanwhile."),
-        click.option(
-            "--break-lease",
-            metavar="HOLDER",
-            multiple=True,
-            help="With --now: take over the lease of HOLDER. Use it only if that run is known to be dead; repeatable.",
-        ),
-    )
-)
-#: The same for access that ends at once.
-end_now_options: Final = with_options(
-    gathered(
-        "at_once",
-        AtOnce,
-        click.option(
-            "--now", is_flag=True, help="End break-glass access on the cluster at once, too; no other access."
-        ),
-        yes_option,
-        *_RECORDED,
-    )
-)
 #: Of so many clusters the change of access is shown.
 _CLUSTERS: Final = 5
 

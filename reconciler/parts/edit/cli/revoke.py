@@ -1,11 +1,12 @@
 """``reconciler revoke``: less access as an edit of the manifests."""
 
 import datetime
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.console import CommandError, Exit, out_json, progress
+from reconciler.cli.console import Exit, out_json, progress
 from reconciler.cli.options import (
     Keeping,
     as_of_option,
@@ -17,16 +18,35 @@ from reconciler.cli.options import (
 )
 from reconciler.cli.questions import (
     ResourceArgument,
-    asked_host,
-    asked_operation,
-    asked_principal,
     principal_argument,
 )
 from reconciler.model.acl import ResourcePattern
-from reconciler.parts.edit.app.grant import AskedAccess, NotDeclaredError, revoke
-from reconciler.parts.edit.cli.grant import cluster_of_edit, said
-from reconciler.parts.edit.cli.options import AtOnce, end_now_options, keep
+from reconciler.parts.edit.app.grant import AskedAccess, revoke
+from reconciler.parts.edit.cli.grant import asked_access, cluster_of_edit, said
+from reconciler.parts.edit.cli.options import keep
 from reconciler.results.output import OutputKind
+
+if TYPE_CHECKING:
+    from reconciler.parts.edit.app.editing import ManifestEdit
+
+
+def hand_over_revocation(
+    edit: "ManifestEdit | None",
+    asked: AskedAccess,
+    keeping: Keeping,
+    *,
+    output: str,
+    extra: dict[str, Any] | None = None,
+) -> int:
+    """Print, write or commit a revocation; JSON has ``extra`` besides. ``None``: no manifest declares the access."""
+    if edit is None:
+        progress("No manifest declares it: nothing else to revoke.")
+        if output == "json":
+            out_json(OutputKind.REVOKE, {**(extra or {}), "patch": "", "files": {}})
+        return Exit.OK
+    operations = ",".join(one.name for one in asked.operations)
+    words = f"Revoke {operations} on {asked.pattern}" if operations else "Revoke everything"
+    return keep(OutputKind.REVOKE, edit, keeping, message=f"{words} of {asked.principal}", output=output, extra=extra)
 
 
 @click.command("revoke", short_help="Revoke access by an edit of the manifests")
@@ -38,7 +58,6 @@ from reconciler.results.output import OutputKind
 @cluster_of_edit
 @edit_options
 @connection_options
-@end_now_options
 @as_of_option
 @output_option
 def command(
@@ -51,38 +70,15 @@ def command(
     cluster: str | None,
     keeping: Keeping,
     connection: ConnectionOptions,
-    at_once: AtOnce,
     as_of: datetime.date | None,
     output: str,
 ) -> int:
     """Take from a principal what the manifests grant it: one operation, or with PRINCIPAL alone everything.
 
     Only rules for exactly these names go; what else grants the same is named. You see what the edit does to access, and
-    get a patch; --write writes it. No cluster is contacted, except with --now: it ends break-glass access at once, and
-    the edit is of that access only.
+    get a patch; --write writes it. No cluster is contacted; break-glass revoke ends break-glass access at once.
     """
-    if operation is not None and pattern is None:
-        raise CommandError(f"{operation} on what?", "give RESOURCE, as in READ topic/orders", Exit.USAGE)
-    operations = tuple(asked_operation(one, pattern) for one in (operation or "").split(",")) if pattern else ()
-    asked = AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
-    extra = None
-    if at_once.now:
-        # The edit takes back what was ended just now, and no grant of the principal that somebody reviewed.
-        where = path or project_path()
-        from reconciler.parts.edit.cli.now import end_now  # what performs is loaded for that alone
-
-        (status, extra), asked = end_now(where, cluster, asked, connection, at_once, output=output)
-        if status != Exit.OK:
-            return status
-    try:
-        found = revoke(path or project_path(), cluster, asked, as_of, connection)
-    except NotDeclaredError:
-        if not at_once.now:
-            raise
-        progress("No manifest declares it: nothing else to revoke.")
-        if output == "json":
-            out_json(OutputKind.REVOKE, {**(extra or {}), "patch": "", "files": {}})
-        return Exit.OK
+    asked = asked_access(principal, operation, pattern, host)
+    found = revoke(path or project_path(), cluster, asked, as_of, connection)
     said(found.notes)
-    words = f"Revoke {operation.upper()} on {pattern}" if operation else "Revoke everything"
-    return keep(OutputKind.REVOKE, found.edit, keeping, message=f"{words} of {principal}", output=output, extra=extra)
+    return hand_over_revocation(found.edit, asked, keeping, output=output)

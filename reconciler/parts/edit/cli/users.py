@@ -3,7 +3,7 @@
 import click
 
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.console import CommandError, Exit, write
+from reconciler.cli.console import write
 from reconciler.cli.options import Keeping, connection_options, edit_options, output_option, path_option, project_path
 from reconciler.cli.questions import asked_principal, principal_argument
 from reconciler.model.characters import shell_quoted
@@ -64,13 +64,13 @@ def disable(
 @command.command("generate", short_help="Make a password, and refer to it in the manifests")
 @principal_argument
 @click.option(
-    "--to", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Write the password to FILE, mode 0600."
-)
-@click.option(
-    "--stdout",
-    "to_stdout",
-    is_flag=True,
-    help="Print the password, without a line break, for a secret manager to read. Needs --reference.",
+    "--out",
+    "file",
+    metavar="FILE",
+    required=True,
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write the password to FILE, mode 0600; - prints it, without a line break, for a secret manager to read, and "
+    "needs --reference.",
 )
 @click.option(
     "--reference",
@@ -95,8 +95,7 @@ def disable(
 def generate(
     *,
     principal: str,
-    file: str | None,
-    to_stdout: bool,
+    file: str,
     reference: str | None,
     overwrite: bool,
     length: int,
@@ -113,9 +112,8 @@ def generate(
     Without --write or --branch you get the patch, and no password is made. No cluster is contacted: plan and apply the
     edit, and the password is set.
     """
-    if (file is None) != to_stdout:
-        raise CommandError("say where the password goes", "give --to FILE or --stdout, one of the two", Exit.USAGE)
-    place, terms = users.PasswordPlace(file, reference), GrantTerms(None, reason, ticket)
+    to_stdout = file == "-"
+    place, terms = users.PasswordPlace(None if to_stdout else file, reference), GrantTerms(None, reason, ticket)
     where = path or project_path()
     found = users.generate(where, cluster, asked_principal(principal), place, terms, connection, mechanism=mechanism)
     said((*found.notes, _to_send(principal, path, cluster)))

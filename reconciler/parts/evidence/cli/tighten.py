@@ -137,7 +137,7 @@ _STATE = with_options(
 @click.option(
     "--not-before", metavar="DATE", type=Date(), help="With a new --stage: the first day on which to propose the edit."
 )
-@click.option("--show", type=click.IntRange(0), default=20, show_default=True, help="Maximum entries shown per list.")
+@click.option("--limit", "show", type=click.IntRange(0), default=20, show_default=True, help="Entries shown per list.")
 @edit_options
 @_STATE
 def command(

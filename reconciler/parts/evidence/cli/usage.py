@@ -50,7 +50,12 @@ replay_options = with_options(
             help="Minimum number of times a refusal occurred.",
         ),
         click.option(
-            "--show", type=click.IntRange(0), default=20, show_default=True, help="Maximum lines shown per list."
+            "--limit",
+            "show",
+            type=click.IntRange(0),
+            default=20,
+            show_default=True,
+            help="Lines shown per list.",
         ),
     )
 )

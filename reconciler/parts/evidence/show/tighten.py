@@ -114,7 +114,7 @@ def fleet_tighten_lines(found: FleetTightenOutput, style: Style = plain, *, show
         yield from tighten_lines(cluster, style, shown=shown)
     if len(clusters) > shown:
         more = counted(len(clusters) - shown, "more cluster")
-        yield style("dim", f"… and {more}: --show N shows more, --output json all")
+        yield style("dim", f"… and {more}: --limit N shows more, --output json all")
     thin = sum(bool(cluster.thin) for cluster in found.clusters)
     narrowed = sum(bool(cluster.narrowed) for cluster in found.clusters)
     sums = f"{narrowed:,} with narrower rights, {thin:,} with too thin evidence, {len(found.failed):,} unknown"

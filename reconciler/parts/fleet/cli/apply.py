@@ -20,12 +20,12 @@ from reconciler.cli.console import (
     out,
     out_json,
     progress,
+    settings,
     style_for,
     worst,
 )
 from reconciler.cli.options import (
     connection_options,
-    expand_option,
     guardrails_option,
     move_options,
     output_option,
@@ -76,7 +76,6 @@ from reconciler.results.output import OutputKind
 @record_options
 @move_options
 @guardrails_option
-@expand_option
 @connection_options
 @spark_options
 @output_option
@@ -94,7 +93,6 @@ def command(
     records: RecordOptions,
     moves: MoveOptions,
     guardrails: str | None,
-    expand: bool,
     connection: ConnectionOptions,
     spark: SparkOptions,
     output: str,
@@ -108,7 +106,7 @@ def command(
     """
     fleet = FleetApply.saved(Path(directory))
     plan = fleet.plan
-    _check_consent(plan, ids, yes=yes, expand=expand)
+    _check_consent(plan, ids, yes=yes, expand=settings.expand)
     sources = read_sources(path)
     as_operator_says(checked(sources), path, connection)
     refuse_proposed_secrets(path, connection)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler import __version__
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.console import CommandError, Exit, error, out, out_json, settings, style_for, worst
-from reconciler.cli.options import as_of_option, expand_option, listing_option, path_argument
+from reconciler.cli.console import Exit, error, out, out_json, settings, style_for, worst
+from reconciler.cli.options import as_of_option, listing_option, path_argument
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.parts.fleet.cli.fleet import (
@@ -30,10 +29,6 @@ from reconciler.results.output import OutputKind
 from reconciler.show.document import lines_shown
 from reconciler.show.fleet import drift_lines, drift_summary
 from reconciler.show.fleet_report import FleetReport, fleet_document, fleet_report
-from reconciler.show.formats import format_named
-from reconciler.show.formats.interface import FormatOptions
-from reconciler.show.reading import fleet_result
-from reconciler.system.files import write_atomically
 
 if TYPE_CHECKING:
     from reconciler.parts.fleet.store import FleetStore
@@ -47,17 +42,13 @@ _SHOWN: Final = 10
 @fleet_option
 @run_option
 @click.option(
-    "--show",
+    "--limit",
+    "show",
     type=click.IntRange(0),
     help="Maximum differences shown per cluster.  [default: 10; all in a table or CSV]",
 )
-@click.option(
-    "--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write an HTML page with a heat map."
-)
-@click.option("--metrics", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a Prometheus textfile.")
 @as_of_option
 @facts_option
-@expand_option
 @spark_options
 @listing_option(
     "clusters.differences",
@@ -70,17 +61,15 @@ def command(
     fleet_name: str | None,
     run_id: str | None,
     show: int | None,
-    html: str | None,
-    metrics: str | None,
     as_of: datetime.date | None,
     connections: str | None,
-    expand: bool,
     spark: SparkOptions,
     output: str,
 ) -> int:
     """Compare a snapshot of the fleet with the manifests below PATH. Exit 2 if a cluster differs, 1 if one is unknown.
 
-    No cluster is contacted. The differences stay in the store, for `reconciler fleet query`.
+    No cluster is contacted. The differences stay in the store, for `reconciler fleet query`. `reconciler report`
+    makes a page with a heat map, or metrics, of the JSON.
     """
     with session_for(spark, store) as session:
         from reconciler.parts.fleet.app.runs import drift_fleet, stored_run, wanted
@@ -91,15 +80,14 @@ def command(
         given = wanted(path, fleet_name, as_of, ConnectionOptions(connections))
         info_unassigned(given.fleet)
         drift = drift_fleet(session(), place, run, given)
-    shown = Shown(_SHOWN if show is None and not settings.rows else show, teams=output == "json" or html is not None)
+    shown = Shown(_SHOWN if show is None and not settings.rows else show, teams=output == "json")
     fleet = report_of(drift, place, given.manifests, run, shown)
     if output == "json":
         out_json(OutputKind.FLEET_DRIFT, fleet_document(fleet))
     else:
         style = style_for(sys.stdout)
-        out([drift_summary(fleet)] if settings.quiet else drift_lines(fleet, style, expand=expand))
-    write_reports(fleet, html, metrics)
-    doubtful = drift.doubtful[: lines_shown(len(drift.doubtful), expand=expand)]
+        out([drift_summary(fleet)] if settings.quiet else drift_lines(fleet, style, expand=settings.expand))
+    doubtful = drift.doubtful[: lines_shown(len(drift.doubtful), expand=settings.expand)]
     for item in doubtful:
         error(f"{item.cluster}: {item.doubt}")
     if len(doubtful) < len(drift.doubtful):
@@ -131,14 +119,3 @@ def report_of(drift: FleetDrift, store: "FleetStore", manifests: Manifests, run:
         teams=teams,
         shown=shown.differences,
     )
-
-
-def write_reports(fleet: FleetReport, html: str | None, metrics: str | None) -> None:
-    """The page and the textfile, where they are asked for."""
-    options = FormatOptions(__version__, datetime.datetime.now(datetime.UTC))
-    try:
-        for name, file in (("prometheus", metrics), ("html", html)):
-            if file is not None:
-                write_atomically(format_named(name).write(fleet_result(fleet), options), file)
-    except OSError as error:
-        raise CommandError(f"the report cannot be written: {error}") from error

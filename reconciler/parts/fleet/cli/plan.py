@@ -14,7 +14,7 @@ from reconciler.app.planning import told_again
 from reconciler.app.records import source_commit
 from reconciler.cli.console import Exit, error, info, out, out_json, progress, settings, style_for, worst
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import connection_options, expand_option, output_option, path_argument, planning_options
+from reconciler.cli.options import connection_options, output_option, path_argument, planning_options
 from reconciler.model.characters import safe
 from reconciler.parts.fleet.app.members import MemberConnections
 from reconciler.parts.fleet.app.plan import PlanLimits, plan_fleet
@@ -51,7 +51,6 @@ _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
 @click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
 @click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds to wait for one cluster.")
 @planning_options
-@expand_option
 @connection_options
 @spark_options
 @output_option
@@ -64,7 +63,6 @@ def command(
     at_once: int,
     timeout: float,
     planning: PlanOptions,
-    expand: bool,
     connection: ConnectionOptions,
     spark: SparkOptions,
     output: str,
@@ -111,7 +109,7 @@ def command(
         out(
             [quiet_fleet_plan(plan, refused=refused)]
             if settings.quiet
-            else fleet_plan_lines(plan, style, expand=expand)
+            else fleet_plan_lines(plan, style, expand=settings.expand)
         )
     if planned.refusals:
         for text in planned.refusals:

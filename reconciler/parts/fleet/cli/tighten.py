@@ -41,7 +41,12 @@ from reconciler.results.tightened import FLEET_TIGHTEN
 @click.option("--offline", is_flag=True, help="Take what the manifests declare for the state; needs no snapshot.")
 @policy_option
 @click.option(
-    "--show", type=click.IntRange(0), default=5, show_default=True, help="Maximum clusters shown, and entries per list."
+    "--limit",
+    "show",
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    help="Clusters shown, and entries per list.",
 )
 @edit_options
 @store_option

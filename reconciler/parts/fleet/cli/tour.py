@@ -112,7 +112,7 @@ class FleetTour:
             )
             yield self._run(
                 "the differences are found, on three of them and on the sandbox; the rest is not read",
-                ("drift", f"{PLACE}/fleet", *store, "--show", "1", "--html", f"{PLACE}/drift.html"),
+                ("drift", f"{PLACE}/fleet", *store, "--limit", "1"),
                 Expected(
                     Exit.DIFFERENT, ("38 as declared, 4 differ", "demo-before", "equal by digest"), first=3, last=4
                 ),
