@@ -323,7 +323,7 @@ def test_a_link_into_the_checkout_is_no_way_out(pipeline: Pipeline) -> None:
 def test_reports_into_several_files_name_a_format_and_a_file(pipeline: Pipeline) -> None:
     pipeline.run("plan", **pipeline.here)
     result = str(pipeline.out / "result.json")
-    for wrong in ("pdf=x", "html", "html="):
+    for wrong in ("pdf=x", "pdf", "html="):
         assert run(["report", result, "-o", wrong]) == 64
     made = pipeline.directory / "made.html"
     assert run(["report", result, "-o", f"html={made}"]) == 0
