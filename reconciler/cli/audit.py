@@ -33,10 +33,10 @@ class Digest(click.ParamType[str]):
 def _topic(place: str | None) -> str | None:
     if place is None:
         return None
-    found = audit_places([place])["audit_topic"]
-    if found is None:
+    topic = audit_places([place])["audit_topic"]
+    if topic is None:
         raise CommandError(f"--audit {place}: the copy is in a topic", "write topic/NAME", Exit.USAGE)
-    return found
+    return topic
 
 
 @click.group("audit", short_help="Check an audit log, and ask it")

@@ -535,8 +535,8 @@ _TOPIC: Final = "topic/"
 
 def audit_places(given: Iterable[str]) -> dict[str, str | None]:
     """The file and the topic of ``--audit``, as the fields of :class:`RecordOptions`; at most one of each."""
-    topics = [one.removeprefix(_TOPIC) for one in given if one.startswith(_TOPIC)]
-    files = [one for one in given if not one.startswith(_TOPIC)]
+    topics = [place.removeprefix(_TOPIC) for place in given if place.startswith(_TOPIC)]
+    files = [place for place in given if not place.startswith(_TOPIC)]
     if len(topics) > 1 or len(files) > 1 or not all((*topics, *files)):
         raise CommandError(
             "--audit takes one file, one topic, or both", "write --audit FILE --audit topic/NAME", Exit.USAGE

@@ -76,7 +76,7 @@ class ResourceArgument(click.ParamType[ResourcePattern]):
         """The types; names are on a cluster."""
         from click.shell_completion import CompletionItem
 
-        words = [one if one == "cluster" else f"{one}/" for one in TYPES]
+        words = [kind if kind == "cluster" else f"{kind}/" for kind in TYPES]
         return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 
@@ -151,7 +151,7 @@ def one_topic_and_principal(subjects: Sequence[str]) -> tuple[str | None, str | 
 
     Each at most once: what is asked for has to be about both.
     """
-    topics, principals = [one for one in subjects if "/" in one], [one for one in subjects if "/" not in one]
+    topics, principals = [word for word in subjects if "/" in word], [word for word in subjects if "/" not in word]
     if len(topics) > 1 or len(principals) > 1:
         raise _wrong("at most one topic and one principal", "ask for each by itself")
     pattern = ResourceArgument().convert(topics[0], None, None) if topics else None

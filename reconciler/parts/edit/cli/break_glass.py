@@ -271,8 +271,8 @@ def grant_(
         raise CommandError("over a failed test, people approve a saved plan", "add --out PLAN", Exit.USAGE)
     where, unwritten = path or project_path(), None
     try:
-        found = grant(where, cluster, asked, terms, None, connection)
-        said(found.notes)
+        edit = grant(where, cluster, asked, terms, None, connection)
+        said(edit.notes)
     except EditRefusedError as refused:
         # An emergency does not wait for manifests that somebody has to edit by hand.
         unwritten = refused
@@ -281,7 +281,7 @@ def grant_(
         return status
     if unwritten is not None:
         raise unwritten
-    return hand_over_grant(found.edit, asked, keeping, output=output, extra=extra)
+    return hand_over_grant(edit.edit, asked, keeping, output=output, extra=extra)
 
 
 @command.command("revoke", short_help="End break-glass access at once")

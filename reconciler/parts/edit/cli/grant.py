@@ -68,7 +68,7 @@ def asked_access(
     """What a command line asks for; ends the command where it is wrong. ``operation`` may be several."""
     if operation is not None and pattern is None:
         raise CommandError(f"{operation} on what?", "give RESOURCE, as in READ topic/orders", Exit.USAGE)
-    operations = tuple(asked_operation(one, pattern) for one in (operation or "").split(",")) if pattern else ()
+    operations = tuple(asked_operation(word, pattern) for word in (operation or "").split(",")) if pattern else ()
     return AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
 
 
@@ -76,7 +76,7 @@ def hand_over_grant(
     edit: "ManifestEdit", asked: AskedAccess, keeping: Keeping, *, output: str, extra: dict[str, Any] | None = None
 ) -> int:
     """Print, write or commit a grant; JSON has ``extra`` besides."""
-    words = f"Grant {asked.principal} {','.join(one.name for one in asked.operations)} on {asked.pattern}"
+    words = f"Grant {asked.principal} {','.join(operation.name for operation in asked.operations)} on {asked.pattern}"
     return keep(
         OutputKind.GRANT, edit, keeping, message=words, output=output, nothing="Nothing to change.", extra=extra
     )

@@ -44,7 +44,7 @@ def hand_over_revocation(
         if output == "json":
             out_json(OutputKind.REVOKE, {**(extra or {}), "patch": "", "files": {}})
         return Exit.OK
-    operations = ",".join(one.name for one in asked.operations)
+    operations = ",".join(operation.name for operation in asked.operations)
     words = f"Revoke {operations} on {asked.pattern}" if operations else "Revoke everything"
     return keep(OutputKind.REVOKE, edit, keeping, message=f"{words} of {asked.principal}", output=output, extra=extra)
 

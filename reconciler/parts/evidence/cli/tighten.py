@@ -47,7 +47,7 @@ from reconciler.results.tightened import TIGHTEN
 # Options of ``tighten``: how much evidence is enough. Each bound is explained in ``docs/tighten.md``.
 
 #: The bounds as they are typed.
-_BOUNDS: Final = {one.name.replace("_", "-"): one.default for one in fields(Thresholds)}
+_BOUNDS: Final = {bound.name.replace("_", "-"): bound.default for bound in fields(Thresholds)}
 _ANY_AGE: Final = "any-age"
 
 
