@@ -125,7 +125,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     wanted = session.config.getoption("processes")
     if wanted < 2 or session.config.option.collectonly or session.testsfailed:
         return None  # as pytest does it
-    Processes(session).run(wanted)
+    prepared()  # one for all of them, as it takes 3 s of a processor to make
+    try:
+        Processes(session).run(wanted)
+    finally:
+        end()
     return True
 
 

@@ -12,7 +12,7 @@ import pytest
 LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     # Three brokers and three controllers behind proxies.
     (
-        420,
+        310,
         (
             "tests/faults/test_faults.py",
             "tests/faults/test_fleet_move.py",
@@ -22,7 +22,7 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     ),
     # One Spark session, and for one of the files both shared brokers.
     (
-        400,
+        300,
         (
             "tests/integration/fleet/test_",
             "tests/integration/test_python_page.py",
@@ -32,7 +32,7 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     ),
     # The oldest broker, and the one without an authorizer.
     (
-        250,
+        300,
         (
             "tests/contract/test_acl_writes.py",
             "tests/contract/test_group_config_writes.py",
@@ -46,35 +46,34 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
             "tests/integration/test_sandbox.py",
         ),
     ),
+    # Three brokers, most of the time one of them stands still.
+    (180, ("tests/integration/apply/test_dying_broker.py",)),
+    # One Chromium.
+    (160, ("tests/browser/test_",)),
+    # Builds the wheel, and installs it.
+    (130, ("tests/integration/release/test_distribution.py",)),
+    (110, ("tests/integration/test_demo.py",)),
+    (110, ("tests/integration/ci/test_action_scripts.py",)),
+    (100, ("tests/property/test_hostile_manifests.py",)),
     # The broker with allow.everyone.if.no.acl.found.
     (
-        150,
+        95,
         (
             "tests/integration/apply/test_barrier.py",
             "tests/integration/apply/test_bridges.py",
             "tests/integration/test_broker_is_the_judge.py",
         ),
     ),
-    (130, ("tests/integration/test_tutorials.py",)),
-    (120, ("tests/faults/test_no_window_open.py",)),
-    (100, ("tests/integration/ci/test_pull_request_story.py",)),
-    # One Chromium.
-    (100, ("tests/browser/test_",)),
-    (90, ("tests/integration/apply/test_kill_points.py",)),
-    (90, ("tests/integration/test_demo.py",)),
-    # Builds the wheel, and installs it.
-    (90, ("tests/integration/release/test_distribution.py",)),
-    # The broker with policies.
-    (80, ("tests/integration/topics/test_deletion.py", "tests/integration/topics/test_validate_with_broker.py")),
-    (80, ("tests/integration/test_sandbox_lifecycle.py",)),
-    (70, ("tests/integration/apply/test_two_operators.py",)),
-    (70, ("tests/security/test_rows.py",)),
-    (60, ("tests/integration/ci/test_action_scripts.py",)),
-    (60, ("tests/property/test_hostile_manifests.py",)),
+    (85, ("tests/integration/test_examples.py",)),
+    (80, ("tests/security/test_pipeline_places.py",)),
+    (75, ("tests/integration/test_sandbox_lifecycle.py",)),
+    (70, ("tests/integration/apply/test_kill_points.py",)),
+    (70, ("tests/unit/cli/test_streams.py",)),
+    (70, ("tests/integration/test_core_alone.py",)),
+    (65, ("tests/integration/report/test_limits.py",)),
+    (65, ("tests/property/test_edit.py",)),
     (60, ("tests/property/test_killed_server.py",)),
     (60, ("tests/security/test_reader_fuzz.py",)),
-    # A session of Spark of its own.
-    (60, ("tests/security/test_secrets.py",)),
     # The broker that tests of the roles share.
     (60, ("tests/integration/test_roles_on_a_broker.py",)),
     (60, ("tests/property/test_topic_convergence.py",)),
@@ -88,15 +87,40 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
             "tests/integration/report/test_webhook.py",
         ),
     ),
-    (50, ("tests/integration/apply/test_quotas.py",)),
+    (60, ("tests/reports/test_reports.py",)),
+    (55, ("tests/property/test_promises.py",)),
+    (50, ("tests/integration/ci/test_pull_request_story.py",)),
+    # The broker with policies.
+    (50, ("tests/integration/topics/test_deletion.py", "tests/integration/topics/test_validate_with_broker.py")),
+    (50, ("tests/integration/apply/test_two_operators.py",)),
     (50, ("tests/integration/apply/test_groups.py",)),
-    (50, ("tests/reports/test_reports.py",)),
-    (50, ("tests/integration/report/test_limits.py",)),
     (50, ("tests/property/test_bridge_laws.py",)),
-    (50, ("tests/security/test_access_floods.py",)),
-    (40, ("tests/security/test_action_guardrails.py",)),
-    (40, ("tests/security/test_reader_floods.py",)),
-    (40, ("tests/unit/cli/test_streams.py",)),
+    (50, ("tests/security/test_reader_floods.py",)),
+    (50, ("tests/integration/test_history.py",)),
+    (45, ("tests/property/test_plan_laws.py",)),
+    (45, ("tests/property/test_ends.py",)),
+    (40, ("tests/faults/test_no_window_open.py",)),
+    # A session of Spark of its own.
+    (40, ("tests/security/test_secrets.py",)),
+    (40, ("tests/property/test_break_glass_law.py",)),
+    (40, ("tests/security/test_break_glass_marks.py",)),
+    (40, ("tests/integration/apply/test_cut_commands.py",)),
+    (40, ("tests/integration/test_pre_commit.py",)),
+    (35, ("tests/integration/apply/test_quotas.py",)),
+    (35, ("tests/integration/test_secrets.py",)),
+    (30, ("tests/security/test_rows.py",)),
+    (30, ("tests/security/test_action_guardrails.py",)),
+    (30, ("tests/unit/report/test_first_screen.py",)),
+    (30, ("tests/property/test_export.py",)),
+    (30, ("tests/property/test_guardrail_laws.py",)),
+    (30, ("tests/property/test_refused_steps.py",)),
+    (30, ("tests/integration/apply/test_users.py",)),
+    (30, ("tests/unit/workflow/test_fleet_killed.py",)),
+    (25, ("tests/security/test_access_floods.py",)),
+    (25, ("tests/integration/test_serve.py",)),
+    (25, ("tests/unit/test_sampled_mutants.py",)),
+    (25, ("tests/security/test_audit.py",)),
+    (20, ("tests/integration/test_tutorials.py",)),
     # Whatever else has a broker or Spark, or tries a law on many examples; then all the others, in their order.
     (20, ("tests/integration/", "tests/contract/", "tests/property/", "tests/security/")),
 )

@@ -75,6 +75,7 @@ class Prepared:
     """The process that others are forked from; it ends when this one does."""
 
     def __init__(self) -> None:
+        self.made_by = os.getpid()
         self.directory = Path(tempfile.mkdtemp(prefix="prepared-"))
         self._address = str(self.directory / "socket")
         with socket.socket(socket.AF_UNIX) as listener:
@@ -131,13 +132,13 @@ class Prepared:
 
 @functools.cache
 def prepared() -> Prepared:
-    """The one of this process, started when it is first asked for; ``tests/conftest.py`` ends it."""
+    """The one of this process and of those forked from it later; ``tests/conftest.py`` starts and ends it."""
     return Prepared()
 
 
 def end() -> None:
-    """End that one, if anybody asked for it."""
-    if prepared.cache_info().currsize:
+    """End that one, if anybody asked for it; a process that was forked later leaves it to the first."""
+    if prepared.cache_info().currsize and prepared().made_by == os.getpid():
         prepared().end()
         prepared.cache_clear()
 
@@ -250,8 +251,29 @@ def _make_ready() -> None:
     for model in models:  # which grows
         models += model.__subclasses__()
         model.model_rebuild()
+    _compile_messages()
+    "localhost".encode("idna")  # as each look-up of a host does
     for template in environment().list_templates(extensions=["html"]):
         environment().get_template(template)
+
+
+#: Requests of nearly every reading; each is compiled for its version when it is first sent, and so is its answer.
+_COMMON: Final = ("ApiVersions", "SaslHandshake", "SaslAuthenticate", "Metadata", "DescribeAcls")
+
+
+def _compile_messages() -> None:
+    messages = [importlib.import_module(f"kafka.protocol.{name}") for name in ("admin", "metadata", "sasl")]
+    for name in _COMMON:
+        request, response = (
+            next(vars(module)[name + end] for module in messages if name + end in vars(module))
+            for end in ("Request", "Response")
+        )
+        for version in range(request.min_version, request.max_version + 1):
+            flexible = request.flexible_version_q(version)
+            request._struct.compiled_encode_into(version, compact=flexible, tagged=flexible)
+            flexible = response.flexible_version_q(version)
+            shape = {"compact": flexible, "tagged": flexible, "data_class": response[None]}
+            response._struct.compiled_decode_from(version, **shape)
 
 
 class _Begun(NamedTuple):

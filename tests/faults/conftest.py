@@ -1,17 +1,36 @@
-"""The cluster behind proxies, started once for all scenarios and healed between them."""
+"""The cluster behind proxies, started once for all scenarios, healed between them and ended after the last."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.faults.cluster import Cluster, three_brokers
 
+_running: list[Cluster] = []
+
 
 @pytest.fixture(scope="session")
-def _three(sandbox_root: Path) -> Iterator[Cluster]:
-    with three_brokers(sandbox_root) as cluster:
-        yield cluster
+def _until() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def _three(_until: ExitStack, sandbox_root: Path, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Ended after the last file that asks for it: six idle nodes are a tenth of a processor to the end of the run."""
+    if not _running:
+        _until.callback(_running.clear)
+        _running.append(_until.enter_context(three_brokers(sandbox_root)))
+    yield _running[0]
+    files = [item.path for item in request.session.items if isinstance(item, pytest.Function) and _asks(item)]
+    if request.path == files[-1]:
+        _until.close()
+
+
+def _asks(item: pytest.Function) -> bool:
+    return "_three" in item.fixturenames
 
 
 @pytest.fixture
