@@ -4,6 +4,7 @@ import datetime
 import json
 import re
 import resource
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -179,15 +180,22 @@ def test_a_plan_cannot_exhaust_a_machine(tmp_path: Path, text: str) -> None:
     assert len(ended.stderr) < 2_000
 
 
-@pytest.fixture
-def saved(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A plan that could be applied, if its journal could be read."""
-    (tmp_path / "m").mkdir()
-    (tmp_path / "m" / "all.yaml").write_text(_CLUSTER + "---\n" + _ACLS + "    - {allow: READ, topics: [x]}\n")
-    (tmp_path / "live.json").write_text(snapshot_text(ClusterState("id")))
-    planned = _limited("plan", "m", "--cluster", "snapshot:live.json", "--out", "plan.json", place=tmp_path)
-    assert planned.returncode == 0, planned.stderr
-    return tmp_path
+    place = tmp_path_factory.mktemp("planned")
+    (place / "m").mkdir()
+    (place / "m" / "all.yaml").write_text(_CLUSTER + "---\n" + _ACLS + "    - {allow: READ, topics: [x]}\n")
+    (place / "live.json").write_text(snapshot_text(ClusterState("id")))
+    done = _limited("plan", "m", "--cluster", "snapshot:live.json", "--out", "plan.json", place=place)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+@pytest.fixture
+def saved(planned: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(planned, tmp_path, dirs_exist_ok=True))
 
 
 @pytest.mark.parametrize("text", JOURNALS.values(), ids=JOURNALS.keys())
