@@ -35,7 +35,7 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
         300,
         (
             "tests/contract/test_acl_writes.py",
-            "tests/contract/test_group_config_writes.py",
+            "tests/contract/test_config_writes.py",
             "tests/contract/test_lease.py",
             "tests/contract/test_quota_writes.py",
             "tests/contract/test_reading.py",
@@ -93,7 +93,7 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     # The broker with policies.
     (50, ("tests/integration/topics/test_deletion.py", "tests/integration/topics/test_validate_with_broker.py")),
     (50, ("tests/integration/apply/test_two_operators.py",)),
-    (50, ("tests/integration/apply/test_groups.py",)),
+    (50, ("tests/integration/apply/test_config_resources.py",)),
     (50, ("tests/property/test_bridge_laws.py",)),
     (50, ("tests/security/test_reader_floods.py",)),
     (50, ("tests/integration/test_history.py",)),
