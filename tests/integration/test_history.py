@@ -137,6 +137,28 @@ def test_history_says_since_when_by_whom_and_who_approved(past: Path, capsys: py
     assert "1 interval." in capsys.readouterr().out
 
 
+def test_when_access_was_last_used_while_it_was_there(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def on(day: int, principal: str, name: str = "payments.orders") -> bytes:
+        request = AccessRequest(principal, "10.0.0.1", AclOperation.READ, ResourceType.TOPIC, name)
+        return log(Event(request, True, LoggedReason.UNSAID, None, "Fetch"), day=text(day * DAY)[:10])
+
+    used = (on(5, "User:svc-risk"), on(3, "User:svc-risk"), on(9, "User:svc-risk"), on(6, "User:svc-night", "other"))
+    Path("server.log").write_bytes(b"".join(used))
+    asked = ["history", "topic/payments.orders", "--cluster", "prod", "--store", "store", "--audit", "audit.jsonl"]
+    assert run(asked) == 0
+    assert "used" not in capsys.readouterr().out
+    assert run([*asked, "--logs", "server.log"]) == 0
+    shown = capsys.readouterr().out.split("User:")
+    # The access of day 9 was permitted by something else: the ACL was gone since day 8.
+    (risk,) = [one for one in shown if one.startswith("svc-risk ALLOW")]
+    assert f"last used {text(5 * DAY)[:10]}" in risk
+    (night,) = [one for one in shown if one.startswith("svc-night ALLOW")]
+    assert "not used, as far as the logs go" in night
+    assert run([*asked, "--logs", "server.log", "--output", "json"]) == 0
+    held = json.loads(capsys.readouterr().out)["held"]
+    assert {one["what"]: one["lastUsed"] for one in held}[str(RISK)] == text(5 * DAY)[:10]
+
+
 def test_what_a_run_gave_at_once_is_marked_in_the_past_too(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
     opened, *rest = run_records("run-1", GIVEN - 5, [(GIVEN, RISK, True, Outcome.DONE)])
     about = about_command(Identity("run-1", "ci@build-7"), CLUSTER_ID, "prod")
@@ -147,7 +169,7 @@ def test_what_a_run_gave_at_once_is_marked_in_the_past_too(past: Path, capsys: p
     (given,) = found["breakGlass"]
     assert (given["until"], given["overrode"]) == (text(GIVEN + 3600), ["no one else"])
     assert "breakGlass" not in who_can(capsys, 1 * DAY)
-    assert run(["history", "principal", "User:svc-risk", "--cluster", "prod", "--store", "store"]) == 0
+    assert run(["history", "User:svc-risk", "--cluster", "prod", "--store", "store"]) == 0
     assert f"as break-glass access until {text(GIVEN + 3600)} over “no one else”" in capsys.readouterr().out
 
 

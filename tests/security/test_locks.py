@@ -49,9 +49,10 @@ from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import Guard
 from reconciler.ports import Answer, ReadRequest
 from reconciler.show.rounds import Round
-from reconciler.snapshot.document import snapshot_text
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
 from tests.security.test_approvals import Place as Signers
+from tests.security.test_pipeline_places import Scene
 from tests.worlds import binding
 
 NOW = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
@@ -293,6 +294,83 @@ def test_nothing_but_an_unlock_ends_it(stage: Stage, deed: Callable[[Stage], Non
     assert lock is not None
     assert lock.whole
     assert not may_anything(stage.live())
+
+
+_MARKED = """\
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: marked}
+spec: {principal: "User:__kr.nobody", rules: [{allow: DESCRIBE, topics: ["__kr.lock.NAME"], expires: 2020-01-01}]}
+"""
+#: What a pull request may write to have a lock end with its merge, with what a pipeline would let it delete.
+ATTEMPTS = {
+    "nothing is declared": "",
+    "the same DENYs, and then not": ACLS,
+    "the same DENYs, expired": ACLS + DENIES.replace("users: {any: true}}", "users: {any: true}, expires: 2020-01-01}"),
+    "an ALLOW of everything": ACLS + DENIES.replace("deny: ALL", "allow: ALL"),
+    "the mark itself, expired": ACLS + _MARKED,
+    "a super user": ("superUsers: [User:svc]", ACLS),
+    "unlock in its own file of facts": ("locksEnd: true\n  unlock: {approvals: 0}\n  locked: []", ACLS),
+    "a project file that accepts it": ("accept: [unlock=User:svc]", ACLS),
+}
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_no_pull_request_lifts_a_lock(
+    stage: Stage, attempt: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Merged, planned and applied as the pipeline's scripts do, with deletions allowed: denied as before."""
+    monkeypatch.setenv("CI", "true")
+    if attempt == "the same DENYs, and then not":
+        stage.declare(ACLS + DENIES)
+        stage.lock()
+        assert stage.apply(DELETES).succeeded
+    stage.lock()
+    written = ATTEMPTS[attempt]
+    facts, acls = written if isinstance(written, tuple) else ("", written)
+    monkeypatch.chdir(stage.root)
+    if facts.startswith("accept"):
+        Path("reconciler.yaml").write_text(f"{facts}\n", encoding="utf-8")
+        facts = ""
+    stage.declare(acls, CLUSTER.replace("---\n", f"  {facts}\n---\n" if facts else "---\n"))
+    where = ["--cluster", stage.cluster, "--connections", str(stage.connections)]
+    allowed = ["--allow-deletes", "--accept", f"unlock={NAME}"]
+    planned = run(["plan", stage.path, *where, *allowed, "--out", "plan.json"])
+    if Path("plan.json").exists():
+        assert f"{NAME} is locked" in capsys.readouterr().out
+        made = json.loads(Path("plan.json").read_text(encoding="utf-8"))["planId"]
+        run(["apply", "plan.json", stage.path, *where, "--require-id", made])
+    else:
+        assert planned not in (Exit.OK, Exit.DIFFERENT)
+    lock = stage.locked()
+    assert lock is not None
+    assert lock.whole
+    assert not may_anything(stage.live())
+
+
+def test_an_unrelated_merge_through_the_scripts_leaves_a_lock_and_says_so(tmp_path: Path) -> None:
+    """plan.sh and apply.sh of the action, deletions allowed: the comment and the result name who is locked."""
+    scene = Scene(tmp_path)
+    scene.base = scene.push({"svc.yaml": ACLS})
+    mark = LockMark(NAME, NOW, None, "anna", "INC-7", "key leaked")
+    there = frozenset({STAYS, *lock_denials(NAME), mark.binding})
+    live = scene.directory / "live.json"
+    live.write_text(snapshot_text(ClusterState("prod", there), BrokerFacts(broker_ids=(1,))), encoding="utf-8")
+    scene.push({"other.yaml": ACLS.replace("User:svc", "User:other").replace("name: a", "name: b")})
+    output = tmp_path / "output"
+    given = {"OPTIONS": "--allow-deletes", "GITHUB_OUTPUT": str(output), "BEFORE_APPLY": "true"}
+    done = scene.run("plan", **given)
+    assert done.returncode in (0, 2), done.stderr
+    assert "is locked, denied everything" in scene.comment
+    assert "key leaked" in scene.comment
+    (made,) = [line for line in output.read_text().splitlines() if line.startswith("plan-id=")]
+    done = scene.run("apply", PLAN_ID=made.removeprefix("plan-id="), **given)
+    assert done.returncode == 0, done.stderr
+    assert "is locked, denied everything" in (scene.out / "result.json").read_text(encoding="utf-8")
+    after = SnapshotCluster(live).read(ReadRequest(all_topics=False)).bindings
+    assert after >= there | {OTHER}
+    assert not may_anything(after)
 
 
 def test_an_unlock_gives_back_what_other_acls_permit_and_is_a_plan_that_says_so(stage: Stage) -> None:

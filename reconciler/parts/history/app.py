@@ -6,18 +6,21 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
+from reconciler.access.authorizer import AccessRequest
 from reconciler.app.audit import read_logs
 from reconciler.app.options import now
 from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.codec.annotated import record_of
 from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding, ResourceType
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, OpaqueBinding, ResourceType
 from reconciler.model.desired import instant_of, moment_text, read_moment
+from reconciler.model.flavor import NEWEST_RELEASE
 from reconciler.model.markers import BreakGlass
 from reconciler.model.says import AnyText, Says
 from reconciler.model.topic import Topic
 from reconciler.parts.evidence.app.usage import Decisions, files_of, scanned
+from reconciler.parts.evidence.usage.counts import NO_DAYS, DaySet, Lookup
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.fleet.rows import binding_of
 from reconciler.parts.fleet.spark.tables import store_at
@@ -226,6 +229,12 @@ class HeldFact:
     began: Annotated[Turn | None, Says("When it began; null: it was there in the first evidence.")]
     ended: Annotated[Turn | None, Says("When it ended; null: it was there in the last evidence.")]
     ticket: Annotated[AnyText | None, Says("The ticket or the reason of its declaration; null: none.", "RISK-12")]
+    last_used: Annotated[
+        str | None, Says("The last day on which brokers' logs show an access that it allows.", "2026-03-28")
+    ] = None
+    use_known: Annotated[
+        bool, Says("Whether logs were given, and it is an ALLOW: else nothing is known of its use.", True)
+    ] = False
 
 
 HELD: Final[Record[HeldFact]] = record_of(HeldFact)
@@ -283,18 +292,40 @@ class PastSources:
     audit: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
 
-    def alterations(self, cluster_id: str) -> "Alterations":
-        """Who altered the cluster, by day, as the brokers' logs say."""
+    def accesses(self, cluster_id: str) -> "Accesses":
+        """What was permitted and done on which days, as the brokers' logs say."""
         counted: Decisions = {}
         for file in files_of(self.logs):
             scanned(file, Window(), cluster_id, counted, by_day=True)
-        found: dict[str, set[str]] = {}
+        found: dict[AccessRequest, DaySet] = {}
         for event, (_, days) in counted.items():
-            request = event.request
-            alters = request.operation is AclOperation.ALTER and request.resource_type is ResourceType.CLUSTER
-            if alters and event.allowed and not event.asked_only:
-                found.setdefault(request.principal, set()).update(day.isoformat() for day in days.each())
+            if event.allowed and not event.asked_only:
+                found[event.request] = found.get(event.request, NO_DAYS) | days
         return found
+
+
+#: Requests that were permitted, and the days of each.
+Accesses: TypeAlias = Mapping[AccessRequest, DaySet]
+
+
+def _alterations(accesses: Accesses) -> "Alterations":
+    """Who altered the cluster, by day."""
+    found: dict[str, set[str]] = {}
+    for request, days in accesses.items():
+        if request.operation is AclOperation.ALTER and request.resource_type is ResourceType.CLUSTER:
+            found.setdefault(request.principal, set()).update(day.isoformat() for day in days.each())
+    return found
+
+
+def _uses(accesses: Accesses, rows: Iterable[FactRow]) -> Mapping[AclBinding, DaySet]:
+    """The days on which accesses were permitted that an ALLOW allows, by itself or beside others."""
+    bindings = {binding_of(row.fact[1:]) for row in rows if row.fact[0] == ACLS}
+    allows = {one for one in bindings if one.entry.permission_type is AclPermissionType.ALLOW}
+    lookup, found = Lookup(allows, NEWEST_RELEASE), dict.fromkeys(allows, NO_DAYS)
+    for request, days in accesses.items():
+        for binding in lookup.applying(request):
+            found[binding] |= days
+    return found
 
 
 #: Principals, and the days on which they did something.
@@ -306,10 +337,11 @@ def ask_history(
 ) -> tuple[tuple[HeldFact, ...], str, tuple[str, ...]]:
     """When what is meant held, what that rests on, and what is to be said of the sources."""
     history = open_history(store_at(sources.store), cluster, sources.audit)
-    whose = _Whose(history.coverage.runs, sources.alterations(history.coverage.cluster_id))
+    accesses = sources.accesses(history.coverage.cluster_id)
     first, last = history.coverage.first.get(ACLS), history.coverage.last.get(ACLS)
     chosen = filter(question.selects, history.rows(question.choice()))
     rows = sorted(chosen, key=lambda row: (row.interval.from_lo or 0, describe(row.fact)))
+    whose = _Whose(history.coverage.runs, _alterations(accesses), _uses(accesses, rows) if sources.logs else None)
     said = (
         f"Cluster {cluster}, from its first reading at {text_of(first[0] + CLOCKS)} through the last one at "
         f"{text_of(last[0] + CLOCKS)}."
@@ -322,7 +354,7 @@ def ask_history(
 def since_when(sources: PastSources, cluster: str, bindings: Collection[AclBinding]) -> tuple[HeldFact, ...]:
     """When ACLs came and went, the last time of each; of one that no reading has seen, nothing."""
     history = open_history(store_at(sources.store), cluster, sources.audit)
-    whose = _Whose(history.coverage.runs, sources.alterations(history.coverage.cluster_id))
+    whose = _Whose(history.coverage.runs, _alterations(sources.accesses(history.coverage.cluster_id)))
     wanted = set(map(acl_fact, bindings))
     newest: dict[Fact, FactRow] = {}
     for row in history.rows():
@@ -334,10 +366,11 @@ def since_when(sources: PastSources, cluster: str, bindings: Collection[AclBindi
 
 
 class _Whose(NamedTuple):
-    """Whose the runs are, and who altered the cluster on which days."""
+    """Whose the runs are, who altered the cluster on which days, and when ALLOWs were used; ``None``: nobody asked."""
 
     runs: Mapping[str, Mapping[str, Any]]
     alterations: Alterations
+    uses: Mapping[AclBinding, DaySet] | None = None
 
 
 def _held(row: FactRow, whose: _Whose) -> HeldFact:
@@ -345,7 +378,17 @@ def _held(row: FactRow, whose: _Whose) -> HeldFact:
     began = None if one.from_lo is None else _turn(one.began, (one.from_lo, one.from_hi), whose)
     stays = one.to_hi is None and not one.is_open
     ended = None if stays else _turn(one.ended, (one.to_lo, one.to_hi), whose)
-    return HeldFact(describe(row.fact), began, ended, row.ticket or None)
+    return HeldFact(describe(row.fact), began, ended, row.ticket or None, *_last_used(row, whose.uses))
+
+
+def _last_used(row: FactRow, uses: Mapping[AclBinding, DaySet] | None) -> tuple[str | None, bool]:
+    """The last day of use while it was there, or perhaps was; and whether logs were asked about it."""
+    days = uses.get(binding_of(row.fact[1:])) if uses is not None and row.fact[0] == ACLS else None
+    if days is None:
+        return None, False
+    begin, end = text_of(row.interval.from_lo or 0)[:10], text_of(row.interval.to_hi or 253402300799)[:10]
+    within = [day for one in days.each() if begin <= (day := one.isoformat()) <= end]
+    return within[-1] if within else None, True
 
 
 def _turn(cause: Cause, between: tuple[int | None, int | None], of: _Whose) -> Turn:

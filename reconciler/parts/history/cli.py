@@ -17,7 +17,12 @@ from reconciler.results.output import OutputKind
 @click.option("-c", "--cluster", metavar="NAME", required=True, help="The cluster, as the store names it.")
 @click.option("--store", metavar="PLACE", required=True, help="The readings that serve --store or fleet snapshot keep.")
 @click.option("--audit", metavar="FILE", multiple=True, help="An audit log of runs on the cluster; repeatable.")
-@click.option("--logs", metavar="PLACE", multiple=True, help="Authorizer logs, as of usage: who altered the cluster.")
+@click.option(
+    "--logs",
+    metavar="PLACE",
+    multiple=True,
+    help="Authorizer logs, as of usage: who altered the cluster, last use.",
+)
 @click.option(
     "--since", metavar="TIME", type=Since(), help="Only what still held at this day, instant, or time ago (90d)."
 )
@@ -39,6 +44,7 @@ from reconciler.results.output import OutputKind
         "BEGAN BY": "began.run began.operator",
         "APPROVED BY": "began.approvedBy",
         "ENDED BY": "ended.run ended.operator",
+        "LAST USED": "lastUsed",
         "TICKET": "ticket",
     },
 )

@@ -15,6 +15,8 @@ def held_lines(found: Sequence[HeldFact]) -> Iterator[str]:
         yield safe(f"    since {_words(one.began)}" if one.began else "    since before the first reading")
         if one.ended is not None:
             yield safe(f"    ended {_words(one.ended)}")
+        if one.use_known:
+            yield f"    last used {one.last_used}" if one.last_used else "    not used, as far as the logs go"
     yield f"{len(found)} {'interval' if len(found) == 1 else 'intervals'}."
 
 

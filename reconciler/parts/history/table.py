@@ -188,6 +188,12 @@ class IntervalTable:
                 known.update(_facts(table))
         return found
 
+    def table(self) -> pa.Table:
+        """The intervals as they are known now, in columns; raises :class:`TableError` and ``OSError``."""
+        coverage = self.coverage()
+        files = coverage.files if coverage is not None else ()
+        return _newest_of([self._read(self._place, name) for name in files])
+
     def sightings(self, facts: set[Fact]) -> dict[Fact, list[FactSighting]]:
         """What is kept of these facts; raises :class:`TableError` and ``OSError``."""
         found: dict[Fact, list[FactSighting]] = {fact: [] for fact in facts}
@@ -221,15 +227,9 @@ class IntervalTable:
     def _put_together(self, newest: pa.Table, coverage: TableCoverage, known_at: int) -> tuple[pa.Table, TableCoverage]:
         """One table of all intervals, and one file of all sightings: the same rows, in the same order of files."""
         tables = [*(self._read(self._place, name) for name in coverage.files), newest]
-        rows: list[pa.Table] = []
-        known: set[Fact] = set()
-        for table in reversed(tables):
-            facts = list(_facts(table))
-            rows.append(table.filter(pa.array([fact not in known for fact in facts], pa.bool_())).cast(INTERVALS))
-            known.update(facts)
         kept = [self._read(self._kept, name) for name in coverage.kept]
         names = [self._write(self._kept, pa.concat_tables(kept), known_at)] if kept else []
-        return pa.concat_tables(rows[::-1]), replace(coverage, files=(), kept=names)
+        return _newest_of(tables), replace(coverage, files=(), kept=names)
 
     def _read(self, place: str, name: str) -> pa.Table:
         try:
@@ -252,6 +252,17 @@ class IntervalTable:
 
     def _names(self) -> Sequence[str]:
         return self.files.names(self._place)
+
+
+def _newest_of(tables: Sequence[pa.Table]) -> pa.Table:
+    """Of each fact the rows of the last table that has it."""
+    rows: list[pa.Table] = []
+    known: set[Fact] = set()
+    for table in reversed(tables):
+        facts = list(_facts(table))
+        rows.append(table.filter(pa.array([fact not in known for fact in facts], pa.bool_())).cast(INTERVALS))
+        known.update(facts)
+    return pa.concat_tables([*rows[::-1], INTERVALS.empty_table()])
 
 
 def _coverage(data: bytes) -> TableCoverage:

@@ -179,11 +179,11 @@ class _Taking:
 
     def _stored(self, since: str) -> Iterator[tuple[str, Reading]]:
         """The readings of the cluster from a run on, each once, by the run that has it."""
-        taken = ""
+        last: Reading | None = None
         for run_id in self.store.run_ids():
             reading = self.store.run(run_id).reading(self.table.cluster) if run_id >= since else None
-            if reading is not None and reading.taken != taken and reading.cluster_id == self.before.cluster_id:
-                taken = reading.taken
+            if reading is not None and reading != last and reading.cluster_id == self.before.cluster_id:
+                last = reading
                 yield run_id, reading
 
     def _states(self, readings: Sequence[tuple[str, Reading]]) -> Iterator[SeenState]:

@@ -286,6 +286,20 @@ def test_what_is_damaged_in_a_store_is_said_and_hides_no_more(fleet: Fleet, tmp_
     assert "the run before cannot be read" in fleet.said
 
 
+def test_the_past_of_all_clusters_is_a_view(fleet: Fleet) -> None:
+    """What came between two readings, even of one second, has the time after which it came."""
+    assert fleet.snapshot()[0] == 0
+    fleet.put("c2", DECLARED | {MALLORY})
+    assert fleet.snapshot()[0] == 0
+    found = fleet.ask(
+        "sql",
+        "select cluster, principal, operation, from_lo is null, to_lo is null from intervals "
+        "where from_lo is not null and to_hi is null",
+    )
+    assert found == [["c2", MALLORY.entry.principal, MALLORY.entry.operation.name, False, True]]
+    assert fleet.ask("sql", "select count(distinct cluster) from intervals") == [[5]]
+
+
 def test_a_store_may_be_an_address(fleet: Fleet, tmp_path: Path) -> None:
     place = f"file://{tmp_path}/by-address"
     arguments = [str(tmp_path / "manifests"), "--store", place]

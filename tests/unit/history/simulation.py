@@ -135,7 +135,7 @@ class Simulation:
     def gap(self, change: Changed) -> tuple[float, float]:
         """Between which times a change has to be unknown: the width of clocks around its line, or two readings."""
         if change.run:
-            return int(change.opened) - SLACK, int(change.line) + 1 + SLACK
+            return self._gap_of_run(change)
         place = bisect_right(self.rounds, change.time, key=lambda one: one.time)
         before, after = self.rounds[place - 1], self.rounds[min(place, len(self.rounds) - 1)]
         lo, hi = int(before.began) - SLACK, int(after.began) + TOOK + 1 + SLACK
@@ -146,6 +146,15 @@ class Simulation:
             if one.run and change.time < one.time < after.time:
                 hi = min(hi, int(one.line) + 1 + SLACK)
         return lo, hi
+
+    def _gap_of_run(self, change: Changed) -> tuple[float, float]:
+        """The width of clocks; where a reading may have been before the step or after it, up to the reading beyond."""
+        lo, hi = int(change.opened) - SLACK, int(change.line) + 1 + SLACK
+        place = bisect_right(self.rounds, change.time, key=lambda one: one.time)
+        before, after = self.rounds[place - 1], self.rounds[min(place, len(self.rounds) - 1)]
+        begin, end = int(before.began) - SLACK, int(after.began) + TOOK + 1 + SLACK
+        late, early = int(before.began) + TOOK + 1 + SLACK > lo, int(after.began) - SLACK < hi
+        return min(lo, begin) if early else lo, max(hi, end) if late else hi
 
     def gaps(self, fact: int) -> list[tuple[float, float]]:
         """The gaps of an ACL's changes."""

@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from reconciler.apply.audit import AUDIT, LogIdentity, chained
 from reconciler.codec.document import load
 from reconciler.parts.history.evidence import ACLS, DeedReader, ReadingSeries, SeenState, acl_fact
 from reconciler.parts.history.intervals import Interval, intervals
 from reconciler.parts.history.update import history_of
 from reconciler.results.audit import LogLine
-from tests.unit.history.simulation import OFF, ROUND, SLACK, TOOK, Simulation
+from tests.unit.history.simulation import TOOK, Simulation
 from tests.unit.history.world import CLUSTER_ID, START, read, store
 
 BEGIN = int(START.timestamp())
@@ -34,40 +36,34 @@ def derived(world: Simulation) -> Mapping[int, list[Interval]]:
 
 
 class Judged(NamedTuple):
-    """How many questions were answered, how many are unknown, and how many of these lie beside the gap itself."""
+    """How many questions were answered, and how many are unknown."""
 
     answered: int
     unknown: int
-    beside: int
 
 
 def judge(world: Simulation, found: Mapping[int, list[Interval]], questions: int) -> Judged:
-    """Fails for a wrong answer, for an answer inside of a gap, and for an unknown that is at no gap."""
-    answered = unknown = beside = 0
+    """Fails for a wrong answer, and where not exactly what lies inside of a built-in gap is unknown."""
+    answered = unknown = 0
     for fact, time in world.questions(questions):
         answers = {one.at(BEGIN + time) for one in found[fact]}
         answer = True if True in answers else None if None in answers else False
         gaps = world.gaps(fact)
-        if answer is None:
-            unknown += 1
-            # What was seen at about the time of a change may have been before it or after it: until the next reading.
-            near = 2 * (SLACK + OFF) + ROUND
-            assert any(lo - near <= time <= hi + near for lo, hi in gaps), (fact, time)
-            beside += not any(lo <= time <= hi for lo, hi in gaps)
-            continue
-        answered += 1
-        assert answer is world.there(fact, time), (fact, time, found[fact], gaps)
-        assert not any(lo < time < hi for lo, hi in gaps), (fact, time, "known inside of a gap")
-    return Judged(answered, unknown, beside)
+        assert (answer is None) is any(lo < time < hi for lo, hi in gaps), (fact, time, found[fact], gaps)
+        assert answer is None or answer is world.there(fact, time), (fact, time, found[fact], gaps)
+        unknown += answer is None
+        answered += answer is not None
+    return Judged(answered, unknown)
 
 
-def test_two_years_of_runs_and_hands_are_told_right_or_unknown() -> None:
-    world = Simulation(seed=7, changes=600, seconds=2 * 365 * 86_400, facts=60)
+@pytest.mark.parametrize(("seed", "facts"), [(7, 60), (107, 60), (110, 15), (119, 60)])
+def test_two_years_of_runs_and_hands_are_told_right_or_unknown(seed: int, facts: int) -> None:
+    """Of some seeds a reading is taken just as a run changes something, and then none for days."""
+    world = Simulation(seed=seed, changes=600, seconds=2 * 365 * 86_400, facts=facts)
     assert len(world.changes) > 500
-    judged = judge(world, derived(world), 6_000)
-    assert judged.answered > 5_000
-    assert judged.unknown > 400
-    assert judged.beside < judged.unknown / 3
+    judged = judge(world, derived(world), 3_000)
+    assert judged.answered > 2_500
+    assert judged.unknown > 200
 
 
 def test_a_table_that_grows_with_each_reading_says_what_all_evidence_at_once_says(tmp_path: Path) -> None:
@@ -91,4 +87,3 @@ def test_a_table_that_grows_with_each_reading_says_what_all_evidence_at_once_say
     judged = judge(world, found, 3_000)
     assert judged.answered > 1_000
     assert judged.unknown > 300
-    assert judged.beside < judged.unknown / 3

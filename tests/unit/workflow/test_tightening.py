@@ -15,6 +15,7 @@ import yaml
 from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.cli.main import run
+from reconciler.model.locks import LockMark, lock_denials
 from reconciler.model.state import ClusterState
 from reconciler.parts.evidence.app.tighten import Tightening, TightenOptions, staged, tighten, write_stage
 from reconciler.parts.evidence.tighten.narrowing import HeldReason
@@ -22,7 +23,7 @@ from reconciler.parts.evidence.tighten.suggestion import Thresholds, log_series
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.show.reading import read_result
 from reconciler.snapshot.document import snapshot_text
-from tests.worlds import binding
+from tests.worlds import acl, binding
 
 FIRST, TODAY = datetime.date(2026, 8, 1), datetime.date(2026, 11, 23)
 DAYS = (TODAY - FIRST).days
@@ -222,8 +223,7 @@ def test_without_the_operators_word_nothing_is_uncovered(desk: Desk) -> None:
     assert (reasons(found), found.edit.files) == ({"y": HeldReason.OPENS}, {})
 
 
-def test_what_an_access_test_demands_stays(desk: Desk) -> None:
-    tests = """\
+RECOVERY = """\
 ---
 apiVersion: reconciler/v1
 kind: AccessTests
@@ -235,11 +235,29 @@ spec:
       must: READ
       topics: [backup]
 """
-    desk.declare("{allow: READ, topics: [x, backup, gone]}", more=tests)
+
+
+def test_what_an_access_test_demands_stays(desk: Desk) -> None:
+    desk.declare("{allow: READ, topics: [x, backup, gone]}", more=RECOVERY)
     desk.saw(each_day("READ", "x"))
     found = desk.tighten()
     assert reasons(found) == {"backup": HeldReason.UNPROVEN}
     assert [one.first.pattern.name for one in found.narrowings] == ["gone"]
+
+
+def test_a_lock_neither_excuses_what_a_test_demands_nor_makes_a_right_unused(desk: Desk, tmp_path: Path) -> None:
+    """User:a is locked: what it used stays, and so does what a test demands of it, for the day of the unlock."""
+    desk.declare("{allow: READ, topics: [x, backup, gone]}", more=RECOVERY)
+    desk.saw(each_day("READ", "x"))
+    mark = LockMark("User:a", datetime.datetime(2026, 11, 1, tzinfo=datetime.UTC))
+    allows = {acl(name, "User:a") for name in ("x", "backup", "gone")}
+    for locked in ((), (*lock_denials("User:a"), mark.binding)):
+        state = ClusterState("c", frozenset({*allows, *locked}))
+        (tmp_path / "live.json").write_text(snapshot_text(state), encoding="utf-8")
+        asked = StateRequest(str(desk.place), f"demo=snapshot:{tmp_path / 'live.json'}", as_of=TODAY)
+        found = tighten(asked, [str(desk.logs)], ALL_AGES, desk.connection)
+        assert reasons(found) == {"backup": HeldReason.UNPROVEN}
+        assert [one.first.pattern.name for one in found.narrowings] == ["gone"]
 
 
 def test_hosts_are_narrowed_where_asked(desk: Desk) -> None:

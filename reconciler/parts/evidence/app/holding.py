@@ -21,12 +21,13 @@ from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.write.pages import Book, DeclaredRight, declared_rights, read
 from reconciler.model.acl import AclBinding, AclPermissionType
 from reconciler.model.desired import Declaration, DesiredState, Expiry
+from reconciler.model.locks import denials_of_locks
 from reconciler.parts.edit.app.editing import NO_GAIN, EditRefusedError, ManifestEdit, edit, instants, texts_of
 from reconciler.parts.evidence.app.usage import unclaimed
 from reconciler.parts.evidence.tighten.narrowing import GrantedRight, Held, HeldReason, Narrowing
 from reconciler.parts.evidence.tighten.suggestion import Hold
 from reconciler.results.access import AccessView
-from reconciler.results.checks import ClaimStatus
+from reconciler.results.checks import ClaimResult, ClaimStatus
 
 # The state from which rights are taken, and the rights that manifests declare for it.
 
@@ -60,7 +61,10 @@ class TightenScope:
 
 @dataclass(frozen=True, slots=True)
 class TightenBase:
-    """The state from which rights are taken; ``authorizer`` does without facts that only the manifests state."""
+    """The state from which rights are taken; ``authorizer`` does without facts that only the manifests state.
+
+    It does without the DENYs of locks too, which are ``held``: a right is not unused because its holder is locked.
+    """
 
     view: AccessView
     authorizer: Authorizer
@@ -68,6 +72,7 @@ class TightenBase:
     scope: TightenScope
     cluster_id: str = ""
     live: bool = False
+    held: frozenset[AclBinding] = frozenset()
 
 
 def state_of(request: StateRequest, connection: ConnectionOptions, tell: Tell = ignore) -> TightenBase:
@@ -81,6 +86,8 @@ def state_of(request: StateRequest, connection: ConnectionOptions, tell: Tell = 
     with sound():
         book = read(texts_of(found.manifests))
     rights = unclaimed(view)
+    held = rights.bindings & denials_of_locks(found.state.bindings) if found.state is not None else frozenset()
+    rights = rights.with_changes((), held) if held else rights
     return TightenBase(
         view,
         rights,
@@ -88,6 +95,7 @@ def state_of(request: StateRequest, connection: ConnectionOptions, tell: Tell = 
         scope_of(book, found.declaration, found.desired, frozenset(rights.super_users)),
         found.state.cluster_id if found.state else "",
         request.live,
+        held,
     )
 
 
@@ -285,15 +293,30 @@ def later_too(
 
 
 def tests_hold(
-    manifests: Manifests, cluster: str, before: Authorizer, day: datetime.date, *, live: bool
+    manifests: Manifests,
+    cluster: str,
+    before: Authorizer,
+    day: datetime.date,
+    *,
+    live: bool,
+    held: frozenset[AclBinding],
 ) -> Callable[[Authorizer], bool]:
-    """Whether the access tests that pass before pass with other rights."""
+    """Whether the access tests that pass before pass with other rights, which are those without ``held``.
+
+    With the DENYs of locks, which are ``held``, as well as without them: a lock neither saves a test nor excuses it.
+    """
 
     def passing(rights: Authorizer) -> frozenset[object]:
-        results = decide_tests(manifests, cluster, lambda: rights, day, live=live)
+        worlds = (rights, rights.with_changes(held)) if held else (rights,)
         return frozenset(
-            (result.test.origin, result.test.name) for result in results if result.standing is ClaimStatus.PASSED
+            (number, result.test.origin, result.test.name)
+            for number, world in enumerate(worlds)
+            for result in _decided(world)
+            if result.standing is ClaimStatus.PASSED
         )
+
+    def _decided(world: Authorizer) -> tuple[ClaimResult, ...]:
+        return decide_tests(manifests, cluster, lambda: world, day, live=live)
 
     passed = passing(before)
     return lambda rights: not passed or passed <= passing(rights)

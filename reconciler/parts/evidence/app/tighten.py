@@ -109,7 +109,7 @@ def proposed(
     then = None if options.any_age or first is None else declared_then(place, name, first, connection)
     others = {other: state.bindings for other, state in scope.book.desired.items() if other != name}
     hold = holder(scope, None if options.any_age else (then, first), others)
-    holds = tests_hold(base.manifests, name, base.authorizer, request.at, live=base.live)
+    holds = tests_hold(base.manifests, name, base.authorizer, request.at, live=base.live, held=base.held)
     rights, broken = scope.rights, frozenset[RoleGrant]()
     while True:
         suggested = suggest(rights, evidence, options.bounds, hold)

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import field, replace
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from reconciler.app.options import now
 from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
@@ -14,9 +16,9 @@ from reconciler.parts.fleet.app.access import Answer, WhoCan, access_frame, blas
 from reconciler.parts.fleet.app.runs import stored_run
 from reconciler.parts.fleet.membership import fleet_of
 from reconciler.parts.fleet.spark.comparing import OUTLIER_COLUMNS, OutlierQuestion, outliers
-from reconciler.parts.fleet.spark.views import moved, register, register_changes
+from reconciler.parts.fleet.spark.views import by_name, moved, register, register_changes
 from reconciler.parts.fleet.store import UNDECLARED, FleetStore, NoRunError
-from reconciler.results.fleet_drift import DriftCounts, Failure, FleetDrift, FleetRun
+from reconciler.results.fleet_drift import DriftCounts, Failure, FleetDrift, FleetRun, HeaderError
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,11 @@ class FleetQuestion:
     def of_access(self) -> bool:
         """Whether the answer comes from what principals may do."""
         return self.blast_radius or self._speaks_of("access")
+
+    @property
+    def of_the_past(self) -> bool:
+        """Whether the answer comes from the intervals of the past."""
+        return self._speaks_of("intervals")
 
     def _speaks_of(self, view: str) -> bool:
         return re.search(rf"\b{view}\b", self.sql or "", re.IGNORECASE) is not None
@@ -139,6 +146,8 @@ def ask_fleet(
     if basis.drift is not None:
         register_changes(session, store, basis.drift)
     unjudged = {}
+    if asked.of_the_past:
+        _register_intervals(session, store, run)
     if asked.of_access:
         # Persisted: the view is evaluated for its rows and again for the clusters that could not be judged.
         frame = access_frame(session, store, run, manifests).persist()
@@ -172,6 +181,40 @@ def _register_moved(session: SparkSession, store: FleetStore, run: FleetRun, sin
     before = stored_run(store, earlier)
     moved(session, store, before, run).createOrReplaceTempView("moved")
     return tuple(sorted({item.cluster for item in before.readings} ^ {item.cluster for item in run.readings}))
+
+
+def _register_intervals(session: SparkSession, store: FleetStore, run: FleetRun) -> None:
+    """The view ``intervals``: when what each cluster has and had was there, with what is new in its readings."""
+    import pyarrow as pa
+
+    # Beside the fleet: whoever does not ask for the past needs nothing of it.
+    from reconciler.parts.history.table import INTERVALS, TableError
+    from reconciler.parts.history.update import history_of
+
+    tables = [_times_as_text(INTERVALS.empty_table()).append_column("cluster", pa.array([], pa.string()))]
+    try:
+        for reading in run.readings:
+            past = history_of(store, reading.cluster, {}, int(now().timestamp()))
+            if past.unwritten is not None:
+                raise WorkflowError(f"what is new of {reading.cluster} cannot be written to the store")
+            rows = _times_as_text(past.table.table())
+            tables.append(rows.append_column("cluster", pa.array([reading.cluster] * len(rows), pa.string())))
+    except (TableError, HeaderError, OSError) as error:
+        raise WorkflowError(f"the past cannot be read: {error}") from error
+    # Of a table in several chunks Spark would take the first one with rows only.
+    by_name(session.createDataFrame(pa.concat_tables(tables).combine_chunks())).createOrReplaceTempView("intervals")
+
+
+def _times_as_text(table: Any) -> Any:
+    """Times as everything else here writes them: they sort as texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for number, column in enumerate(table.schema):
+        if pa.types.is_timestamp(column.type):
+            texts = pc.strftime(table[column.name].cast(pa.timestamp("s", "UTC")), "%Y-%m-%dT%H:%M:%SZ")
+            table = table.set_column(number, column.name, texts)
+    return table
 
 
 def _sql(session: SparkSession, sql: str) -> DataFrame:

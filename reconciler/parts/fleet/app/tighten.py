@@ -22,6 +22,7 @@ from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.write.pages import Book, declared_rights, read
 from reconciler.model.acl import AclBinding, AclPermissionType
 from reconciler.model.desired import instant_of
+from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import standing_bridges
 from reconciler.parts.edit.app.editing import ManifestEdit, texts_of
 from reconciler.parts.evidence.app.holding import (
@@ -131,7 +132,8 @@ def proven_on(
     try:
         rights = _authorizer(subject, task)
         evidence, _ = _evidence(subject, rights.bindings, counted, task)
-        holds = tests_hold(task.manifests.value, subject.cluster, rights, task.at, live=subject.live is not None)
+        live, held = subject.live is not None, _locked(subject)
+        holds = tests_hold(task.manifests.value, subject.cluster, rights, task.at, live=live, held=held)
         wanted = desired(task.manifests.value, subject.cluster, task.at)
         proven = prove(rights, narrowings, evidence, later_too(holds, rights, wanted, narrowings, task.at))
     except Exception as error:  # what is not proven on this cluster is not proposed for it
@@ -147,10 +149,15 @@ def _authorizer(subject: LoggedCluster, task: TightenTask) -> Authorizer:
     """The rights as declared; of a cluster that was read, with what is out of scope as it is there."""
     live, opaque = live_bindings(subject, task.files)
     ours = standing_bridges(frozenset(subject.live.leftovers)) if subject.live is not None else ()
-    kept = {item for item in live or () if not subject.scope.owns(item) or item in ours}
+    kept = {item for item in live or () if not subject.scope.owns(item) or item in ours} - _locked(subject)
     bindings = kept.union(_declared(subject, task))
     rights = Authorizer(bindings, subject.super_users, subject.default_allow, subject.kafka_version, opaque=opaque)
     return subject.claimed.doubted(rights)
+
+
+def _locked(subject: LoggedCluster) -> frozenset[AclBinding]:
+    """The DENYs of locks, which take nothing from what somebody may do after an unlock."""
+    return denials_of_locks(subject.live.leftovers) if subject.live is not None else frozenset()
 
 
 def _evidence(

@@ -126,7 +126,7 @@ def _moved(*, since: str | None, **how: Any) -> int:
 @_since_option
 @_ASKED
 def _sql(*, text: str, since: str | None, **how: Any) -> int:
-    """Run one SQL query over clusters, bindings, topics, configs, changes, access and, with --since, moved."""
+    """Run a SQL query over clusters, bindings, topics, configs, changes, access, intervals and, with --since, moved."""
     return _answer({"sql": text, "since": since}, **how)
 
 
