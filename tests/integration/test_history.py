@@ -140,7 +140,7 @@ def test_history_says_since_when_by_whom_and_who_approved(past: Path, capsys: py
 def test_when_access_was_last_used_while_it_was_there(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def on(day: int, principal: str, name: str = "payments.orders") -> bytes:
         request = AccessRequest(principal, "10.0.0.1", AclOperation.READ, ResourceType.TOPIC, name)
-        return log(Event(request, True, LoggedReason.UNSAID, None, "Fetch"), day=text(day * DAY)[:10])
+        return log(Event(request, True, LoggedReason.DEFAULT_ALLOW, None, "Fetch"), day=text(day * DAY)[:10])
 
     used = (on(5, "User:svc-risk"), on(3, "User:svc-risk"), on(9, "User:svc-risk"), on(6, "User:svc-night", "other"))
     Path("server.log").write_bytes(b"".join(used))
