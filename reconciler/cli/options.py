@@ -60,7 +60,14 @@ class Moment(click.ParamType[datetime.date]):
         try:
             return read_moment(value)
         except ValueError:
-            self.fail(f"{value!r} is not a date: write YYYY-MM-DD, or an instant as 2027-01-31T18:00:00Z", param, ctx)
+            instead = "is not a date: write YYYY-MM-DD, or an instant as 2027-01-31T18:00:00Z"
+            self.fail(f"{value!r} {_without_zone(value) or instead}", param, ctx)
+
+
+def _without_zone(text: str) -> str:
+    """What to write where only the time zone is missing: without one it is another instant wherever it is read."""
+    found = re.fullmatch(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?", text, re.ASCII)
+    return f"has no time zone: write {found[1]}T{found[2]}{found[3] or ':00'}Z for UTC, or an offset" if found else ""
 
 
 class Since(click.ParamType[datetime.datetime]):
@@ -77,7 +84,8 @@ class Since(click.ParamType[datetime.datetime]):
         try:
             return instant_of(read_moment(value))
         except ValueError:
-            self.fail(f"{value!r}: write YYYY-MM-DD, an instant as 2027-01-31T18:00:00Z, or 90d", param, ctx)
+            instead = "is no time: write YYYY-MM-DD, an instant as 2027-01-31T18:00:00Z, or 90d"
+            self.fail(f"{value!r} {_without_zone(value) or instead}", param, ctx)
 
 
 _SPAN: Final = re.compile(r"([1-9][0-9]{0,3})(m|h|d|w)")

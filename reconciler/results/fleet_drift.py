@@ -161,7 +161,13 @@ def parse_run(text: str) -> FleetRun:
     """The inverse of :func:`run_text`; raises :class:`HeaderError`."""
     try:
         document = load(text)
+    except SchemaError as error:
+        raise HeaderError(f"the record of the run is damaged: {error}") from error
+    try:
         known_minor(document, FORMAT_VERSION)
+    except SchemaError as error:
+        raise HeaderError(f"the record of the run was written by another version of this program: {error}") from error
+    try:
         return RUN.read(document)
     except SchemaError as error:
         raise HeaderError(f"the record of the run is damaged: {error}") from error

@@ -112,6 +112,48 @@ def test_times_without_evidence_have_answers_of_their_own(past: Path, capsys: py
     assert "--store PLACE" in capsys.readouterr().err
 
 
+def test_each_bad_input_has_an_answer_of_its_own(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which time, which log, which store: refused with what is wrong about it, and never answered with less."""
+    write_log(Path("continued.jsonl"), run_records("other", GIVEN - 5, [(GIVEN, NIGHT, True, Outcome.DONE)]))
+    Path("words.txt").write_text("hello\n", encoding="utf-8")
+    Path("nothing").mkdir()
+    then, logs = ("--as-of", text(3 * DAY)), ("--audit", "audit.jsonl", "--audit", "continued.jsonl")
+    at = ["who-can", "READ", "topic/x", *ASKED]
+    elsewhere = ["who-can", "READ", "topic/x", "--cluster", "b", "--connections", "connections.yaml", *then]
+    for asked, status, words in (
+        ([*at, "--as-of", "2025-12-01"], 64, "2025-12-01T00:00:00Z is before the first evidence"),
+        ([*at, "--as-of", "2026-03-01"], 64, "2026-03-01T00:00:00Z is after the last evidence"),
+        ([*at, "--as-of", "2999-01-01"], 64, "2999-01-01T00:00:00Z is in the future"),
+        ([*at, "--as-of", "2026-01-03T04:05:06"], 64, "has no time zone: write 2026-01-03T04:05:06Z for UTC"),
+        ([*at, "--as-of", "2026-01-03 04:05"], 64, "has no time zone: write 2026-01-03T04:05:00Z for UTC"),
+        ([*at, "--as-of", "last week"], 64, "'last week' is not a date"),
+        ([*at, *then, *logs], 1, "both say that they are the log 00000000000000000000000000000000"),
+        ([*at, *then, "--audit", "words.txt"], 1, "words.txt is not an audit log"),
+        ([*at, *then, "--audit", "gone.jsonl"], 1, "gone.jsonl cannot be read"),
+        ([*elsewhere, "--store", "store"], 64, "has no reading of cluster b: it has prod"),
+        ([*elsewhere, "--store", "nothing"], 64, "has no reading of cluster b: there is none of any cluster in it"),
+        (["history", *ASKED[:4], "--since", "2999-01-01"], 64, "2999-01-01T00:00:00Z is in the future"),
+        (["history", *ASKED[:4], "--since", "2026-01-03T04:05:06"], 64, "has no time zone"),
+    ):
+        assert run(list(asked)) == status, asked
+        assert words in capsys.readouterr().err, asked
+    newest = sorted(Path("store/runs").iterdir())[-1]
+    whole = newest.read_bytes()
+    newest.write_bytes(whole[: len(whole) // 2])
+    assert run([*at, *then]) == 1
+    assert (
+        f"runs/{newest.name} is not as it was written: it was changed, cut short or replaced" in capsys.readouterr().err
+    )
+    later = {**json.loads(whole), "formatVersion": "2.0"}
+    store(past / "store").files.write(
+        f"runs/{newest.name}", json.dumps({k: later[k] for k in later if k != "digest"}).encode()
+    )
+    assert run([*at, *then]) == 1
+    assert "was written by another version of this program" in capsys.readouterr().err
+    newest.write_bytes(whole)
+    assert run([*at, *then]) == 0
+
+
 def test_history_says_since_when_by_whom_and_who_approved(past: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = ["--cluster", "prod", "--store", "store", "--audit", "audit.jsonl"]
     assert run(["history", "topic/payments.orders", *where]) == 0

@@ -112,6 +112,8 @@ def check_covered(cluster: str, coverage: TableCoverage, time: int) -> None:
             f"{text_of(time)} is before the first evidence: the first reading of cluster {cluster} ended at "
             f"{text_of(first[1] - 1 - CLOCKS)}, and clocks may differ by a minute"
         )
+    if time > now().timestamp():
+        raise RequestError(f"{text_of(time)} is in the future: nobody knows what cluster {cluster} will have")
     if time > last[0]:
         raise RequestError(
             f"{text_of(time)} is after the last evidence: cluster {cluster} was read at {text_of(last[0] + CLOCKS)}",
@@ -336,6 +338,8 @@ def ask_history(
     sources: PastSources, cluster: str, question: HistoryQuestion
 ) -> tuple[tuple[HeldFact, ...], str, tuple[str, ...]]:
     """When what is meant held, what that rests on, and what is to be said of the sources."""
+    if question.since is not None and question.since > now():
+        raise RequestError(f"{moment_text(question.since)} is in the future: nothing has changed since then")
     history = open_history(store_at(sources.store), cluster, sources.audit)
     accesses = sources.accesses(history.coverage.cluster_id)
     first, last = history.coverage.first.get(ACLS), history.coverage.last.get(ACLS)

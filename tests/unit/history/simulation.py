@@ -6,6 +6,7 @@ hand does to an ACL is seen by some reading before it is changed again: else not
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from random import Random
 from typing import Final, NamedTuple
 
@@ -161,6 +162,13 @@ class Simulation:
         if fact not in self._gaps:
             self._gaps[fact] = [self.gap(one) for one in self._of(fact)]
         return self._gaps[fact]
+
+    def is_beside_two(self, fact: int, time: int) -> bool:
+        """Whether two changes came within the width of clocks near it: a reading of then leaves it open to the next."""
+        near = ROUND + 2 * SLACK + OFF
+        return any(
+            one[1] > other[0] and one[0] - near <= time <= other[1] + near for one, other in pairwise(self.gaps(fact))
+        )
 
     def questions(self, number: int) -> Iterator[tuple[int, int]]:
         """Which ACL, at which second: half of them near a change of it, where answers are hard."""
