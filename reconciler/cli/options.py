@@ -66,8 +66,12 @@ class Moment(click.ParamType[datetime.date]):
 
 def _without_zone(text: str) -> str:
     """What to write where only the time zone is missing: without one it is another instant wherever it is read."""
-    found = re.fullmatch(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?", text, re.ASCII)
-    return f"has no time zone: write {found[1]}T{found[2]}{found[3] or ':00'}Z for UTC, or an offset" if found else ""
+    written = re.fullmatch(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?", text, re.ASCII)
+    return (
+        f"has no time zone: write {written[1]}T{written[2]}{written[3] or ':00'}Z for UTC, or an offset"
+        if written
+        else ""
+    )
 
 
 class Since(click.ParamType[datetime.datetime]):

@@ -228,10 +228,10 @@ def break_glass(bindings: Collection[AclBinding], as_of: datetime.date) -> dict[
 
 def given_break_glass(bindings: Iterable[AclBinding], as_of: datetime.date) -> dict[str, list[BreakGlass]]:
     """What marks say was given, by principal, whether it is there or not: until its marks are removed."""
-    found: dict[str, list[BreakGlass]] = {}
+    given: dict[str, list[BreakGlass]] = {}
     for item in sorted(_marks(bindings, as_of), key=lambda item: (item.end, item.mark)):
-        found.setdefault(item.binding.entry.principal, []).append(item)
-    return dict(sorted(found.items()))
+        given.setdefault(item.binding.entry.principal, []).append(item)
+    return dict(sorted(given.items()))
 
 
 def running_break_glass(bindings: Collection[AclBinding], as_of: datetime.date) -> dict[AclBinding, BreakGlass]:

@@ -299,11 +299,11 @@ class PastSources:
         counted: Decisions = {}
         for file in files_of(self.logs):
             scanned(file, Window(), cluster_id, counted, by_day=True)
-        found: dict[AccessRequest, DaySet] = {}
+        accesses: dict[AccessRequest, DaySet] = {}
         for event, (_, days) in counted.items():
             if event.allowed and not event.asked_only:
-                found[event.request] = found.get(event.request, NO_DAYS) | days
-        return found
+                accesses[event.request] = accesses.get(event.request, NO_DAYS) | days
+        return accesses
 
 
 #: Requests that were permitted, and the days of each.
@@ -323,11 +323,11 @@ def _uses(accesses: Accesses, rows: Iterable[FactRow]) -> Mapping[AclBinding, Da
     """The days on which accesses were permitted that an ALLOW allows, by itself or beside others."""
     bindings = {binding_of(row.fact[1:]) for row in rows if row.fact[0] == ACLS}
     allows = {one for one in bindings if one.entry.permission_type is AclPermissionType.ALLOW}
-    lookup, found = Lookup(allows, NEWEST_RELEASE), dict.fromkeys(allows, NO_DAYS)
+    lookup, uses = Lookup(allows, NEWEST_RELEASE), dict.fromkeys(allows, NO_DAYS)
     for request, days in accesses.items():
         for binding in lookup.applying(request):
-            found[binding] |= days
-    return found
+            uses[binding] |= days
+    return uses
 
 
 #: Principals, and the days on which they did something.

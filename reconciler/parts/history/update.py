@@ -60,8 +60,8 @@ def history_of(
     ids = store.files.names(f"intervals/cluster={cluster}")
     cluster_id = _newest_id(store, cluster) or (ids[-1].removeprefix("id=") if ids else None)
     if cluster_id is None:
-        known = sorted({reading.cluster for run_id in store.run_ids()[-1:] for reading in store.run(run_id).readings})
-        others = f": it has {', '.join(known)}" if known else ": there is none of any cluster in it"
+        names = sorted({reading.cluster for run_id in store.run_ids()[-1:] for reading in store.run(run_id).readings})
+        others = f": it has {', '.join(names)}" if names else ": there is none of any cluster in it"
         raise NoReadingError(f"the store {store.files.root} has no reading of cluster {cluster}{others}")
     table = IntervalTable(store.files, cluster, cluster_id)
     notes = [

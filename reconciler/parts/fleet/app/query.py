@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -18,6 +20,8 @@ from reconciler.parts.fleet.membership import fleet_of
 from reconciler.parts.fleet.spark.comparing import OUTLIER_COLUMNS, OutlierQuestion, outliers
 from reconciler.parts.fleet.spark.views import by_name, moved, register, register_changes
 from reconciler.parts.fleet.store import UNDECLARED, FleetStore, NoRunError
+from reconciler.parts.history.table import INTERVALS, TableError
+from reconciler.parts.history.update import history_of
 from reconciler.results.fleet_drift import DriftCounts, Failure, FleetDrift, FleetRun, HeaderError
 
 
@@ -185,12 +189,6 @@ def _register_moved(session: SparkSession, store: FleetStore, run: FleetRun, sin
 
 def _register_intervals(session: SparkSession, store: FleetStore, run: FleetRun) -> None:
     """The view ``intervals``: when what each cluster has and had was there, with what is new in its readings."""
-    import pyarrow as pa
-
-    # Beside the fleet: whoever does not ask for the past needs nothing of it.
-    from reconciler.parts.history.table import INTERVALS, TableError
-    from reconciler.parts.history.update import history_of
-
     tables = [_times_as_text(INTERVALS.empty_table()).append_column("cluster", pa.array([], pa.string()))]
     try:
         for reading in run.readings:
@@ -207,9 +205,6 @@ def _register_intervals(session: SparkSession, store: FleetStore, run: FleetRun)
 
 def _times_as_text(table: Any) -> Any:
     """Times as everything else here writes them: they sort as texts."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     for number, column in enumerate(table.schema):
         if pa.types.is_timestamp(column.type):
             texts = pc.strftime(table[column.name].cast(pa.timestamp("s", "UTC")), "%Y-%m-%dT%H:%M:%SZ")
