@@ -21,6 +21,7 @@ from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION, SandboxSpec, 
 from reconciler.parts.local.sandbox.lifecycle import running
 from reconciler.parts.local.sandbox.state import Sandbox
 from tests import distribution
+from tests.models.journal import traced
 from tests.named_failures import NamedFailures
 from tests.prepared import end, prepared
 from tests.processes import Processes
@@ -90,6 +91,21 @@ def _forked_readers() -> Iterator[None]:
     yield
     reader_process.start_reader = NEW_READER
     end()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def runs_followed() -> Iterator[list[str]]:
+    """What the runs of this process do that the protocol forbids."""
+    with traced() as problems:
+        yield problems
+
+
+@pytest.fixture(autouse=True)
+def _runs_keep_the_protocol(runs_followed: list[str]) -> Iterator[None]:
+    """Every journal that a run in this process writes is replayed (``tests/models/journal.py``)."""
+    yield
+    found, runs_followed[:] = list(runs_followed), []
+    assert found == []
 
 
 @pytest.fixture

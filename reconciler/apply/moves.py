@@ -92,8 +92,7 @@ def move(run: Run, step: Step) -> StepOutcome:
         if not batch.begun:
             if environment.interrupted():
                 return StepOutcome(step, Outcome.UNKNOWN, "unfinished", _NOT_BEGUN)
-            run.lease_guard.renew()
-            (answer,) = answered(environment.cluster.send, [batch.change], environment.clock)
+            (answer,) = answered(run.send, [batch.change], environment.clock)
             if not answer.good:
                 return StepOutcome(step, OUTCOMES[answer.status], answer.code, answer.message)
         if (early := _await_batch(run, step, replace(step, change=batch.change))) is not None:

@@ -139,6 +139,11 @@ class Run:
         """What to send for steps: their changes, or the rest of one that an earlier run has begun."""
         return [self.rests.get(step, step.change) for step in steps] if self.rests else [item.change for item in steps]
 
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        """Send what steps change. A repeat is a send as the first one is: the lease may have run down in between."""
+        self.lease_guard.renew()
+        return self.environment.cluster.send(changes)
+
     def blockers(self) -> Blockers:
         """What later steps may depend on and was not performed."""
         changes = (item.step.change for item in self.outcomes.values() if item.outcome not in GOOD)

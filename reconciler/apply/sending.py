@@ -87,7 +87,7 @@ def _send_alone(run: Run, phase: Phase, batch: Sequence[Step]) -> None:
         _finish(run, _Sent(batch, number, began, lambda: [move(run, step) for step in batch]))
         settle(run, batch)
     else:
-        _finish(run, _Sent(batch, number, began, partial(_outcomes, run, batch, partial(_sent, run))))
+        _finish(run, _Sent(batch, number, began, partial(_outcomes, run, batch, run.send)))
     if any(run.outcomes[step].code == STALLED for step in batch):
         raise StoppedError(f"{describe(batch[0].change)}: {run.outcomes[batch[0]].message}")
 
@@ -104,15 +104,9 @@ def _begun(run: Run, phase: Phase, batch: Sequence[Step], pipeline: PipelinedWri
         raise
 
     def call(changes: Sequence[Change]) -> list[Answer]:
-        return first.pop()() if first else _sent(run, changes)
+        return first.pop()() if first else run.send(changes)
 
     return _Sent(batch, number, began, partial(_outcomes, run, batch, call))
-
-
-def _sent(run: Run, changes: Sequence[Change]) -> list[Answer]:
-    # A repeat is a send as the first one is: the lease may have run down in between.
-    run.lease_guard.renew()
-    return run.environment.cluster.send(changes)
 
 
 def _raised(error: Exception) -> NoReturn:
