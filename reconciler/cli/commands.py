@@ -352,6 +352,7 @@ RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
         "Change a password without an outage",
         "Cut off a compromised principal",
         "Review a pull request as a security person",
+        "Prove a plan to an auditor",
     ),
     "grant": (
         "Give somebody access for two weeks",

@@ -29,6 +29,8 @@ from tests.property.certificates import (
 )
 
 _FLAGS: Final = (False, True, None)
+#: Temporary ACLs are needed seldom, and then only where the default is to allow.
+_MOSTLY_OPEN: Final = (True, True, True, False)
 _LONG: Final = int(os.environ.get("CERTIFICATE_PLANS", "100000"))
 _EXAMPLE: Final = Path(__file__).parents[2] / "examples" / "quickstart"
 
@@ -181,12 +183,12 @@ def test_ten_thousand_steps_take_seconds() -> None:
 # Against other judges.
 
 
-def _judged(seeds: range, *, with_mutants: bool) -> Counter[str]:
+def _judged(seeds: range, flags: tuple[bool | None, ...] = _FLAGS, *, with_mutants: bool) -> Counter[str]:
     """All judges of a random plan, and of its mutants, agree; how many of which there were."""
     seen: Counter[str] = Counter()
     for seed in seeds:
         random = Random(seed)
-        flag = _FLAGS[seed % 3]
+        flag = flags[seed % len(flags)]
         plan, live = random_plan(random, default_allow=flag)
         document = document_of(plan, live)
         assert witness(document) is None, seed
@@ -211,7 +213,7 @@ def test_plans_are_safe_for_the_checker_the_solver_and_the_product() -> None:
 
 
 def test_every_mutant_that_is_unsafe_is_found() -> None:
-    seen = _judged(range(1_000_000, 1_000_040), with_mutants=True)
+    seen = _judged(range(1_000_000, 1_000_040), _MOSTLY_OPEN, with_mutants=True)
     kinds = {name for name in seen if name.startswith("unsafe")}
     assert len(kinds) == 8, seen
     assert sum(seen[name] for name in kinds) >= 70, seen
