@@ -3,11 +3,10 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
 
 from reconciler.manifest.documents.topics import TopicsDeclaration
 from reconciler.manifest.write.edits.interface import Changes, Wanted
-from reconciler.manifest.write.kinds.topic import in_normal_form
+from reconciler.manifest.write.kinds.topic import ATTRIBUTES, in_normal_form
 from reconciler.manifest.write.pages import Book, NewDocument, Page, fits, match_labels, new_name, new_path, teams
 from reconciler.manifest.write.spans import (
     NOTE,
@@ -32,8 +31,6 @@ from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions
 from reconciler.model.topic_configs import normal_form, readable
 
 # Topics as items of ``Topics`` documents: what is missing goes where topics are called alike.
-
-COUNTS: Final = {"partitions": "num_partitions", "replicationFactor": "replication_factor"}
 
 
 def extend(book: Book, wanted: Wanted, changes: Changes) -> None:
@@ -115,7 +112,7 @@ def _item(wish: DesiredTopic) -> Item:
     item["name"] = quoted(topic.name)
     if wish.absent:
         return {**item, "absent": "true"}
-    item |= {field: str(count) for field, name in COUNTS.items() if (count := getattr(topic, name)) is not None}
+    item |= {field: str(count) for field, name in ATTRIBUTES.items() if (count := getattr(topic, name)) is not None}
     if topic.configs:
         item["configs"] = {name: config_text(name, text) for name, text in topic.configs.items()}
     return item
@@ -211,7 +208,7 @@ def _counts(text: str, item: TextSpan, before: DesiredTopic, wish: DesiredTopic)
     gone = {"absent"} if before.absent and not wish.absent else set[str]()
     if old.replica_assignments != topic.replica_assignments and item.entry("replicaAssignments"):
         gone.add("replicaAssignments")
-    for field, name in COUNTS.items():
+    for field, name in ATTRIBUTES.items():
         count = getattr(topic, name)
         if count is not None and (getattr(old, name) != count or "replicaAssignments" in gone):
             splices += with_entry(text, item, field, str(count))

@@ -14,6 +14,8 @@ from reconciler.model.topic_configs import THROTTLE_CONFIGS, normal_form, readab
 
 #: More than these are split into files by what stands before the first dot.
 ONE_FILE: Final = 50
+#: The attribute of each field that is one value, in the order in which they are written.
+ATTRIBUTES: Final = {"partitions": "num_partitions", "replicationFactor": "replication_factor"}
 #: Fewer topics say for themselves what they are.
 FEWEST_FOR_DEFAULTS: Final = 4
 
@@ -131,8 +133,8 @@ _CONFIG: Final = "configs."
 
 def _said(topic: Topic) -> dict[str, str]:
     """What a document says of a topic, by the path of the field."""
-    counts = {"partitions": topic.num_partitions, "replicationFactor": topic.replication_factor}
-    said = {field: str(count) for field, count in counts.items() if count is not None}
+    values = ((field, getattr(topic, name)) for field, name in ATTRIBUTES.items())
+    said = {field: str(value) for field, value in values if value is not None}
     configs = topic.configs.items()
     return said | {f"{_CONFIG}{name}": readable(name, normal_form(name, text)) for name, text in configs}
 
@@ -152,6 +154,6 @@ def _common(said: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 def _value_lines(said: Mapping[str, str], indent: int) -> list[str]:
     margin = " " * indent
-    lines = [f"{margin}{field}: {said[field]}" for field in ("partitions", "replicationFactor") if field in said]
+    lines = [f"{margin}{field}: {said[field]}" for field in ATTRIBUTES if field in said]
     configs = {name.removeprefix(_CONFIG): text for name, text in said.items() if name.startswith(_CONFIG)}
     return [*lines, *mapping("configs", configs, indent)] if configs else lines
