@@ -6,7 +6,7 @@ from typing import Final
 
 from reconciler.model.acl import PatternType, ResourcePattern, ResourceType
 from reconciler.plan.bridges import possible_barriers
-from reconciler.plan.file.conditional import Barrier, Sentinel, conditional_steps
+from reconciler.plan.file.codec import PropagationCheck, Sentinel, conditional_steps
 from reconciler.plan.file.document import parse_plan, plan_text
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
@@ -66,7 +66,7 @@ def test_every_few_phases_have_their_barriers_as_a_probe_or_a_wait_asks_for_them
             possible = relied_on({*phases, Phase.CREATE_FIRST, Phase.DELETE_LAST}) if bridges.wanted else always
             assert [*possible_barriers(plan)] == possible
             found = conditional_steps(plan)
-            barriers = [one for one in found if isinstance(one, Barrier)]
+            barriers = [one for one in found if isinstance(one, PropagationCheck)]
             assert [one.phase for one in barriers] == possible
             assert [one.phase for one in barriers if not one.only_for_bridges] == always
             waits = {(one.wait_seconds, one.principal, one.pattern and one.pattern.name) for one in barriers}
