@@ -22,10 +22,12 @@ from reconciler.model.acl import (
 from reconciler.model.characters import as_name
 from reconciler.model.desired import DesiredState
 from reconciler.model.flavor import foreign_authorizer
+from reconciler.model.kinds import listed_types
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.model.topic import Topic
 from reconciler.plan.guards import DeleteLimits
+from reconciler.plan.kinds import listed
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Terms
 from reconciler.ports import ReadRequest
@@ -80,13 +82,15 @@ def read_request(declaration: ClusterDeclaration, desired: DesiredState) -> Read
     Otherwise the names of topics alone, for what access they are reached by.
     """
     prunes_topics = Topic.KIND in declaration.prune
+    kinds = ((listed(item), desired.of(item).values()) for item in listed_types() if item.KIND in desired.listed)
+    needed = {name for kind, wishes in kinds for name in kind.topics_needed(wish.item for wish in wishes)}
     return ReadRequest(
         acls=True,
         all_topics=prunes_topics or bool(desired.topics) or declaration.allow_everyone_if_no_acl_found is True,
-        topic_names=tuple(desired.topics),
+        topic_names=(*desired.topics, *sorted(needed - desired.topics.keys())),
         principal=declaration.principal,
         super_users=declaration.super_users,
-        broker_defaults=bool(desired.topics) or prunes_topics,
+        broker_defaults=bool(desired.topics or needed) or prunes_topics,
         groups=declaration.allow_everyone_if_no_acl_found is True,
         topic_listing=True,
         listings=frozenset({*desired.listed, *declaration.prune.intersection(LISTED)}),

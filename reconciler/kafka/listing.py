@@ -53,12 +53,14 @@ _LAST_LEVEL: Final = 33
 class ReleaseRules(NamedTuple):
     """The release whose rules apply; where the cluster leaves that open, ``version`` is ``None`` and ``gap`` says why.
 
-    Both are ``None`` for a cluster that tells nothing. ``level`` is the finalized level of ``metadata.version``.
+    Both are ``None`` for a cluster that tells nothing. ``level`` is the finalized level of ``metadata.version``, and
+    ``share_version`` that of share groups.
     """
 
     version: tuple[int, int] | None
     gap: str | None = None
     level: int | None = None
+    share_version: int | None = None
 
 
 #: Of a cluster that tells no levels.
@@ -208,7 +210,10 @@ class AclListing:
             match self._child.reply():
                 case ("rows", cluster_id, rows, *levels):
                     gap = SHARDS_GAP if reader is AclReader.SHARDS else None
-                    rules = rules_of(*levels[0]) if levels and levels[0] else NOTHING_TOLD
+                    rules = NOTHING_TOLD
+                    if levels and levels[0]:
+                        finalized, supported, share_version = levels[0]
+                        rules = rules_of(finalized, supported)._replace(share_version=share_version)
                     if reader is AclReader.MESSAGES:
                         self._settings.first_contact.made = True
                     elif troubles:

@@ -163,14 +163,18 @@ def _acls(client: KafkaAdminClient, task: Task) -> Reply:
     return ("rows", _cluster_id(client), rows, _metadata_levels(client))
 
 
-def _metadata_levels(client: KafkaAdminClient) -> tuple[int, int] | None:
-    """The finalized level of ``metadata.version`` and the newest that the broker supports; needs no right."""
+def _metadata_levels(client: KafkaAdminClient) -> tuple[int, int, int] | None:
+    """The level of ``metadata.version``, the newest that the broker supports, the level of ``share.version``.
+
+    Those in force are finalized; a feature that is not has the level 0. It needs no right.
+    """
     try:
         finalized, supported = _levels(client)
     except errors.KafkaError:
         return None  # the listing is whole without it
     name = "metadata.version"
-    return (finalized[name], supported[name]) if name in finalized and name in supported else None
+    told = name in finalized and name in supported
+    return (finalized[name], supported[name], finalized.get("share.version", 0)) if told else None
 
 
 def _levels(client: KafkaAdminClient) -> tuple[dict[str, int], dict[str, int]]:

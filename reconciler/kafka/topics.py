@@ -251,7 +251,13 @@ def _groups(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 
 # The brokers' defaults of new topics: partitions, replication factor, automatic creation.
 
-_NAMES: Final = ("auto.create.topics.enable", "default.replication.factor", "num.partitions")
+_NAMES: Final = (
+    "auto.create.topics.enable",
+    "default.replication.factor",
+    "errors.deadletterqueue.auto.create.topics.enable",
+    "errors.deadletterqueue.topic.name.prefix",
+    "num.partitions",
+)
 
 
 def broker_defaults(connection: AdminConnection, brokers: Collection[int]) -> dict[str, str]:

@@ -128,6 +128,7 @@ class ClusterState:
     ``under_replicated`` are topics with replicas out of sync, where brokers told.
     ``layout`` is where replicas are, ``None`` where nobody asked, or why it could not be read is in ``layout_gap``.
     ``metadata_version`` is the finalized level of that feature, which decides what may be created; ``None``: not told.
+    ``share_version`` is that of share groups, 0 where they have none.
     ``kafka_version_gap`` says why what the cluster told leaves it open: then nobody else's word settles it.
     """
 
@@ -153,6 +154,7 @@ class ClusterState:
     layout: Layout | None = field(default=None, compare=False)
     layout_gap: str | None = field(default=None, compare=False)
     metadata_version: int | None = None
+    share_version: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps them sorted and read-only."""

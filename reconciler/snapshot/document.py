@@ -209,6 +209,15 @@ def _codec(*, closed: bool) -> Record[Snapshot]:
             omit=True,
         ),
         field(
+            "shareVersion",
+            nullable(COUNT),
+            "The finalized level of the feature share.version; absent where it is not known.",
+            2,
+            attr="state.share_version",
+            default=None,
+            omit=True,
+        ),
+        field(
             "aclGap",
             nullable(TEXT),
             "Why the ACLs may be incomplete; null where they are known to be complete.",

@@ -45,6 +45,7 @@ def read(session: ReadSession, state: ClusterState) -> ClusterState:
         kafka_version=found.rules.version,
         kafka_version_gap=found.rules.gap,
         metadata_version=found.rules.level,
+        share_version=found.rules.share_version,
     )
 
 

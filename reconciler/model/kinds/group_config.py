@@ -21,6 +21,11 @@ from reconciler.model.topic_configs import ConfigType
 _4_1, _4_2, _4_3, _4_4 = (4, 1), (4, 2), (4, 3), (4, 4)
 _OFFSET_RESET: Final = re.compile(r"latest|earliest|by_duration:P[0-9DTHMS.]+", re.ASCII)
 DLQ_TOPIC: Final = "errors.deadletterqueue.topic.name"
+#: What a topic has that may be a queue, what brokers have of all queues, and the level from which there are any.
+DLQ_ENABLE: Final = "errors.deadletterqueue.group.enable"
+DLQ_PREFIX: Final = "errors.deadletterqueue.topic.name.prefix"
+DLQ_AUTO_CREATE: Final = "errors.deadletterqueue.auto.create.topics.enable"
+DLQ_SHARE_VERSION: Final = 2
 DLQ_COPIES: Final = "errors.deadletterqueue.copy.record.enable"
 
 

@@ -83,6 +83,10 @@ class ListedKind(Kind, ABC):
         ``logins`` are the principals that have to work, each with what it is.
         """
 
+    def topics_needed(self, items: Iterable[Any]) -> Iterator[str]:
+        """The names of topics without whose state nobody can say what the items of manifests do; none."""
+        yield from ()
+
     @property
     def types(self) -> tuple[type, ...]:
         """The type of its resources."""

@@ -141,3 +141,30 @@ def test_client_metrics_are_planned_applied_compared_pruned_exported_and_undone(
     assert team.run("drift").status == 0
     team.write("metrics.yaml", f"{METRICS}    - {{name: ['@a', '@b'], absent: true}}\n")
     assert team.run("apply", "--yes", "--allow-deletes").status == 0, "the broker is left as it was"
+
+
+def test_a_dead_letter_queue_is_looked_at_on_the_broker(team: Job) -> None:
+    """The level, the topic, its flag and the brokers' prefix are read, also where no manifest declares a topic."""
+    queue = "{errors.deadletterqueue.topic.name: NAME, errors.deadletterqueue.copy.record.enable: true}"
+    item = f"    - {{name: '@q', configs: {queue}}}\n"
+    team.write("groups.yaml", HEAD + item.replace("NAME", "elsewhere"))
+    planned = team.run("plan")
+    assert planned.status == 0, planned.err
+    assert "who may READ elsewhere reads them" in planned.out
+    assert "its name does not begin with dlq., the brokers' errors.deadletterqueue.topic.name.prefix" in planned.out
+    assert "there is no such topic, and errors.deadletterqueue.auto.create.topics.enable is not on" in planned.out
+    topic = (
+        "apiVersion: reconciler/v1\nkind: Topics\nmetadata: {name: q}\nspec:\n  topics:\n"
+        "    - {name: dlq.@q, partitions: 1, configs: {errors.deadletterqueue.group.enable: true}}\n"
+    )
+    team.write("cluster.yaml", CLUSTER.replace("{include: [", "{include: [{topics: {prefix: dlq.}}, "))
+    team.write("groups.yaml", HEAD + item.replace("NAME", "dlq.@q"))
+    team.write("topics.yaml", topic)
+    planned = team.run("plan")
+    assert "there is no such topic" not in planned.out
+    assert "does not begin with" not in planned.out
+    applied = team.run("apply", "--yes")
+    assert applied.status == 0, applied.err
+    assert team.run("drift").status == 0
+    team.write("groups.yaml", f"{HEAD}    - {{name: '@q', absent: true}}\n")
+    assert team.run("apply", "--yes", "--allow-deletes").status == 0, "the broker is left as it was"

@@ -36,6 +36,7 @@ RIGHTS = (
 
 def test_a_listing_is_whole_or_says_what_it_lacks(broker: Sandbox) -> None:
     with connect(settings_of(broker, "reconciler")) as ours, connect(settings_of(broker, "nobody")) as theirs:
+        assert ours.read(ReadRequest(all_topics=False)).share_version == 2, "dead letter queues are in force"
         refused = theirs.read(GROUPS).listing(GroupConfig)
         assert refused.items is None
         assert refused.gap is not None

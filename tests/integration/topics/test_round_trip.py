@@ -8,6 +8,7 @@ import yaml
 
 from reconciler.cli.main import run
 from reconciler.kafka.cluster import connect
+from reconciler.model.kinds.group_config import DLQ_AUTO_CREATE, DLQ_PREFIX
 from reconciler.model.topic import Topic
 from reconciler.model.topic_configs import TOPIC_CONFIGS, ConfigType
 from reconciler.parts.local.sandbox.state import Sandbox
@@ -60,7 +61,8 @@ def settings_of_the_broker(broker: Sandbox) -> set[str]:
         cluster.send(creations([Topic("rt.any", 1, 1)]))
         request = ReadRequest(acls=False, topic_names=["rt.any"], all_topics=False, broker_defaults=True)
         defaults = cluster.read(request).broker_defaults
-    return set(defaults) - {"auto.create.topics.enable", "default.replication.factor", "num.partitions"}
+    of_brokers = {"auto.create.topics.enable", "default.replication.factor", "num.partitions"}
+    return set(defaults) - of_brokers - {DLQ_AUTO_CREATE, DLQ_PREFIX}
 
 
 def manifest(settings: dict[str, Any]) -> str:

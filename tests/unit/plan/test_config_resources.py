@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from reconciler.model.acl import ResourceType
-from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
 from reconciler.model.kinds.client_metrics import ClientMetrics
 from reconciler.model.kinds.group_config import DLQ_COPIES, DLQ_TOPIC, DeadLetterQueue, GroupConfig, record_copies
 from reconciler.model.listing import Listing
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.proposal import Options, Plan, Selection, Terms
 from reconciler.plan.propose import Request, propose
@@ -158,3 +159,72 @@ def test_undeclared_subscriptions_go_only_where_the_scope_has_what_is_about_nobo
 def test_values_of_a_subscription(name: str, value: str, problem: str | None) -> None:
     found = ClientMetrics.value_problem(name, value) or ClientMetrics.trap(name, value)
     assert (found is None) if problem is None else (found is not None and problem in found)
+
+
+QUEUE = GroupConfig("pay.in", {DLQ_TOPIC: "dlq.pay", DLQ_COPIES: "true"})
+READY = Topic("dlq.pay", 1, 1, {"errors.deadletterqueue.group.enable": "true"}, "id")
+PREFIX = {
+    "errors.deadletterqueue.topic.name.prefix": "dlq.",
+    "errors.deadletterqueue.auto.create.topics.enable": "false",
+}
+COPIED = (
+    "config of group pay.in copies records that the group gives up to topic dlq.pay: who may READ dlq.pay reads them, "
+    "of whatever topic the group reads"
+)
+
+
+def queue_warnings(
+    *topics: Topic,
+    there: tuple[GroupConfig, ...] = (),
+    level: int | None = 2,
+    defaults: dict[str, str] = PREFIX,
+    queue: GroupConfig = QUEUE,
+    wanted: tuple[DesiredTopic, ...] = (),
+) -> list[str]:
+    state = ClusterState(
+        "c",
+        topics={one.name: one for one in topics},
+        listings={KIND: Listing(frozenset(there))},
+        broker_defaults=defaults,
+        share_version=level,
+    )
+    items = {queue.group: DesiredItem(queue, Declaration(Origin("g.yaml", 1, 1)))}
+    desired = DesiredState(listed={KIND: items}, topics={one.topic.name: one for one in wanted})
+    plan = propose(desired, state, Terms("c", default_allow=False), Request(DAY, Options(allow_deletes=True)))
+    return [text.removeprefix(LACKS) for text in plan.warnings if "topic dlq" in text or "topic other" in text]
+
+
+LACKS = "brokers write nothing to topic dlq.pay, the dead letter queue of group pay.in: "
+
+
+def test_a_dead_letter_queue_says_who_reads_it_and_what_it_lacks() -> None:
+    """Each rule of ``ShareGroupDLQStateManager.validateDlqTopic`` by itself, and the level."""
+    assert queue_warnings(READY) == [COPIED]
+    assert queue_warnings(READY, level=None) == [COPIED], "a level that is not known refuses nothing"
+    assert queue_warnings(READY, level=1) == [COPIED, "share.version is 1, and it takes 2"]
+    assert queue_warnings(READY, there=(QUEUE,)) == [], "it is there already"
+    absent = "there is no such topic, and errors.deadletterqueue.auto.create.topics.enable is not on"
+    assert queue_warnings() == [COPIED, absent]
+    assert queue_warnings(defaults={**PREFIX, "errors.deadletterqueue.auto.create.topics.enable": "true"}) == [COPIED]
+    plain = Topic("dlq.pay", 1, 1, {}, "id")
+    assert queue_warnings(plain) == [COPIED, "the topic does not have errors.deadletterqueue.group.enable=true"]
+    other = {"errors.deadletterqueue.topic.name.prefix": "dead."}
+    assert queue_warnings(READY, defaults=other) == [
+        COPIED,
+        "its name does not begin with dead., the brokers' errors.deadletterqueue.topic.name.prefix",
+    ]
+    places = QUEUE.with_values({DLQ_TOPIC: "dlq.pay"})
+    assert queue_warnings(READY, queue=places) == [], "it gets no copies"
+
+
+def test_a_dead_letter_queue_that_the_same_plan_creates_or_deletes() -> None:
+    origin = Origin("t.yaml", 1, 1)
+    made = DesiredTopic(Topic("dlq.pay", 1, 1, {"errors.deadletterqueue.group.enable": "true"}), origin)
+    assert queue_warnings(wanted=(made,)) == [COPIED]
+    gone = DesiredTopic(Topic("dlq.pay"), origin, absent=True)
+    unguarded = queue_warnings(READY, there=(QUEUE,), wanted=(gone,))
+    assert all("there is no such topic" not in text for text in unguarded), "a guard keeps the topic"
+    off = DesiredTopic(Topic("dlq.pay", 1, 1, {"errors.deadletterqueue.group.enable": "false"}), origin)
+    assert queue_warnings(READY, there=(QUEUE,), wanted=(off,)) == [
+        "the topic does not have errors.deadletterqueue.group.enable=true"
+    ]
