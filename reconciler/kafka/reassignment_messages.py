@@ -1,6 +1,7 @@
 """Replicas and their reassignment by kafka-python's messages: confluent-kafka has none for them (KIP-455, KIP-113)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Any, Final
 
 from kafka import errors
@@ -12,6 +13,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
+from reconciler.dataclass import dataclass
 from reconciler.kafka.child_process import Reply, Task
 from reconciler.kafka.raw_messages import Question, read, refused, run, unsent
 
@@ -22,6 +24,8 @@ _ACCEPT_MS: Final = 30_000
 
 def _layout(client: KafkaAdminClient, task: Task) -> Reply:
     """The brokers with racks, and the partitions of ``topics``: replicas, those in sync, sizes, what is moving.
+
+    Also the brokers all of whose log directories are cordoned (KIP-1066; brokers before 4.3 tell of none).
 
     ``topics`` may be ``None``: those of which anything is moving.
 
@@ -53,18 +57,22 @@ def _layout(client: KafkaAdminClient, task: Task) -> Reply:
             (list(part.replica_nodes), list(part.isr_nodes), *moving.get((item.name, part.partition_index), ([], [])))
             for part in parts
         ]
-    sizes = _sizes(client, sorted(racks), {name: len(parts) for name, parts in partitions.items()})
-    return sizes if isinstance(sizes, tuple) else ("layout", racks, partitions, sizes)
+    told_of = _log_dirs(client, sorted(racks), {name: len(parts) for name, parts in partitions.items()})
+    return told_of if isinstance(told_of, tuple) else ("layout", racks, partitions, told_of.sizes, told_of.cordoned)
 
 
-def _sizes(
-    client: KafkaAdminClient, brokers: Sequence[int], topics: Mapping[str, int]
-) -> list[tuple[str, int, int, int]] | Reply:
-    """Topic, partition, broker and bytes of each replica of which its broker told; one that is gone tells none."""
-    if not topics:
-        return []
+@dataclass(slots=True)
+class _LogDirs:
+    """Topic, partition, broker and bytes of each replica, and the brokers whose directories are all cordoned."""
+
+    sizes: list[tuple[str, int, int, int]] = field(default_factory=list)
+    cordoned: list[int] = field(default_factory=list)
+
+
+def _log_dirs(client: KafkaAdminClient, brokers: Sequence[int], topics: Mapping[str, int]) -> _LogDirs | Reply:
+    """What the brokers tell of their directories; one that is gone tells nothing, and without topics none need tell."""
     wanted = DescribeLogDirsRequest.DescribableLogDirTopic
-    found = []
+    found = _LogDirs()
     for broker in brokers:
         request = DescribeLogDirsRequest(
             topics=[wanted(topic=name, partitions=list(range(count))) for name, count in topics.items()]
@@ -74,12 +82,14 @@ def _sizes(
         except errors.KafkaError:
             continue
         directories = [result for result in answer.results if not result.error_code]
-        if not directories:
+        if not directories and topics:
             return (
                 "failed",
                 f"broker {broker} does not tell the sizes of replicas: is DESCRIBE on the cluster missing?",
             )
-        found += [
+        if directories and all(getattr(directory, "is_cordoned", False) for directory in directories):
+            found.cordoned.append(broker)
+        found.sizes += [
             (topic.name, partition.partition_index, broker, partition.partition_size)
             for directory in directories
             for topic in directory.topics

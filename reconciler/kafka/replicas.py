@@ -4,6 +4,7 @@ Replicas of topics: where they are, and their reassignment, asked of the message
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from confluent_kafka import KafkaException
@@ -31,8 +32,8 @@ def read_layout(settings: ClientSettings, topics: Collection[str] | None) -> Lay
     match ask(settings, "reassignment.layout", topics=None if topics is None else sorted(topics)):
         case None:
             raise ClusterError("unsupported_by_client", _untaken(settings))
-        case ("layout", racks, partitions, sizes):
-            return _layout(racks, partitions, sizes)
+        case ("layout", racks, partitions, sizes, cordoned):
+            return replace(_layout(racks, partitions, sizes), cordoned=frozenset(cordoned))
         case ("refused", codes.CLUSTER_AUTHORIZATION_FAILED, name, *_):
             raise ClusterError(name, "not authorized to list reassignments", _GRANT)
         case ("refused", _, name, message):

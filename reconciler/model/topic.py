@@ -257,10 +257,14 @@ class MoveLimits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The brokers with their racks, and the partitions of some topics, all read at one moment."""
+    """The brokers with their racks, and the partitions of some topics, all read at one moment.
+
+    ``cordoned`` are the brokers all of whose log directories are (KIP-1066): no controller places a replica there.
+    """
 
     racks: Mapping[int, str | None]
     topics: Mapping[str, tuple[PartitionLayout, ...]] = field(default_factory=FrozenMap)
+    cordoned: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         """Takes any mapping of topics and keeps it sorted and read-only."""

@@ -357,11 +357,19 @@ def _obstacle(wanted: Topic, live: Topic, partitions: Sequence[PartitionLayout],
 def unplaceable(wanted: Topic, layout: Layout) -> str | None:
     """Why no controller of this cluster has the declared replicas, of a new topic or of one that is there."""
     factor, brokers = wanted.replication_factor, len(layout.racks)
-    unknown = {broker for assignment in wanted.replica_assignments or () for broker in assignment} - layout.racks.keys()
+    there = [partition.replicas for partition in layout.topics.get(wanted.name, ())]
+    assigned = wanted.replica_assignments or ()
+    unknown = {broker for assignment in assigned for broker in assignment} - layout.racks.keys()
     if unknown:
         return f"no broker {min(unknown)} is in the cluster"
+    # The controller asks it of every replica of a partition that it is to place, also of those that are there.
+    placed = {broker for number, item in enumerate(assigned) if [item] != there[number : number + 1] for broker in item}
+    if closed := placed & layout.cordoned:
+        return f"all log directories of broker {min(closed)} are cordoned: it takes no replica"
     if factor is not None and factor > brokers:
         return f"{factor} replicas need as many brokers, and the cluster has {brokers}"
+    if factor is not None and factor > (left := brokers - len(layout.cordoned & layout.racks.keys())):
+        return f"{factor} replicas need as many brokers, and {left} of {brokers} have a log directory not cordoned"
     return None
 
 
@@ -374,7 +382,8 @@ def _target(
         return (*wanted.replica_assignments[: len(there)], *there[len(wanted.replica_assignments) :])
     if wanted.replication_factor is None or state.layout is None:
         return there
-    brokers = [PlacementBroker(broker, rack) for broker, rack in state.layout.racks.items()]
+    free = state.layout.racks.keys() - state.layout.cordoned
+    brokers = [PlacementBroker(broker, rack) for broker, rack in state.layout.racks.items() if broker in free]
     load = Counter(
         broker
         for name, other in state.topics.items()

@@ -1,12 +1,13 @@
 """Topics: created and deleted as a whole; a live one gets partitions, other configs, or its replicas elsewhere."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import Codec
 from reconciler.codec.values import created, deleted, updated
+from reconciler.model.characters import as_name
 from reconciler.model.flavor import Flavor, IntermediateValue
 from reconciler.model.listing import Change, Create, Delete, Impossible, Update
 from reconciler.model.scope import Selector
@@ -169,6 +170,11 @@ def loss_by_default(change: Change) -> Iterator[tuple[str, str]]:
                     yield key, held
 
 
+def _places(change: Change) -> bool:
+    """Whether a controller places replicas for it."""
+    return isinstance(change.after, Topic | TopicPartitions | TopicReplicas)
+
+
 class Topics(Kind):
     """Topics: of all kinds only they have declared states that Kafka cannot reach."""
 
@@ -242,6 +248,17 @@ class Topics(Kind):
             case Update(_, TopicReplicas()):
                 return Phase.MOVE_REPLICAS
         raise TypeError(f"{change!r} is not a step on a topic")
+
+    def warnings(self, changes: Sequence[Change], live: ClusterState) -> Iterator[str]:
+        """The brokers on which no replica is placed because all their log directories are cordoned (KIP-1066)."""
+        cordoned = () if live.layout is None else sorted(live.layout.cordoned)
+        placed = [name_of(change) for change in changes if _places(change)]
+        if cordoned and placed:
+            brokers = ", ".join(map(str, cordoned))
+            yield (
+                f"all log directories of broker {brokers} are cordoned: no replica is placed there, and none of a "
+                f"partition that moves stays: {', '.join(map(as_name, placed))}"
+            )
 
     def refusals(self, change: Change) -> Iterator[Refusal]:
         """Records that go are lost for good, and large copies slow brokers down: each topic needs a person's word."""

@@ -1,5 +1,6 @@
 """Declared replicas against live ones: what moves, what waits, and what is said of what cannot move."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -8,7 +9,8 @@ from reconciler.model.desired import DesiredState, DesiredTopic, Origin
 from reconciler.model.listing import Change, Impossible, Update
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Assignments, Layout, PartitionLayout, Topic, TopicReplicas
-from reconciler.plan.replicas import replica_changes, topics_to_place, unfinished
+from reconciler.plan.kinds.topic import KIND
+from reconciler.plan.replicas import replica_changes, topics_to_place, unfinished, unplaceable
 
 PLACE = Origin("t.yaml", 1, 1)
 RACKS = {1: "a", 2: "b", 3: "c"}
@@ -154,6 +156,39 @@ def test_why_replicas_stay_is_said(wanted: Topic, layout: Layout | None, state: 
     for one in found:
         assert isinstance(one, Impossible)
         assert one.reason.startswith(reason)
+
+
+def cordoned(*brokers: int) -> Layout:
+    return replace(placed(*well()), cordoned=frozenset(brokers))
+
+
+def test_no_replica_is_placed_where_every_log_directory_is_cordoned() -> None:
+    """The controller refuses a partition whose replicas are to be there, also one that has been there all along."""
+    closed = "all log directories of broker 3 are cordoned"
+    for factor in (1, 2):
+        for found in changes(topic(None, factor), topic(((1, 2), (2, 3, 1)), None), cordoned(3)):
+            assert isinstance(found, Update)
+            assert all(3 not in replicas for replicas in found.after.assignments)
+    (none,) = changes(topic(None, 3), topic(), cordoned(3))
+    assert isinstance(none, Impossible)
+    assert none.reason == "3 replicas need as many brokers, and 2 of 3 have a log directory not cordoned"
+    (there,) = changes(topic(((1, 3), (2, 3))), topic(), cordoned(3))
+    assert isinstance(there, Impossible)
+    assert there.reason.startswith(closed)
+    (other,) = changes(topic(((2, 1), (2, 3))), topic(), cordoned(3))
+    assert isinstance(other, Update), "what stays as it is is not asked for"
+    assert unplaceable(Topic("new", replica_assignments=((1,), (3,))), cordoned(3)) is not None
+    assert unplaceable(Topic("new", 1, 2), cordoned(3)) is None
+    assert unplaceable(Topic("new", 1, 2), cordoned(2, 3)) is not None
+
+
+def test_a_plan_says_where_nothing_is_placed() -> None:
+    state = ClusterState("c", topics={"t": topic()}, layout=cordoned(3))
+    move = Update(TopicReplicas("t", LIVE, "id"), TopicReplicas("t", ((1, 2), (2, 1)), "id"))
+    text = "all log directories of broker 3 are cordoned: no replica is placed there, and none of a partition that"
+    assert [*KIND.warnings([move], state)] == [f"{text} moves stays: t"]
+    assert [*KIND.warnings([move], replace(state, layout=placed(*well())))] == []
+    assert [*KIND.warnings([], state)] == []
 
 
 @pytest.mark.parametrize("least", ["1", "2", "9", "many"])
