@@ -348,6 +348,8 @@ RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
         "Raise partitions",
         "Change the replication factor",
         "Give a group more time before it rebalances",
+        "Collect metrics of some clients",
+        "Keep what a share group rejects",
         "Create a user that can log in",
         "Change a password without an outage",
         "Cut off a compromised principal",

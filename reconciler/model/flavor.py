@@ -138,7 +138,8 @@ class Flavor:
     principals of bindings can have. ``parses_hosts``: an entry's host is compared as an address, not as text.
     ``wait_seconds``: how long after a change every broker enforces it. ``default_allow``: its
     ``allow.everyone.if.no.acl.found``, which somebody may have changed where it ``varies``; ``None``: the make says
-    nothing. ``settable_configs``: the only topic configs that a user can set; ``None``: all. ``intermediates``: changes
+    nothing. ``settable_configs``: the only topic configs that a user can set; ``None``: all. ``added_configs``: those
+    that its brokers set by themselves when a topic is created, with their values. ``intermediates``: changes
     of configs that it refuses in one step. ``max_bindings``: the most ACLs that any of its clusters takes,
     ``fewest_bindings`` those that its smallest type takes.
     ``owned_elsewhere``: what another program of the make manages. ``unseen``: what decides access there and no ACL
@@ -158,6 +159,7 @@ class Flavor:
     default_allow: bool | None = None
     default_allow_varies: bool = False
     settable_configs: frozenset[str] | None = None
+    added_configs: Mapping[str, str] = FrozenMap()
     intermediates: tuple[IntermediateValue, ...] = ()
     max_bindings: int | None = None
     fewest_bindings: int | None = None
@@ -304,8 +306,11 @@ AIVEN: Final = Flavor(
     (
         "https://aiven.io/docs/products/kafka/concepts/acl",
         "https://aiven.io/docs/products/kafka/howto/manage-acls",
+        # ``ReplicationControlManager.createTopic`` and ``ClassicTopicRemoteStorageForcePolicy`` of its Kafka.
+        "https://github.com/aiven/inkless/pull/619",
     ),
     Signs(hosts=re.compile(r".*\.aivencloud\.com")),
+    added_configs=FrozenMap({"diskless.enable": "true", "remote.storage.enable": "true"}),
     unseen=("Aiven ACLs are a second system that Kafka does not list: they grant too, and a DENY in either wins",),
 )
 
@@ -346,6 +351,11 @@ def between(before: Mapping[str, str | None], after: Mapping[str, str | None]) -
     """Values of configs at which a change in two steps may have been cut off, by config, whatever the flavor."""
     found = (flavor.intermediate(before, after) for flavor in FLAVORS.values())
     return {item.config: item.via for item in found if item is not None}
+
+
+def may_be_added(config: str, value: str) -> bool:
+    """Whether brokers of some make set a topic's config to this by themselves."""
+    return any(item.added_configs.get(config) == value for item in FLAVORS.values())
 
 
 # What a cluster shows of its make, and whether that contradicts what somebody states.

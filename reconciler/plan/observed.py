@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from reconciler.codec.values import KAFKA_VERSION, SELECTORS
 from reconciler.dataclass import dataclass
-from reconciler.model.flavor import between
+from reconciler.model.flavor import between, may_be_added
 from reconciler.model.says import REQUIRED, Says
 from reconciler.model.scope import Selector
 from reconciler.model.state import NO_SOURCES, ClusterState, FactSource, FactSources
@@ -44,11 +44,18 @@ DONE: Final = Observed(StepState.DONE)
 
 
 def observed_creation(wanted: Topic, topic: Topic) -> Observed:
-    """A topic that appeared meanwhile is the one wanted if it is as declared in every respect."""
+    """A topic that appeared meanwhile is the one wanted if it is as declared in every respect.
+
+    What brokers of some make add to a new topic by themselves is nobody's wish.
+    """
     partitions = wanted.num_partitions in (None, topic.num_partitions)
     replicas = wanted.replication_factor in (None, topic.replication_factor)
     mine = {key: normal_form(key, value) for key, value in wanted.configs.items()}
-    theirs = {key: normal_form(key, value) for key, value in topic.configs.items()}
+    theirs = {
+        key: normal_form(key, value)
+        for key, value in topic.configs.items()
+        if key in mine or not may_be_added(key, value)
+    }
     assigned = wanted.replica_assignments is None or topic.replica_assignments in (None, wanted.replica_assignments)
     if partitions and replicas and assigned and mine == theirs:
         return DONE

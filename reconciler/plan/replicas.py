@@ -368,8 +368,8 @@ def unplaceable(wanted: Topic, layout: Layout) -> str | None:
         return f"all log directories of broker {min(closed)} are cordoned: it takes no replica"
     if factor is not None and factor > brokers:
         return f"{factor} replicas need as many brokers, and the cluster has {brokers}"
-    if factor is not None and factor > (left := brokers - len(layout.cordoned & layout.racks.keys())):
-        return f"{factor} replicas need as many brokers, and {left} of {brokers} have a log directory not cordoned"
+    if factor is not None and factor > (usable := brokers - len(layout.cordoned & layout.racks.keys())):
+        return f"{factor} replicas need as many brokers, and {usable} of {brokers} have a log directory not cordoned"
     return None
 
 

@@ -24,9 +24,8 @@ WANTED = Topic("cordon-new", 1, 1)
 def cordon(broker: Sandbox, operation: AlterConfigOpType) -> None:
     entry = ConfigEntry("cordoned.log.dirs", "*", incremental_operation=operation)
     resource = ConfigResource(ResourceType.BROKER, "1", incremental_configs=[entry])
-    admin = AdminClient(broker.settings("admin"))
-    found = admin.incremental_alter_configs([resource])
-    found[resource].result(_PATIENCE_SECONDS)
+    with AdminClient({**broker.settings("admin"), "log_level": 0}) as admin:
+        admin.incremental_alter_configs([resource])[resource].result(_PATIENCE_SECONDS)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.model.acl import AccessControlEntry, AclBinding, AclOperation, AclPermissionType, ResourceType
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Expiry, Origin
-from reconciler.model.flavor import APACHE
+from reconciler.model.flavor import APACHE, FLAVORS, Flavor
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.listing import Change, Create, Delete, Impossible, Listing, Update
@@ -20,6 +20,7 @@ from reconciler.model.topic_configs import THROTTLE_CONFIGS
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.diff.kinds.listed import ListedKind
 from reconciler.plan.difference import DiffRules, SkipReason
+from reconciler.plan.observed import DONE, observed_creation
 from tests.property.transitions import DAY, PATTERNS
 
 PLACE, OTHER = Origin("a.yaml", 1, 1), Origin("b.yaml", 2, 1)
@@ -102,6 +103,28 @@ def test_each_config_that_differs_is_set_and_where_manifests_are_silent_it_goes_
         assert [one for one in found if not isinstance(one, Impossible)] == expected, (new, old)
         told = [(one.what, one.before, one.after) for one in found if isinstance(one, Impossible)]
         assert told == refused, (new, old)
+
+
+@pytest.mark.parametrize("flavor", FLAVORS.values(), ids=lambda flavor: flavor.name)
+def test_what_brokers_add_to_a_new_topic_is_no_difference_at_their_make(flavor: Flavor) -> None:
+    """Nobody declared it: it stays, and the topic is the one that was wanted. What is declared holds all the same."""
+    added = {key: value for make in FLAVORS.values() for key, value in make.added_configs.items()}
+    assert added
+    rules = DiffRules(flavor=flavor)
+    for key, value in added.items():
+        there = Topic("t", 1, 1, {key: value}, "id")
+        assert observed_creation(Topic("t", 1, 1), there) is DONE
+        assert observed_creation(Topic("t", 1, 1, {key: "false"}), there) is not DONE
+        assert observed_creation(Topic("t", 1, 1), Topic("t", 1, 1, {key: "false"})) is not DONE
+        if not flavor.may_set(key):
+            continue
+        reset = Update(TopicConfigs("t", {key: value}, "id"), TopicConfigs("t", {key: None}, "id"))
+        assert only(Topic("t"), there, rules) == ([] if key in flavor.added_configs else [reset])
+        off = Update(TopicConfigs("t", {key: value}, "id"), TopicConfigs("t", {key: "false"}, "id"))
+        assert only(Topic("t", configs={key: "false"}), there, rules) == [off]
+        (other,) = only(Topic("t"), Topic("t", 1, 1, {key: "false"}, "id"), rules)
+        assert isinstance(other, Update)
+        assert other.after.configs == {key: None}, "another value was somebody's"
 
 
 def test_partitions_are_added_where_both_numbers_are_known_and_never_taken_away() -> None:

@@ -198,7 +198,7 @@ def _configs(wanted: Topic, live: Topic, rules: DiffRules, defaults: Mapping[str
         new, old = wanted.configs.get(key), live.configs.get(key)
         # Tools that move replicas set throttles on topics and remove them: that manifests are silent is no wish.
         stays = key in THROTTLE_CONFIGS or key in rules.ignore_configs or not rules.flavor.may_set(key)
-        silent = new is None and stays
+        silent = new is None and (stays or rules.flavor.added_configs.get(key) == old)
         if (
             silent
             or new == old
