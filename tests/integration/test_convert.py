@@ -15,6 +15,8 @@ import pytest
 
 from reconciler.cli.main import run
 from reconciler.manifest.manifests import desired_state, load
+from reconciler.model.config_resource import ConfigResource
+from reconciler.model.kinds.client_metrics import ClientMetrics
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota
 from reconciler.model.kinds.scram_user import ScramUser
@@ -52,8 +54,9 @@ def _user(user: ScramUser) -> str:
     return " ".join([f"user {user.name}:", *(f"{key}={value}" for key, value in sorted(user.values.items()))])
 
 
-def _groups(config: GroupConfig) -> str:
-    return " ".join([f"configs of group {config.group}:", *(f"{key}={text}" for key, text in config.values.items())])
+def _configs(config: ConfigResource) -> str:
+    subject = config.subject.replace("config of group", "configs of group")
+    return " ".join([f"{subject}:", *(f"{key}={text}" for key, text in config.values.items())])
 
 
 def _declared(directory: Path, name: str = "my-cluster") -> set[str]:
@@ -63,8 +66,8 @@ def _declared(directory: Path, name: str = "my-cluster") -> set[str]:
     users = {
         f"absent user {item.item.name}" if item.absent else _user(item.item) for item in wanted.of(ScramUser).values()
     }
-    groups = {_groups(item.item) for item in wanted.of(GroupConfig).values()}
-    return {str(binding) for binding in wanted.bindings} | topics | quotas | users | groups
+    configs = {_configs(item.item) for kind in (GroupConfig, ClientMetrics) for item in wanted.of(kind).values()}
+    return {str(binding) for binding in wanted.bindings} | topics | quotas | users | configs
 
 
 @pytest.mark.parametrize("source_format", [None, "auto"])

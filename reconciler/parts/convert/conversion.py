@@ -15,8 +15,9 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.config_resource import ConfigResource
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.kinds.group_config import GroupConfig
+from reconciler.model.kinds import listed_types
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, SCRAM_CODES, ScramUser
 from reconciler.model.listing import ListedItem
@@ -120,7 +121,7 @@ class Conversion:
         self._topics: dict[str, Topic] = {}
         self._quotas: dict[QuotaEntity, ClientQuota] = {}
         self._users: dict[str, ScramUser] = {}
-        self._groups: dict[str, GroupConfig] = {}
+        self._configs: dict[tuple[type[ConfigResource], str], ConfigResource] = {}
         self._absent: dict[str, str] = {}
         self._absent_users: dict[str, str] = {}
         self._skipped: dict[Remark, None] = {}
@@ -212,10 +213,11 @@ class Conversion:
             if self._quotas.setdefault(entity, quota) != quota:
                 self.skip(where, f"quota of {entity}", "it is already declared, with other limits")
 
-    def add_group_config(self, name: str, configs: Mapping[str, str], where: str) -> None:
-        """Add the configs of a group; without any it has none of its own."""
-        if configs and self._groups.setdefault(name, GroupConfig(name, configs)).values != configs:
-            self.skip(where, f"configs of group {name}", "they are already declared, with other values")
+    def add_configs(self, resource: type[ConfigResource], name: str, configs: Mapping[str, str], where: str) -> None:
+        """Add the configs under a name; without any there are none."""
+        item = resource.of(name, configs)
+        if configs and self._configs.setdefault((resource, name), item) != item:
+            self.skip(where, item.subject, "it is already declared, with other values")
 
     def add_user(self, name: str, mechanism: str, iterations: str, where: str) -> None:
         """Add a mechanism of a SCRAM user, in any case. No password comes along: whoever reads manifests reads it."""
@@ -258,7 +260,7 @@ class Conversion:
             self._topics,
             self._quotas,
             self._users,
-            self._groups,
+            self._configs,
             self._absent,
             self._absent_users,
             self._skipped,
@@ -281,7 +283,11 @@ class Conversion:
             dict(self._origins),
             {
                 ClientQuota.KIND: frozenset(self._quotas.values()),
-                GroupConfig.KIND: frozenset(self._groups.values()),
+                **{
+                    kind.KIND: frozenset(item for item in self._configs.values() if isinstance(item, kind))
+                    for kind in listed_types()
+                    if issubclass(kind, ConfigResource)
+                },
                 ScramUser.KIND: frozenset(self._users.values()),
             },
             frozenset(self._absent),

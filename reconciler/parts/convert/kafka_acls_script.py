@@ -12,6 +12,9 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from reconciler.model.acl import CLUSTER_NAME
+from reconciler.model.config_resource import ConfigResource
+from reconciler.model.kinds.client_metrics import ClientMetrics
+from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import DEFAULT_NAME, QUOTA_KEYS, QuotaEntity
 from reconciler.model.kinds.scram_user import SCRAM_CODES
 from reconciler.parts.convert.container_calls import calls_elsewhere, calls_tools, container_calls
@@ -45,7 +48,9 @@ _SHORT: Final = {
 #: Types of entities that this converter reads, with their word in a quota.
 _QUOTA_PARTS: Final = {"users": "user", "clients": "client_id", "ips": "ip"}
 #: Types of entities of kafka-configs that this tool does not manage.
-_NOT_MANAGED: Final = frozenset(("brokers", "broker-loggers", "client-metrics"))
+_NOT_MANAGED: Final = frozenset(("brokers", "broker-loggers"))
+#: Types of entities that are nothing but configs.
+_RESOURCES: Final[Mapping[str, type[ConfigResource]]] = {"groups": GroupConfig, "client-metrics": ClientMetrics}
 #: ``ConfigCommandOptions``: commas inside of brackets separate the values of one config.
 _BETWEEN_CONFIGS: Final = re.compile(r",(?=[^\]]*(?:\[|$))")
 #: ``ConfigCommand.DEFAULT_ITERATIONS``
@@ -167,7 +172,7 @@ class _Calls:
         self._topics: list[_Created] = []
         self._logins: list[_Login] = []
         self._quotas: dict[QuotaEntity, tuple[dict[str, str], str]] = {}
-        self._groups: dict[str, tuple[dict[str, str], str]] = {}
+        self._named: dict[tuple[str, str], tuple[dict[str, str], str]] = {}
 
     def read(self, command: Command, where: str | None = None) -> None:
         """Convert one command, or name it if it may matter; it stands at ``where``, else on its line."""
@@ -203,8 +208,8 @@ class _Calls:
             self._conversion.add_user(*login)
         for entity, (limits, where) in self._quotas.items():
             self._conversion.add_quota(entity, limits, where)
-        for group, (configs, where) in self._groups.items():
-            self._conversion.add_group_config(group, configs, where)
+        for (kind, name), (configs, where) in self._named.items():
+            self._conversion.add_configs(_RESOURCES[kind], name, configs, where)
 
     def _read_handed(self, text: str, command: Command, where: str) -> None:
         """The text that a shell runs by ``-c``, on the line of the command, and with its doubt."""
@@ -282,8 +287,9 @@ class _Calls:
         quota = {_QUOTA_PARTS[kind]: name for kind, name in entity.items() if kind in _QUOTA_PARTS}
         for known in [item for item in self._quotas if not entity or (quota and item == QuotaEntity.of(**quota))]:
             self._conversion.skip(self._quotas.pop(known)[1], f"quota of {known}", _CHANGED)
-        for group in [item for item in self._groups if not entity or entity.get("groups") == item]:
-            self._conversion.skip(self._groups.pop(group)[1], f"configs of group {group}", _CHANGED)
+        for kind, name in [item for item in self._named if not entity or entity.get(item[0]) == item[1]]:
+            subject = _RESOURCES[kind].of(name, {}).subject
+            self._conversion.skip(self._named.pop((kind, name))[1], subject, _CHANGED)
         gone = [login for login in self._logins if not entity or entity.get("users") == login.user]
         for item in gone:
             self._conversion.skip(item.where, f"SCRAM user {item.user}", _CHANGED)
@@ -330,8 +336,9 @@ class _Calls:
             raise _UnreadCommandError(_CONFIGS)
         if options.keys() & {"delete-config", "add-config-file"}:
             raise _UnreadCommandError("it deletes configs or reads them from a file: use reconciler export")
-        if list(types) == ["groups"] and len(names) == 1 and names[0]:
-            self._groups.setdefault(names[0], ({}, where))[0].update(_added(options.get("add-config", ())))
+        if len(types) == len(names) == 1 and types[0] in _RESOURCES and names[0]:
+            found = {key: value.strip("[]") for key, value in _added(options.get("add-config", ()))}
+            self._named.setdefault((types[0], names[0]), ({}, where))[0].update(found)
             return
         if not types or len(types) != len(names) or set(types) - _QUOTA_PARTS.keys() or len(set(types)) < len(types):
             raise _UnreadCommandError("of which entity it changes configs is not understood here")

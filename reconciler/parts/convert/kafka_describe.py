@@ -11,6 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from reconciler.model.config_resource import ConfigResource
+from reconciler.model.kinds.client_metrics import ClientMetrics
+from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import DEFAULT_NAME, QUOTA_KEYS, QuotaEntity
 from reconciler.model.topic import INTERNAL_TOPICS
 from reconciler.parts.convert.conversion import Conversion
@@ -46,7 +49,9 @@ _KINDS: Final = {"user-principal": "user", "client-id": "client_id", "ip": "ip"}
 _UNKNOWN_LINE: Final = "neither kafka-topics nor kafka-configs prints such a line"
 _NO_HEADING: Final = "no heading right above it says of what it is"
 _NOT_READ: Final = "of whom these configs are is not understood"
-_BROKERS: Final = "configs of brokers and of client metrics are not managed"
+_BROKERS: Final = "configs of brokers are not managed"
+#: Resources that are nothing but configs, as their headings call them.
+_RESOURCES: Final[Mapping[str, type[ConfigResource]]] = {"group": GroupConfig, "client-metric": ClientMetrics}
 _OF_BROKERS: Final = (
     "kafka-topics shows what brokers set, too: add what kafka-configs --describe --entity-type topics prints, to tell"
 )
@@ -95,7 +100,7 @@ class _Descriptions:
         self._topics: dict[str, _Described] = {}
         self._uneven: set[str] = set()
         self._set: dict[str, tuple[dict[str, str], str]] = {}
-        self._groups: dict[str, tuple[dict[str, str], str]] = {}
+        self._named: dict[tuple[str, str], tuple[dict[str, str], str]] = {}
         # The configs of the topic or group that a heading named, and whether only some of them are its own.
         self._below: dict[str, str] | None = None
         self._all = False
@@ -159,15 +164,18 @@ class _Descriptions:
             self._entity(entity, found["values"] or "", where)
             return
         named = _NAMED.fullmatch(found["of"])
-        if named is None or (named["kind"] in ("topic", "group") and not named["name"]):
+        declared = named is not None and (named["kind"] == "topic" or named["kind"] in _RESOURCES)
+        if named is None or (declared and not named["name"]):
             self._conversion.skip(where, _shown(found["of"]), _NOT_READ)
             return
-        if named["kind"] not in ("topic", "group"):
+        if not declared:
             self._passed = True
             self._conversion.add_unmanaged(where, f"configs of {found['of']}", _BROKERS)
             return
-        of_kind = self._set if named["kind"] == "topic" else self._groups
-        self._below, _ = of_kind.setdefault(named["name"], ({}, where))
+        if named["kind"] == "topic":
+            self._below, _ = self._set.setdefault(named["name"], ({}, where))
+        else:
+            self._below, _ = self._named.setdefault((named["kind"], named["name"]), ({}, where))
         self._below |= dict(pair.partition("=")[::2] for pair in _BETWEEN.split(found["values"] or "") if pair.strip())
 
     def _entity(self, parts: Mapping[str, str], values: str, where: str) -> None:
@@ -205,8 +213,8 @@ class _Descriptions:
                 self._conversion.add_unmanaged(where, f"topic {name}", _INTERNAL)
             else:
                 self._conversion.add_topic(name, None, None, configs, where)
-        for name, (configs, where) in self._groups.items():
-            self._conversion.add_group_config(name, configs, where)
+        for (kind, name), (configs, where) in self._named.items():
+            self._conversion.add_configs(_RESOURCES[kind], name, configs, where)
 
 
 def _entity(text: str) -> dict[str, str] | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.model.kinds.client_metrics import ClientMetrics
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota
 from reconciler.model.kinds.scram_user import ScramUser
@@ -205,6 +206,10 @@ def test_configs_of_a_group_add_up() -> None:
     call = "kafka-configs --bootstrap-server x --alter --group g --add-config"
     found = converted(f"{call} consumer.session.timeout.ms=45000\n{call} consumer.heartbeat.interval.ms=3000")
     [config] = found.listed[GroupConfig.KIND]
+    call = "kafka-configs --bootstrap-server x --alter --entity-type client-metrics --entity-name m --add-config"
+    twice = converted(f"{call} 'interval.ms=1000,metrics=[a.,b.]'\n{call} 'match=[client_id=x]'")
+    [metrics] = twice.listed[ClientMetrics.KIND]
+    assert metrics == ClientMetrics("m", {"interval.ms": "1000", "metrics": "a.,b.", "match": "client_id=x"})
     values = {"consumer.session.timeout.ms": "45000", "consumer.heartbeat.interval.ms": "3000"}
     assert config == GroupConfig("g", values)
     assert found.skipped == ()
