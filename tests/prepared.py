@@ -300,7 +300,8 @@ def main(descriptor: int, address: str) -> None:
             begun.remove(one)
             _ended(one, killed=one.alive not in ready)
         if listener in ready:
-            started = _begin(listener.accept()[0], [listener, *waiting], address)
+            others = [end for one in begun for end in (one.channel, one.alive)]  # of those that have not ended just now
+            started = _begin(listener.accept()[0], [listener, *others], address)
             if started is None:
                 return  # in the process that was asked for, which has ended
             begun += started

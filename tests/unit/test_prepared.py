@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -60,6 +61,19 @@ def test_a_reader_that_takes_too_long_can_be_killed(start: Callable[[str], Any])
     reader.kill()
     reader.communicate()
     assert reader.returncode == -signal.SIGKILL
+
+
+def test_a_reader_begins_at_the_moment_at_which_another_ends() -> None:
+    ending, server = prepared().start_reader("message_client"), prepared()._process.pid
+    os.kill(server, signal.SIGSTOP)
+    os.kill(ending.pid, signal.SIGKILL)
+    going_on = threading.Timer(0.3, os.kill, (server, signal.SIGCONT))
+    going_on.start()
+    reader = prepared().start_reader("message_client")
+    reply, _ = reader.communicate(marshal.dumps(_TASK), timeout=60)
+    assert marshal.loads(reply)[0] == "failed"  # noqa: S302 - our own child wrote it
+    ending.communicate()
+    assert ending.returncode == -signal.SIGKILL
 
 
 def test_readings_of_tests_fork_theirs() -> None:
