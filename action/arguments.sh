@@ -74,9 +74,12 @@ output() {
   if [[ -n "${GITHUB_OUTPUT:-}" ]]; then echo "$1=$2" >>"$GITHUB_OUTPUT"; fi
 }
 
-# One field of a result, by python, which is there wherever reconciler is.
+# One field of a result, by python, which is there wherever reconciler is: a text as it is, all else as JSON.
 field() {
-  python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1], encoding="utf-8")).get(sys.argv[2], ""))' "$1" "$2"
+  python3 -I -c '
+import json, sys
+value = json.load(open(sys.argv[1], encoding="utf-8")).get(sys.argv[2], "")
+print(value if isinstance(value, str) else json.dumps(value))' "$1" "$2"
 }
 
 # A command that ended without a result: reports that leave it out would look as if it had found nothing. FILE has what it

@@ -2,6 +2,8 @@
 """Says results where GitHub shows them: a pull request's comment, code scanning, an issue. Standard library only.
 
     github.py comment FILE            posts FILE on pull request PULL_REQUEST, or replaces what was posted before
+    github.py untouched RESULT        prints which clusters the change leaves alone, by the result of validate
+    github.py leave RESULT            says that in the comments that an earlier commit has about them
     github.py approved CLUSTER        prints the change id of the comment when COMMIT's pull request was merged
     github.py parity CLUSTER RESULTS EARLIER
                                       leaves in RESULTS the plan that was approved, and prints its id: the one there, or
@@ -100,6 +102,30 @@ def comment(file: str) -> None:
         call("PATCH", f"/issues/comments/{before['id']}", {"body": text})
 
 
+def left_alone(file: str) -> list[str]:
+    """The clusters that the change does not touch; none where that is not known."""
+    result = json.loads(Path(file).read_text(encoding="utf-8"))
+    touched = result.get("touched")
+    return [] if touched is None else sorted(result["clusters"].keys() - set(touched))
+
+
+def untouched(file: str) -> None:
+    """In Markdown; nothing if the change touches every cluster."""
+    names = left_alone(file)
+    if names:
+        print(f"\nNot planned, for the change does not touch them: {', '.join(f'`{name}`' for name in names)}\n")
+
+
+def leave(file: str) -> None:
+    """A plan that an earlier commit of the pull request showed is none of this one."""
+    number = int(os.environ["PULL_REQUEST"])
+    for name in left_alone(file):
+        marker = f"<!-- reconciler:{name} -->"
+        for before in ours(pages(f"/issues/{number}/comments"), marker):
+            text = f"{marker}\n### Not planned: this change does not touch `{name}`\n"
+            call("PATCH", f"/issues/comments/{before['id']}", {"body": text})
+
+
 def approved(cluster: str) -> str:
     """The change id; empty where no pull request, or no comment with one plan, belongs to the commit.
 
@@ -186,6 +212,10 @@ def main(arguments: list[str]) -> None:
     match arguments:
         case ["comment", file]:
             comment(file)
+        case ["untouched", file]:
+            untouched(file)
+        case ["leave", file]:
+            leave(file)
         case ["approved", cluster]:
             sys.stdout.write(f"{found}\n" if (found := approved(cluster)) else "")
         case ["parity", cluster, results, earlier]:

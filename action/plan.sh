@@ -13,6 +13,8 @@ status=0
 results=("$OUT/validate.json")
 reconciler validate "$MANIFESTS" "${rails[@]}" "${compared[@]}" --output json >"$OUT/validate.json" || status=$?
 output valid "$([[ $status == 0 ]] && echo true || echo false)"
+# Which clusters are worth a job each; of manifests that cannot be read nobody knows.
+if [[ ($status == 0 || $status == 3) && -s "$OUT/validate.json" ]]; then output touched "$(field "$OUT/validate.json" touched)"; fi
 if [[ ! -s "$OUT/validate.json" ]]; then
   results=()
   failed validate "$status"
@@ -48,5 +50,8 @@ fi
 [[ -s "$OUT/failed.json" ]] && results+=("$OUT/failed.json")
 output status "$status"
 report "${results[@]}"
+if ((!${#target[@]})) && [[ -s "$OUT/validate.json" ]]; then
+  python3 -I "$action/github.py" untouched "$OUT/validate.json" | tee -a "$OUT/comment.md" "${GITHUB_STEP_SUMMARY:-/dev/null}"
+fi
 tell_unjudged
 exit "$status"

@@ -19,7 +19,7 @@ from reconciler.manifest.manifests import Manifests, desired_state
 from reconciler.manifest.manifests import load as load_sources
 from reconciler.manifest.project import Project, is_project, project_changes, read_project
 from reconciler.manifest.read.findings import Source
-from reconciler.manifest.read.problem import ManifestError, Problem
+from reconciler.manifest.read.problem import Code, ManifestError, Problem
 from reconciler.manifest.safeguards import guardrail_ownership, ownership
 from reconciler.model.acl import ResourcePattern
 from reconciler.model.desired import DesiredState
@@ -52,6 +52,16 @@ def checked(sources: Sequence[Source], *, below: str | Path | None = None) -> Ma
         manifests = load_sources(sources)
     found = files_not_read(Path(below)) if below is not None else ()
     return replace(manifests, warnings=(*manifests.warnings, *found)) if found else manifests
+
+
+#: Of what validating warns, what a plan may do harm without: what nobody reads is deleted, what no broker knows is
+#: refused half way. What only some releases refuse is decided by the cluster's own.
+_TOLD_AGAIN: Final = frozenset({Code.FILE_NOT_READ, Code.UNKNOWN_SETTING})
+
+
+def told_again(manifests: Manifests) -> tuple[Problem, ...]:
+    """The warnings of manifests that a plan repeats."""
+    return tuple(problem for problem in manifests.warnings if problem.code in _TOLD_AGAIN)
 
 
 def desired(manifests: Manifests, cluster: str, as_of: datetime.date) -> DesiredState:

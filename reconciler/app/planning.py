@@ -16,7 +16,7 @@ from reconciler import __version__
 from reconciler.access.interpretation import TooMuchToDecideError
 from reconciler.app.cluster_tests import decide_cluster_tests
 from reconciler.app.connections import refuse_unstated
-from reconciler.app.manifests import desired, guardrails_changed
+from reconciler.app.manifests import desired, guardrails_changed, told_again
 from reconciler.app.options import PlanOptions, moment, now
 from reconciler.app.reasons import NoAuthorizerError, PlanRefusedError, RequestError, TooMuchAccessError, WorkflowError
 from reconciler.app.records import source_commit
@@ -26,7 +26,6 @@ from reconciler.app.topic_policy import Seen, look
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
-from reconciler.manifest.read.problem import Code, Problem
 from reconciler.manifest.safeguards import cluster_warnings, standing_exceptions
 from reconciler.model.characters import as_name
 from reconciler.model.desired import DesiredState
@@ -225,9 +224,6 @@ def beside_after(before: BesideAcls, changes: Iterable[Change]) -> BesideAcls:
     return replace(before, users=users, quotas=quotas)
 
 
-#: Of what validating warns, what a plan may do harm without: what nobody reads is deleted, what no broker knows is
-#: refused half way. What only some releases refuse is decided by the cluster's own.
-_TOLD_AGAIN: Final = frozenset({Code.FILE_NOT_READ, Code.UNKNOWN_SETTING})
 _OPEN: Final = "this cluster has no authorizer, so it has no ACLs, and everybody may do everything"
 
 
@@ -330,11 +326,6 @@ def plan_on(
     made = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
     seen = look(target, manifests, wanted, live)
     return Planned(made, live, declaration, wanted, manifests, seen, target.bootstrap_servers)
-
-
-def told_again(manifests: Manifests) -> tuple[Problem, ...]:
-    """The warnings of manifests that a plan repeats."""
-    return tuple(problem for problem in manifests.warnings if problem.code in _TOLD_AGAIN)
 
 
 def request_on(target: Target, path: str, options: PlanOptions, live: ClusterState) -> Request:

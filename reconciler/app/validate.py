@@ -3,13 +3,16 @@
 import datetime
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from reconciler.app.access_checks import checks
-from reconciler.app.manifests import desired, guardrails_changed, held, load
+from reconciler.app.manifests import desired, guardrails_changed, held, load, told_again
 from reconciler.app.options import moment
 from reconciler.app.reasons import InvalidManifestsError, WorkflowError
 from reconciler.app.states import authorizer
 from reconciler.dataclass import dataclass
+from reconciler.manifest.documents import KINDS_BY_NAME
+from reconciler.manifest.documents.kind import Kind
 from reconciler.manifest.guardrails import GuardrailChange
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
@@ -36,13 +39,15 @@ class ValidatedCluster:
 class ManifestValidation:
     """The clusters for which the manifests hold together, and the ``problems`` of the others, each said once.
 
-    ``tests_declared``: whether anything is claimed about access, for whatever cluster.
+    ``tests_declared``: whether anything is claimed about access, for whatever cluster. ``touched`` are the clusters
+    that the change from a base can touch; ``None`` without a base.
     """
 
     clusters: tuple[ValidatedCluster, ...]
     warnings: tuple[Problem, ...]
     problems: tuple[Problem, ...]
     tests_declared: bool = True
+    touched: tuple[str, ...] | None = None
 
     @property
     def valid(self) -> bool:
@@ -71,7 +76,52 @@ def validate(
         except InvalidManifestsError as error:
             problems.extend(error.problems)
     warnings = (*manifests.warnings, *(item for cluster in clusters for item in cluster.warnings))
-    return ManifestValidation(tuple(clusters), in_order(warnings), in_order(problems), declares_access_tests(manifests))
+    touched = None if base is None else touched_clusters(base, manifests, certain=not changes)
+    return ManifestValidation(
+        tuple(clusters), in_order(warnings), in_order(problems), declares_access_tests(manifests), touched
+    )
+
+
+#: A document of a kind that declares resources is about the clusters that its selector fits, and no other.
+_OF_CHOSEN: Final = frozenset(name for name, kind in KINDS_BY_NAME.items() if type(kind).collect is not Kind.collect)
+
+
+def touched_clusters(base: str, after: Manifests, *, certain: bool) -> tuple[str, ...]:
+    """The declared clusters that a change from the manifests below ``base`` can touch; plans of the others are equal.
+
+    Those of every document in a file that differs, as it was and as it is, for a place in a file is part of a plan.
+    All, if not ``certain``, and where the change is about what may count everywhere: guardrails, roles, fleets, a
+    cluster that is gone, a file that is not read, a base with a problem.
+    """
+    everything = tuple(after.clusters)
+    try:
+        before = load(base)
+    except InvalidManifestsError:
+        return everything
+    gone = before.clusters.keys() - after.clusters.keys()
+    if not certain or gone or told_again(before) != told_again(after):
+        return everything
+    both = (before, after)
+    names = before.sources.keys() | after.sources.keys()
+    changed = {
+        name
+        for name in names
+        if len({manifests.sources[name].text if name in manifests.sources else None for manifests in both}) > 1
+    }
+    touched = set[str]()
+    for manifests in both:
+        headings = [
+            *(template.heading for template in manifests.templates),
+            *(item.heading for item in manifests.documents),
+        ]
+        for heading in headings:
+            if heading is None or (heading.file in changed and heading.kind not in (*_OF_CHOSEN, "Cluster")):
+                return everything
+            if heading.file in changed and heading.kind == "Cluster":
+                touched.add(heading.name)
+            elif heading.file in changed:
+                touched |= {name for name, item in manifests.clusters.items() if heading.applies_to(item.labels)}
+    return tuple(name for name in everything if name in touched)
 
 
 def known_matters(directory: str | None, cluster: str, day: datetime.date) -> tuple[str, ...] | None:

@@ -84,7 +84,8 @@ def command(
         return Exit.ERROR
     if output == "json":
         problems = (*found.warnings, *found.problems)
-        out_json(OutputKind.VALIDATE, _document(found.clusters, problems, valid=found.valid, expand=settings.expand))
+        document = _document(found.clusters, problems, found.touched, valid=found.valid, expand=settings.expand)
+        out_json(OutputKind.VALIDATE, document)
     else:
         _print(found, expand=settings.expand)
     loosened = bool(failing) and weakened(*(one.checks for one in found.clusters))
@@ -102,6 +103,8 @@ def _print(found: ManifestValidation, *, expand: bool) -> None:
         out([no_tests_line(style)])
     if not found.clusters:
         out([style("warn", "no Cluster is declared: nothing can be compared with these manifests yet")])
+    if found.touched is not None and len(found.clusters) > 1:
+        out([f"this change can touch: {', '.join(found.touched) or 'no cluster'}"])
     if not found.valid:
         out([style("error", "not valid: policy checks failed")])
     else:
@@ -137,7 +140,12 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _document(
-    clusters: Iterable[ValidatedCluster], problems: Iterable[Problem], *, valid: bool, expand: bool = False
+    clusters: Iterable[ValidatedCluster],
+    problems: Iterable[Problem],
+    touched: tuple[str, ...] | None = None,
+    *,
+    valid: bool,
+    expand: bool = False,
 ) -> dict[str, object]:
     validated = {
         one.name: ValidatedEntry(
@@ -150,4 +158,4 @@ def _document(
         )
         for one in clusters
     }
-    return VALIDATE.write(ValidateOutput(valid, validated, tuple(map(problem_entry, dict.fromkeys(problems)))))
+    return VALIDATE.write(ValidateOutput(valid, validated, tuple(map(problem_entry, dict.fromkeys(problems))), touched))

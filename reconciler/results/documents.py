@@ -332,6 +332,10 @@ class ValidateOutput:
     valid: Annotated[bool, Says("Whether nothing is wrong.", True)]
     clusters: Annotated[Mapping[str, ValidatedEntry], Says("The clusters, by name.")] = field(default_factory=dict)
     problems: Annotated[tuple[ProblemEntry, ...], Says("Problems in manifests.")] = ()
+    touched: Annotated[
+        tuple[str, ...] | None,
+        Says("The clusters that the change from --base can touch; null: without --base.", ["prod"], default=None),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

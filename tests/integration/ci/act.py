@@ -69,6 +69,28 @@ class Act:
 
     def play(self, workflow: str, event: Mapping[str, Any], **inputs: str) -> dict[str, Played]:
         """Runs an example, as its event would start it."""
+        text = caller(workflow, self._reconciler()[1])
+        if inputs:  # else the example stays as it is
+            document = yaml.safe_load(text)
+            document["on"] = document.pop(True)  # YAML 1.1 reads it so
+            for one in document["jobs"].values():
+                one.get("with", {}).update(inputs)
+            text = yaml.safe_dump(document)
+        log = self._logged(text, event, calling_job(text)["permissions"])
+        called = yaml.safe_load((ROOT / ".github/workflows" / f"{workflow}.yml").read_text(encoding="utf-8"))
+        return {name: _played([record for record in log if record.get("jobID") == name]) for name in called["jobs"]}
+
+    def play_all(self, example: str, event: Mapping[str, Any]) -> dict[str, Played]:
+        """Runs an example with several jobs; each job that ran, as in ``plan (prod) / plan``."""
+        text = caller(example, self._reconciler()[1])
+        granted: dict[str, str] = {}
+        for job in yaml.safe_load(text)["jobs"].values():
+            granted |= {subject: right for subject, right in job["permissions"].items() if right == "write"}
+        log = self._logged(text, event, {"contents": "read", "pull-requests": "read", **granted})
+        names = dict.fromkeys(record["job"] for record in log if "jobResult" in record)
+        return {name: _played([record for record in log if record.get("job") == name]) for name in names}
+
+    def _logged(self, text: str, event: Mapping[str, Any], permissions: Mapping[str, str]) -> list[dict[str, Any]]:
         self.runs += 1
         directory = self.work / f"{self.runs}-act"
         checkout = directory / "checkout"
@@ -76,26 +98,17 @@ class Act:
         git(checkout, "checkout", "--quiet", event["sha"])
         file = checkout / ".github" / "workflows" / "kafka.yml"
         file.parent.mkdir(parents=True, exist_ok=True)
-        reconciler, commit = self._reconciler()
-        text = caller(workflow, commit)
-        job = calling_job(text)
-        if inputs:  # else the example stays as it is
-            document = yaml.safe_load(text)
-            document["on"] = document.pop(True)  # YAML 1.1 reads it so
-            for one in document["jobs"].values():
-                one.get("with", {}).update(inputs)
-            text = yaml.safe_dump(document)
         file.write_text(text, encoding="utf-8")
         head = event["event"].get("pull_request", {}).get("head", {}).get("repo", {}).get("full_name", "team/kafka")
-        granted = {subject: right if head == "team/kafka" else "read" for subject, right in job["permissions"].items()}
-        self.github.rights = granted
+        forked = head != "team/kafka"
+        self.github.rights = {subject: "read" if forked else right for subject, right in permissions.items()}
         (directory / "event.json").write_text(json.dumps(payload(event)["event"]), encoding="utf-8")
+        reconciler, commit = self._reconciler()
         command = [str(kept()), event["event_name"], "--workflows", str(file), "--eventpath", "../event.json"]
         command += ["--local-repository", f"owner/reconciler@{commit}={reconciler}", *self._options(event, directory)]
         log = self._run(command, checkout, directory)
         self.artifacts = {path.name: path for path in (directory / "artifacts").iterdir()}
-        called = yaml.safe_load((ROOT / ".github/workflows" / f"{workflow}.yml").read_text(encoding="utf-8"))
-        return {name: _played(log, name) for name in called["jobs"]}
+        return log
 
     def _options(self, event: Mapping[str, Any], directory: Path) -> list[str]:
         artifacts = directory / "artifacts"
@@ -181,13 +194,13 @@ class Act:
         return records
 
 
-def _played(log: list[dict[str, Any]], job: str) -> Played:
-    ours = [record for record in log if record.get("jobID") == job]
-    result = next((record["jobResult"] for record in ours if "jobResult" in record), "skipped")
+def _played(log: list[dict[str, Any]]) -> Played:
+    """What a job's part of the log says."""
+    result = next((record["jobResult"] for record in log if "jobResult" in record), "skipped")
     said = [
-        record["msg"] for record in ours if record.get("raw_output") or record.get("command") in ("error", "warning")
+        record["msg"] for record in log if record.get("raw_output") or record.get("command") in ("error", "warning")
     ]
-    summary = "".join(record["content"] for record in ours if record.get("command") == "summary")
+    summary = "".join(record["content"] for record in log if record.get("command") == "summary")
     return Played(result, {}, "".join(said), summary)
 
 

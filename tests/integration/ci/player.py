@@ -34,7 +34,7 @@ def git(directory: Path, *arguments: str) -> str:
 
 def caller(workflow: str, revision: str) -> str:
     """The example that calls a reusable workflow, with the repository and the commit filled in."""
-    name = {"plan": "pull-request", "apply": "merge", "drift": "drift"}[workflow]
+    name = {"plan": "pull-request", "apply": "merge"}.get(workflow, workflow)
     text = (ROOT / "examples" / "ci" / "github" / f"{name}.yml").read_text(encoding="utf-8")
     return text.replace("OWNER", "owner").replace("0" * 40, revision)
 

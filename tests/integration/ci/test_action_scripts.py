@@ -374,7 +374,7 @@ def test_an_edit_is_pushed_as_a_branch_of_its_own_and_replaced(pipeline: Pipelin
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\ntouch ran\n", encoding="utf-8")
     hook.chmod(0o755)
-    grant = "User:svc-audit\nREAD\ntopic\npayments.settled\n--until\n2099-01-31"
+    grant = "User:svc-audit\nREAD\ntopic/payments.settled\n--until\n2099-01-31"
     for name in ("payments.settled", "orders.placed"):
         done = pipeline.run("edit", EDIT="grant", OPTIONS=grant.replace("payments.settled", name))
         assert done.returncode == 0, done.stderr

@@ -24,7 +24,7 @@ from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.ci.act import Act, kept
-from tests.integration.ci.github import GitHub, github
+from tests.integration.ci.github import BOT, GitHub, github
 from tests.integration.ci.player import Played, Player, git
 from tests.verbs import creations, deletions
 
@@ -412,3 +412,29 @@ def test_a_cancelled_apply_keeps_its_journal_and_another_attempt_ends_it(story: 
     again = story.merged(merged, attempt=2)
     assert _results(again) == {"plan": "success", "apply": "success"}, _failed(again)
     assert len(story.live()) == 3
+
+
+@pytest.mark.broker
+@_each
+def test_of_many_clusters_those_that_a_change_touches_are_planned_and_the_others_named(story: Story) -> None:
+    if not isinstance(story.player, Act):
+        pytest.skip("the player plays one reusable workflow")
+    of_prod = {"manifests/prod-acls.yaml": _ACLS.replace("spec:\n", "spec:\n  clusters: {matchLabels: {env: prod}}\n")}
+    clusters = {
+        name: _CLUSTER.replace("name: prod", f"name: {name}, labels: {{env: {name}}}") for name in ("dev", "prod")
+    }
+    files = {f"manifests/{name}.yaml": text for name, text in clusters.items()}
+    (story.origin / "manifests" / "cluster.yaml").unlink()
+    base = story.commit(files)
+    story.hub.comments[7] = [{"id": 1, "user": {"login": BOT}, "body": "<!-- reconciler:dev -->\nan earlier plan"}]
+    pull = {"number": 7, "head": {"repo": {"full_name": "team/kafka"}}, "base": {"sha": base}}
+    event = {"ref": "refs/pull/7/merge", "event_name": "pull_request", "event": {"pull_request": pull}}
+    played = story.player.play_all("clusters", {**event, "sha": story.commit(of_prod, "grant")})
+    ended = {name: job.result for name, job in played.items() if "compare" in name or "plan" in name}
+    assert all(result == "success" for result in ended.values()), _failed(played)
+    assert "plan-prod" in story.player.artifacts
+    assert "plan-dev" not in story.player.artifacts
+    left, named, planned = (comment["body"] for comment in story.hub.comments[7])
+    assert left == "<!-- reconciler:dev -->\n### Not planned: this change does not touch `dev`\n"
+    assert "does not touch them: `dev`" in named
+    assert "User:story-shop" in planned

@@ -31,6 +31,10 @@ _SCENES: dict[tuple[str, str], Callable[..., None]] = {
     ("schedule", "GitHub"): _STORY,
     ("schedule", "GitLab"): _MERGE_REQUEST,
     ("fork", "GitHub"): github.test_a_fork_is_planned_against_the_snapshot_of_the_base_and_sees_no_secret,
+    (
+        "many clusters",
+        "GitHub",
+    ): github.test_of_many_clusters_those_that_a_change_touches_are_planned_and_the_others_named,
     ("fork", "GitLab"): gitlab.test_a_fork_is_checked_and_sees_no_secret,
     (
         "rerun of an apply that was cut short",

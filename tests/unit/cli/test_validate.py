@@ -117,3 +117,32 @@ def test_a_fleet_fits_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ]
     assert run(["validate", str(tmp_path), "--expand"]) == 0
     assert sum(line.startswith("cluster site-") for line in capsys.readouterr().out.splitlines()) == 200
+
+
+def test_a_change_touches_the_clusters_of_the_files_that_it_edits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kinds = "apiVersion: reconciler/v1\nkind: "
+    clusters = "---\n".join(
+        f"{kinds}Cluster\nmetadata: {{name: {name}, labels: {{env: {name}}}}}\nspec: {{}}\n" for name in ("dev", "prod")
+    )
+    acls = f"{kinds}Acls\nmetadata: {{name: a}}\nspec: {{principal: User:a, rules: [{{allow: READ, topics: [t]}}]}}\n"
+    role = f"{kinds}Role\nmetadata: {{name: r}}\nspec: {{rules: [{{allow: READ, topics: [t]}}]}}\n"
+    chosen = acls.replace("{principal", "{clusters: {matchLabels: {env: prod}}, principal")
+    for number, (file, text, touched) in enumerate(
+        [
+            ("b.yaml", chosen, ["prod"]),
+            ("b.yaml", acls, ["dev", "prod"]),
+            ("b.yaml", role, ["dev", "prod"]),
+            ("b.yaml", "# nothing\n", []),
+            ("clusters.yaml", clusters.replace("env: dev", "env: development"), ["dev", "prod"]),
+            (".b.yaml", acls, []),
+        ]
+    ):
+        base, after = tmp_path / f"base{number}", tmp_path / f"after{number}"
+        for place in (base, after):
+            place.mkdir()
+            (place / "clusters.yaml").write_text(clusters, encoding="utf-8")
+        (after / file).write_text(text, encoding="utf-8")
+        assert run(["validate", str(after), "--base", str(base), "--output", "json"]) in (0, 3)
+        assert json.loads(capsys.readouterr().out)["touched"] == touched, (file, text)

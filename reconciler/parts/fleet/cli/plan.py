@@ -8,9 +8,8 @@ from typing import Final
 import click
 
 from reconciler.app.connections import for_copies, refuse_proposed_secrets
-from reconciler.app.manifests import guardrail_sources
+from reconciler.app.manifests import guardrail_sources, told_again
 from reconciler.app.options import ConnectionOptions, PlanOptions
-from reconciler.app.planning import told_again
 from reconciler.app.records import source_commit
 from reconciler.cli.console import Exit, error, info, out, out_json, progress, settings, style_for, worst
 from reconciler.cli.notes import info_note
