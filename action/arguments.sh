@@ -11,6 +11,7 @@
 #   BEFORE_APPLY for plan: true where apply.sh follows, which ends with 5 itself for changes that safety checks refuse
 #   OUT          where results go
 #   METRICS      for drift: file for the textfile collector, readable by everybody
+#   HEAD_COMMIT  the commit that people see, where the checkout is a merge that the system has made of it
 #   MODE         permissions of the files in OUT, as in 644; without it only their owner reads them
 
 # Results name principals and topics. What is written by redirection gets the same permissions.
@@ -104,6 +105,14 @@ report() {
   fi
   for one in "${formats[@]}"; do outputs+=(-o "${one%%=*}=$OUT/${one#*=}"); done
   reconciler report "$@" -o "$form" "${outputs[@]}" --path "${prefix:-.}" --marker "${CLUSTER:-manifests}"
+  # Nobody finds the merge that a system has made to try a pull request.
+  if [[ "${HEAD_COMMIT:-}" =~ ^[0-9a-f]{40}$ ]]; then
+    for one in "${formats[@]}"; do
+      case $one in
+        markdown=* | summary=*) sed -i '$s/^Manifests of `[0-9a-f]*`$/Manifests of `'"$HEAD_COMMIT"'`, merged with the base/' "$OUT/${one#*=}" ;;
+      esac
+    done
+  fi
   # Whole or not at all, and only after a run that could compare: an old last success is an alert of its own. The
   # collector is another user.
   if [[ -n "${METRICS:-}" ]]; then MODE=644 reconciler report "$@" -o "prometheus=$METRICS"; fi

@@ -295,6 +295,16 @@ def _is_declared_below(path: str, name: str) -> bool:
     return any(_CLUSTER.search(document) and says.search(document) for document in documents)
 
 
+_NAME: Final = re.compile(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
+
+
+def names_below(path: str) -> set[str]:
+    """The names that files seem to declare clusters by, for whoever types one: nothing is checked."""
+    documents = (document for text in texts_below(Path(path)) for document in re.split(r"^---", text, flags=re.M))
+    found = (_NAME.search(document) for document in documents if _CLUSTER.search(document))
+    return {match[1] for match in found if match}
+
+
 def _reaches(connection: ConnectionOptions, cluster: str) -> bool:
     """Whether the connections file says how to reach a cluster of that name; Java properties do for any."""
     file = connection.connections

@@ -5,7 +5,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -452,6 +452,20 @@ def meant_cluster(cluster: str | None) -> str | None:
     return cluster or named
 
 
+def _cluster_names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """For completion: the clusters of the connections file and of the manifests that the words so far name."""
+    from reconciler.app.connections import read_connections
+    from reconciler.app.reasons import WorkflowError
+    from reconciler.app.session import names_below
+
+    names = set[str]()
+    file = context.params.get("connections") or user_connections()
+    with suppress(WorkflowError, OSError):
+        names |= read_connections(file).keys() if file else set()
+    names |= names_below(context.params.get("path") or from_project("path", ".")() or ".")
+    return sorted(name for name in names if name.startswith(begun))
+
+
 def cluster_option(*, needed: bool = True) -> Decorator:
     """``--cluster NAME|snapshot:FILE``; a command that asks a cluster anyway (``needed``) can find out which one."""
     alone = "  [default: the only one declared]" if needed else ""
@@ -459,6 +473,7 @@ def cluster_option(*, needed: bool = True) -> Decorator:
         "-c",
         "--cluster",
         metavar="NAME",
+        shell_complete=_cluster_names,
         callback=(lambda _, __, value: meant_cluster(value)) if needed else None,
         help=f"A declared cluster, or snapshot:FILE (NAME=snapshot:FILE if several are declared).{alone}",
     )

@@ -43,6 +43,7 @@ def _ran(*command: str, **variables: str) -> str:
         (["reconciler", "va"], ["validate"]),
         (["reconciler", "sandbox", "d"], ["down"]),
         (["reconciler", "plan", "--allow-d"], ["--allow-deletes"]),
+        (["reconciler", "plan", "examples/acls", "--cluster", "dem"], ["demo"]),
         (["reconciler", "convert", "--from", "kafka-a"], ["kafka-acls", "kafka-acls-script"]),
     ],
 )

@@ -255,7 +255,7 @@ def test_every_path_that_a_script_reads_is_judged() -> None:
     known = {name for text in texts for name in re.findall(r"^#   ([A-Z_]+) +\w", text, re.M)}
     judge = (ROOT / "action" / "places.py").read_text(encoding="utf-8")
     judged = set(re.findall(r'^    "([A-Z_]+)": ', judge, re.M)) | {"OUT", "PLAN"}
-    no_paths = {"CLUSTER", "ALLOW_ENV", "OPTIONS", "MODE", "BASE", "APPLIED", "REMOTE", "BEFORE_APPLY"}
+    no_paths = {"CLUSTER", "ALLOW_ENV", "OPTIONS", "MODE", "BASE", "APPLIED", "REMOTE", "BEFORE_APPLY", "HEAD_COMMIT"}
     assert known - judged - no_paths == {"MANIFESTS"}
     assert {"METRICS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "ALLOWED_SIGNERS"} <= judged
 
@@ -395,16 +395,16 @@ def test_gitlab_shows_what_the_job_found(scene: Scene, shape: str) -> None:
 
 def _bitbucket() -> Iterator[str]:
     document = yaml.safe_load((_EXAMPLES / "bitbucket-pipelines.yml").read_text(encoding="utf-8"))
-    for step in document["pipelines"]["branches"]["main"]:
+    for step in (*document["pipelines"]["branches"]["main"], *document["pipelines"]["custom"]["drift"]):
         yield "\n".join(step["step"]["script"]).replace("/opt/reconciler-source", str(ROOT))
 
 
 def _azure() -> Iterator[str]:
     document = yaml.safe_load((_EXAMPLES / "azure-pipelines.yml").read_text(encoding="utf-8"))
-    plan, apply = (stage["jobs"][0] for stage in document["stages"])
+    plan, apply, drift = (stage["jobs"][0] for stage in document["stages"])
     [applied] = document["variables"]
     macros = {"Agent.TempDirectory": "..", "Build.ArtifactStagingDirectory": "../out", "Pipeline.Workspace": ".."}
-    for steps in (plan["steps"], apply["strategy"]["runOnce"]["deploy"]["steps"]):
+    for steps in (plan["steps"], apply["strategy"]["runOnce"]["deploy"]["steps"], drift["steps"]):
         [lines] = [step["bash"] for step in steps if "bash" in step]
         for name, value in {**macros, "connections.secureFilePath": "../connections.yaml"}.items():
             lines = lines.replace(f"$({name})", value)
@@ -420,6 +420,7 @@ class Pushes:
     scene: Scene
     plan: str
     apply: str
+    drift: str
 
     def planned(self, **more: str) -> subprocess.CompletedProcess[str]:
         for left in ("outputs", "out", "checkout/reports"):
@@ -432,6 +433,9 @@ class Pushes:
         [plan_id] = re.findall("^plan-id=(.*)$", outputs, re.M)
         return self.scene.shell(self.apply, **self._given(), PLAN_ID=plan_id, **more)
 
+    def watched(self) -> subprocess.CompletedProcess[str]:
+        return self.scene.shell(self.drift, **self._given())
+
     def _given(self) -> dict[str, Any]:
         (self.scene.directory / "connections.yaml").write_text(_OPERATOR, encoding="utf-8")
         return {"KAFKA_CONNECTIONS": base64.b64encode(_OPERATOR.encode()).decode()}
@@ -442,8 +446,7 @@ def pushes(request: pytest.FixtureRequest, scene: Scene) -> Pushes:
     (scene.checkout / ".git" / "info" / "exclude").write_text(
         "/reports\n", encoding="utf-8"
     )  # each run has a new clone
-    plan, apply = _bitbucket() if request.param == "bitbucket" else _azure()
-    return Pushes(scene, plan, apply)
+    return Pushes(scene, *(_bitbucket() if request.param == "bitbucket" else _azure()))
 
 
 def test_a_push_of_several_commits_is_judged_by_what_was_applied_before(pushes: Pushes) -> None:
@@ -470,6 +473,15 @@ def test_a_push_of_several_commits_is_judged_by_what_was_applied_before(pushes: 
     assert done.returncode == 0, done.stderr
     assert git(scene.origin, "rev-parse", branch) == head
     assert pushes.planned().returncode == 0
+
+
+def test_a_schedule_is_red_while_the_cluster_differs(pushes: Pushes) -> None:
+    pushes.scene.push({"calm.yaml": _CALM})
+    assert pushes.watched().returncode == 2
+    assert pushes.planned(GUARDRAILS="none").returncode == 0
+    assert pushes.applied(GUARDRAILS="none").returncode == 0
+    done = pushes.watched()
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_base_that_cannot_be_moved_fails_the_apply(pushes: Pushes) -> None:

@@ -178,8 +178,10 @@ def test_from_a_proposal_to_the_fix_of_a_change_by_hand(story: Story) -> None:
     [comment] = story.hub.comments[7]
     assert comment["body"].startswith("<!-- reconciler:prod -->")
     before = set(_PLAN.findall(comment["body"]))
-    story.proposed(story.commit({"manifests/reader.yaml": _READER}, "grant"))
+    head = story.commit({"manifests/reader.yaml": _READER}, "grant")
+    story.proposed(head)
     [comment] = story.hub.comments[7]
+    assert comment["body"].endswith(f"Manifests of `{head}`, merged with the base\n")
     [approved] = set(_PLAN.findall(comment["body"]))
     assert approved not in before
     assert "User:story-reader" in comment["body"]

@@ -30,6 +30,7 @@ _SCENES: dict[tuple[str, str], Callable[..., None]] = {
     ("manual run", "GitLab"): _MERGE_REQUEST,
     ("schedule", "GitHub"): _STORY,
     ("schedule", "GitLab"): _MERGE_REQUEST,
+    ("schedule", _AZURE): places.test_a_schedule_is_red_while_the_cluster_differs,
     ("fork", "GitHub"): github.test_a_fork_is_planned_against_the_snapshot_of_the_base_and_sees_no_secret,
     (
         "many clusters",
