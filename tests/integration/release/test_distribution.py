@@ -71,6 +71,32 @@ def test_the_wheel_holds_the_package_and_what_it_needs_as_data(wheel: Path) -> N
     assert "# Reconciler" in head.get_payload()
 
 
+@pytest.mark.long
+def test_uvx_and_pipx_run_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    """As somebody tries it, or keeps it in an environment of its own: with dependencies as PyPI resolves them."""
+    uvx = str(_BIN / "uvx")
+    version = _ran(uvx, "--system-certs", "--python", sys.executable, "--from", str(wheel), "reconciler", "--version")
+    own = {
+        "PIPX_HOME": str(tmp_path / "pipx"),
+        "PIPX_BIN_DIR": str(tmp_path / "bin"),
+        "PIPX_MAN_DIR": str(tmp_path / "man"),
+    }
+    _ran(
+        uvx,
+        "--system-certs",
+        "--python",
+        sys.executable,
+        "pipx@1.18.4",
+        "install",
+        "--python",
+        sys.executable,
+        str(wheel),
+        **own,
+    )
+    assert _ran(str(tmp_path / "bin" / "reconciler"), "--version") == version
+    assert (tmp_path / "man" / "man1" / "reconciler.1").exists()
+
+
 def test_the_wheel_has_a_man_page_for_each_command(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         pages = {
