@@ -6,7 +6,7 @@ A cluster is named as ``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``.
 import datetime
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -298,11 +298,14 @@ def _is_declared_below(path: str, name: str) -> bool:
 _NAME: Final = re.compile(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
 
 
-def names_below(path: str) -> set[str]:
-    """The names that files seem to declare clusters by, for whoever types one: nothing is checked."""
+def names_known(path: str, connections: str | None) -> set[str]:
+    """The clusters that a connections file and files below a directory seem to name, for whoever types one."""
     documents = (document for text in texts_below(Path(path)) for document in re.split(r"^---", text, flags=re.M))
-    found = (_NAME.search(document) for document in documents if _CLUSTER.search(document))
-    return {match[1] for match in found if match}
+    declared = (_NAME.search(document) for document in documents if _CLUSTER.search(document))
+    names = {match[1] for match in declared if match}
+    with suppress(WorkflowError, OSError):
+        names |= read_connections(connections).keys() if connections else set()
+    return names
 
 
 def _reaches(connection: ConnectionOptions, cluster: str) -> bool:

@@ -5,7 +5,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -454,15 +454,10 @@ def meant_cluster(cluster: str | None) -> str | None:
 
 def _cluster_names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
     """For completion: the clusters of the connections file and of the manifests that the words so far name."""
-    from reconciler.app.connections import read_connections
-    from reconciler.app.reasons import WorkflowError
-    from reconciler.app.session import names_below
+    from reconciler.app.session import names_known  # no other word of a command line needs it to be completed
 
-    names = set[str]()
-    file = context.params.get("connections") or user_connections()
-    with suppress(WorkflowError, OSError):
-        names |= read_connections(file).keys() if file else set()
-    names |= names_below(context.params.get("path") or from_project("path", ".")() or ".")
+    path = context.params.get("path") or from_project("path", ".")() or "."
+    names = names_known(path, context.params.get("connections") or user_connections())
     return sorted(name for name in names if name.startswith(begun))
 
 

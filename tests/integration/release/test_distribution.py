@@ -74,25 +74,11 @@ def test_the_wheel_holds_the_package_and_what_it_needs_as_data(wheel: Path) -> N
 @pytest.mark.long
 def test_uvx_and_pipx_run_the_wheel(wheel: Path, tmp_path: Path) -> None:
     """As somebody tries it, or keeps it in an environment of its own: with dependencies as PyPI resolves them."""
-    uvx = str(_BIN / "uvx")
-    version = _ran(uvx, "--system-certs", "--python", sys.executable, "--from", str(wheel), "reconciler", "--version")
-    own = {
-        "PIPX_HOME": str(tmp_path / "pipx"),
-        "PIPX_BIN_DIR": str(tmp_path / "bin"),
-        "PIPX_MAN_DIR": str(tmp_path / "man"),
-    }
-    _ran(
-        uvx,
-        "--system-certs",
-        "--python",
-        sys.executable,
-        "pipx@1.18.4",
-        "install",
-        "--python",
-        sys.executable,
-        str(wheel),
-        **own,
-    )
+    tool = (str(_BIN / "uvx"), "--system-certs", "--python", sys.executable)
+    version = _ran(*tool, "--from", str(wheel), "reconciler", "--version")
+    home, programs, pages = (str(tmp_path / name) for name in ("pipx", "bin", "man"))
+    command = (*tool, "pipx@1.18.4", "install", "--python", sys.executable, str(wheel))
+    _ran(*command, PIPX_HOME=home, PIPX_BIN_DIR=programs, PIPX_MAN_DIR=pages)
     assert _ran(str(tmp_path / "bin" / "reconciler"), "--version") == version
     assert (tmp_path / "man" / "man1" / "reconciler.1").exists()
 
