@@ -13,7 +13,7 @@ from typing import Final
 from reconciler.model.acl import AclBinding
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
-from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.history.evidence import acl_fact
 from reconciler.parts.history.intervals import Cause, FactSighting, Interval
 from reconciler.parts.history.keep import FreshReading, keep_reading

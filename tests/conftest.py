@@ -30,6 +30,8 @@ from tests.shared_brokers import clear
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from reconciler.parts.fleet.engine import Engine
+
 # The same examples in every run: what passes before a push passes behind it. `make explore` tries others.
 settings.register_profile("fast", deadline=None, max_examples=40, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=300)
@@ -228,3 +230,12 @@ def spark() -> "Iterator[SparkSession]":
 
     with spark_session("local[2]") as session:
         yield session
+
+
+@pytest.fixture(params=["spark", "frames", "local"])
+def engine(request: pytest.FixtureRequest, spark: "SparkSession") -> "Engine":
+    """Every engine of a fleet, Spark also as far as Spark Connect has it: what holds on one holds on the others."""
+    from reconciler.parts.fleet.engine import LocalEngine
+    from reconciler.parts.fleet.spark.engine import SparkEngine
+
+    return LocalEngine() if request.param == "local" else SparkEngine(spark, frames=request.param == "frames")

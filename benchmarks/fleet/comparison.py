@@ -20,10 +20,11 @@ from pyspark.sql import SparkSession
 
 from benchmarks.fleet.fleets import even, mostly_equal, no_rules, written
 from reconciler.parts.fleet.rows import COLUMNS
-from reconciler.parts.fleet.spark.comparing import compare_fleet
-from reconciler.parts.fleet.spark.session import run_tasks, spark_session
-from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.spark.engine import SparkEngine
+from reconciler.parts.fleet.spark.session import spark_session
 from reconciler.parts.fleet.store import FleetStore
+from reconciler.parts.fleet.tables import store_at
+from reconciler.parts.fleet.tasks.comparing import compare_fleet
 from reconciler.results.fleet_drift import FleetRun
 
 
@@ -55,7 +56,7 @@ def by_duckdb(store: FleetStore) -> int:
 
 def peak_of_a_worker(session: SparkSession) -> int:
     """The most memory that any Python worker ever had, in MB."""
-    return max(map(int, run_tasks(session, [[None]] * 8, _peak, "peak")))
+    return max(map(int, SparkEngine(session).run([[None]] * 8, _peak, "peak")))
 
 
 def _peak(_units: Sequence[None], _attempt: str) -> list[str]:
@@ -94,10 +95,14 @@ def main(clusters: int = 1_000, count: int = 10_000, rounds: int = 5) -> None:
             print(f"session start {time.perf_counter() - start:.1f} s", flush=True)
             seconds, answers = rounds_of(
                 {
-                    "fleet comparison": lambda: compare_fleet(session, store, desired, live, rules, "bench"),
+                    "fleet comparison": lambda: compare_fleet(
+                        SparkEngine(session), store, desired, live, rules, "bench"
+                    ),
                     "one DuckDB process, two threads": lambda: by_duckdb(store),
                     "Spark's full outer join": lambda: by_outer_join(session, store, desired, live),
-                    "with 99 % of buckets equal": lambda: compare_fleet(session, store, desired, nearly, rules, "few"),
+                    "with 99 % of buckets equal": lambda: compare_fleet(
+                        SparkEngine(session), store, desired, nearly, rules, "few"
+                    ),
                 },
                 rounds,
             )

@@ -15,9 +15,10 @@ from multiprocessing import get_context
 from benchmarks.fleet.comparison import peak_of_a_worker
 from benchmarks.fleet.fleets import even, mostly_equal, no_rules, written
 from benchmarks.fleet.plans import family, kind_of, peak
-from reconciler.parts.fleet.spark.comparing import compare_fleet
+from reconciler.parts.fleet.spark.engine import SparkEngine
 from reconciler.parts.fleet.spark.session import spark_session
-from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.tables import store_at
+from reconciler.parts.fleet.tasks.comparing import compare_fleet
 from reconciler.results.fleet_drift import FleetRun, run_text
 
 
@@ -47,7 +48,7 @@ def measured(title: str, sizes: Mapping[str, int]) -> None:
 
             def seconds(run: FleetRun) -> float:
                 start = time.perf_counter()
-                compare_fleet(session, store, desired, run, rules, "growth")
+                compare_fleet(SparkEngine(session), store, desired, run, rules, "growth")
                 return time.perf_counter() - start
 
             times, few = sorted(seconds(live) for _ in range(3)), sorted(seconds(nearly) for _ in range(3))

@@ -29,10 +29,11 @@ from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.parts.evidence.usage.cluster import UsageQuestion
 from reconciler.parts.fleet.readings import Place, write_live
-from reconciler.parts.fleet.spark.logs import LogFindings, LoggedCluster, LogPart, find_parts, read_logs
+from reconciler.parts.fleet.spark.engine import SparkEngine
 from reconciler.parts.fleet.spark.session import spark_session
-from reconciler.parts.fleet.spark.tables import store_at
 from reconciler.parts.fleet.store import FleetStore
+from reconciler.parts.fleet.tables import store_at
+from reconciler.parts.fleet.tasks.logs import LogFindings, LoggedCluster, LogPart, find_parts, read_logs
 
 _CLUSTERS: Final = 4
 _DAYS: Final = 2
@@ -120,7 +121,7 @@ def main(lines: int) -> None:
             print(f"{'session start':34}{time.perf_counter() - start:9.2f} s")
 
             def read(files: list[LogPart]) -> Any:
-                return read_logs(session, store.files, files, subjects, UsageQuestion())
+                return read_logs(SparkEngine(session), store.files, files, subjects, UsageQuestion())
 
             read([replace(parts[0], end=1)])
             scanned(session, directory)

@@ -15,10 +15,11 @@ from typing import Final
 
 from benchmarks.fleet.fleets import even, no_rules, written
 from benchmarks.fleet.spark_cluster import spark_cluster
-from reconciler.parts.fleet.spark.comparing import compare_fleet
+from reconciler.parts.fleet.spark.engine import SparkEngine
 from reconciler.parts.fleet.spark.session import spark_session
-from reconciler.parts.fleet.spark.tables import store_at
 from reconciler.parts.fleet.store import FleetStore
+from reconciler.parts.fleet.tables import store_at
+from reconciler.parts.fleet.tasks.comparing import compare_fleet
 from reconciler.results.fleet_drift import FleetRun
 
 ROOT: Final = str(Path(__file__).parents[2])
@@ -36,7 +37,7 @@ def seconds_of(master: str, workers: int, store: FleetStore, desired: FleetRun, 
         found = []
         for _ in range(_EACH + 1):
             start = time.perf_counter()
-            drift = compare_fleet(session, store, desired, live, no_rules(live), "workers")
+            drift = compare_fleet(SparkEngine(session), store, desired, live, no_rules(live), "workers")
             found.append(time.perf_counter() - start)
     return statistics.median(found[1:]), drift.totals.changes
 

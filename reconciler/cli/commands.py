@@ -102,7 +102,7 @@ def program_options(*, hidden: bool = False) -> list[click.Parameter]:
 #: Options that a variable may set, as RECONCILER_CLUSTER sets --cluster: where things are, and how results are printed.
 #: A variable stays in a shell for a day, so none says what is meant.
 _SETTABLE: Final = """
-    allow-env cluster color connections expand master no-pager output path quiet secrets-dir store verbose
+    allow-env cluster color connections engine expand master no-pager output path quiet secrets-dir store verbose
 """
 #: All other options: each widens, deletes, confirms, approves, writes, judges, or selects what a command is about.
 _TYPED: Final = """

@@ -138,6 +138,11 @@ class FleetRun:
         tuple[Failure, ...], array(FAILURE, lines=True), Says("The clusters that were not.", default=REQUIRED)
     ] = ()
 
+    @property
+    def rows(self) -> int:
+        """How many bindings there are."""
+        return sum(reading.rows for reading in self.readings)
+
     def reading(self, cluster: str) -> Reading | None:
         """The reading of a cluster, or ``None``."""
         return next((item for item in self.readings if item.cluster == cluster), None)

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from reconciler.app.reasons import WorkflowError
-from reconciler.parts.fleet.spark import tables
-from reconciler.parts.fleet.spark.tables import Files
+from reconciler.parts.fleet import tables
 from reconciler.parts.fleet.store import DamagedError, FleetStore, NoRunError, StoreFiles, thinned
+from reconciler.parts.fleet.tables import Files
 from reconciler.results.fleet_drift import (
     Bucket,
     ClusterDrift,

@@ -23,13 +23,13 @@ from reconciler.model.listing import Listing
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
+from reconciler.parts.fleet.differences import changes_of
 from reconciler.parts.fleet.membership import pairs
 from reconciler.parts.fleet.readings import Place, read_live, write_desired, write_live
 from reconciler.parts.fleet.rows import row_of
-from reconciler.parts.fleet.spark.comparing import Rules, compare_fleet
-from reconciler.parts.fleet.spark.tables import LIVE_SCHEMA, parquet, rows_table, store_at
-from reconciler.parts.fleet.spark.views import changes_of
 from reconciler.parts.fleet.store import FleetStore
+from reconciler.parts.fleet.tables import LIVE_SCHEMA, parquet, rows_table, store_at
+from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.difference import DeclaredChange, DiffRules
 from reconciler.plan.kinds import CHANGE
@@ -37,7 +37,7 @@ from reconciler.results.fleet_drift import DriftCounts, FleetRun
 from tests.property.strategies import bindings, live_topics, states, wild_bindings, wild_states
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from reconciler.parts.fleet.engine import Engine
 
 pytestmark = pytest.mark.spark
 
@@ -118,8 +118,8 @@ def spelled(changes: Sequence[DeclaredChange]) -> list[object]:
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(fleet=st.lists(members(), min_size=1, max_size=6), sizes=st.tuples(st.integers(1, 6), st.integers(1, 6)))
-def test_spark_and_the_local_engine_give_the_same_answer(
-    spark: "SparkSession",
+def test_a_fleet_s_comparison_gives_the_answer_of_a_plan(
+    engine: "Engine",
     store: FleetStore,
     fleet: Sequence[tuple[DesiredState, ClusterState, Scope, Scope, DiffRules]],
     sizes: tuple[int, int],
@@ -133,7 +133,7 @@ def test_spark_and_the_local_engine_give_the_same_answer(
         rules[cluster] = Rules(scope, topic_rules_now)
 
     drift = compare_fleet(
-        spark, store, FleetRun(name, "", tuple(desired)), FleetRun(name, "", tuple(live)), rules, name
+        engine, store, FleetRun(name, "", tuple(desired)), FleetRun(name, "", tuple(live)), rules, name
     )
 
     for (wanted, found, scope, _, topic_rules_now), answer in zip(fleet, drift.clusters, strict=True):
@@ -179,7 +179,7 @@ def test_counts_add_up() -> None:
     )
 
 
-def test_a_row_that_stands_twice_is_refused(store: FleetStore, spark: "SparkSession") -> None:
+def test_a_row_that_stands_twice_is_refused(store: FleetStore, engine: "Engine") -> None:
     """A damaged store is said to be damaged, and its cluster unknown: neither equal nor different."""
     pattern = ResourcePattern(ResourceType.TOPIC, "a")
     entry = AccessControlEntry("User:a", "*", AclOperation.READ, AclPermissionType.ALLOW)
@@ -195,7 +195,7 @@ def test_a_row_that_stands_twice_is_refused(store: FleetStore, spark: "SparkSess
     damaged = replace(live, buckets=(bucket,))
     rules = {"c": Rules(Scope(), DiffRules())}
     drift = compare_fleet(
-        spark, store, FleetRun("twice", "", (desired,)), FleetRun("twice", "", (damaged,)), rules, "twice"
+        engine, store, FleetRun("twice", "", (desired,)), FleetRun("twice", "", (damaged,)), rules, "twice"
     )
     [answer] = drift.clusters
     assert answer.failure is not None

@@ -17,7 +17,7 @@ from reconciler.model.flavor import KafkaVersion
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.access_reach import EVERYBODY_ELSE, AccessReach, ReachMemory, reaches
 from reconciler.parts.fleet.rows import COLUMNS
-from reconciler.parts.fleet.spark.comparing import OutlierQuestion, chosen
+from reconciler.parts.fleet.tasks.comparing import OutlierQuestion, chosen
 from tests.property.strategies import states
 from tests.worlds import bindings
 

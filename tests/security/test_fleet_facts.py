@@ -3,8 +3,7 @@
 import io
 import json
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import pytest
 
@@ -33,11 +32,6 @@ from reconciler.parts.fleet.membership import FleetLimits
 from reconciler.parts.fleet.proposal import FleetPlan, fleet_plan_text
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.worlds import bindings
-
-if TYPE_CHECKING:
-    from pyspark import Broadcast
-
-    from reconciler.manifest.read.findings import Source
 
 _CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: prod}}\nspec: {{{facts}}}\n"
 _LIE = "superUsers: [User:mallory], allowEveryoneIfNoAclFound: false"
@@ -82,18 +76,14 @@ class _Fleet:
         options = PlanOptions(guardrails=guardrails)
         judging = guardrail_sources(self.manifests, guardrails)
         terms = PlanTerms(
-            _shared(read_sources(self.manifests)),
+            tuple(read_sources(self.manifests)),
             members,
             options,
             None,
-            guardrails=None if judging is None else _shared(judging),
+            guardrails=None if judging is None else tuple(judging),
         )
         (line,) = plan_members(["prod"], "0", terms=terms)
         return MemberPlan(**json.loads(line))
-
-
-def _shared(sources: list["Source"]) -> "Broadcast[tuple[Source, ...]]":
-    return cast("Broadcast[tuple[Source, ...]]", SimpleNamespace(value=tuple(sources)))
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from reconciler.kafka.settings import client_settings
 from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS, schema_text
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app.apply import ChildTask
-from reconciler.parts.fleet.app.members import task_secrets
+from reconciler.parts.fleet.app.engines import task_secrets
 from reconciler.ports import ClusterError
 from reconciler.snapshot.document import snapshot_text
 from reconciler.system.process import child_environment, secret_environment
@@ -368,8 +368,8 @@ from reconciler.parts.fleet.api import spark, task_secrets
 from reconciler.app.options import ConnectionOptions
 
 asked = task_secrets(connection=ConnectionOptions(allow_env=("KAFKA_PASSWORD",)))
-with spark("local[1]", secrets=asked) as session:
-    context = session.sparkContext
+with spark("local[1]", secrets=asked) as engine:
+    context = engine.session.sparkContext
     worker = context.parallelize([0], 1).map(lambda _: dict(os.environ)).collect()[0]
     jvm = context._jvm.java.lang.System.getenv()
     print(json.dumps([worker, {name: jvm[name] for name in jvm}, dict(os.environ)]))

@@ -1,18 +1,13 @@
 """Many clusters at once, on Spark: snapshots of a fleet, drift, plans, waves. Needs the extra ``fleet``.
 
-``spark()`` gives a session, ``store_at(place)`` a store; the functions take both, and raise a
+``spark()`` and ``LocalEngine()`` give an engine, ``SparkEngine(session)`` that of a session, ``store_at(place)`` a
+store; the functions take both, and raise a
 :class:`reconciler.app.reasons.WorkflowError`.
 """
 
 from reconciler.parts.fleet.app.apply import ApplyTerms, BatchBegun, FleetApply, GateClosed
-from reconciler.parts.fleet.app.members import (
-    MemberConnections,
-    file_readers,
-    live_readers,
-    spark,
-    starting_spark,
-    task_secrets,
-)
+from reconciler.parts.fleet.app.engines import spark, task_secrets
+from reconciler.parts.fleet.app.members import MemberConnections, file_readers, live_readers
 from reconciler.parts.fleet.app.plan import PlannedFleet, plan_fleet
 from reconciler.parts.fleet.app.query import FleetAnswer, FleetQuestion, ask_fleet, basis_of
 from reconciler.parts.fleet.app.runs import (
@@ -27,9 +22,11 @@ from reconciler.parts.fleet.app.runs import (
     wanted,
 )
 from reconciler.parts.fleet.app.tighten import FleetTightening, tighten_fleet
-from reconciler.parts.fleet.spark.readings import CollectionLimits, SnapshotSource
-from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.engine import LocalEngine
+from reconciler.parts.fleet.spark.engine import SparkEngine
 from reconciler.parts.fleet.store import FleetStore
+from reconciler.parts.fleet.tables import store_at
+from reconciler.parts.fleet.tasks.collecting import CollectionLimits, SnapshotSource
 
 __all__ = [
     "ApplyTerms",
@@ -41,9 +38,11 @@ __all__ = [
     "FleetStore",
     "FleetTightening",
     "GateClosed",
+    "LocalEngine",
     "MemberConnections",
     "PlannedFleet",
     "SnapshotSource",
+    "SparkEngine",
     "Wanted",
     "ask_fleet",
     "basis_of",
@@ -56,7 +55,6 @@ __all__ = [
     "read_fleet_plan",
     "save_fleet_plan",
     "spark",
-    "starting_spark",
     "store_at",
     "stored_run",
     "take",

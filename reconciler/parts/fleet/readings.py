@@ -29,7 +29,8 @@ from reconciler.parts.fleet.rows import (
     scope_digest,
     whose,
 )
-from reconciler.parts.fleet.spark.tables import (
+from reconciler.parts.fleet.store import StoreFiles
+from reconciler.parts.fleet.tables import (
     CONFIG_SCHEMA,
     DESIRED_SCHEMA,
     LIVE_SCHEMA,
@@ -41,7 +42,6 @@ from reconciler.parts.fleet.spark.tables import (
     table_digest,
     table_rows,
 )
-from reconciler.parts.fleet.store import StoreFiles
 from reconciler.results.fleet_drift import (
     Bucket,
     Reading,

@@ -16,8 +16,8 @@ from reconciler.model.desired import moment_text
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.readings import Place, read_live, write_live
-from reconciler.parts.fleet.spark.tables import store_at
 from reconciler.parts.fleet.store import FleetStore, NoRunError, thinned
+from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.history.evidence import facts_of
 from reconciler.parts.history.table import TableError
 from reconciler.parts.history.update import CONFIRMED, NoReadingError, confirmed_until, mark_thinned

@@ -43,6 +43,7 @@ from reconciler.app.options import ConnectionOptions
 from reconciler.app.reasons import WorkflowError
 from reconciler.parts.fleet.app import apply as performing
 from reconciler.parts.fleet.proposal import ApplyRecord
+from reconciler.parts.fleet.spark.engine import SparkEngine
 from reconciler.parts.fleet.spark.session import starting_session
 
 master, mode, root, writer = sys.argv[1:]
@@ -54,22 +55,22 @@ def played(jobs, attempt, *, terms, texts):
 
 performing.apply_member = played
 
-def perform(session):
+def perform(engine):
     fleet = performing.FleetApply.saved(Path(root, "plans"))
     terms = performing.ApplyTerms(ConnectionOptions(), at_once=2)
-    for event in fleet.perform(session, read_sources(str(Path(root, "m"))), terms):
+    for event in fleet.perform(engine, read_sources(str(Path(root, "m"))), terms):
         if isinstance(event, ApplyRecord):
             print(json.dumps([event.cluster, event.reason, event.message]), flush=True)
 
 if mode == "theirs":
     theirs = SparkSession.builder.master(master).getOrCreate()
     try:
-        perform(theirs)
+        perform(SparkEngine(theirs))
     except WorkflowError as error:
         print(json.dumps(["", "refused", str(error)]), flush=True)
-    performing.refuse_copies = lambda session: None
+    SparkEngine.refuse_copies = lambda engine: None
 with starting_session(master, once=2) as session:
-    perform(session())
+    perform(SparkEngine(session()))
 """
 #: A task that takes longer than this is copied; a writer has begun by then.
 _THRESHOLD = 10
@@ -167,7 +168,7 @@ def test_one_writer_though_speculation_is_asked_for_and_an_executor_and_the_driv
     finally:
         driver.kill()
     assert [(name, reason) for name, reason, _ in told] == [("b", ""), ("a", "unknown")]
-    assert "outcomes are unknown" in told[1][2]
+    assert "its outcomes are unknown" in told[1][2]
     until(lambda: not fleet.at_work("a"), "what wrote to a has ended")
 
     driver = fleet.apply()

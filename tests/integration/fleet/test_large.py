@@ -16,10 +16,11 @@ from reconciler.model.acl import (
 from reconciler.model.desired import Declaration, DesiredState, Origin
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.differences import changes_of
 from reconciler.parts.fleet.readings import Place, write_desired, write_live
-from reconciler.parts.fleet.spark.comparing import Rules, compare_fleet
-from reconciler.parts.fleet.spark.tables import store_at
-from reconciler.parts.fleet.spark.views import changes_of
+from reconciler.parts.fleet.spark.engine import SparkEngine
+from reconciler.parts.fleet.tables import store_at
+from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.difference import DiffRules
 from reconciler.results.fleet_drift import FleetRun
@@ -52,7 +53,9 @@ def test_a_thousand_clusters(spark: "SparkSession", tmp_path_factory: pytest.Tem
         fleet[name] = (wanted, found)
     assert len(live[0].buckets) == 16
     rules = {name: Rules(scope, DiffRules()) for name in fleet}
-    drift = compare_fleet(spark, store, FleetRun("a", "", tuple(desired)), FleetRun("a", "", tuple(live)), rules, "a")
+    drift = compare_fleet(
+        SparkEngine(spark), store, FleetRun("a", "", tuple(desired)), FleetRun("a", "", tuple(live)), rules, "a"
+    )
     assert not drift.failed
     for item in drift.clusters:
         expected = compare(*fleet[item.cluster], scope, DiffRules())

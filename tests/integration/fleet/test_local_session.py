@@ -13,19 +13,18 @@ from pyspark.sql import SparkSession
 
 import reconciler
 from reconciler.app.reasons import WorkflowError
-from reconciler.parts.fleet.app.members import spark as spark_of
-from reconciler.parts.fleet.spark.session import run_tasks
+from reconciler.parts.fleet.app.engines import spark as spark_of
+from reconciler.parts.fleet.spark.engine import SparkEngine
 
 pytestmark = pytest.mark.spark
 
 #: What a session counts, and what a task of it gives back.
 _SCRIPT = """\
-from reconciler.parts.fleet.spark.session import spark_session
-from reconciler.parts.fleet.spark.session import run_tasks
+from reconciler.parts.fleet.api import spark
 
-with spark_session("local[1]") as session:
-    print(session.range(3).count())
-    print(run_tasks(session, [["a"]], lambda units, attempt: units, "echo"))
+with spark("local[1]") as engine:
+    print(engine.session.range(3).count())
+    print(engine.run([["a"]], lambda units, attempt: units, "echo"))
 """
 
 
@@ -89,7 +88,7 @@ def test_what_fails_in_a_worker_is_told_as_the_worker_says_it(
         pytest.raises(WorkflowError, match=r"^Spark failed: \w+Error: ") as found,
         spark_of(),
     ):
-        run_tasks(spark, [[None]], work, "fail")
+        SparkEngine(spark).run([[None]], work, "fail")
     assert why in found.value.message
     assert advice in found.value.advice
 
@@ -113,7 +112,7 @@ def test_workers_are_forked_from_one_that_has_our_code_loaded(spark: SparkSessio
 #: What a session has, of the settings that an operator and this tool want otherwise.
 _SETTINGS = """\
 import json, sys
-from reconciler.parts.fleet.spark.session import run_tasks, starting_session
+from reconciler.parts.fleet.spark.session import starting_session
 
 names = ("app.name", "sql.shuffle.partitions", "speculation", "task.maxFailures", "master", "ui.enabled", "local.dir")
 told = []

@@ -3,18 +3,11 @@
 import json
 import socket
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
 
 from reconciler.app.manifests import read_sources
 from reconciler.app.options import ConnectionOptions, PlanOptions
 from reconciler.parts.fleet.app.members import MemberConnections
 from reconciler.parts.fleet.app.plan import PlanTerms, plan_members
-
-if TYPE_CHECKING:
-    from pyspark import Broadcast
-
-    from reconciler.manifest.read.findings import Source
 
 CLUSTER = """\
 apiVersion: reconciler/v1
@@ -33,7 +26,7 @@ def test_one_that_is_silent_is_named_in_time(tmp_path: Path) -> None:
         ports = {"silent": silent.getsockname()[1], "closed": closed.getsockname()[1]}
         text = "".join(CLUSTER.format(name=name, port=port) for name, port in ports.items())
         (tmp_path / "clusters.yaml").write_text(text, encoding="utf-8")
-        texts = cast("Broadcast[tuple[Source, ...]]", SimpleNamespace(value=tuple(read_sources(str(tmp_path)))))
+        texts = tuple(read_sources(str(tmp_path)))
         terms = PlanTerms(texts, MemberConnections(ConnectionOptions()), PlanOptions(), None, at_once=1, timeout=1.5)
         sides = [json.loads(line) for line in plan_members(["silent", "closed"], "0", terms=terms)]
     assert [(side["cluster"], side["reason"], side["message"]) for side in sides] == [

@@ -31,7 +31,7 @@ from reconciler.model.acl import (
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.readings import read_live
 from reconciler.parts.fleet.spark.jvm import SHORT_LIVED, archive_option
-from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.tables import store_at
 from reconciler.snapshot.document import snapshot_text
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]  # a master, two workers, a driver and executors: two minutes
@@ -43,10 +43,9 @@ _DRIVER = """
 import json, sys, time
 from functools import partial
 from pathlib import Path
-from reconciler.parts.fleet.spark.readings import SnapshotSource, CollectionLimits, collect
-from reconciler.parts.fleet.spark.session import spark_session
-from reconciler.parts.fleet.spark.tables import store_at
-from reconciler.parts.fleet.spark.session import run_tasks
+from reconciler.parts.fleet.tasks.collecting import SnapshotSource, CollectionLimits, collect
+from reconciler.parts.fleet.api import spark
+from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.fleet.app.members import read_file
 from reconciler.cli.main import run
 from reconciler.results.fleet_drift import FleetRun
@@ -65,15 +64,15 @@ def place(units, attempt):
     import reconciler
     return [reconciler.__file__]
 
-with spark_session() as session:
+with spark() as engine:
     taken = run(["fleet", "snapshot", *where, "--snapshots", live])
     print("===", flush=True)
     compared = run(["fleet", "drift", *where])
     print("===", flush=True)
-    print(json.dumps(run_tasks(session, [[None]] * 2, place, "places")), flush=True)
+    print(json.dumps(engine.run([[None]] * 2, place, "places")), flush=True)
     files = sorted(Path(live).glob("*.json"))
     sources = [SnapshotSource(file.stem, Scope(), partial(slowly, str(file), marks)) for file in files]
-    collect(session, store_at(store), sources, FleetRun("slow", "now", ()), CollectionLimits(at_once=1))
+    collect(engine, store_at(store), sources, FleetRun("slow", "now", ()), CollectionLimits(at_once=1))
 sys.exit(0 if (taken, compared) == (0, 2) else 1)
 """
 

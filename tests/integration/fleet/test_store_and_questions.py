@@ -17,7 +17,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.tables import store_at
 from reconciler.snapshot.document import snapshot_text
 
 if TYPE_CHECKING:

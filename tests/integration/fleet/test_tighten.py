@@ -16,14 +16,14 @@ from reconciler.parts.evidence.tighten.narrowing import Held, HeldReason, Narrow
 from reconciler.parts.fleet.app.logs import log_parts
 from reconciler.parts.fleet.app.runs import stored_run, wanted
 from reconciler.parts.fleet.app.tighten import FleetTightening, tighten_fleet
-from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.tables import store_at
 from reconciler.show.reading import read_result
 from reconciler.snapshot.document import snapshot_text
 from tests.unit.workflow.test_tightening import ALL_AGES, FACTS, HEAD, TODAY, each_day
 from tests.worlds import binding
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from reconciler.parts.fleet.engine import Engine
 
 pytestmark = pytest.mark.spark
 
@@ -34,8 +34,8 @@ KEPT = (HeldReason.KEEP, "disaster")
 class Fleet:
     """Three clusters, ``south`` with a label of its own, a rule file for all, and a directory of logs."""
 
-    def __init__(self, place: Path, spark: "SparkSession") -> None:
-        self.place, self.spark = place, spark
+    def __init__(self, place: Path, engine: "Engine") -> None:
+        self.place, self.engine = place, engine
         for name in ("m", *(f"logs/{name}" for name in CLUSTERS)):
             (place / name).mkdir(parents=True)
         self.facts = place / "facts.yaml"
@@ -67,7 +67,7 @@ class Fleet:
         store, logs = store_at(str(self.place / "store")), log_parts([str(self.place / "logs")], CLUSTERS)
         read = stored_run(store) if live else None
         return tighten_fleet(
-            self.spark, store, given, logs, options, self.connection, path=str(self.place / "m"), run=read
+            self.engine, store, given, logs, options, self.connection, path=str(self.place / "m"), run=read
         )
 
     def alone(self, cluster: str) -> Tightening:
@@ -76,8 +76,8 @@ class Fleet:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, spark: "SparkSession") -> Fleet:
-    return Fleet(tmp_path, spark)
+def fleet(tmp_path: Path, engine: "Engine") -> Fleet:
+    return Fleet(tmp_path, engine)
 
 
 def rules(found: FleetTightening) -> list[object]:

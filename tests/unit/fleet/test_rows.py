@@ -8,7 +8,7 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.frozen import FrozenMap
 from reconciler.parts.fleet.membership import pairs, partition
 from reconciler.parts.fleet.rows import Row, binding_of, bucket_count, bucket_of, in_buckets, row_of, rows_digest
-from reconciler.parts.fleet.spark.tables import rows_table, table_digest, table_rows
+from reconciler.parts.fleet.tables import rows_table, table_digest, table_rows
 from reconciler.results.fleet_drift import Bucket, Failure, FleetRun, HeaderError, Reading, parse_run, run_text
 from tests.property.strategies import bindings, opaque_bindings, wild_bindings, wild_text
 

@@ -11,8 +11,8 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Create, Delete
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
-from reconciler.parts.fleet.spark.tables import store_at
 from reconciler.parts.fleet.store import FleetStore
+from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.history.keep import FreshReading, keep_reading
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms

@@ -8,14 +8,13 @@ import io
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import pytest
-from pyspark.sql import SparkSession
 
 from reconciler.app.apply import apply_plan
 from reconciler.codec.document import compact
@@ -23,6 +22,7 @@ from reconciler.model.listing import Change
 from reconciler.parts.fleet.app import apply as child
 from reconciler.parts.fleet.app import apply as performing
 from reconciler.parts.fleet.app.runs import RECORD_FILE, add_to_record
+from reconciler.parts.fleet.engine import LocalEngine
 from reconciler.ports import Answer
 from reconciler.snapshot.file import SnapshotCluster
 from reconciler.system.files import write_atomically
@@ -86,22 +86,18 @@ class World:
         return life
 
 
-def in_turn(
-    _: object, lists: Sequence[Sequence[Any]], work: Callable[[Sequence[Any], str], Iterable[str]], *__: str
-) -> list[str]:
-    """What Spark makes of tasks, one after another."""
-    return [line for part in lists for line in work(part, "0")]
+class InTurn(LocalEngine):
+    """Tasks one after another, however many ``cores`` there are."""
 
+    def __init__(self, cores: int) -> None:
+        self._cores = cores
 
-def session(cores: int) -> SparkSession:
-    """As much of a session as plans and applies of a fleet use."""
-    context = SimpleNamespace(
-        defaultParallelism=cores,
-        broadcast=lambda value: SimpleNamespace(value=value),
-        getConf=dict,
-        cancelJobGroup=lambda _: None,
-    )
-    return cast("SparkSession", SimpleNamespace(sparkContext=context))
+    @property
+    def cores(self) -> int:
+        return self._cores
+
+    def _each(self, lists: Sequence[Sequence[Any]], work: Callable[[Sequence[Any], str], Any]) -> Iterator[Any]:
+        return (work(units, "0") for units in lists)
 
 
 class Here:
@@ -164,7 +160,6 @@ def watch_files(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SnapshotCluster, "send", sending)
     monkeypatch.setattr(child, "write_atomically", result)
     monkeypatch.setattr(performing, "add_to_record", noting)
-    monkeypatch.setattr(performing, "run_tasks", in_turn)
     monkeypatch.setattr(performing, "ThreadPoolExecutor", Here)
     # A process that is killed loses nothing that it wrote: that takes a machine.
     monkeypatch.setattr(os, "fsync", lambda _: None)

@@ -9,7 +9,6 @@ import pytest
 from reconciler.app.manifests import checked, read_sources
 from reconciler.app.options import ConnectionOptions, PlanOptions
 from reconciler.model.state import ClusterState
-from reconciler.parts.fleet.app import plan as planning
 from reconciler.parts.fleet.app.apply import ApplyTerms, BatchBegun, FleetApply, GateClosed
 from reconciler.parts.fleet.app.members import MemberConnections
 from reconciler.parts.fleet.app.plan import plan_fleet
@@ -19,7 +18,7 @@ from reconciler.parts.fleet.proposal import ApplyRecord, apply_record_text
 from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
-from tests.unit.workflow.killed_fleets import KilledError, Life, World, in_turn, play_processes, session, watch_files
+from tests.unit.workflow.killed_fleets import InTurn, KilledError, Life, World, play_processes, watch_files
 from tests.worlds import binding
 
 CLUSTER = """\
@@ -63,9 +62,8 @@ def saved(root: Path, fleet_text: str) -> Path:
     members = MemberConnections(ConnectionOptions(), str(root / "live"))
     with pytest.MonkeyPatch.context() as patched:
         patched.delenv("CI", raising=False)
-        patched.setattr(planning, "run_tasks", in_turn)
         fleet = fleet_of(checked(sources))
-        planned = plan_fleet(session(1), sources, fleet, members, PlanOptions(allow_deletes=True))
+        planned = plan_fleet(InTurn(1), sources, fleet, members, PlanOptions(allow_deletes=True))
     save_fleet_plan(planned, root / "plans")
     return root
 
@@ -95,7 +93,7 @@ def run(root: Path, cores: int) -> tuple[list[str], list[GateClosed]]:
     closed: list[GateClosed] = []
     fleet = FleetApply.saved(root / "plans")
     sources = read_sources(str(root / "m"))
-    for event in fleet.perform(session(cores), sources, ApplyTerms(ConnectionOptions(), at_once=cores, lease=False)):
+    for event in fleet.perform(InTurn(cores), sources, ApplyTerms(ConnectionOptions(), at_once=cores, lease=False)):
         if isinstance(event, BatchBegun):
             assert len(event.clusters) <= cores
             ended = {one.cluster: one for one in read_record(root / "plans", fleet.plan)}

@@ -9,8 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import pytest
 
@@ -33,11 +32,6 @@ from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
 from tests.worlds import binding
-
-if TYPE_CHECKING:
-    from pyspark import Broadcast
-
-    from reconciler.manifest.read.findings import Source
 
 CLUSTER = """\
 apiVersion: reconciler/v1
@@ -81,7 +75,7 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_task_says_of_each_cluster_what_came_of_planning_it(fleet: Path) -> None:
-    texts = cast("Broadcast[tuple[Source, ...]]", SimpleNamespace(value=tuple(read_sources(str(fleet / "m")))))
+    texts = tuple(read_sources(str(fleet / "m")))
     members = MemberConnections(ConnectionOptions(), str(fleet))
     terms = PlanTerms(texts, members, PlanOptions(allow_deletes=True), "commit")
     lines = plan_members(["changing", "declared", "guarded", "disagreeing", "absent"], "0", terms=terms)

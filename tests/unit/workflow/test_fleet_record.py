@@ -10,11 +10,10 @@ from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app.runs import RECORD_FILE, add_to_record, read_record, take
 from reconciler.parts.fleet.proposal import ApplyRecord, FleetPlan, Member, PlannedWave, apply_record_text
-from reconciler.parts.fleet.spark import readings
-from reconciler.parts.fleet.spark.readings import CollectionLimits, SnapshotSource
-from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.tables import store_at
+from reconciler.parts.fleet.tasks.collecting import CollectionLimits, SnapshotSource
 from reconciler.results.fleet_drift import FleetRun
-from tests.unit.workflow.killed_fleets import KilledError, in_turn, session
+from tests.unit.workflow.killed_fleets import InTurn, KilledError
 from tests.worlds import binding
 
 _MEMBERS = tuple(Member(name, f"plan-{name}", "change-1", f"plans/{name}.json", "file-1", 1, 0) for name in "abc")
@@ -49,10 +48,9 @@ def test_a_snapshot_that_was_killed_is_resumed_without_reading_again(
 
     def taken(*, resume: bool) -> FleetRun:
         sources = [SnapshotSource(name, Scope(), partial(state, name)) for name in "abcd"]
-        return take(session(4), store, sources, CollectionLimits(at_once=1), resume=resume)
+        return take(InTurn(4), store, sources, CollectionLimits(at_once=1), resume=resume)
 
     killed = threading.Event()
-    monkeypatch.setattr(readings, "run_tasks", in_turn)
     with pytest.raises(KilledError):
         taken(resume=False)
     assert (read, store.run_ids()) == (["a", "b"], [])

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pyspark.sql import DataFrame, SparkSession
-
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.effective import who_can
 from reconciler.app.connections import version_of
@@ -19,21 +17,14 @@ from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.acl import AclOperation, ResourcePattern
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.access_reach import AccessReach, ReachMemory, reaches
+from reconciler.parts.fleet.engine import EVALUATED_IN_A_TASK, Engine, Work, reason
 from reconciler.parts.fleet.membership import partition
 from reconciler.parts.fleet.readings import read_live
-from reconciler.parts.fleet.spark.session import EVALUATED_IN_A_TASK, reason, run_tasks, task_count, task_frame
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.results.fleet_drift import FleetRun, Reading
 
 Answer: TypeAlias = tuple[list[str], list[list[Any]]]
 Unit: TypeAlias = "tuple[Reading, ClusterDeclaration | None]"
-
-#: The view ``access``. Where a cluster cannot be judged, ``principal`` is null and ``names`` says why.
-_ACCESS: Final = (
-    "cluster string, principal string, resource_type string, operation string, names array<string>, topics long, "
-    "every_name boolean, certain boolean"
-)
-
 
 #: On CLUSTER: with these one may do anything.
 _OVER_CLUSTER: Final = ("ALTER", "CLUSTER_ACTION")
@@ -47,20 +38,15 @@ class WhoCan:
     pattern: ResourcePattern
 
 
-def holders(session: SparkSession, store: FleetStore, run: FleetRun, manifests: Manifests, question: WhoCan) -> Answer:
+def holders(engine: Engine, store: FleetStore, run: FleetRun, manifests: Manifests, question: WhoCan) -> Answer:
     """Who may do what is asked, on every cluster."""
     work = partial(_holders, store=store, question=question)
-    lines = run_tasks(session, _lists(session, run, manifests), work, "who can")
+    lines = engine.run(access_lists(engine, run, manifests), work, "who can")
     return ["cluster", "principal", "names", "hosts", "certain"], sorted(json.loads(line) for line in lines)
 
 
-def access_frame(session: SparkSession, store: FleetStore, run: FleetRun, manifests: Manifests) -> DataFrame:
-    """Effective access on every cluster, a row for each operation of each principal."""
-    return task_frame(session, _lists(session, run, manifests), partial(_reaches, store=store), _ACCESS)
-
-
 def blast_radius(
-    session: SparkSession, store: FleetStore, run: FleetRun, manifests: Manifests
+    engine: Engine, store: FleetStore, run: FleetRun, manifests: Manifests
 ) -> tuple[Answer, dict[str, str]]:
     """Principals by how much they can reach, summed over the clusters; and clusters that cannot be judged, with why.
 
@@ -68,7 +54,7 @@ def blast_radius(
     """
     sums: dict[str, Reached] = {}
     unjudged: dict[str, str] = {}
-    for line in run_tasks(session, _lists(session, run, manifests), partial(_radius, store=store), "blast radius"):
+    for line in engine.run(access_lists(engine, run, manifests), partial(_radius, store=store), "blast radius"):
         name, *found = json.loads(line)
         if len(found) == 1:
             unjudged[name] = found[0]
@@ -136,10 +122,11 @@ def _reached(rows: Iterable[AccessReach]) -> dict[str, Reached]:
     return found
 
 
-def _lists(session: SparkSession, run: FleetRun, manifests: Manifests) -> list[list[Unit]]:
+def access_lists(engine: Engine, run: FleetRun, manifests: Manifests) -> list[list[Unit]]:
+    """The clusters of a run in lists of about the same work."""
     units = [(reading, manifests.clusters.get(reading.cluster)) for reading in run.readings]
     rows = [reading.rows for reading, _ in units]
-    return partition(units, rows, task_count(session, sum(rows), EVALUATED_IN_A_TASK))
+    return partition(units, rows, engine.task_count(sum(rows), EVALUATED_IN_A_TASK))
 
 
 def _judge(reading: Reading, declaration: ClusterDeclaration | None, store: FleetStore) -> "_Judged":
@@ -184,6 +171,11 @@ def _rows(
     # Super users as declared: their rows say that they reach everything, and whether that is certain.
     for row in reaches(_established_default(authorizer, declaration), state.topics, memory):
         yield row._replace(certain=False) if row.principal in claimed else row
+
+
+def access_of_units(store: FleetStore) -> Work[Unit]:
+    """What a task says of effective access: a row for each operation of each principal, as a line of JSON."""
+    return partial(_reaches, store=store)
 
 
 def _reaches(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Iterator[str]:

@@ -23,11 +23,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from py4j.protocol import Py4JError
-from pyspark import Broadcast
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-
 from reconciler.app.apply import ApplyOptions, Unattended, apply_plan, stoppable
 from reconciler.app.connections import password_prefixes
 from reconciler.app.options import ConnectionOptions, MoveOptions
@@ -36,8 +31,9 @@ from reconciler.app.records import RecordOptions
 from reconciler.apply.environment import LeasePatience, LeaseRequest, Outcome, Result
 from reconciler.dataclass import dataclass
 from reconciler.manifest.read.findings import Source
-from reconciler.parts.fleet.app.members import cause, everywhere
+from reconciler.parts.fleet.app.members import everywhere
 from reconciler.parts.fleet.app.runs import add_to_record, plan_lock, read_fleet_plan, read_record
+from reconciler.parts.fleet.engine import Engine, TaskFailedError
 from reconciler.parts.fleet.proposal import (
     UNKNOWN,
     ApplyRecord,
@@ -53,7 +49,6 @@ from reconciler.parts.fleet.proposal import (
     parse_apply_records,
     pending,
 )
-from reconciler.parts.fleet.spark.session import begun_before, ended_jobs, refuse_copies, run_tasks
 from reconciler.system.files import write_atomically
 from reconciler.system.process import child_environment, forbid_core_dumps, secret_environment
 
@@ -257,7 +252,7 @@ class FleetApply:
 
     def perform(
         self,
-        session: SparkSession,
+        engine: Engine,
         sources: Sequence[Source],
         terms: ApplyTerms,
         *,
@@ -270,18 +265,17 @@ class FleetApply:
         that have begun are finished. Raises a :class:`WorkflowError` with nothing sent, :class:`HeldError` where
         somebody else performs these plans.
         """
-        refuse_copies(session)
+        engine.refuse_copies()
         group = f"reconciler-{uuid.uuid4()}"
-        texts = session.sparkContext.broadcast(tuple(sources))
-        work = partial(apply_member, terms=terms.everywhere(), texts=texts)
-        with plan_lock(self.directory), ended_jobs(session, group):
+        work = partial(apply_member, terms=terms.everywhere(), texts=tuple(sources))
+        with plan_lock(self.directory), engine.ending(group):
             # Somebody else may have performed some of them since they were read.
             self.records = latest(read_record(self.directory, self.plan))
             for number, wave in enumerate(self.plan.waves):
                 if number and (closed := self._closed(self.plan.waves[number - 1], interrupted, wait=wait)):
                     yield closed
                     return
-                yield from self._perform(wave, partial(self._apply, session, work, group), terms.at_once, interrupted)
+                yield from self._perform(wave, partial(self._apply, engine, work, group), terms.at_once, interrupted)
                 if interrupted():
                     return
 
@@ -323,16 +317,14 @@ class FleetApply:
         add_record(self.records, record)
         return record
 
-    def _apply(
-        self, session: SparkSession, work: Callable[..., Iterator[str]], group: str, member: Member
-    ) -> ApplyRecord:
-        """One cluster, in a Spark job of its own: what ends it ends no other one."""
+    def _apply(self, engine: Engine, work: Callable[..., Iterator[str]], group: str, member: Member) -> ApplyRecord:
+        """One cluster, in a job of its own: what ends it ends no other one."""
         journal = (self.directory / f"{member.file}.journal").resolve()
         job = MemberJob(member.cluster, member.plan_id, self.plans[member.cluster], str(journal))
         try:
-            lines = run_tasks(session, [[job]], work, f"fleet apply: {member.cluster}", group)
-        except (Py4JError, PySparkException) as error:
-            return _unknown(member, f"Spark lost its task, so outcomes are unknown: {cause(error)}")
+            lines = engine.run([[job]], work, f"fleet apply: {member.cluster}", group, begun_again)
+        except TaskFailedError as error:
+            return _unknown(member, f"{error.message}; its outcomes are unknown")
         (record,) = parse_apply_records("".join(f"{line}\n" for line in lines), self.plan)
         return record
 
@@ -353,18 +345,21 @@ def _unknown(member: Member, why: str) -> ApplyRecord:
 
 
 def apply_member(
-    jobs: Sequence[MemberJob], attempt: str, *, terms: ApplyTerms, texts: Broadcast[tuple[Source, ...]]
+    jobs: Sequence[MemberJob], attempt: str, *, terms: ApplyTerms, texts: tuple[Source, ...]
 ) -> Iterator[str]:
-    """The record of the cluster of a task, in one line; Spark may not begin the task a second time."""
+    """The record of the cluster of a task, in one line; no engine may begin the task a second time."""
     (job,) = jobs
-    if begun_before():
-        why = f"Spark began its task again ({attempt}) after the first one was lost, which may have changed something"
-        yield apply_record_text(ApplyRecord(job.cluster, job.plan_id, UNKNOWN, time.time(), why))
-        return
     with tempfile.TemporaryDirectory(prefix="reconciler-fleet-") as scratch:
-        _copy(texts.value, Path(scratch, MANIFESTS))
+        _copy(texts, Path(scratch, MANIFESTS))
         _copy(terms.guardrails or (), Path(scratch, GUARDRAILS))
         yield apply_record_text(_apply_one(job, Path(scratch), terms))
+
+
+def begun_again(jobs: Sequence[MemberJob], attempt: str) -> Iterator[str]:
+    """The record instead: what the first attempt did before it was lost nobody knows."""
+    (job,) = jobs
+    why = f"Spark began its task again ({attempt}) after the first one was lost, which may have changed something"
+    yield apply_record_text(ApplyRecord(job.cluster, job.plan_id, UNKNOWN, time.time(), why))
 
 
 def _copy(sources: Iterable[Source], directory: Path) -> None:
@@ -402,6 +397,8 @@ def _apply_one(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ApplyRecord:
         text=True,
         encoding="utf-8",
         env={**child_environment(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        # Ctrl-C is for us: what has begun is finished.
+        start_new_session=True,
     )
     stopped = ""
     with told(process, task.text()):

@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from pyspark.sql import SparkSession
-
 from reconciler.app.connections import declared_version, version_of
 from reconciler.app.reasons import RequestError, StaleError, WorkflowError
 from reconciler.app.records import saved_plan
@@ -18,9 +16,10 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.flavor import KafkaVersion
 from reconciler.parts.evidence.usage.cluster import ClaimedUsageFacts, ClusterUsage, UsageQuestion
 from reconciler.parts.fleet.app.runs import FLEET_FILE, Wanted, read_fleet_plan
-from reconciler.parts.fleet.spark.compiling import compile_desired
-from reconciler.parts.fleet.spark.logs import LogFindings, LoggedCluster, LogPart, directories, find_parts, read_logs
+from reconciler.parts.fleet.engine import Engine
 from reconciler.parts.fleet.store import FleetStore
+from reconciler.parts.fleet.tasks.compiling import compile_desired
+from reconciler.parts.fleet.tasks.logs import LogFindings, LoggedCluster, LogPart, directories, find_parts, read_logs
 from reconciler.plan.file.document import parse_plan
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.proposal import Plan
@@ -101,7 +100,7 @@ def _bindings(plan: Plan) -> tuple[tuple[AclBinding, ...], tuple[AclBinding, ...
 
 
 def fleet_usage(
-    session: SparkSession,
+    engine: Engine,
     store: FleetStore,
     given: Wanted,
     logs: Logs,
@@ -116,10 +115,10 @@ def fleet_usage(
     that cannot be judged is there with the reason.
     """
     clusters = given.fleet.clusters
-    desired = compile_desired(session, store, given.sources, clusters, given.as_of)
+    desired = compile_desired(engine, store, given.sources, clusters, given.as_of)
     subjects, failed = subjects_of(given.manifests, run, desired, clusters)
     tried = [_changed(replace(subject, to_desired=replay), plans) for subject in subjects]
-    told = read_logs(session, store.files, logs.parts, tried, logs.question)
+    told = read_logs(engine, store.files, logs.parts, tried, logs.question)
     usages = sorted((*told.clusters, *failed), key=lambda usage: usage.cluster)
     return LogFindings(tuple(usages), told.unassigned)
 

@@ -1,16 +1,15 @@
 """The members of a fleet as tasks meet them: picklable ways to read a cluster, by connection or snapshot file."""
 
 import datetime
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from reconciler.app.connections import cure, password_prefixes, read_connections, told, unstated
+from reconciler.app.connections import cure, told, unstated
 from reconciler.app.options import ConnectionOptions, Tell, ignore
 from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.app.session import Target, live, refuse_another_time
@@ -22,23 +21,17 @@ from reconciler.manifest.manifests import Manifests, declared_acls, desired_stat
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.problem import ManifestError
 from reconciler.model.desired import Origin
-from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Change
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
-from reconciler.parts.fleet.spark.readings import SnapshotSource
-from reconciler.parts.fleet.spark.session import Session, starting_session
-from reconciler.parts.fleet.spark.views import changes_of
+from reconciler.parts.fleet.differences import changes_of
 from reconciler.parts.fleet.store import FleetStore
+from reconciler.parts.fleet.tasks.collecting import SnapshotSource
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.results.fleet_drift import FleetDrift
 from reconciler.snapshot.document import SnapshotError
 from reconciler.snapshot.file import SnapshotCluster
-from reconciler.system.process import secret_environment, store_environment
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,109 +145,6 @@ def read_file(file: str) -> ClusterState:
         return SnapshotCluster(Path(file)).read(ReadRequest(listings=LISTED))
     except SnapshotError as error:
         raise ClusterError("invalid_snapshot", f"{Path(file).name}: {error}") from error
-
-
-# A Spark session for a use case; what fails in it is a reason like any other.
-
-#: The SASL mechanism whose signer reads AWS credentials from the environment.
-_SIGNED: Final = "AWS_MSK_IAM"
-
-
-def task_secrets(
-    places: Iterable[str] = (), connection: ConnectionOptions | None = None, *, passwords: bool = False
-) -> dict[str, str]:
-    """The variables of our environment that tasks need to log in: to the stores at ``places``, and to clusters.
-
-    ``connection`` is ``None`` where tasks connect to no cluster. With ``passwords``, also those of the passwords that
-    tasks set.
-    """
-    found = store_environment() if any("://" in place for place in places) else {}
-    if connection is not None:
-        of_aws = _signs_for_aws(connection)
-        prefixes = password_prefixes(connection) if passwords else ()
-        secret = secret_environment(connection.allow_env, prefixes)
-        given = {name for name in secret if name in connection.allow_env or any(map(name.startswith, prefixes))}
-        found |= {name: value for name, value in secret.items() if of_aws or name in given}
-    return found
-
-
-def _signs_for_aws(connection: ConnectionOptions) -> bool:
-    """Whether some cluster takes AWS credentials; of clusters that only manifests describe, nothing is known here."""
-    if connection.connections is None:
-        return connection.trust_manifests
-    known = read_connections(connection.connections).values()
-    return any(_SIGNED in (*item.client.values(), *item.barrier_client.values()) for item in known)
-
-
-@contextmanager
-def spark(
-    master: str | None = None, *, ui: bool = False, secrets: Mapping[str, str] = FrozenMap()
-) -> "Iterator[SparkSession]":
-    """A session on ``master``, as spark-submit says, or on all cores; with ``ui``, with Spark's own web page.
-
-    Spark's processes inherit no secret: what tasks have to log in with is in ``secrets``, see :func:`task_secrets`.
-    """
-    with starting_spark(master, ui=ui, secrets=secrets) as session:
-        yield session()
-
-
-@contextmanager
-def starting_spark(
-    master: str | None = None,
-    *,
-    ui: bool = False,
-    secrets: Mapping[str, str] = FrozenMap(),
-    workers: bool = False,
-    once: int = 0,
-    tell: Callable[[str], None] = lambda _: None,
-) -> Iterator[Session]:
-    """As :func:`spark`, but it starts while the block does something else, and is waited for where it is called.
-
-    ``workers`` says that there will be tasks for Python workers, which then start too. With ``once``, tasks change
-    clusters, so many at a time: Spark begins none of them twice. ``tell`` gets each setting of the operator that does
-    not count.
-    """
-    try:
-        with starting_session(master, ui=ui, secrets=secrets, workers=workers, once=once, tell=tell) as session:
-            yield session
-    except Exception as error:
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
-        if not isinstance(error, PySparkException | Py4JError):
-            raise
-        raise WorkflowError(f"Spark failed: {(why := cause(error))}", _cure(why)) from error
-
-
-#: Where a worker's own error begins in what Spark says of it.
-_TRACEBACK: Final = "Traceback (most recent call last):"
-
-
-def cause(error: Exception) -> str:
-    """One line: the error of the worker if it is in a worker, else what Spark says first.
-
-    py4j puts what was called before it, which tells nobody anything.
-    """
-    text = str(error)
-    if _TRACEBACK in text:
-        # Places are indented, and the error is not.
-        after = (line for line in text.rpartition(_TRACEBACK)[2].splitlines() if line.strip())
-        if (found := next((line for line in after if not line[0].isspace()), None)) is not None:
-            return found.strip()
-    lines = [line.strip(": ") for line in text.splitlines() if line.strip()]
-    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
-        lines = lines[1:]
-    return lines[0] if lines else type(error).__name__
-
-
-def _cure(why: str) -> str:
-    """What helps against a cause."""
-    module = re.match(r"ModuleNotFoundError: No module named '(\w+)", why)
-    if module is None:
-        return "nothing was kept of the run; correct the cause, then start again"
-    if module[1] == "reconciler":
-        return "the Python of the executors does not find this package: hand it over with --py-files"
-    return "the Python of the executors needs the packages of the extra fleet: say by PYSPARK_PYTHON which one has them"
 
 
 # Whose differences they are: the ``team`` label of the manifests that declare a principal or a topic.

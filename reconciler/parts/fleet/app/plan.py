@@ -6,9 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from pyspark import Broadcast
-from pyspark.sql import SparkSession
-
 from reconciler import __version__
 from reconciler.app.access_checks import checks_of
 from reconciler.app.connections import as_operator_says
@@ -22,10 +19,10 @@ from reconciler.manifest.read.findings import Source
 from reconciler.model.desired import moment_text
 from reconciler.model.frozen import FrozenMap
 from reconciler.parts.fleet.app.members import MemberConnections, opened_member
+from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, Engine, in_time, reason
 from reconciler.parts.fleet.membership import Fleet, partition, same_cluster
 from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, limit_refusals
-from reconciler.parts.fleet.spark.compiling import loaded
-from reconciler.parts.fleet.spark.session import CLUSTERS_IN_A_TASK, in_time, reason, run_tasks, task_count
+from reconciler.parts.fleet.tasks.compiling import loaded
 from reconciler.plan.file.document import ids, plan_text
 from reconciler.plan.file.identity import file_digest
 from reconciler.plan.proposal import Plan
@@ -63,13 +60,13 @@ class PlanTerms:
     ``guardrails`` are the texts that hold the manifests: their directory need not be where a task runs.
     """
 
-    texts: Broadcast[tuple[Source, ...]]
+    texts: tuple[Source, ...]
     connections: MemberConnections
     options: PlanOptions
     commit: str | None
     at_once: int = 4
     timeout: float = 300.0
-    guardrails: Broadcast[tuple[Source, ...]] | None = None
+    guardrails: tuple[Source, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +95,7 @@ class PlannedFleet:
 
 
 def plan_fleet(
-    session: SparkSession,
+    engine: Engine,
     sources: Sequence[Source],
     fleet: Fleet,
     connections: MemberConnections,
@@ -118,12 +115,11 @@ def plan_fleet(
     # One time for all members, whichever worker plans them.
     as_of = options.as_of or moment()
     options = replace(options, as_of=as_of)
-    shared = session.sparkContext.broadcast(tuple(sources))
-    judging = None if guardrails is None else session.sparkContext.broadcast(tuple(guardrails))
-    terms = PlanTerms(shared, connections, options, commit, limits.at_once, limits.timeout, judging)
-    tasks = task_count(session, len(fleet.clusters), max(limits.at_once, CLUSTERS_IN_A_TASK))
+    judging = None if guardrails is None else tuple(guardrails)
+    terms = PlanTerms(tuple(sources), connections, options, commit, limits.at_once, limits.timeout, judging)
+    tasks = engine.task_count(len(fleet.clusters), max(limits.at_once, CLUSTERS_IN_A_TASK))
     lists = partition(fleet.clusters, [1] * len(fleet.clusters), tasks)
-    lines = run_tasks(session, lists, partial(plan_members, terms=terms), "plan clusters")
+    lines = engine.run(lists, partial(plan_members, terms=terms), "plan clusters")
     made = _told_apart([MemberPlan(**json.loads(line)) for line in lines])
     notes = {item.cluster: item.notes for item in sorted(made, key=lambda item: item.cluster) if item.notes}
     texts = {item.cluster: item.text for item in made if item.text}
@@ -144,9 +140,9 @@ def _told_apart(made: Sequence[MemberPlan]) -> list[MemberPlan]:
 def plan_members(clusters: Sequence[str], attempt: str, *, terms: PlanTerms) -> Iterator[str]:
     """One :class:`MemberPlan` for each cluster, as a line of JSON."""
     try:
-        manifests = as_operator_says(loaded(terms.texts.value), None, terms.connections.connection)
+        manifests = as_operator_says(loaded(terms.texts), None, terms.connections.connection)
         if terms.guardrails is not None:
-            manifests = held_by(manifests, terms.guardrails.value, terms.options.guardrails or "")
+            manifests = held_by(manifests, terms.guardrails, terms.options.guardrails or "")
     except WorkflowError as error:
         told = [MemberPlan(name, reason="not_planned", message=f"{error}") for name in clusters]
         yield from (json.dumps(dataclasses.asdict(item), ensure_ascii=False) for item in told)

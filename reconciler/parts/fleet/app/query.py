@@ -3,26 +3,17 @@
 import re
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-
-from reconciler.app.options import now
-from reconciler.app.reasons import RequestError, WorkflowError
+from reconciler.app.reasons import WorkflowError
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
-from reconciler.parts.fleet.app.access import Answer, WhoCan, access_frame, blast_radius, holders
+from reconciler.parts.fleet.app.access import WhoCan, blast_radius, holders
 from reconciler.parts.fleet.app.runs import stored_run
+from reconciler.parts.fleet.engine import Engine
 from reconciler.parts.fleet.membership import fleet_of
-from reconciler.parts.fleet.spark.comparing import OUTLIER_COLUMNS, OutlierQuestion, outliers
-from reconciler.parts.fleet.spark.views import by_name, moved, register, register_changes
 from reconciler.parts.fleet.store import UNDECLARED, FleetStore, NoRunError
-from reconciler.parts.history.table import INTERVALS, TableError
-from reconciler.parts.history.update import history_of
-from reconciler.results.fleet_drift import DriftCounts, Failure, FleetDrift, FleetRun, HeaderError
+from reconciler.parts.fleet.tasks.comparing import OUTLIER_COLUMNS, OutlierQuestion, outliers
+from reconciler.results.fleet_drift import DriftCounts, Failure, FleetDrift, FleetRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,35 +121,26 @@ def furthest(drift: FleetDrift, limit: int) -> FleetAnswer:
 
 
 def ask_fleet(
-    session: SparkSession, store: FleetStore, basis: FleetBasis, manifests: Manifests, asked: FleetQuestion
+    engine: Engine, store: FleetStore, basis: FleetBasis, manifests: Manifests, asked: FleetQuestion
 ) -> FleetAnswer:
-    """The answer on Spark; raises a :class:`RequestError` for SQL that cannot be run."""
+    """The answer; raises a :class:`RequestError` for SQL that cannot be run, or not on this engine."""
     run = basis.run
     if asked.furthest and basis.drift is not None:
         return furthest(basis.drift, asked.limit)
     if asked.who_can is not None:
-        return _limited(*holders(session, store, run, manifests, asked.who_can), asked.limit)
+        return _limited(*holders(engine, store, run, manifests, asked.who_can), asked.limit)
     if asked.outliers:
         groups = {reading.cluster: _group(reading.cluster, manifests, asked.by_label) for reading in run.readings}
-        found = outliers(session, store.files, run, OutlierQuestion(groups, asked.rare, asked.limit + 1))
+        found = outliers(engine, store.files, run, OutlierQuestion(groups, asked.rare, asked.limit + 1))
         return _limited([*OUTLIER_COLUMNS], found, asked.limit)
     if asked.blast_radius:
-        answer, unjudged = blast_radius(session, store, run, manifests)
-        return replace(_limited(*answer, asked.limit), unjudged=unjudged)
-    register(session, store, run, {name: dict(cluster.labels) for name, cluster in manifests.clusters.items()})
-    once = () if asked.since is None else _register_moved(session, store, run, asked.since)
-    if basis.drift is not None:
-        register_changes(session, store, basis.drift)
-    unjudged = {}
-    if asked.of_the_past:
-        _register_intervals(session, store, run)
-    if asked.of_access:
-        # Persisted: the view is evaluated for its rows and again for the clusters that could not be judged.
-        frame = access_frame(session, store, run, manifests).persist()
-        frame.createOrReplaceTempView("access")
-        unjudged = {row["cluster"]: row["names"][0] for row in frame.where("principal is null").collect()}
-    columns, rows = _rows(_sql(session, _text(asked)), asked.limit)
-    return replace(_limited(columns, rows, asked.limit), unjudged=unjudged, read_once=once)
+        reached, unjudged = blast_radius(engine, store, run, manifests)
+        return replace(_limited(*reached, asked.limit), unjudged=unjudged)
+    # Spark's own classes take half a second to import, and the other questions need none.
+    from reconciler.parts.fleet.app.sql import answered
+
+    answer = answered(engine, store, basis, manifests, asked, _text(asked))
+    return replace(answer, rows=answer.rows[: asked.limit], more=len(answer.rows) > asked.limit)
 
 
 def _text(asked: FleetQuestion) -> str:
@@ -175,53 +157,6 @@ def _group(cluster: str, manifests: Manifests, label: str | None) -> str:
         return "fleet"
     declaration = manifests.clusters.get(cluster)
     return declaration.labels.get(label, "") if declaration else ""
-
-
-def _register_moved(session: SparkSession, store: FleetStore, run: FleetRun, since: str) -> tuple[str, ...]:
-    """The clusters of which only one of the two runs knows."""
-    earlier = store.before(run.id) if since == "previous" else since
-    if earlier is None:
-        raise RequestError(f"there is no run before {run.id}")
-    before = stored_run(store, earlier)
-    moved(session, store, before, run).createOrReplaceTempView("moved")
-    return tuple(sorted({item.cluster for item in before.readings} ^ {item.cluster for item in run.readings}))
-
-
-def _register_intervals(session: SparkSession, store: FleetStore, run: FleetRun) -> None:
-    """The view ``intervals``: when what each cluster has and had was there, with what is new in its readings."""
-    tables = [_times_as_text(INTERVALS.empty_table()).append_column("cluster", pa.array([], pa.string()))]
-    try:
-        for reading in run.readings:
-            past = history_of(store, reading.cluster, {}, int(now().timestamp()))
-            if past.unwritten is not None:
-                raise WorkflowError(f"what is new of {reading.cluster} cannot be written to the store")
-            rows = _times_as_text(past.table.table())
-            tables.append(rows.append_column("cluster", pa.array([reading.cluster] * len(rows), pa.string())))
-    except (TableError, HeaderError, OSError) as error:
-        raise WorkflowError(f"the past cannot be read: {error}") from error
-    # Of a table in several chunks Spark would take the first one with rows only.
-    by_name(session.createDataFrame(pa.concat_tables(tables).combine_chunks())).createOrReplaceTempView("intervals")
-
-
-def _times_as_text(table: Any) -> Any:
-    """Times as everything else here writes them: they sort as texts."""
-    for number, column in enumerate(table.schema):
-        if pa.types.is_timestamp(column.type):
-            texts = pc.strftime(table[column.name].cast(pa.timestamp("s", "UTC")), "%Y-%m-%dT%H:%M:%SZ")
-            table = table.set_column(number, column.name, texts)
-    return table
-
-
-def _sql(session: SparkSession, sql: str) -> DataFrame:
-    try:
-        return session.sql(sql)
-    except PySparkException as error:
-        raise RequestError(f"the question cannot be answered: {str(error).splitlines()[0]}") from error
-
-
-def _rows(frame: DataFrame, limit: int) -> Answer:
-    # One more than is shown says whether there are more.
-    return list(frame.columns), [list(row) for row in frame.limit(limit + 1).collect()]
 
 
 def _limited(columns: list[str], rows: list[list[object]], limit: int) -> FleetAnswer:

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from pyspark.sql import SparkSession
-
 from reconciler.app.connections import as_operator_says
 from reconciler.app.manifests import checked, held, read_sources
 from reconciler.app.options import ConnectionOptions, moment, today
@@ -29,6 +27,7 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.read.findings import Source
 from reconciler.parts.fleet.app.plan import PlannedFleet
+from reconciler.parts.fleet.engine import Engine
 from reconciler.parts.fleet.membership import Fleet, UnknownFleetError, fleet_of, same_cluster, told_apart
 from reconciler.parts.fleet.proposal import (
     ApplyRecord,
@@ -38,10 +37,10 @@ from reconciler.parts.fleet.proposal import (
     parse_apply_records,
     parse_fleet_plan,
 )
-from reconciler.parts.fleet.spark.comparing import Rules, compare_fleet
-from reconciler.parts.fleet.spark.compiling import compile_desired
-from reconciler.parts.fleet.spark.readings import CollectionLimits, SnapshotSource, carried, collect
 from reconciler.parts.fleet.store import FleetStore, NoRunError
+from reconciler.parts.fleet.tasks.collecting import CollectionLimits, SnapshotSource, carried, collect
+from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet
+from reconciler.parts.fleet.tasks.compiling import compile_desired
 from reconciler.plan.file.document import ids
 from reconciler.results.fleet_drift import FleetDrift, FleetRun, HeaderError, Reading
 from reconciler.system.files import write_atomically
@@ -112,7 +111,7 @@ def stored_run(store: FleetStore, run_id: str | None = None) -> FleetRun:
 
 
 def take(
-    session: SparkSession,
+    engine: Engine,
     store: FleetStore,
     readers: Sequence[SnapshotSource],
     patience: CollectionLimits = CollectionLimits(),
@@ -140,10 +139,10 @@ def take(
         known = {reading.cluster for reading in begun}
         before, readers = (*before, *begun), [reader for reader in readers if reader.cluster not in known]
     run = FleetRun(_new_run_id(), SystemClock().now(), before)
-    return collect(session, store, readers, run, patience)
+    return collect(engine, store, readers, run, patience)
 
 
-def drift_fleet(session: SparkSession, store: FleetStore, run: FleetRun, given: Wanted) -> FleetDrift:
+def drift_fleet(engine: Engine, store: FleetStore, run: FleetRun, given: Wanted) -> FleetDrift:
     """How the clusters of a run differ from what is wanted, as the store keeps it too; nothing is asked of any cluster.
 
     What runs left counts as it does in a single drift, by the time at which the cluster was read. A cluster of which
@@ -153,9 +152,9 @@ def drift_fleet(session: SparkSession, store: FleetStore, run: FleetRun, given: 
         name: Rules(cluster.scope, terms(cluster).diff_rules, cluster.allow_everyone_if_no_acl_found)
         for name, cluster in given.manifests.clusters.items()
     }
-    desired = compile_desired(session, store, given.sources, given.fleet.clusters, given.as_of)
+    desired = compile_desired(engine, store, given.sources, given.fleet.clusters, given.as_of)
     name = f"{run.id}-{desired.id[:12]}"
-    drift = compare_fleet(session, store, desired, told_apart(run), rules, name)
+    drift = compare_fleet(engine, store, desired, told_apart(run), rules, name)
     store.keep_drift(name, drift)
     return drift
 

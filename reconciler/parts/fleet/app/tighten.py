@@ -8,9 +8,6 @@ import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import TYPE_CHECKING
-
-from pyspark.sql import SparkSession
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.app.manifests import desired, sound
@@ -45,8 +42,10 @@ from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.evidence.usage.scan import Summary
 from reconciler.parts.fleet.app.logs import subjects_of
 from reconciler.parts.fleet.app.runs import Wanted
-from reconciler.parts.fleet.spark.compiling import compile_desired
-from reconciler.parts.fleet.spark.logs import (
+from reconciler.parts.fleet.engine import Engine
+from reconciler.parts.fleet.store import FleetStore, StoreFiles
+from reconciler.parts.fleet.tasks.compiling import compile_desired
+from reconciler.parts.fleet.tasks.logs import (
     Counted,
     CountedLogs,
     LoggedCluster,
@@ -56,12 +55,8 @@ from reconciler.parts.fleet.spark.logs import (
     live_bindings,
     trouble,
 )
-from reconciler.parts.fleet.store import FleetStore, StoreFiles
 from reconciler.results.access import Basis
 from reconciler.results.fleet_drift import FleetRun
-
-if TYPE_CHECKING:
-    from pyspark import Broadcast
 
 # What a task does for one cluster of a fleet that is tightened: gathers what was seen, and proves a suggestion.
 
@@ -73,7 +68,7 @@ class TightenTask:
     files: StoreFiles
     window: Window
     hosts: int
-    manifests: "Broadcast[Manifests]"
+    manifests: Manifests
     at: datetime.date
 
 
@@ -133,8 +128,8 @@ def proven_on(
         rights = _authorizer(subject, task)
         evidence, _ = _evidence(subject, rights.bindings, counted, task)
         live, held = subject.live is not None, _locked(subject)
-        holds = tests_hold(task.manifests.value, subject.cluster, rights, task.at, live=live, held=held)
-        wanted = desired(task.manifests.value, subject.cluster, task.at)
+        holds = tests_hold(task.manifests, subject.cluster, rights, task.at, live=live, held=held)
+        wanted = desired(task.manifests, subject.cluster, task.at)
         proven = prove(rights, narrowings, evidence, later_too(holds, rights, wanted, narrowings, task.at))
     except Exception as error:  # what is not proven on this cluster is not proposed for it
         return ProvenOnCluster(subject.cluster, trouble(error))
@@ -194,7 +189,7 @@ class FleetTightening:
 
 
 def tighten_fleet(
-    session: SparkSession,
+    engine: Engine,
     store: FleetStore,
     given: Wanted,
     logs: Sequence[LogPart],
@@ -210,18 +205,18 @@ def tighten_fleet(
     declared. Raises a :class:`WorkflowError`, also where the proven proposal cannot be written.
     """
     clusters = given.fleet.clusters
-    compiled = compile_desired(session, store, given.sources, clusters, given.as_of)
+    compiled = compile_desired(engine, store, given.sources, clusters, given.as_of)
     subjects, unknown = subjects_of(given.manifests, run, compiled, clusters)
     failed = {item.cluster: item.failure for item in unknown}
     task = TightenTask(
         store.files,
         options.window,
         options.bounds.hosts,
-        session.sparkContext.broadcast(given.manifests),
+        given.manifests,
         given.as_of,
     )
     ids = [(subject.cluster, subject.cluster_id) for subject in subjects]
-    counted = counted_logs(session, logs, ids, options.window, by_day=True)
+    counted = counted_logs(engine, logs, ids, options.window, by_day=True)
     with counted.kept():
         seen, unassigned = counted.ask(subjects, partial(seen_on, task=task))
         failed |= {item.cluster: item.failure for item in seen if item.failure}

@@ -36,8 +36,9 @@ from reconciler.cli.options import (
 from reconciler.cli.reasons import status_of
 from reconciler.cli.terminal import stoppable
 from reconciler.parts.fleet.app.apply import AT_ONCE, ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed
-from reconciler.parts.fleet.cli.fleet import SparkOptions, session_for, spark_options
+from reconciler.parts.fleet.cli.fleet import SparkOptions, engine_for, spark_options
 from reconciler.parts.fleet.cli.plan import left_out, status_unplanned
+from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK
 from reconciler.parts.fleet.proposal import ApplyRecord, FleetPlan, fleet_plan_id, not_covered
 from reconciler.parts.fleet.show import fleet_plan_lines, fleet_result_lines
 from reconciler.results.output import OutputKind
@@ -117,10 +118,11 @@ def command(
         reach = for_copies(path, connection)
         terms = ApplyTerms(reach, at_once, timeout, records, held, moves, lease, break_lease)
         with (
-            session_for(spark, connection=connection, passwords=True, once=at_once) as session,
+            engine_for(spark, connection=connection, passwords=True, once=at_once) as engine,
             stoppable("clusters") as interrupted,
         ):
-            statuses += map(_told, fleet.perform(session(), sources, terms, wait=wait, interrupted=interrupted))
+            engine.sized(len(plan.members), CLUSTERS_IN_A_TASK)
+            statuses += map(_told, fleet.perform(engine(), sources, terms, wait=wait, interrupted=interrupted))
             statuses.append(Exit.INTERRUPTED if interrupted() else Exit.OK)
         statuses += [status_of(record.reason) for record in fleet.records.values()]
     if output == "json":

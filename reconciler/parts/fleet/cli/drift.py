@@ -16,14 +16,15 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
+    engine_for,
     facts_option,
     fleet_option,
     info_unassigned,
     run_option,
-    session_for,
     spark_options,
     store_option,
 )
+from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, ROWS_IN_A_TASK
 from reconciler.results.fleet_drift import FleetDrift, FleetRun
 from reconciler.results.output import OutputKind
 from reconciler.show.document import lines_shown
@@ -71,15 +72,17 @@ def command(
     No cluster is contacted. The differences stay in the store, for `reconciler fleet query`. `reconciler report`
     makes a page with a heat map, or metrics, of the JSON.
     """
-    with session_for(spark, store) as session:
+    with engine_for(spark, store) as engine:
         from reconciler.parts.fleet.app.runs import drift_fleet, stored_run, wanted
-        from reconciler.parts.fleet.spark.tables import store_at
+        from reconciler.parts.fleet.tables import store_at
 
         place = store_at(store)
         run = stored_run(place, run_id)
+        engine.sized(run.rows, ROWS_IN_A_TASK)
         given = wanted(path, fleet_name, as_of, ConnectionOptions(connections))
+        engine.sized(len(given.fleet.clusters), CLUSTERS_IN_A_TASK)
         info_unassigned(given.fleet)
-        drift = drift_fleet(session(), place, run, given)
+        drift = drift_fleet(engine(), place, run, given)
     shown = Shown(_SHOWN if show is None and not settings.rows else show, teams=output == "json")
     fleet = report_of(drift, place, given.manifests, run, shown)
     if output == "json":
@@ -108,7 +111,7 @@ class Shown:
 def report_of(drift: FleetDrift, store: "FleetStore", manifests: Manifests, run: FleetRun, shown: Shown) -> FleetReport:
     """What is reported, whatever the format."""
     from reconciler.parts.fleet.app.members import differences_by_team
-    from reconciler.parts.fleet.spark.views import changes_of
+    from reconciler.parts.fleet.differences import changes_of
 
     teams = differences_by_team(drift, store, manifests) if shown.teams else {}
     taken = {item.cluster: item.taken for item in run.readings}

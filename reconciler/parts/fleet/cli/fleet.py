@@ -1,7 +1,6 @@
 """``reconciler fleet``: the same on many clusters, on Spark. A subcommand's module is imported when it is asked for."""
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -17,11 +16,12 @@ from reconciler.cli.parts import PARTS
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import safe
 from reconciler.parts.fleet import NEEDS
+from reconciler.parts.fleet.app.engines import EngineChoice, EngineName, EngineOptions, chosen_engine, task_secrets
+from reconciler.parts.fleet.spark.session import is_running
 from reconciler.show.fleet import cluster_names
 
 if TYPE_CHECKING:
     from reconciler.parts.fleet.membership import Fleet
-    from reconciler.parts.fleet.spark.session import Session
 
 #: Every subcommand and what it does, in the order in which people meet them.
 SUBCOMMANDS: Final = {
@@ -62,8 +62,9 @@ def command() -> None:
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
-    """Where Spark runs; ``None`` is what spark-submit says, or all cores of this machine."""
+    """Where the work is done; ``master`` ``None`` is what spark-submit says, or all cores of this machine."""
 
+    engine: str = "auto"
     master: str | None = None
     ui: bool = False
 
@@ -102,6 +103,13 @@ spark_options = with_options(
     gathered(
         "spark",
         SparkOptions,
+        click.option(
+            "--engine",
+            type=click.Choice(["auto", "spark", "local"]),
+            default="auto",
+            help="Where the work is done: on Spark, or in this process. auto: in this process if that takes less time "
+            "than Spark's start.",
+        ),
         click.option("--master", metavar="URL", help="Spark master.  [default: all local cores]"),
         click.option("--spark-ui", "ui", is_flag=True, help="Start Spark's web UI."),
     )
@@ -109,32 +117,26 @@ spark_options = with_options(
 
 
 @contextmanager
-def session_for(
+def engine_for(
     options: SparkOptions,
     *places: str,
     connection: ConnectionOptions | None = None,
     passwords: bool = False,
     workers: bool = True,
     once: int = 0,
-) -> "Iterator[Session]":
-    """A session for one command, whose tasks use files at ``places`` and connect to clusters as ``connection`` says.
+) -> "Iterator[EngineChoice]":
+    """An engine for one command, whose tasks use files at ``places`` and connect to clusters as ``connection`` says.
 
-    It starts while the block reads manifests, and is waited for where it is called; ``workers`` says that tasks run in
-    Python. With ``passwords``, they also set passwords that manifests refer to. With ``once`` they change clusters, so
+    Which one is decided by the work, and Spark starts while the block reads manifests. With ``workers``, tasks run in
+    Python; with ``passwords``, they also set passwords that manifests refer to. With ``once`` they change clusters, so
     many at a time.
     """
-    from reconciler.parts.fleet.app.members import starting_spark, task_secrets
-    from reconciler.parts.fleet.spark.session import is_running
-
     first = options.master is None and not is_running()
-    if sys.stderr.isatty():
-        progress("starting Spark …")
     secrets = task_secrets(places, connection, passwords=passwords)
-    with starting_spark(
-        options.master, ui=options.ui, secrets=secrets, workers=workers, once=once, tell=info
-    ) as session:
-        yield session
-    if first and "CI" not in os.environ:
+    asked = EngineOptions(EngineName(options.engine), options.master, options.ui, secrets, workers, once)
+    with chosen_engine(asked, tell=info) as choice:
+        yield choice
+    if first and not choice.is_local and "CI" not in os.environ:
         _prepare_quick_starts()
 
 

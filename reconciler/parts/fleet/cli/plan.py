@@ -20,12 +20,13 @@ from reconciler.parts.fleet.app.plan import PlanLimits, plan_fleet
 from reconciler.parts.fleet.app.runs import FLEET_FILE, check_new, save_fleet_plan, wanted
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
+    engine_for,
     fleet_option,
     info_unassigned,
-    session_for,
     snapshots_option,
     spark_options,
 )
+from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK
 from reconciler.parts.fleet.proposal import FleetPlan, fleet_plan_document
 from reconciler.parts.fleet.show import fleet_plan_lines, quiet_fleet_plan
 from reconciler.results.fleet_drift import Failure
@@ -78,14 +79,15 @@ def command(
         refuse_proposed_secrets(path, connection)
     members = MemberConnections(for_copies(path, connection), snapshots)
     members.refuse_past(planning.as_of)
-    with session_for(spark, connection=None if snapshots else connection) as session:
+    with engine_for(spark, connection=None if snapshots else connection) as engine:
         given = wanted(path, fleet_name, planning.as_of, connection, planning.guardrails)
         guardrails = guardrail_sources(path, planning.guardrails)
+        engine.sized(len(given.fleet.clusters), CLUSTERS_IN_A_TASK)
         info_unassigned(given.fleet)
         for problem in told_again(given.manifests):
             info_note(problem)
         planned = plan_fleet(
-            session(),
+            engine(),
             given.sources,
             given.fleet,
             members,

@@ -18,12 +18,13 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
+    engine_for,
     facts_option,
     run_option,
-    session_for,
     spark_options,
     store_option,
 )
+from reconciler.parts.fleet.engine import EVALUATED_IN_A_TASK, ROWS_IN_A_TASK
 from reconciler.results.output import OutputKind
 from reconciler.show.fleet import table_lines
 
@@ -132,13 +133,15 @@ def _sql(*, text: str, since: str | None, **how: Any) -> int:
 
 def _answer(question: dict[str, Any], *, asked: _Asked, spark: SparkOptions, output: str) -> int:
     """Ask, print, and name what the answer lacks."""
-    # A ranking of what was compared needs no Spark, which takes seconds to start.
+    # A ranking of what was compared is read from the store.
     of_access = not {"who_can", "blast_radius"}.isdisjoint(question)
     alone = "furthest" in question
-    with nullcontext() if alone else session_for(spark, asked.store, workers=of_access) as session:
+    with nullcontext() if alone else engine_for(spark, asked.store, workers=of_access) as engine:
+        if engine is not None and not {"sql", "undeclared", "since"}.isdisjoint(question):
+            engine.needs_sql()
         from reconciler.parts.fleet.app.access import WhoCan
         from reconciler.parts.fleet.app.query import FleetQuestion, ask_fleet, basis_of, furthest
-        from reconciler.parts.fleet.spark.tables import store_at
+        from reconciler.parts.fleet.tables import store_at
 
         if "who_can" in question:
             question["who_can"] = WhoCan(*question["who_can"])
@@ -147,8 +150,9 @@ def _answer(question: dict[str, Any], *, asked: _Asked, spark: SparkOptions, out
         place = store_at(asked.store)
         manifests = as_operator_says(load(path), path, ConnectionOptions(asked.connections))
         basis = basis_of(place, asked.run_id, manifests, wanted)
-        if session is not None:
-            answer = ask_fleet(session(), place, basis, manifests, wanted)
+        if engine is not None:
+            engine.sized(basis.run.rows, EVALUATED_IN_A_TASK if of_access else ROWS_IN_A_TASK)
+            answer = ask_fleet(engine(), place, basis, manifests, wanted)
         elif basis.drift is not None:
             answer = furthest(basis.drift, wanted.limit)
     if output == "json":

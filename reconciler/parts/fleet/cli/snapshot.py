@@ -13,13 +13,14 @@ from reconciler.cli.options import connection_options, output_option, path_argum
 from reconciler.cli.parts import part_module
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
+    engine_for,
     fleet_option,
     info_unassigned,
-    session_for,
     snapshots_option,
     spark_options,
     store_option,
 )
+from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK
 from reconciler.results.fleet_drift import FleetRun, HeaderError
 from reconciler.results.output import OutputKind
 from reconciler.show.fleet import run_lines
@@ -94,11 +95,11 @@ def command(
         raise CommandError("--from goes without --cluster and --snapshots", status=Exit.USAGE)
     if not (files or snapshots):
         refuse_proposed_secrets(path, connection)
-    with session_for(spark, store, *files, connection=None if files or snapshots else connection) as session:
+    with engine_for(spark, store, *files, connection=None if files or snapshots else connection) as engine:
         from reconciler.parts.fleet.app.members import MemberConnections, file_readers, live_readers
         from reconciler.parts.fleet.app.runs import fleet_in, take
-        from reconciler.parts.fleet.spark.readings import CollectionLimits
-        from reconciler.parts.fleet.spark.tables import store_at
+        from reconciler.parts.fleet.tables import store_at
+        from reconciler.parts.fleet.tasks.collecting import CollectionLimits
 
         manifests = as_operator_says(load(path), path, connection)
         if files:
@@ -111,9 +112,10 @@ def command(
                 raise CommandError(f"not in fleet {fleet.name}: {', '.join(unknown)}", status=Exit.USAGE)
             members = MemberConnections(connection, snapshots)
             readers = live_readers(manifests, only or fleet.clusters, members, moment())
+        engine.sized(len(readers), CLUSTERS_IN_A_TASK)
         place = store_at(store)
         patience = CollectionLimits(at_once, timeout, attempts)
-        run = take(session(), place, readers, patience, carry=bool(only or files), resume=resume)
+        run = take(engine(), place, readers, patience, carry=bool(only or files), resume=resume)
     forgotten = _forgotten(place, keep)
     if output == "json":
         out_json(OutputKind.FLEET_SNAPSHOT, run_document(run))

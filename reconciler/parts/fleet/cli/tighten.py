@@ -21,15 +21,17 @@ from reconciler.parts.fleet.app.runs import stored_run, wanted
 from reconciler.parts.fleet.app.tighten import FleetTightening, tighten_fleet
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
+    engine_for,
     facts_option,
     fleet_option,
     info_unassigned,
     run_option,
-    session_for,
     spark_options,
     store_option,
 )
-from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.engine import BYTES_IN_A_TASK, CLUSTERS_IN_A_TASK
+from reconciler.parts.fleet.tables import store_at
+from reconciler.parts.fleet.tasks.logs import total
 from reconciler.results.output import OutputKind
 from reconciler.results.tightened import FLEET_TIGHTEN
 
@@ -83,13 +85,15 @@ def command(
     check_period(since, until)
     connection = ConnectionOptions(connections)
     options = TightenOptions(Window(since, until), policy.bounds, policy.any_age)
-    with session_for(spark, store, *places) as session:
+    with engine_for(spark, store, *places) as engine:
         given = wanted(path, fleet_name, as_of, connection)
         info_unassigned(given.fleet)
         place = store_at(store)
         run = None if offline else stored_run(place, run_id)
         parts = log_parts(places, given.fleet.clusters)
-        found = tighten_fleet(session(), place, given, parts, options, connection, path=path, run=run)
+        engine.sized(total(parts), BYTES_IN_A_TASK)
+        engine.sized(len(given.fleet.clusters), CLUSTERS_IN_A_TASK)
+        found = tighten_fleet(engine(), place, given, parts, options, connection, path=path, run=run)
     told = fleet_tighten_output(found)
     info_lines(fleet_tighten_lines(told, style_for(sys.stderr), shown=show))
     keep(

@@ -18,16 +18,17 @@ from reconciler.parts.fleet.app.logs import Logs, fleet_usage, log_parts, planne
 from reconciler.parts.fleet.app.runs import stored_run, wanted
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
+    engine_for,
     facts_option,
     fleet_option,
     info_unassigned,
     run_option,
-    session_for,
     spark_options,
     store_option,
 )
-from reconciler.parts.fleet.spark.logs import LogFindings
-from reconciler.parts.fleet.spark.tables import store_at
+from reconciler.parts.fleet.engine import BYTES_IN_A_TASK, CLUSTERS_IN_A_TASK
+from reconciler.parts.fleet.tables import store_at
+from reconciler.parts.fleet.tasks.logs import LogFindings, total
 from reconciler.results.output import OutputKind
 
 
@@ -103,14 +104,16 @@ def _check(asked: _Asked) -> None:
 
 
 def _told(asked: _Asked, spark: SparkOptions) -> tuple[str | None, LogFindings]:
-    with session_for(spark, asked.store, *asked.places) as session:
+    with engine_for(spark, asked.store, *asked.places) as engine:
         store = store_at(asked.store)
         given = wanted(asked.path, asked.fleet_name, asked.as_of, ConnectionOptions(asked.connections))
         info_unassigned(given.fleet)
         run = None if asked.offline else stored_run(store, asked.run_id)
         logs = Logs(log_parts(asked.places, given.fleet.clusters), asked.question)
+        engine.sized(total(logs.parts), BYTES_IN_A_TASK)
+        engine.sized(len(given.fleet.clusters), CLUSTERS_IN_A_TASK)
         plans = planned_changes(asked.plan, run) if asked.plan is not None and run is not None else None
-        told = fleet_usage(session(), store, given, logs, run, plans=plans, replay=asked.replay)
+        told = fleet_usage(engine(), store, given, logs, run, plans=plans, replay=asked.replay)
     return None if run is None else run.id, told
 
 

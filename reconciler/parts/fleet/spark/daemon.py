@@ -14,9 +14,9 @@ from typing import Final
 #: What nearly every task needs. None of it starts a thread, which a fork would lose.
 _NEEDED: Final = (
     "pyspark.worker",
-    "reconciler.parts.fleet.spark.readings",
-    "reconciler.parts.fleet.spark.comparing",
-    "reconciler.parts.fleet.spark.compiling",
+    "reconciler.parts.fleet.tasks.collecting",
+    "reconciler.parts.fleet.tasks.comparing",
+    "reconciler.parts.fleet.tasks.compiling",
 )
 
 

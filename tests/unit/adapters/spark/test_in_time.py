@@ -1,10 +1,9 @@
 """Units that are worked on side by side, each within its time."""
 
 import threading
-from types import SimpleNamespace
-from typing import Any, cast
 
-from reconciler.parts.fleet.spark.session import in_time, task_count
+from reconciler.parts.fleet.engine import in_time
+from tests.unit.workflow.killed_fleets import InTurn
 
 
 def test_what_does_not_end_in_time_is_none_and_the_rest_is_done() -> None:
@@ -32,9 +31,9 @@ def test_one_that_takes_long_holds_back_no_other() -> None:
 
 
 def test_so_much_work_is_in_each_task_however_many_cores_are_there_now() -> None:
-    none, many = (cast("Any", SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=n))) for n in (2, 64))
-    assert [task_count(none, size, 16) for size in (0, 1, 16, 1_000)] == [2, 2, 2, 63]
-    assert [task_count(many, size, 16) for size in (1, 1_000, 10_000)] == [64, 64, 625]
+    none, many = InTurn(2), InTurn(64)
+    assert [none.task_count(size, 16) for size in (0, 1, 16, 1_000)] == [2, 2, 2, 63]
+    assert [many.task_count(size, 16) for size in (1, 1_000, 10_000)] == [64, 64, 625]
 
 
 def test_what_is_empty_stays_empty() -> None:

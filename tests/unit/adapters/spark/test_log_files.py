@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reconciler.parts.evidence.usage.scan import MAX_LINE
-from reconciler.parts.fleet.spark.logs import LogPart, directories, find_parts, line_batches
+from reconciler.parts.fleet.tasks.logs import LogPart, directories, find_parts, line_batches
 
 
 def zstd(data: bytes) -> bytes:
@@ -102,7 +102,7 @@ def test_places_are_files_directories_and_patterns(tmp_path: Path) -> None:
 
 
 def test_large_files_are_read_in_parts_and_packed_ones_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reconciler.parts.fleet.spark.logs.PART_BYTES", 100)
+    monkeypatch.setattr("reconciler.parts.fleet.tasks.logs.PART_BYTES", 100)
     (tmp_path / "plain").write_bytes(b"0123456789\n" * 30)
     (tmp_path / "packed").write_bytes(gzip.compress(os.urandom(300)))
     parts = find_parts("c", str(tmp_path))

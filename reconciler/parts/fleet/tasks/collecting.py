@@ -1,4 +1,4 @@
-"""Reads clusters in Spark tasks into a store."""
+"""Reads clusters in tasks into a store."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -6,14 +6,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from pyspark.sql import SparkSession
-
 from reconciler.dataclass import dataclass
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.engine import Engine, in_time, reason
 from reconciler.parts.fleet.membership import partition, told_apart
 from reconciler.parts.fleet.readings import Place, write_live
-from reconciler.parts.fleet.spark.session import in_time, reason, run_tasks, task_count
 from reconciler.parts.fleet.store import FleetStore, NoRunError
 from reconciler.ports import ClusterError
 from reconciler.results.fleet_drift import (
@@ -26,7 +24,7 @@ from reconciler.results.fleet_drift import (
     reading_text,
 )
 
-# Reads clusters in Spark tasks into a store: bounded, timed, repeated, and every failure a row that says why.
+# Bounded, timed, repeated, and every failure a row that says why.
 
 #: Told apart from the header of a reading by its first letter.
 _FAILED: Final = "!"
@@ -65,17 +63,17 @@ class CollectionLimits:
 
 
 def collect(
-    session: SparkSession,
+    engine: Engine,
     store: FleetStore,
     sources: Sequence[SnapshotSource],
     run: FleetRun,
     patience: CollectionLimits,
 ) -> FleetRun:
     """Read ``sources`` into ``store`` and commit the run; ``run`` names it and holds what is carried over."""
-    lists = partition(sources, [1] * len(sources), task_count(session, len(sources), patience.at_once))
+    lists = partition(sources, [1] * len(sources), engine.task_count(len(sources), patience.at_once))
     work = partial(_read_all, store=store, side=f"taken={run.id}", taken=run.taken, patience=patience)
     readings, failures = list(run.readings), list(run.failures)
-    for line in run_tasks(session, lists, work, "read clusters"):
+    for line in engine.run(lists, work, "read clusters"):
         if line.startswith(_FAILED):
             failures.append(parse_failure(line.removeprefix(_FAILED)))
         else:

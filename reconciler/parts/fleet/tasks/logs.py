@@ -1,21 +1,18 @@
-"""Logs of many clusters in Spark: scanned in map tasks, counted by cluster in one shuffle, asked a task a cluster.
+"""Logs of many clusters: scanned in tasks, counted by cluster, asked a task a cluster.
 
-What goes through the shuffle are different decisions with their counts, not lines. A task that is asked about a cluster
-takes them one by one.
+What goes from task to task are different decisions with their counts, not lines.
 """
 
-import operator
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 from pyarrow import fs
-from pyspark import RDD, Broadcast, StorageLevel, cloudpickle
-from pyspark.sql import SparkSession
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.dataclass import dataclass
@@ -32,12 +29,12 @@ from reconciler.parts.evidence.usage.cluster import (
 from reconciler.parts.evidence.usage.counts import DatedCount, EventCount
 from reconciler.parts.evidence.usage.message import Event, Window
 from reconciler.parts.evidence.usage.scan import MAX_LINE, Scan, Summary, summary_of
+from reconciler.parts.fleet.engine import BYTES_IN_A_TASK, Engine, Groups, reason
 from reconciler.parts.fleet.membership import partition
 from reconciler.parts.fleet.readings import bucket_rows
 from reconciler.parts.fleet.rows import binding_of
-from reconciler.parts.fleet.spark.session import BYTES_IN_A_TASK, reason, task_count
-from reconciler.parts.fleet.spark.tables import from_parquet, table_rows
 from reconciler.parts.fleet.store import StoreFiles
+from reconciler.parts.fleet.tables import from_parquet, table_rows
 from reconciler.results.fleet_drift import Reading
 
 # Log files: where they are, in which parts they are read, and their lines; packed or not, whole or damaged.
@@ -224,8 +221,7 @@ class CountedLogs:
     ``nobody`` is the number for what lines of no known cluster came to.
     """
 
-    session: SparkSession
-    counted: RDD[tuple[_Key, Any]]
+    groups: Groups
     nobody: int
 
     def ask(self, subjects: Sequence[S], work: Callable[[S, Iterable[Counted]], R]) -> tuple[list[R], Summary]:
@@ -233,26 +229,16 @@ class CountedLogs:
 
         ``subjects`` are the clusters in the order in which they were counted.
         """
-        shared = self.session.sparkContext.broadcast([_pickled(subject) for subject in subjects])
-        try:
-            found = self.counted.mapPartitionsWithIndex(partial(_asked, shared=shared, work=work)).collect()
-        finally:
-            shared.unpersist()
-        results = sorted((item for item in found if item[0] != self.nobody), key=operator.itemgetter(0))
-        return [result for _, result in results], next((one for at, one in found if at == self.nobody), Summary())
+        *results, unassigned = self.groups.ask(partial(_asked, subjects=subjects, work=work))
+        return cast("list[R]", results), cast("Summary", unassigned)
 
-    @contextmanager
-    def kept(self) -> Iterator[None]:
+    def kept(self) -> AbstractContextManager[None]:
         """Count once while several things are asked, not for each of them again."""
-        self.counted.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            yield
-        finally:
-            self.counted.unpersist()
+        return self.groups.kept()
 
 
 def counted_logs(
-    session: SparkSession,
+    engine: Engine,
     parts: Sequence[LogPart],
     clusters: Sequence[tuple[str, str]],
     window: Window,
@@ -267,12 +253,9 @@ def counted_logs(
     ids = {cluster_id: number for number, (_, cluster_id) in enumerate(clusters) if cluster_id}
     nobody = len(clusters)
     sizes = [part.size for part in parts]
-    lists = partition(parts, sizes, task_count(session, sum(sizes), BYTES_IN_A_TASK)) if parts else []
-    scanned = session.sparkContext.parallelize(lists, max(1, len(lists))).mapPartitions(
-        partial(_scan_all, window=window, by_day=by_day, numbers=numbers, ids=ids, nobody=nobody)
-    )
-    counted = scanned.reduceByKey(operator.add, numPartitions=nobody + 1, partitionFunc=operator.itemgetter(0))
-    return CountedLogs(session, counted, nobody)
+    lists = partition(parts, sizes, engine.task_count(sum(sizes), BYTES_IN_A_TASK)) if parts else []
+    work = partial(_scan_all, window=window, by_day=by_day, assigned=_Assignment(numbers, ids, nobody))
+    return CountedLogs(engine.grouped(lists, work, nobody + 1, "count decisions in logs"), nobody)
 
 
 def trouble(error: Exception) -> str:
@@ -281,61 +264,70 @@ def trouble(error: Exception) -> str:
 
 
 def _asked(
-    number: int,
-    counted: Iterable[tuple[_Key, Any]],
-    *,
-    shared: Broadcast[list[bytes]],
-    work: Callable[[Any, Iterable[Counted]], Any],
-) -> Iterator[tuple[int, Any]]:
-    own = ((event, found) for (_, event), found in counted)
-    if number == len(shared.value):
-        yield number, sum((found for event, found in own if event is None), Summary())
-        return
-    yield number, work(cloudpickle.loads(shared.value[number]), own)
+    number: int, chunks: Sequence[bytes], *, subjects: Sequence[S], work: Callable[[S, Iterable[Counted]], R]
+) -> object:
+    counted: dict[Event | None, Any] = {}
+    for chunk in chunks:
+        for event, found in pickle.loads(chunk).items():  # noqa: S301 - of a task of ours
+            counted[event] = counted[event] + found if event in counted else found
+    if number == len(subjects):
+        return counted.get(None, Summary())
+    return work(subjects[number], counted.items())
 
 
 def _scan_all(
-    lists: Iterable[Sequence[LogPart]],
-    *,
-    window: Window,
-    by_day: bool,
-    numbers: Mapping[str, int],
-    ids: Mapping[str, int],
-    nobody: int,
-) -> Iterator[tuple[_Key, Any]]:
-    for parts in lists:
-        for part in parts:
-            own = numbers.get(part.cluster)
-            yield from _assigned(scan_part(part, window, by_day=by_day), own, ids, nobody)
+    parts: Sequence[LogPart], attempt: str, *, window: Window, by_day: bool, assigned: "_Assignment"
+) -> Iterator[tuple[int, bytes]]:
+    counted: dict[int, dict[Event | None, Any]] = {}
+    different = 0
+    for part in parts:
+        for (number, event), found in assigned.of(part.cluster, scan_part(part, window, by_day=by_day)):
+            of_cluster = counted.setdefault(number, {})
+            different += event not in of_cluster
+            of_cluster[event] = of_cluster[event] + found if event in of_cluster else found
+            if different > _MOST_HELD:
+                yield from _chunks(counted)
+                counted, different = {}, 0
+    yield from _chunks(counted)
 
 
-def _assigned(
-    found: Iterable[tuple[Event, EventCount | DatedCount] | Days | Summary],
-    own: int | None,
-    ids: Mapping[str, int],
-    nobody: int,
-) -> Iterator[tuple[_Key, Any]]:
-    """What a part told, by the number of the cluster that it is about: the part's own, or the one that events name."""
-    told = own in ids.values()
+def _chunks(counted: Mapping[int, Mapping[Event | None, Any]]) -> Iterator[tuple[int, bytes]]:
+    return ((number, pickle.dumps(of_cluster)) for number, of_cluster in counted.items())
 
-    def number_of(cluster_id: str) -> int:
-        if own is None:
-            return ids.get(cluster_id, nobody)
-        return nobody if told and cluster_id and ids.get(cluster_id) != own else own
 
-    foreign = 0
-    for item in found:
-        if isinstance(item, Summary):
-            yield (nobody if own is None else own, None), item._replace(foreign=foreign)
-        elif isinstance(item, Days):
-            if (number := number_of(item.cluster_id)) != nobody:
-                yield (number, None), Summary(days=item.days)
-        else:
-            event, tally = item
-            if (number := number_of(event.cluster_id)) != nobody:
-                yield (number, event._replace(cluster_id="")), tally
+@dataclass(frozen=True, slots=True)
+class _Assignment:
+    """Clusters by their numbers: by name, and by id where that is known; ``nobody`` is the number of no known one."""
+
+    numbers: Mapping[str, int]
+    ids: Mapping[str, int]
+    nobody: int
+
+    def of(
+        self, cluster: str, found: Iterable[tuple[Event, EventCount | DatedCount] | Days | Summary]
+    ) -> Iterator[tuple[_Key, Any]]:
+        """What a part told, by the number of the cluster that it is about: the part's own, or the one events name."""
+        own, ids, nobody = self.numbers.get(cluster), self.ids, self.nobody
+        told = own in ids.values()
+
+        def number_of(cluster_id: str) -> int:
+            if own is None:
+                return ids.get(cluster_id, nobody)
+            return nobody if told and cluster_id and ids.get(cluster_id) != own else own
+
+        foreign = 0
+        for item in found:
+            if isinstance(item, Summary):
+                yield (nobody if own is None else own, None), item._replace(foreign=foreign)
+            elif isinstance(item, Days):
+                if (number := number_of(item.cluster_id)) != nobody:
+                    yield (number, None), Summary(days=item.days)
             else:
-                foreign += tally.times
+                event, tally = item
+                if (number := number_of(event.cluster_id)) != nobody:
+                    yield (number, event._replace(cluster_id="")), tally
+                else:
+                    foreign += tally.times
 
 
 def scan_part(
@@ -362,12 +354,7 @@ def _drained(scan: Scan, *, by_day: bool) -> Iterator[tuple[Event, EventCount | 
     yield from ((event, DatedCount(count, days)) for event, count, days in scan.drain_by_day())
 
 
-def _pickled(subject: object) -> bytes:
-    data: bytes = cloudpickle.dumps(subject)  # type: ignore[no-untyped-call]
-    return data
-
-
-# Use and refusals of many clusters in Spark: their logs counted, and each cluster judged by a task.
+# Use and refusals of many clusters: their logs counted, and each cluster judged by a task.
 #
 # A task that judges holds the cluster's bindings, and what was refused.
 
@@ -404,7 +391,7 @@ class LogFindings:
 
 
 def read_logs(
-    session: SparkSession,
+    engine: Engine,
     files: StoreFiles,
     parts: Sequence[LogPart],
     subjects: Sequence[LoggedCluster],
@@ -412,7 +399,7 @@ def read_logs(
 ) -> LogFindings:
     """Scan all parts and judge every subject; a cluster that cannot be judged says why."""
     clusters = [(subject.cluster, subject.cluster_id) for subject in subjects]
-    logs = counted_logs(session, parts, clusters, question.window)
+    logs = counted_logs(engine, parts, clusters, question.window)
     usages, unassigned = logs.ask(subjects, partial(_judge, files=files, question=question))
     return LogFindings(tuple(sorted(usages, key=lambda item: item.cluster)), unassigned)
 

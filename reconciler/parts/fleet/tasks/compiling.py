@@ -1,4 +1,4 @@
-"""What manifests desire of each cluster, compiled in Spark tasks to the same rows as what was read.
+"""What manifests desire of each cluster, compiled in tasks to the same rows as what was read.
 
 Compiled once for the same texts, day and version: the key says which. Manifests are read once in each worker.
 """
@@ -10,17 +10,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Final
 
-from pyspark import Broadcast
-from pyspark.sql import SparkSession
-
 from reconciler import __version__
 from reconciler.manifest.manifests import Manifests, desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError, render_problem
 from reconciler.model.desired import moment_text
+from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, Engine
 from reconciler.parts.fleet.membership import partition
 from reconciler.parts.fleet.readings import Place, write_desired
-from reconciler.parts.fleet.spark.session import CLUSTERS_IN_A_TASK, run_tasks, task_count
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.results.fleet_drift import Failure, FleetRun, failure_text, parse_failure, parse_reading, reading_text
 
@@ -28,7 +25,7 @@ _FAILED: Final = "!"
 
 
 def compile_desired(
-    session: SparkSession,
+    engine: Engine,
     store: FleetStore,
     sources: Sequence[Source],
     clusters: Sequence[str],
@@ -39,10 +36,9 @@ def compile_desired(
     known = store.compiled(key)
     if known is not None:
         return known
-    texts = session.sparkContext.broadcast(tuple(sources))
-    lists = partition(list(clusters), [1] * len(clusters), task_count(session, len(clusters), CLUSTERS_IN_A_TASK))
-    work = partial(_compile_all, store=store, key=key, as_of=as_of, texts=texts)
-    lines = run_tasks(session, lists, work, "compile manifests")
+    lists = partition(list(clusters), [1] * len(clusters), engine.task_count(len(clusters), CLUSTERS_IN_A_TASK))
+    work = partial(_compile_all, store=store, key=key, as_of=as_of, texts=tuple(sources))
+    lines = engine.run(lists, work, "compile manifests")
     failures = tuple(parse_failure(line.removeprefix(_FAILED)) for line in lines if line.startswith(_FAILED))
     readings = tuple(parse_reading(line) for line in lines if not line.startswith(_FAILED))
     run = FleetRun(key, moment_text(as_of), readings, failures)
@@ -66,9 +62,9 @@ def _compile_all(
     store: FleetStore,
     key: str,
     as_of: datetime.date,
-    texts: Broadcast[tuple[Source, ...]],
+    texts: tuple[Source, ...],
 ) -> Iterator[str]:
-    manifests = loaded(texts.value)
+    manifests = loaded(texts)
     for name in clusters:
         try:
             desired = desired_state(manifests, name, as_of)

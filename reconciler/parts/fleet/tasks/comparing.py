@@ -3,39 +3,35 @@
 A task holds one pair at a time. What differs goes to a file of the results, not to the driver.
 """
 
+import datetime
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import polars as pl
-from pyspark import Broadcast, cloudpickle
-from pyspark.sql import SparkSession
 
+from reconciler.apply.cleanup import going_on, without_live_bridges
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourceType
 from reconciler.model.desired import DesiredState
+from reconciler.model.listing import Delete
+from reconciler.model.locks import denials_of_locks, lock_marks, locks, unlock_marks
+from reconciler.model.markers import BreakGlass, break_glass_marks, running_break_glass, standing_bridges
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.differences import Difference, Results, topic_differences
+from reconciler.parts.fleet.engine import ROWS_IN_A_TASK, Engine, reason
 from reconciler.parts.fleet.membership import BucketPair, pairs, partition
 from reconciler.parts.fleet.readings import desired_topics, expired_bindings, live_topics
 from reconciler.parts.fleet.rows import COLUMNS, Row, ScopeMembership, binding_of, bucket_count, bucket_of, whose
-from reconciler.parts.fleet.spark.session import (
-    ROWS_IN_A_TASK,
-    apart_of,
-    emergency_of,
-    kept_emergency,
-    left_over,
-    reason,
-    run_tasks,
-    task_count,
-)
-from reconciler.parts.fleet.spark.views import Difference, Results, topic_differences
 from reconciler.parts.fleet.store import DamagedError, FleetStore, StoreFiles
 from reconciler.plan.diff.compare import compare
-from reconciler.plan.difference import Comparison, DiffRules
+from reconciler.plan.difference import Comparison, DiffRules, Skipped, SkipReason
+from reconciler.plan.kinds import describe
+from reconciler.plan.leftovers import left_behind, not_yet, partial_locks
 from reconciler.results.fleet_drift import (
     Bucket,
     DriftCounts,
@@ -75,7 +71,7 @@ class Unit:
 
 
 def compare_fleet(
-    session: SparkSession, store: FleetStore, desired: FleetRun, live: FleetRun, rules: Mapping[str, Rules], name: str
+    engine: Engine, store: FleetStore, desired: FleetRun, live: FleetRun, rules: Mapping[str, Rules], name: str
 ) -> FleetDrift:
     """Compare every cluster of ``desired`` with its reading in ``live``; ``name`` is where the results go."""
     settled: list[PartialDrift] = []
@@ -97,10 +93,10 @@ def compare_fleet(
         if _has_topics(wanted, rules[wanted.cluster]) or found.leftovers:
             units.append(Unit(None, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
     weights = [unit.pair.rows if unit.pair else unit.live.topic_count for unit in units]
-    lists: list[list[Unit]] = partition(units, weights, task_count(session, sum(weights), ROWS_IN_A_TASK))
+    lists: list[list[Unit]] = partition(units, weights, engine.task_count(sum(weights), ROWS_IN_A_TASK))
     parts = [
         parse_partial_drift(line)
-        for line in run_tasks(session, lists, partial(_compare_all, store=store, name=name), "compare buckets")
+        for line in engine.run(lists, partial(_compare_all, store=store, name=name), "compare buckets")
     ]
     return FleetDrift(
         live.id,
@@ -273,6 +269,46 @@ def _compared_topics(unit: Unit, files: StoreFiles) -> Comparison:
     )
 
 
+# What runs of this tool have on a cluster of a fleet, by what a reading holds of it: judged as a single drift does.
+
+
+def apart_of(reading: Reading, default_allow: bool | None) -> frozenset[AclBinding]:
+    """The DENYs of locks, and the bridges where default-allow is declared on: nobody's wish, and not undeclared."""
+    own = frozenset(reading.leftovers)
+    held = denials_of_locks(own) if own else own
+    return held | standing_bridges(own) if default_allow is True else held
+
+
+def emergency_of(reading: Reading) -> Mapping[AclBinding, BreakGlass]:
+    """The break-glass access that was running when the cluster was read: a plan leaves it until its end."""
+    return running_break_glass(frozenset(reading.leftovers), _taken(reading)) if reading.leftovers else {}
+
+
+def kept_emergency(emergency: Iterable[BreakGlass]) -> Iterator[Skipped]:
+    """What a drift report says of it."""
+    known = {item.binding: item for item in emergency}
+    for binding in sorted(known):
+        change = Delete(binding)
+        yield Skipped(SkipReason.BREAK_GLASS, describe(change), not_yet(change, known) or "", change)
+
+
+def left_over(reading: Reading, default_allow: bool | None) -> tuple[Skipped, ...]:
+    """What was there without a run that could have been going on when the cluster was read."""
+    if not reading.leftovers:
+        return ()
+    live = ClusterState(reading.cluster_id, frozenset(reading.leftovers))
+    taken = _taken(reading)
+    runs = going_on(live, taken)
+    theirs = frozenset(binding for run in runs for binding in run.bindings)
+    theirs |= break_glass_marks(live.bindings, taken) | lock_marks(live.bindings) | unlock_marks(live.bindings, taken)
+    left = left_behind(without_live_bridges(live, runs, default_allow=default_allow), default_allow, theirs)
+    return (*partial_locks(locks(live.bindings)), *left)
+
+
+def _taken(reading: Reading) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(reading.taken)
+
+
 # Bindings that few clusters have, or few lack: counted by Polars in each task, put together in one shuffle.
 #
 # What passes through Spark are tables of distinct bindings with the clusters that have them, as Arrow's bytes. Codes
@@ -290,7 +326,6 @@ _NAMES: Final = {
 }
 #: So many bindings are put together in one task.
 _ROWS: Final = 2_000_000
-_Part: TypeAlias = "tuple[int, bytes]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +337,7 @@ class OutlierQuestion:
     most: int
 
 
-def outliers(session: SparkSession, files: StoreFiles, run: FleetRun, asked: OutlierQuestion) -> list[list[Any]]:
+def outliers(engine: Engine, files: StoreFiles, run: FleetRun, asked: OutlierQuestion) -> list[list[Any]]:
     """At most ``asked.most`` rows: group, binding, holders, size of the group, what, clusters; rarest first.
 
     A single cluster always counts as few; a group of less than three clusters has no outliers. Clusters that could not
@@ -311,19 +346,12 @@ def outliers(session: SparkSession, files: StoreFiles, run: FleetRun, asked: Out
     units = [reading for reading in run.readings if reading.rows]
     if not units:
         return []
-    context = session.sparkContext
     weights = [reading.rows for reading in units]
-    lists = partition(units, weights, task_count(session, sum(weights), ROWS_IN_A_TASK))
-    shared = context.broadcast([cloudpickle.dumps(part) for part in lists])  # type: ignore[no-untyped-call]
+    lists = partition(units, weights, engine.task_count(sum(weights), ROWS_IN_A_TASK))
     parts = bucket_count(sum(weights), _ROWS)
-    counted = context.parallelize(range(len(lists)), len(lists)).mapPartitionsWithIndex(
-        partial(_count, shared=shared, files=files, groups=asked.groups, parts=parts)
-    )
-    try:
-        lines = counted.groupByKey(parts, int).mapPartitions(partial(_chosen, asked=asked)).collect()
-    finally:
-        shared.unpersist()
-    return sorted((json.loads(line) for line in lines), key=_order)[: asked.most]
+    work = partial(_count, files=files, groups=asked.groups, parts=parts)
+    rows = engine.grouped(lists, work, parts, "outliers").ask(partial(_chosen, asked=asked))
+    return sorted((json.loads(line) for lines in rows for line in lines), key=_order)[: asked.most]
 
 
 def _order(row: Sequence[Any]) -> tuple[Any, ...]:
@@ -332,16 +360,9 @@ def _order(row: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _count(
-    number: int,
-    _: Iterable[int],
-    *,
-    shared: Broadcast[list[bytes]],
-    files: StoreFiles,
-    groups: Mapping[str, str],
-    parts: int,
-) -> Iterator[_Part]:
+    readings: Sequence[Reading], attempt: str, *, files: StoreFiles, groups: Mapping[str, str], parts: int
+) -> Iterator[tuple[int, bytes]]:
     """The bindings of some clusters, each with those that have it; by the part in which they are put together."""
-    readings: list[Reading] = cloudpickle.loads(shared.value[number])
     frames = [
         pl.read_parquet(files.read(bucket.file), columns=list(COLUMNS)).with_columns(
             label_group=pl.lit(groups.get(reading.cluster, "")), clusters=pl.lit(reading.cluster)
@@ -365,9 +386,8 @@ def _bytes(frame: pl.DataFrame) -> bytes:
     return sink.getvalue()
 
 
-def _chosen(parts: Iterable[tuple[int, Iterable[bytes]]], *, asked: OutlierQuestion) -> Iterator[str]:
-    for _, tables in parts:
-        yield from chosen([pl.read_ipc(io.BytesIO(table)) for table in tables], asked)
+def _chosen(part: int, tables: Sequence[bytes], *, asked: OutlierQuestion) -> list[str]:
+    return list(chosen([pl.read_ipc(io.BytesIO(table)) for table in tables], asked)) if tables else []
 
 
 def chosen(tables: Sequence[pl.DataFrame], asked: OutlierQuestion) -> Iterator[str]:

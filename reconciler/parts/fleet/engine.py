@@ -1,0 +1,197 @@
+"""Where the tasks of a fleet run: on Spark, or in this process where the work is worth no JVM.
+
+A task gets a list of units and the attempt's name, and returns lines of text, or chunks of bytes for the groups that
+the next task asks. It may run twice, unless the caller says what is to be said instead: then it begins once.
+"""
+
+import os
+import time
+import traceback
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+
+from reconciler.app.reasons import RequestError, WorkflowError
+from reconciler.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+R = TypeVar("R")
+#: What runs in a task: the units of one list and the attempt's name in; lines out.
+Work: TypeAlias = Callable[[Sequence[T], str], Iterable[str]]
+#: The same with chunks out, each with the number of the group that it belongs to.
+Grouping: TypeAlias = Callable[[Sequence[T], str], Iterable[tuple[int, bytes]]]
+#: What is made of a group: its number and its chunks in, in any order.
+Judge: TypeAlias = Callable[[int, Sequence[bytes]], R]
+
+#: Starting a task takes some 40 ms, in which a core compares 100,000 rows: a task has to be worth that.
+ROWS_IN_A_TASK: Final = 500_000
+#: To evaluate access takes so much longer than to compare rows.
+EVALUATED_IN_A_TASK: Final = 50_000
+#: As many bytes of logs are counted in some seconds.
+BYTES_IN_A_TASK: Final = 64 * 1024**2
+#: Clusters for whose sake a task reads the manifests: some milliseconds each, once it has read them.
+CLUSTERS_IN_A_TASK: Final = 16
+
+
+class TaskFailedError(WorkflowError):
+    """The engine lost a task, or the task failed; the message has the worker's own error if there is one."""
+
+
+class Groups(ABC):
+    """Chunks by group, made when something is asked of them."""
+
+    @abstractmethod
+    def ask(self, judge: Judge[R]) -> list[R]:
+        """What ``judge`` makes of each group, in their order; a group without chunks is asked too."""
+
+    @abstractmethod
+    def kept(self) -> AbstractContextManager[None]:
+        """Make the chunks once while several things are asked, not for each of them again."""
+
+
+class Engine(ABC):
+    """Runs tasks, and says how many at a time."""
+
+    @property
+    @abstractmethod
+    def cores(self) -> int:
+        """How many tasks run at a time, as far as that is known now."""
+
+    @abstractmethod
+    def run(
+        self, lists: Sequence[Sequence[T]], work: Work[T], doing: str, group: str = "", again: Work[T] | None = None
+    ) -> list[str]:
+        """Run ``work`` on each list in a task of its own; all lines, in the order of the lists.
+
+        ``doing`` is shown to an operator; :meth:`ending` ends the tasks of a ``group``. With ``again`` a task has
+        effects: where the engine begins it a second time, that runs instead. Raises :class:`TaskFailedError`.
+        """
+
+    @abstractmethod
+    def grouped(self, lists: Sequence[Sequence[T]], work: Grouping[T], groups: int, doing: str) -> Groups:
+        """The chunks that ``work`` makes of the lists, by their groups, which are numbered from 0."""
+
+    @abstractmethod
+    def refuse_copies(self) -> None:
+        """Raise :class:`WorkflowError` where the engine begins slow tasks a second time beside the first."""
+
+    @abstractmethod
+    def ending(self, group: str) -> AbstractContextManager[None]:
+        """Where the block ends by an error, the tasks of ``group`` that are left in other threads end too."""
+
+    @property
+    @abstractmethod
+    def session(self) -> "SparkSession":
+        """Spark's session, for SQL; raises :class:`RequestError` where there is none."""
+
+    def task_count(self, size: int, in_a_task: int) -> int:
+        """Into how many lists so much work is worth being shared out, ``in_a_task`` of it in each.
+
+        By the work, whatever number of executors is there now: more may come (dynamic allocation begins with none).
+        Every core that is there gets something all the same.
+        """
+        return max(self.cores, -(-size // in_a_task))
+
+
+#: So many tasks' worth of work is done in this process before a JVM would be there: measured in
+#: ``benchmarks/fleet/engines.py``.
+LOCAL_TASKS: Final = 4
+
+
+def is_small(size: int, in_a_task: int) -> bool:
+    """Whether so much work is done sooner in this process than Spark starts."""
+    return size <= LOCAL_TASKS * in_a_task
+
+
+class LocalEngine(Engine):
+    """Tasks as threads of this process: they wait for brokers, or compute in Polars, which needs no lock of Python."""
+
+    @property
+    def cores(self) -> int:
+        """Those of this machine."""
+        return os.cpu_count() or 1
+
+    def run(
+        self, lists: Sequence[Sequence[T]], work: Work[T], doing: str, group: str = "", again: Work[T] | None = None
+    ) -> list[str]:
+        """Each list once."""
+        return [line for lines in self._each(lists, lambda units, name: list(work(units, name))) for line in lines]
+
+    def grouped(self, lists: Sequence[Sequence[T]], work: Grouping[T], groups: int, doing: str) -> Groups:
+        """The chunks are made at once: there is work for some seconds only."""
+        by_group: list[list[bytes]] = [[] for _ in range(groups)]
+        for chunks in self._each(lists, lambda units, name: list(work(units, name))):
+            for number, chunk in chunks:
+                by_group[number].append(chunk)
+        return _LocalGroups(by_group)
+
+    def refuse_copies(self) -> None:
+        """Every task begins once."""
+
+    def ending(self, group: str) -> AbstractContextManager[None]:
+        """What a task began ends with this process."""
+        return nullcontext()
+
+    @property
+    def session(self) -> "SparkSession":
+        """There is none."""
+        raise RequestError("SQL needs Spark", "leave out --engine local")
+
+    def _each(self, lists: Sequence[Sequence[T]], work: Callable[[Sequence[T], str], R]) -> Iterator[R]:
+        names = [f"local-{number}" for number in range(len(lists))]
+        if len(lists) == 1:
+            yield work(lists[0], names[0])
+            return
+        with ThreadPoolExecutor(self.cores) as pool:
+            yield from pool.map(work, lists, names)
+
+
+@dataclass(frozen=True, slots=True)
+class _LocalGroups(Groups):
+    chunks: Sequence[Sequence[bytes]]
+
+    def ask(self, judge: Judge[R]) -> list[R]:
+        """One after the other."""
+        return [judge(number, chunks) for number, chunks in enumerate(self.chunks)]
+
+    def kept(self) -> AbstractContextManager[None]:
+        """They are there."""
+        return nullcontext()
+
+
+def in_time(units: Sequence[T], work: Callable[[T], R], at_once: int, timeout: float) -> Iterator[tuple[T, R | None]]:
+    """What ``work`` makes of each unit, some at once in threads; ``None`` where nothing came in ``timeout`` seconds.
+
+    The next one begins as soon as any has ended: one that takes long holds back no other.
+    """
+    waiting, running = deque(units), dict[Future[R], tuple[T, float]]()
+    # A thread for each, if all of them never end; one that is idle is used again. Not as a context manager: one that
+    # never ends must not keep the task from ending.
+    pool = ThreadPoolExecutor(max(1, len(units)))
+    try:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                unit = waiting.popleft()
+                running[pool.submit(work, unit)] = unit, time.monotonic() + timeout
+            first = min(deadline for _, deadline in running.values())
+            for future in wait(running, max(0.0, first - time.monotonic()), FIRST_COMPLETED).done:
+                yield running.pop(future)[0], future.result()
+            for future, (unit, deadline) in list(running.items()):
+                if deadline <= time.monotonic() and not future.done():
+                    del running[future]
+                    yield unit, None
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def reason(error: BaseException) -> str:
+    """An unexpected error in a few words: its type and the line of ours where it arose, no value that it carries."""
+    places = [frame for frame in traceback.extract_tb(error.__traceback__) if "reconciler" in frame.filename]
+    place = f" at {places[-1].filename.rpartition('reconciler/')[2]}:{places[-1].lineno}" if places else ""
+    return f"{type(error).__name__}{place}"

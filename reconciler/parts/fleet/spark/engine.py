@@ -1,0 +1,267 @@
+"""The engine on Spark: an RDD of task numbers, or where there are no RDDs (Spark Connect) a DataFrame of them.
+
+What passes through Spark are lines and chunks, no data of a store. Both forms give the same answers; the first query of
+a DataFrame costs a session some six seconds of processor time more (``docs/decisions/columnar-engine.md``).
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from py4j.protocol import Py4JError
+from pyspark import RDD, Broadcast, StorageLevel, TaskContext, cloudpickle
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from reconciler.app.reasons import WorkflowError
+from reconciler.dataclass import dataclass
+from reconciler.parts.fleet.engine import Engine, Grouping, Groups, Judge, TaskFailedError, Work
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+#: Where a session does not say how many tasks run at a time.
+_UNKNOWN_CORES: Final = 8
+#: Where a worker's own error begins in what Spark says of it.
+_TRACEBACK: Final = "Traceback (most recent call last):"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkEngine(Engine):
+    """Tasks of a session, whoever made it; with ``frames`` as a DataFrame, which is all that Spark Connect has."""
+
+    spark: SparkSession
+    frames: bool = False
+
+    @property
+    def session(self) -> SparkSession:
+        """The session."""
+        return self.spark
+
+    @property
+    def cores(self) -> int:
+        """Those of the executors that are there now."""
+        context = self._context
+        return _UNKNOWN_CORES if context is None else int(context.defaultParallelism)
+
+    @property
+    def _context(self) -> "SparkContext | None":
+        """``None`` for a session of Spark Connect, whose JVM is elsewhere."""
+        return self.spark.sparkContext if isinstance(self.spark, SparkSession) else None
+
+    def run(
+        self, lists: Sequence[Sequence[T]], work: Work[T], doing: str, group: str = "", again: Work[T] | None = None
+    ) -> list[str]:
+        """A task that is lost runs again: only the lines of the attempt that ended well come back."""
+        if not lists:
+            return []
+        carried = self._carried((work, again), [list(units) for units in lists])
+
+        def task(number: int) -> list[str]:
+            return list(_begun(carried, number))
+
+        try:
+            with self._described(doing, group):
+                if (context := self._rdds) is not None:
+                    results = context.parallelize(range(len(lists)), len(lists)).map(task).collect()
+                else:
+                    rows = self._rows(len(lists), task, "array<string>").collect()
+                    results = [row.found for row in sorted(rows)]
+        except FAILURES as error:
+            raise failed(error) from error
+        finally:
+            carried.free()
+        return [line for lines in results for line in lines]
+
+    def grouped(self, lists: Sequence[Sequence[T]], work: Grouping[T], groups: int, doing: str) -> Groups:
+        """One shuffle brings the chunks of a group together."""
+        carried = self._carried((work, None), [list(units) for units in lists] or [[]])
+
+        def task(number: int) -> list[tuple[int, bytes]]:
+            chunks = list(_begun(carried, number))
+            # Every group is asked, also one that no list speaks of.
+            return chunks if number else [*chunks, *((part, b"") for part in range(groups))]
+
+        if (context := self._rdds) is not None:
+            chunks_of = context.parallelize(range(max(1, len(lists))), max(1, len(lists))).flatMap(task)
+            return _SparkGroups(self, chunks_of.groupByKey(groups, int), doing)
+        rows = self._rows(max(1, len(lists)), task, "array<struct<part: int, chunk: binary>>")
+        chunks = rows.select(f.explode("found").alias("found")).select("found.*")
+        frame = chunks.repartition(groups, "part").groupBy("part").agg(f.collect_list("chunk").alias("chunks"))
+        return _SparkGroups(self, frame, doing)
+
+    def frame(self, lists: Sequence[Sequence[T]], work: Work[T], schema: str) -> DataFrame:
+        """What ``work`` says of each list as rows, a line of JSON each with the columns of ``schema``; lazily."""
+        if not lists:
+            return self.spark.createDataFrame([], schema)
+        carried = self._carried((work, None), [list(units) for units in lists])
+
+        def task(number: int) -> list[tuple[Any, ...]]:
+            return [tuple(json.loads(line)) for line in _begun(carried, number)]
+
+        columns = ", ".join(": ".join(column.strip().split(" ", 1)) for column in schema.split(", "))
+        rows = self._rows(len(lists), task, f"array<struct<{columns}>>")
+        return rows.select(f.explode("found").alias("found")).select("found.*")
+
+    def refuse_copies(self) -> None:
+        """A session that was there before has the settings of whoever made it, or of a platform."""
+        if str(self.spark.conf.get("spark.speculation", "false")).lower() != "false":
+            message = "spark.speculation is on in this Spark session, so two tasks could change one cluster"
+            raise WorkflowError(f"{message}: nothing was sent", "begin a session with spark.speculation=false")
+
+    @property
+    def _rdds(self) -> "SparkContext | None":
+        return None if self.frames else self._context
+
+    @contextmanager
+    def ending(self, group: str) -> Iterator[None]:
+        """By Spark's tag of the group."""
+        try:
+            yield
+        except BaseException:
+            with suppress(Exception):  # the session may have ended, and its jobs with it
+                self.spark.interruptTag(group)
+            raise
+
+    @contextmanager
+    def _described(self, doing: str, group: str = "") -> Iterator[None]:
+        """Spark's page says what its job is doing."""
+        if self._context is not None:
+            self._context.setJobDescription(f"reconciler: {doing}")
+        if group:
+            self.spark.addTag(group)
+        try:
+            yield
+        finally:
+            if group:
+                self.spark.removeTag(group)
+            if self._context is not None:
+                self._context.setJobDescription("")
+
+    def _rows(self, count: int, task: Callable[[int], Any], schema: str) -> DataFrame:
+        """A row for each number, in a task of its own: ``id``, and what the task found."""
+        # Not by Arrow, which asks for pandas; and never twice for one row.
+        call = f.udf(task, schema, useArrow=False).asNondeterministic()
+        return self.spark.range(0, count, 1, count).select("id", call("id").alias("found"))
+
+    def _carried(self, works: Sequence[Any], lists: Sequence[Any]) -> "_Carried":
+        # One pickle for each list: a task reads its own. (This pickle also knows what a script defines itself.)
+        parts = tuple(_pickled(part) for part in (works, *lists))
+        # Through a broadcast each worker gets them once, and a task's description stays small.
+        return _Carried(parts if self._context is None else self._context.broadcast(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Carried:
+    """What tasks do, and the list of each, as they reach a worker."""
+
+    parts: Any
+
+    def __getitem__(self, number: int) -> Any:
+        parts = self.parts.value if isinstance(self.parts, Broadcast) else self.parts
+        return cloudpickle.loads(parts[number])
+
+    def free(self) -> None:
+        """No task needs them any more."""
+        if isinstance(self.parts, Broadcast):
+            self.parts.unpersist()
+
+
+def _begun(carried: _Carried, number: int) -> Iterable[Any]:
+    """A task, by the name of its attempt."""
+    work, again = carried[0]
+    here = TaskContext.get()
+    if here is None:
+        return work(carried[number + 1], f"driver-{number}")  # type: ignore[no-any-return]
+    # A number above 0: Spark lost a worker for reasons that do not count as a failure.
+    chosen = again if again is not None and here.attemptNumber() > 0 else work
+    return chosen(carried[number + 1], f"{here.stageId()}-{here.taskAttemptId()}")  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class _SparkGroups(Groups):
+    engine: SparkEngine
+    #: The number of each group with its chunks.
+    chunks: "RDD[tuple[int, Iterable[bytes]]] | DataFrame"
+    doing: str
+
+    def ask(self, judge: Judge[R]) -> list[R]:
+        """A task for each group."""
+        carried = self.engine._carried((judge,), ())
+
+        def task(part: int, chunks: Iterable[bytes]) -> bytes:
+            (asked,) = carried[0]
+            return _pickled(asked(part, [bytes(chunk) for chunk in chunks if chunk]))
+
+        try:
+            with self.engine._described(self.doing):
+                results = self._asked(task)
+        except FAILURES as error:
+            raise failed(error) from error
+        finally:
+            carried.free()
+        return [cloudpickle.loads(bytes(result)) for _, result in sorted(results)]
+
+    def _asked(self, task: Callable[[int, Iterable[bytes]], bytes]) -> list[tuple[int, bytes]]:
+        if isinstance(self.chunks, DataFrame):
+            call = f.udf(task, "binary", useArrow=False).asNondeterministic()
+            rows = self.chunks.select("part", call("part", "chunks").alias("result")).collect()
+            return [(row.part, row.result) for row in rows]
+        return self.chunks.map(lambda group: (group[0], task(*group))).collect()
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """In memory, and on disk where there is too much."""
+        self.chunks.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            yield
+        finally:
+            self.chunks.unpersist()
+
+
+def _pickled(part: Any) -> bytes:
+    data: bytes = cloudpickle.dumps(part)  # type: ignore[no-untyped-call]
+    return data
+
+
+#: What PySpark raises where something fails in Spark.
+FAILURES: Final = (PySparkException, Py4JError)
+
+
+def failed(error: Exception) -> TaskFailedError:
+    """What Spark says of a failure, as a reason like any other."""
+    why = cause(error)
+    return TaskFailedError(f"Spark failed: {why}", _cure(why))
+
+
+def cause(error: Exception) -> str:
+    """One line: the error of the worker if it is in a worker, else what Spark says first.
+
+    py4j puts what was called before it, which tells nobody anything.
+    """
+    text = str(error)
+    if _TRACEBACK in text:
+        # Places are indented, and the error is not.
+        after = (line for line in text.rpartition(_TRACEBACK)[2].splitlines() if line.strip())
+        if (found := next((line for line in after if not line[0].isspace()), None)) is not None:
+            return found.strip()
+    lines = [line.strip(": ") for line in text.splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        lines = lines[1:]
+    return lines[0] if lines else type(error).__name__
+
+
+def _cure(why: str) -> str:
+    """What helps against a cause."""
+    module = re.match(r"ModuleNotFoundError: No module named '(\w+)", why)
+    if module is None:
+        return "nothing was kept of the run; correct the cause, then start again"
+    if module[1] == "reconciler":
+        return "the Python of the executors does not find this package: hand it over with --py-files"
+    return "the Python of the executors needs the packages of the extra fleet: say by PYSPARK_PYTHON which one has them"

@@ -1,0 +1,1 @@
+"""What tasks of a fleet do, whichever engine runs them."""
