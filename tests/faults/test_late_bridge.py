@@ -1,4 +1,4 @@
-"""A bridge that a broken network delivers after the run: the run ends with 1 and says so, and drift tells of it."""
+"""Requests that arrive after their run: a bridge, which the run and drift tell of, and one whose lease was broken."""
 
 import datetime
 import time
@@ -11,22 +11,25 @@ from pathlib import Path
 import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import ApplyEnvironment, Identity, Result, Silent
+from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, Result, Silent
+from reconciler.apply.lease import Lease
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import Run, StoppedError, answered
 from reconciler.cli.console import Exit
 from reconciler.kafka.cluster import KafkaCluster, connect
 from reconciler.kafka.probe import KafkaProbe
-from reconciler.model.listing import Change
+from reconciler.model.listing import Change, Create
 from reconciler.model.markers import bridge_on
 from reconciler.model.state import ClusterState
 from reconciler.parts.local.sandbox.layout import Listener, SandboxSpec, generated_users
 from reconciler.parts.local.sandbox.lifecycle import running, start_node, stop_node
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.plan.kinds.acl import created_bindings
-from reconciler.ports import Answer, ReadRequest
+from reconciler.ports import Answer, AnswerStatus, ReadRequest
 from reconciler.system.process import SystemClock
 from tests.faults.proxy import Mode, Proxies, Proxy
+from tests.faults.scenario import before, plan_for, wish
 from tests.faults.test_no_window_open import _plan, _terms
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import job
@@ -151,3 +154,34 @@ def test_a_bridge_that_comes_after_the_run_is_said_and_is_drift(
     while f"User:* ALLOW ALL on TOPIC {_TOPIC}" not in (found := team.run("drift")).out:
         assert time.monotonic() < until, found.out
     assert found.status == Exit.DIFFERENT
+
+
+def test_a_request_of_a_broken_lease_may_land_and_nothing_is_sent_after_it(open_one: _Open) -> None:
+    """What Kafka cannot fence: a request that is kept on its way while somebody breaks the lease of its run."""
+    grant, plan = acl("late-lease", "User:alice"), plan_for(before(1), wish(1))
+
+    def begun(admin: KafkaCluster, name: str, request: LeaseRequest) -> tuple[Run, Lease]:
+        world = ApplyEnvironment(admin, SystemClock(), Silent(), identity=Identity(name, request.holder))
+        run = Run(plan, world, admin.read(ReadRequest()), True)
+        run.lease_guard = lease = Lease(run, request)
+        lease.take()
+        return run, lease
+
+    with open_one.connect(**_HASTY) as admin:
+        run, lease = begun(admin, "20260101T000000Z-one", LeaseRequest("dana"))
+        assert lease.remaining > run.environment.send_seconds
+        open_one.proxy.set(Mode.HELD)
+        (answer,) = answered(run.send, [Create(grant)], run.environment.clock)
+        assert answer.status is AnswerStatus.UNKNOWN
+        open_one.proxy.give_up()
+        with open_one.connect() as other:
+            _, breaker = begun(other, "20260101T000000Z-two", LeaseRequest("erin", ("dana",)))
+            assert grant not in other.read(ReadRequest()).bindings
+            open_one.proxy.deliver()
+            until = time.monotonic() + 60
+            while grant not in (live := other.read(ReadRequest())).bindings:
+                assert time.monotonic() < until, "what was held never arrived"
+                time.sleep(0.1)
+            with pytest.raises(StoppedError, match="the lease of this run was broken by erin"):
+                lease.renew(live)
+            breaker.release()
