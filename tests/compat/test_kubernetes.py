@@ -17,9 +17,9 @@ import yaml
 from reconciler import __version__
 from tests.integration.command_lines import parsed
 
-pytestmark = (
-    pytest.mark.long
-)  # to build the judge is: Helm, Kustomize, Argo CD's and Flux's code with all that they need
+# To build the judge, Helm, Kustomize, Argo CD's and Flux's code with all that they need, takes two minutes of a
+# processor where nothing of it is kept, which is ten on a busy machine.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
 _ROOT = Path(__file__).parents[2]
 _CHART = _ROOT / "charts" / "reconciler"
@@ -143,7 +143,7 @@ def test_all_values_arrive(judge: Judge) -> None:
     assert (options["plans"], options["require_approvals"]) == ("/plans", 2)
     assert (options["allowed_signers"], options["not_author"]) == ("/signers/allowed_signers", ("ci@example.com",))
     assert options["max_age"] == datetime.timedelta(days=2)
-    assert container["image"] == f"reconciler@sha256:{'0' * 64}"
+    assert container["image"] == f"ghcr.io/OWNER/reconciler@sha256:{'0' * 64}"
     [port], [endpoint] = container["ports"], objects["ServiceMonitor"]["spec"]["endpoints"]
     [open_port] = objects["NetworkPolicy"]["spec"]["ingress"]
     assert options["listen"][1] == port["containerPort"]
