@@ -158,6 +158,7 @@ class Act:
                     "pyproject.toml",
                     "README.md",
                     "hatch_build.py",
+                    "check_plan.py",
                     "requirements-runtime.lock",
                 ):
                     source = ROOT / name
