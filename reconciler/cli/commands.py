@@ -108,18 +108,23 @@ _SETTABLE: Final = """
 _TYPED: Final = """
     accept act all allow-cleartext-login allow-deletes allowed-signers also as-is as-of at-once attempts audit base
     baseline batch bootstrap-servers branch break-lease by canary certificate client-id config default-allow
-    defaults detailed-exitcode explain fail-on finish fix fleet for from git-ref git-remote guardrails head host
-    implied interval ip journal kafka-version keep key known-principals layout lease length limit listen
-    log-permitted logs marker matrix max-age mechanism mode name no-roles nodes not-author not-before notify-ca
-    notify-secret notify-webhook notify-when offline once only operator out override overwrite plan plans policy
-    port principal rare reason reference repeats replay require-approvals require-id resume run security-protocol
-    simplify since snapshot snapshots source-cluster spark-ui stage team throttle ticket timeout tls
-    trust-manifest-connection type until validate-with-broker wait write yes
+    defaults detailed-exitcode fail-on finish fix fleet for from git-ref git-remote guardrails head host implied
+    interval ip journal kafka-version keep key known-principals layout lease length limit listen log-permitted logs
+    marker matrix max-age mechanism mode name no-roles nodes not-author not-before notify-ca notify-secret
+    notify-webhook notify-when offline once only operator out override overwrite plan plans policy port principal
+    rare reason reference repeats replay require-approvals require-id resume run security-protocol simplify since
+    snapshot snapshots source-cluster spark-ui stage team throttle ticket timeout tls trust-manifest-connection type
+    until validate-with-broker wait write yes
 """
 #: A command with an option that is in neither set cannot be loaded.
 FROM_VARIABLES: Final = frozenset(_SETTABLE.split())
 TYPED_ONLY: Final = frozenset(_TYPED.split())
 _PREFIX: Final = "RECONCILER"
+_EXAMPLES_SHOWN: Final = 2
+_MORE_HELP: Final = """\
+Also: reconciler help COMMAND, help connection (options to reach clusters), help recipes (steps for a task), help KA012
+(a lint rule).
+"""
 _EPILOGUE: Final = """\
 Environment variables set options: {variables} for --{option}. More options: reconciler --help.
 """
@@ -224,7 +229,7 @@ def prepared(command: click.Command, words: tuple[str, ...]) -> click.Command:
             prepared(below, (*words, name))
     if not words:
         command.params += program_options()
-        command.epilog = all_recipes()
+        command.epilog = _MORE_HELP
     options = _options(command)
     for option in options:
         if _settable(option):
@@ -233,8 +238,10 @@ def prepared(command: click.Command, words: tuple[str, ...]) -> click.Command:
         best = next((one for one in options if variables(one)), None)
         names = () if best is None else variables(best)
         ours = _EPILOGUE_WITHOUT if best is None else _EPILOGUE
-        command.epilog = recipes_of(words) + ours.format(
-            option="" if best is None else _long(best), variables=" or ".join(reversed(names))
+        command.epilog = (
+            _examples(words)
+            + recipes_of(words)
+            + ours.format(option="" if best is None else _long(best), variables=" or ".join(reversed(names)))
         )
     if words and not isinstance(command, click.Group):
         command.params += program_options(hidden=True)
@@ -396,14 +403,160 @@ RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def all_recipes() -> str:
-    """The paragraph of the program's help: every recipe, so that whoever looks for a task finds a command."""
-    found = dict.fromkeys(heading for headings in RECIPES.values() for heading in headings if heading not in _PIPELINES)
-    listed = "; ".join((*found, "Run it in GitHub Actions, GitLab, Jenkins, Azure DevOps or Bitbucket"))
-    return f"Recipes in docs/how-to.md, which the help of their commands names, too: {listed}."
+def all_recipes() -> list[str]:
+    """Every recipe with the commands whose help names it, so that whoever looks for a task finds a command."""
+    commands: dict[str, list[str]] = {}
+    for words, headings in RECIPES.items():
+        for heading in headings:
+            commands.setdefault(heading, []).append(words)
+    return ["Recipes in docs/how-to.md, with the commands that they use:"] + [
+        f"  {heading}: {', '.join(names)}" for heading, names in commands.items()
+    ]
+
+
+def _examples(words: tuple[str, ...]) -> str:
+    lines = examples_of(words)[:_EXAMPLES_SHOWN]
+    return "".join(["Examples:\n\n\b\n", *(f"  reconciler {line}\n" for line in lines), "\n"]) if lines else ""
 
 
 def recipes_of(words: tuple[str, ...]) -> str:
     """The paragraph of a command's help that names its recipes; empty if there are none."""
     found = RECIPES.get(" ".join(words), ())
     return f"Recipes in docs/how-to.md: {'; '.join(found)}.\n\n" if found else ""
+
+
+# Two command lines for each command, as its help shows them.
+
+_EXAMPLE_LINES: Final = """
+init shop --cluster prod --team orders
+init shop --team payments=User:svc-payments
+doctor manifests --cluster prod
+doctor manifests --cluster prod --for 4.4 --connections connections.yaml
+validate manifests
+validate manifests --base ../main/manifests --fail-on guardrails
+plan manifests --cluster prod --out plan.json
+plan manifests --cluster prod --only 'topics=payments.*' --allow-deletes
+show plan.json
+show plan.json manifests --cluster prod
+approve plan.json --key ~/.ssh/id_ed25519
+approve plan.json --key ~/.ssh/id_ed25519 --out plan.json.bob.sig
+apply plan.json manifests --require-id plan-4f95bfc8
+apply manifests --cluster prod --lease --audit audit.jsonl
+drift manifests --cluster prod
+drift manifests --cluster prod -o json
+report plan.json -o markdown=comment.md -o html=plan.html
+report drift.json -o prometheus=reconciler.prom
+audit verify audit.jsonl --cluster prod --audit topic/audit
+audit verify audit.jsonl
+audit list --audit audit.jsonl --since 90d
+audit list topic/payments.orders --audit audit.jsonl --by alice@example.com
+undo plan.json manifests --out undo.json
+undo plan.json manifests --allow-deletes
+cleanup manifests --cluster prod
+cleanup manifests --cluster prod --yes
+lock User:svc-payments --reason "key leaked" --ticket INC-7 -c prod
+lock User:svc-payments --until 24h --reason "key leaked" -c prod
+unlock User:svc-payments --reason "key rotated" -c prod
+unlock User:svc-payments --ticket INC-7 --reason "key rotated" --yes -c prod
+locks --cluster prod
+locks --cluster prod -o json
+reassignments list manifests --cluster prod
+reassignments list manifests --cluster prod -o table
+reassignments cancel payments.orders --cluster prod
+reassignments cancel --all --cluster prod --yes
+serve manifests --cluster prod --connections connections.yaml
+serve manifests --cluster prod --act --interval 5m --audit audit.jsonl
+break-glass grant User:ops WRITE topic/payments.orders --until 1h --reason "incident 4711" -c prod
+break-glass grant User:ops READ topic/payments.orders --until 2h --reason INC-7 --out incident.json
+break-glass revoke User:ops -c prod
+break-glass revoke User:ops WRITE topic/payments.orders --yes -c prod
+can-i User:svc-payments READ topic/payments.orders
+can-i User:svc-payments WRITE 'topic/payments.*' --cluster prod
+who-can WRITE 'topic/payments.*'
+who-can READ topic/payments.orders --cluster prod --plan plan.json
+explain User:svc-orders WRITE topic/payments.orders
+explain User:svc-orders READ group/orders --host 10.0.0.7 --cluster prod
+access User:svc-payments
+access --cluster prod --matrix
+quota User:svc-payments --client-id app
+quota User:svc-payments --cluster prod -o table
+test manifests
+test manifests --cluster prod --all
+lint manifests
+lint manifests --fix --write
+policy init --cluster prod
+policy init --defaults
+grant User:svc-audit READ topic/payments.orders --until 2w --ticket SEC-1290
+grant User:svc-audit READ,DESCRIBE 'topic/payments.*' --branch audit
+revoke User:svc-audit READ topic/payments.orders --write
+revoke User:svc-audit
+rename User:svc-old User:svc-new --write
+rename User:svc-old User:svc-new --finish --write
+adopt manifests --cluster prod
+adopt manifests --cluster prod --only principals=User:svc-batch --branch adopt
+users generate User:svc-payments --out /run/secrets/kafka/svc-payments --write
+users generate User:svc-payments --out - --reference '${env:PAYMENTS}' --write
+users disable User:svc-payments
+users disable User:svc-payments --reason "left the company" --write
+usage --logs /var/log/kafka --cluster prod
+usage --logs /var/log/kafka --cluster prod --plan plan.json
+tighten --logs /var/log/kafka --cluster prod
+tighten --logs /var/log/kafka --policy days=30,quarter-ends=0 --branch tighten
+history topic/payments.orders -c prod --store readings --audit audit.jsonl
+history User:svc-risk -c prod --store readings --since 90d
+fleet snapshot manifests --connections connections.yaml
+fleet snapshot manifests --store s3://bucket/fleet
+fleet drift manifests
+fleet drift manifests -o csv
+fleet plan manifests --out plans
+fleet plan manifests --out plans --allow-deletes
+fleet apply plans manifests
+fleet apply plans manifests --require-id fleet-4f95bfc8 --yes
+fleet lock User:svc-payments --reason "key leaked"
+fleet lock User:svc-payments --ticket INC-7 --reason "key leaked" --yes
+fleet query who-can WRITE topic/payments.orders
+fleet query who-can READ 'topic/pii.*' -o csv
+fleet query outliers
+fleet query outliers --by env --rare 5
+fleet query furthest
+fleet query furthest --limit 10
+fleet query undeclared
+fleet query undeclared -o csv
+fleet query blast-radius
+fleet query blast-radius --limit 20
+fleet query moved
+fleet query moved --since 20261120T080000Z-1a2b3c4d
+fleet query sql 'select cluster, count(*) from bindings group by cluster'
+fleet query sql --since previous 'select * from moved'
+fleet usage manifests --logs /var/log/fleet
+fleet usage manifests --logs prod=/var/log/kafka --plan plans
+fleet tighten manifests --logs /var/log/fleet
+fleet tighten manifests --logs prod=/var/log/kafka --offline --branch tighten
+export --cluster prod --connections connections.yaml --out manifests
+export --cluster prod --connections connections.yaml --snapshot prod.json
+convert ../jikkou --out manifests
+convert acls.txt --from kafka-acls --path manifests --write
+sandbox up
+sandbox up --nodes 3 --tls
+sandbox status
+sandbox status --name tutorial
+sandbox down
+sandbox down --all
+demo
+demo --keep
+schema --out schema
+schema --out .vscode/schema
+completion bash
+completion zsh
+help plan
+help connection
+version
+version -o json
+"""
+#: Each without the program's name, in the order of the commands.
+EXAMPLES: Final = tuple(_EXAMPLE_LINES.strip().splitlines())
+
+
+def examples_of(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The examples of the command with these words; those of a group are its commands'."""
+    return tuple(line for line in EXAMPLES if tuple(line.split()[: len(words)]) == words)

@@ -7,7 +7,6 @@ from typing import Final
 
 import click
 
-from reconciler.access.lint.rules import RULES, rule_of
 from reconciler.app.lint import lint, minimise
 from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.cli.console import CommandError, Exit, out, out_json, settings, style_for
@@ -24,7 +23,7 @@ from reconciler.cli.options import (
 )
 from reconciler.cli.parts import part_module
 from reconciler.results.output import OutputKind
-from reconciler.show.lint import lint_document, lint_lines, minimised_document, minimised_lines, rule_lines
+from reconciler.show.lint import lint_document, lint_lines, minimised_document, minimised_lines
 
 _WARNING: Final = "warning"
 
@@ -64,7 +63,6 @@ _WARNING: Final = "warning"
     help="With --fix: end findings of this rule too, which changes access or gives up protection; repeatable.",
 )
 @edit_options
-@click.option("--explain", metavar="RULE", help="Explain a rule, by code or name, and exit.")
 @connection_options
 @as_of_option
 @listing_option(
@@ -91,7 +89,6 @@ def command(
     fix: bool,
     also: tuple[str, ...],
     keeping: Keeping,
-    explain: str | None,
     connection: ConnectionOptions,
     as_of: datetime.date | None,
     output: str,
@@ -100,8 +97,6 @@ def command(
 
     Excepted findings are counted separately. Exit 3 if there are errors (with --fail-on warning: any finding).
     """
-    if explain is not None:
-        return _explain(explain)
     request = StateRequest(path, cluster, offline, as_of=as_of)
     editing = fix or (smaller and keeping != Keeping())
     _check_fix(fix=fix, smaller=smaller, also=also, keeping=keeping)
@@ -136,15 +131,6 @@ def _check_fix(*, fix: bool, smaller: bool, also: tuple[str, ...], keeping: Keep
         raise CommandError("--also is for --fix", status=Exit.USAGE)
     if keeping != Keeping() and not (fix or smaller):
         raise CommandError("--write and --branch are for --fix and --simplify", status=Exit.USAGE)
-
-
-def _explain(name: str) -> int:
-    rule = rule_of(name)
-    if rule is None:
-        known = ", ".join(f"{one.code} {one.name}" for one in RULES)
-        raise CommandError(f"there is no lint rule {name!r}", f"choose one of {known}", Exit.USAGE)
-    out(rule_lines(rule, style_for(sys.stdout)))
-    return Exit.OK
 
 
 def _principals(file: str | None) -> frozenset[str] | None:

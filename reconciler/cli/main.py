@@ -75,6 +75,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     "This program": {
         "schema": "Print JSON Schemas for editors",
         "completion": "Print a shell completion script",
+        "help": "Explain a command, connection options, a lint rule",
         "version": "Print the version",
     },
 }

@@ -22,6 +22,8 @@ from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.refusal import Guard
 
 if TYPE_CHECKING:
+    from click.decorators import FC
+
     from reconciler.app.manifests import FoundProject
     from reconciler.app.records import RecordOptions
     from reconciler.show.claims import Checks
@@ -381,24 +383,47 @@ base_option = click.option(
     help="Manifests of the base branch: the output begins with what PATH changes about the rules that judge it.",
 )
 
+
+class ConnectionOption(click.Option):
+    """An option of every command that connects: help names them together, and ``help connection`` describes them."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """One line for all of them, in the place of the first."""
+        return ("Connection options: reconciler help connection", "") if self.name == "connections" else None
+
+    def whole_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """As any option."""
+        return super().get_help_record(ctx)
+
+
+def _secrets(cls: type[click.Option]) -> "tuple[Callable[[FC], FC], ...]":
+    return (
+        click.option(
+            "--allow-env",
+            cls=cls,
+            multiple=True,
+            metavar="NAME",
+            help="Allow ${env:NAME} to read this variable; repeatable.",
+        ),
+        click.option(
+            "--secrets-dir",
+            "secrets_dirs",
+            cls=cls,
+            multiple=True,
+            metavar="DIR",
+            type=click.Path(exists=True, file_okay=False),
+            help="Allow ${file:…} and ${dir:…} to read from this directory.",
+        ),
+    )
+
+
 #: ``--allow-env``, ``--secrets-dir``: which references to secrets are followed.
-SECRETS = (
-    click.option(
-        "--allow-env", multiple=True, metavar="NAME", help="Allow ${env:NAME} to read this variable; repeatable."
-    ),
-    click.option(
-        "--secrets-dir",
-        "secrets_dirs",
-        multiple=True,
-        metavar="DIR",
-        type=click.Path(exists=True, file_okay=False),
-        help="Allow ${file:…} and ${dir:…} to read from this directory.",
-    ),
-)
+SECRETS = _secrets(click.Option)
 
 _CONNECTION = (
     click.option(
         "--connections",
+        cls=ConnectionOption,
         metavar="FILE",
         default=user_connections,
         type=click.Path(exists=True, dir_okay=False),
@@ -408,13 +433,15 @@ _CONNECTION = (
     click.option(
         "--trust-manifest-connection",
         "trust_manifests",
+        cls=ConnectionOption,
         is_flag=True,
         help="Let the manifests name addresses and secrets: whoever edits them can redirect your login.",
     ),
-    *SECRETS,
+    *_secrets(ConnectionOption),
     click.option(
         "--allow-cleartext-login",
         "cleartext_login",
+        cls=ConnectionOption,
         is_flag=True,
         help="Allow SASL without TLS to other machines: whoever sees the traffic can use or guess the password.",
     ),

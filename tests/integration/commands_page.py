@@ -1,11 +1,9 @@
 """The help texts in ``docs/commands``, a page for each command; run as a module it writes them again.
 
-The options with which every command connects are on the index once, and one line on each page stands for them.
+The options with which every command connects are on the index once; help has one line for them.
 """
 
 import re
-import textwrap
-from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -19,9 +17,6 @@ INDEX = PAGES / "index.md"
 _BLOCK = re.compile(r"```console\n\$ reconciler ?(?P<command>[a-z -]*?) ?--help\n.*?```", re.DOTALL)
 #: From here the index is generated, too.
 _BEGIN = "<!-- generated: make reference -->\n"
-_CONNECTION = ("connections", "trust-manifest-connection", "allow-env", "secrets-dir", "allow-cleartext-login")
-#: What stands for them; ``hatch_build.py`` knows it, too.
-_FOLDED = "  Connection options: --connections and others, see docs/commands/index.md\n"
 
 
 def every_command() -> list[str]:
@@ -55,7 +50,7 @@ def _index() -> str:
     rows = [f"| [`{name}`]({page_of(name)}) | {_about(name)} |" for name in every_command() if name and " " not in name]
     return (
         "\n## Connection options\n\nEvery command that connects to a cluster takes these:\n\n```text\n"
-        + "".join(map(_laid_out, _connection_entries().values()))
+        + CliRunner().invoke(program, ["help", "connection"], prog_name="reconciler", terminal_width=80).output
         + "```\n\n## All commands\n\n| | |\n|---|---|\n"
         + "\n".join(rows)
         + "\n"
@@ -69,47 +64,13 @@ def _about(name: str) -> str:
 
 
 @cache
-def _connection_entries() -> dict[str, str]:
-    """The words of each connection option that most commands have."""
-    words: dict[str, Counter[str]] = {name: Counter() for name in _CONNECTION}
-    for command in every_command():
-        for entry in _entries(_help(command)):
-            name = _long(entry)
-            if name in words:
-                words[name][" ".join(entry.split())] += 1
-    return {name: found.most_common(1)[0][0] for name, found in words.items()}
-
-
-@cache
 def _help(command: str) -> str:
     words = [*command.split(), "--help"]
     return CliRunner().invoke(program, words, prog_name="reconciler", terminal_width=80).output
 
 
-def _entries(text: str) -> list[str]:
-    """Each option with its words, lines and all."""
-    return re.findall(r"^  -[^\n]*\n(?:    {6,}[^\n]*\n)*", text, re.MULTILINE)
-
-
-def _laid_out(words: str) -> str:
-    """An option as help lays it out: its name, then its words beside it."""
-    name, _, text = re.split(r"( (?=The |Let |Allow ))", words, maxsplit=1)
-    lines = textwrap.wrap(text, 47)
-    return "".join(f"  {name if number == 0 else '':<29}  {line}\n" for number, line in enumerate(lines))
-
-
-def _long(entry: str) -> str:
-    found = re.search(r"--([a-z-]+)", entry)
-    return found[1] if found else ""
-
-
 def _shown(command: str) -> str:
-    text = _help(command)
-    common = set(_connection_entries().values())
-    folded = [entry for entry in _entries(text) if " ".join(entry.split()) in common]
-    for number, entry in enumerate(folded):
-        text = text.replace(entry, _FOLDED if number == 0 else "", 1)
-    return f"```console\n$ {' '.join(['reconciler', *command.split(), '--help'])}\n{text.rstrip()}\n```"
+    return f"```console\n$ {' '.join(['reconciler', *command.split(), '--help'])}\n{_help(command).rstrip()}\n```"
 
 
 def _below(group: click.Group, context: click.Context, before: str = "") -> list[str]:

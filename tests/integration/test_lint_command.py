@@ -77,10 +77,10 @@ def test_every_rule_is_found_by_the_command(here: Place, tmp_path: Path) -> None
 
 
 def test_a_rule_is_explained(here: Place) -> None:
-    ran = here.bare("lint", "--explain", "ka012")
+    ran = here.bare("help", "ka012")
     assert ran.status == Exit.OK
     assert ran.out.startswith("KA012: open-prefix  warning\n\nThe prefix ends inside a word")
-    ran = here.bare("lint", "--explain", "KA999")
+    ran = here.bare("help", "KA999")
     assert ran.status == Exit.USAGE
     assert "KA001 redundant" in ran.err
 

@@ -111,7 +111,7 @@ class LintState:
 class LintRule:
     """A rule. ``code`` (``KA009``) and ``name`` (``everybody``) are stable and never change their meaning.
 
-    ``about`` and ``cure`` are Markdown: the rule's section in ``docs/lint.md``, and what ``lint --explain`` prints.
+    ``about`` and ``cure`` are Markdown: the rule's section in ``docs/lint.md``, and what ``help KA012`` prints.
     ``on_facts``: what it finds rests on super users or on default-allow, not on the bindings alone.
     """
 

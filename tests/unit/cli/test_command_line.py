@@ -5,6 +5,7 @@ import inspect
 import io
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -14,7 +15,7 @@ from pathlib import Path
 import click
 import pytest
 
-from reconciler.cli.commands import FROM_VARIABLES, RECIPES, TYPED_ONLY, prepared, variables
+from reconciler.cli.commands import EXAMPLES, FROM_VARIABLES, RECIPES, TYPED_ONLY, prepared, variables
 from reconciler.cli.console import Exit
 from reconciler.cli.export import LISTS
 from reconciler.cli.main import ELSEWHERE, program, run
@@ -25,6 +26,7 @@ from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.snapshot.document import snapshot_text
+from tests.integration.command_lines import parsed
 from tests.worlds import binding
 
 _CLUSTER = """\
@@ -55,7 +57,7 @@ _OPTIONS = [
 
 
 #: What a person has to hold who learns the command line. To raise one is to say in the same change what it buys.
-_MOST_NAMES = 115 + 6
+_MOST_NAMES = 114 + 6
 _MOST_OF_A_COMMAND = 20
 #: What every command that connects takes, said once: ``reconciler help connection``.
 _CONNECTING = {
@@ -76,6 +78,34 @@ def test_the_command_line_has_few_options() -> None:
     assert len({_long(option) for _, _, option in _OPTIONS}) <= _MOST_NAMES
     of_each = Counter(words for words, _, option in _OPTIONS if _long(option) not in _CONNECTING)
     assert {words: count for words, count in of_each.items() if count > _MOST_OF_A_COMMAND} == {}
+
+
+def test_every_command_has_two_examples_that_it_takes() -> None:
+    leaves = {words for words, command in _COMMANDS.items() if not isinstance(command, click.Group)}
+    counts = Counter(tuple(parsed(shlex.split(line))[0].split()) for line in EXAMPLES)
+    assert counts == dict.fromkeys(leaves, 2)
+    assert max(map(len, EXAMPLES)) < 100
+
+
+def test_help_is_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    """What ``--help`` shows; the connection options, which every help names in one line; recipes; a lint rule."""
+    for words in ((), ("plan",), ("fleet", "query"), ("fleet", "query", "who-can")):
+        assert run(["help", *words]) == Exit.OK
+        shown = capsys.readouterr().out
+        assert run([*words, "--help"]) == Exit.OK
+        assert capsys.readouterr().out.split() == shown.split()
+    assert run(["help", "connection"]) == Exit.OK
+    assert set(re.findall(r"(?m)^ *(--[a-z-]+)", capsys.readouterr().out)) == _CONNECTING
+    assert run(["plan", "--help"]) == Exit.OK
+    shown = capsys.readouterr().out
+    assert "Connection options: reconciler help connection" in shown
+    assert "--trust-manifest-connection" not in shown
+    assert run(["help", "recipes"]) == Exit.OK
+    assert all(heading in capsys.readouterr().out for heading in ("Delete a topic",))
+    assert run(["help", "KA012"]) == Exit.OK
+    assert capsys.readouterr().out.startswith("KA012: open-prefix")
+    assert run(["help", "no-such"]) == Exit.USAGE
+    assert "commands: reconciler help; more: connection, recipes" in capsys.readouterr().err
 
 
 def test_every_option_is_classified() -> None:
@@ -496,13 +526,13 @@ def test_export_lists_what_a_cluster_has_as_rows(place: Path, capsys: pytest.Cap
     assert "6 rows" in capsys.readouterr().out
 
 
-def test_the_programs_help_names_every_recipe(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["--help"]) == Exit.OK
+def test_help_names_every_recipe(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["help", "recipes"]) == Exit.OK
     shown = " ".join(capsys.readouterr().out.split())
     headings = {heading for found in RECIPES.values() for heading in found if not heading.startswith("Run it in")}
     assert [heading for heading in sorted(headings) if heading not in shown] == []
     assert "docs/how-to.md" in shown
-    assert "Run it in GitHub Actions, GitLab" in shown
+    assert "Run it in GitHub Actions: apply" in shown
 
 
 def test_words_of_other_tools_name_the_command_to_look_at(capsys: pytest.CaptureFixture[str]) -> None:

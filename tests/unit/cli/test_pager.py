@@ -53,7 +53,7 @@ def _on_a_terminal(where: Path, *words: str, **variables: str) -> str:
 
 
 def test_long_text_is_paged_and_the_pager_gets_no_secret(tmp_path: Path) -> None:
-    shown = _on_a_terminal(tmp_path, "lint", "--explain", "KA001")
+    shown = _on_a_terminal(tmp_path, "help", "KA001")
     assert shown.startswith("paged secret=none")
     assert "KA001" in shown
 
@@ -61,10 +61,10 @@ def test_long_text_is_paged_and_the_pager_gets_no_secret(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "variables"),
     [
-        (("lint", "--explain", "KA001", "--no-pager"), {}),
-        (("lint", "--explain", "KA001"), {"CI": "true"}),
-        (("lint", "--explain", "KA001"), {"TERM": "dumb"}),
-        (("lint", "--explain", "KA001"), {"PAGER": "no-such-program"}),
+        (("help", "KA001", "--no-pager"), {}),
+        (("help", "KA001"), {"CI": "true"}),
+        (("help", "KA001"), {"TERM": "dumb"}),
+        (("help", "KA001"), {"PAGER": "no-such-program"}),
         (("access", "-o", "json"), {}),
     ],
 )
