@@ -95,7 +95,9 @@ ELSEWHERE: Final = {
     "why": "explain",
 }
 #: Commands whose text is read, and who do nothing meanwhile that somebody watches.
-_READ: Final = frozenset({"validate", "plan", "show", "drift", "test", "lint", "can-i", "who-can", "explain", "access"})
+_READ: Final = frozenset(
+    {"help", "validate", "plan", "show", "drift", "test", "lint", "can-i", "who-can", "explain", "access"}
+)
 
 
 class Commands(CommandTable):
