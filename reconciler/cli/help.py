@@ -50,7 +50,7 @@ def _help(context: click.Context, words: tuple[str, ...]) -> str:
     for word in words:
         below = command.get_command(context, word) if isinstance(command, click.Group) else None
         if below is None:
-            rules = ", ".join(rule.code for rule in sorted(RULES, key=lambda rule: rule.code))
+            rules = ", ".join(f"{rule.code} {rule.name}" for rule in RULES)
             advice = f"commands: reconciler help; more: {_CONNECTION}, {_RECIPES}; lint rules: {rules}"
             raise CommandError(f"there is no help on {' '.join(words)!r}", advice, Exit.USAGE)
         command, context = below, click.Context(below, parent=context, info_name=word)
