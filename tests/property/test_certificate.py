@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -15,6 +16,9 @@ import pytest
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.cli.main import run
+from reconciler.model.acl import OpaqueBinding, ResourcePattern, ResourceType
+from reconciler.model.markers import bridge_on, marker_of
+from reconciler.plan.certificate import CertificateError, certificate
 from reconciler.plan.review.proof import UnsafeOrderError, prove
 from tests.property.certificates import (
     CHECKER,
@@ -276,3 +280,17 @@ def test_an_auditor_proves_a_plan_with_the_file_alone(tmp_path: Path, capsys: py
     assert "may, but may not before or after: " in refuted.stderr
     proof.write_text("{}", encoding="utf-8")
     assert _checked(proof).returncode == 2
+
+
+def test_nothing_is_certified_where_what_is_live_leaves_the_answers_open() -> None:
+    plan, live = random_plan(Random(1), default_allow=True)
+    bridge = ResourcePattern(ResourceType.TOPIC, "x")
+    unreadable = replace(live, opaque=(OpaqueBinding("x", "User:a", "*", 2, 3, 99, 3),))
+    begun = replace(live, bindings=live.bindings | {bridge_on(bridge), marker_of("dead", bridge)})
+    for state, said in (
+        (unreadable, "1 ACLs of the cluster cannot be read"),
+        (begun, "temporary ACLs of an earlier run"),
+    ):
+        with pytest.raises(CertificateError, match=said) as refused:
+            certificate(plan, state, DIGEST)
+        assert refused.value.advice
