@@ -305,6 +305,11 @@ class Checker:
         """The principals that one text of an assertion selects: itself, or the known ones that a glob matches."""
         return self._principals.matching(text)
 
+    def selected(self, principals: Iterable[str], excluded: Iterable[str]) -> PrincipalSelection:
+        """The principals that some texts select; super users are exempt."""
+        asked = Assertion("", AssertionKind.MUST_NOT, frozenset(), (), tuple(principals), tuple(excluded))
+        return self._principals.selected(asked, self._authorizer.super_users)
+
     def check(self, assertion: Assertion) -> AssertionResult:
         """The result: undecided if only one interpretation breaks the assertion, or if a broker may fail on it."""
         # As ordinary principals they are selected like any other: what an ACL grants them is theirs.

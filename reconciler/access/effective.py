@@ -138,7 +138,7 @@ def _holders_in(
         if piece.effect.gained >> operation & 1:
             everybody = True
             yield Access(None, piece.hosts, piece.region, frozenset({operation}), piece.host, piece.name)
-    for principal in sorted(_candidates(interpretation, operation, kind, names) - super_users - {WILDCARD_PRINCIPAL}):
+    for principal in sorted(candidates(interpretation, operation, kind, names) - super_users - {WILDCARD_PRINCIPAL}):
         for zone in _zones(interpretation, principal, operation, kind, names):
             # Where everybody holds it, a principal without it is the exception and needs a row.
             for piece in comparison.pieces(principal, kind, zone, unchanged=everybody):
@@ -152,9 +152,7 @@ def _reaches_all_topics(operation: AclOperation, kind: ResourceType) -> bool:
     return kind is ResourceType.TOPIC and bool(1 << operation & ON_EVERY_TOPIC)
 
 
-def _candidates(
-    interpretation: Interpretation, operation: AclOperation, kind: ResourceType, names: NameSet
-) -> set[str]:
+def candidates(interpretation: Interpretation, operation: AclOperation, kind: ResourceType, names: NameSet) -> set[str]:
     """Principals whose access may differ from everybody else's."""
     found = set(interpretation.index.principals(kind).meeting([names]))
     if _reaches_all_topics(operation, kind):

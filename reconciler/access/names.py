@@ -264,6 +264,19 @@ REGION: Final[Record[Region]] = record_of(
 )
 
 
+def common(one: Region, other: Region) -> Region | None:
+    """The names of both regions, of one resource type; ``None`` if no resource can have such a name."""
+    if not one.names.meets(other.names):
+        return None
+    # Two sets that meet are nested, and a set sorts before its subsets: the greater one is their intersection.
+    inner = max(one.names, other.names)
+    cuts = {cut for cut in (*one.cuts, *other.cuts) if cut.meets(inner)}
+    if any(cut.contains(inner) for cut in cuts):
+        return None
+    found = Region(one.resource_type, inner, tuple(sorted(cuts)))
+    return None if found.witness() is None else found
+
+
 def less(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:
     """``regions`` without ``others``, as regions; parts without a possible name are left out."""
     left = list(regions)

@@ -8,14 +8,15 @@ import datetime
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Final
+from functools import cached_property, partial
+from typing import Final, NamedTuple
 
 from reconciler.access.assertion import (
     Assertion,
     AssertionKind,
     AssertionOutcome,
     AssertionResult,
+    PrincipalSelection,
     only_admins,
     only_readers,
     only_writers,
@@ -24,19 +25,22 @@ from reconciler.access.assertions import Checker
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.operations import supported
 from reconciler.access.remediation import suggest_fix
+from reconciler.access.separation import Combinations, Separation, Separations
 from reconciler.app.manifests import sound
 from reconciler.app.planning import Planned
 from reconciler.app.states import as_established, authorizer
-from reconciler.app.terms import claimed_super_users
+from reconciler.app.terms import claimed_super_users, dead_letters
 from reconciler.app.topic_policy import Seen, decide_policies
 from reconciler.manifest.documents.access_tests import AccessTest, Claim
 from reconciler.manifest.documents.ownership import ConsentDeclaration, OwnerDeclaration
 from reconciler.manifest.guardrail_set import guardrail_files
 from reconciler.manifest.manifests import Manifests, declared_cluster, desired_state
+from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.selectors import StatedException
-from reconciler.manifest.safeguards import access_tests, guardrail_ownership, owned_topics, ownership
+from reconciler.manifest.safeguards import access_tests, control_topics, guardrail_ownership, owned_topics, ownership
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType
 from reconciler.model.desired import DesiredState, Expiry, Origin, ends_of
+from reconciler.model.duty import Links
 from reconciler.model.locks import denials_of_locks
 from reconciler.model.scope import name_glob
 from reconciler.plan.leftovers import bridges_taken_over
@@ -49,7 +53,19 @@ from reconciler.show.review import ending_entries
 
 #: So many failures are shown with what would mend them.
 _MENDED: Final = 10
+#: A claim that nobody may do something holds of nobody for a good reason.
+_OF_NOBODY: Final = frozenset(Claim) - {Claim.MUST}
 NOTHING_DECLARED: Final = DesiredState()
+
+
+class BesidesAcls(NamedTuple):
+    """What is known of a state besides its ACLs: those that are DENYs of locks, and dead letters (:class:`Links`)."""
+
+    held: Collection[AclBinding] = frozenset()
+    dead_letters: Mapping[str, str] | None = None
+
+
+NOTHING_BESIDES: Final = BesidesAcls()
 
 
 def decide_tests(
@@ -60,7 +76,7 @@ def decide_tests(
     *,
     live: bool,
     wanted: DesiredState = NOTHING_DECLARED,
-    held: Collection[AclBinding] = frozenset(),
+    besides: BesidesAcls = NOTHING_BESIDES,
 ) -> tuple[ClaimResult, ...]:
     """Every claim of the AccessTests for a declared cluster, decided on a state; those that do not hold explained.
 
@@ -69,51 +85,72 @@ def decide_tests(
     that is not ``live``, which is about declarations. What demands access of somebody whom a file with ``denyAny`` cuts
     off is excepted while that file says so: an incident is not held up by what has to hold otherwise.
 
-    ``held`` are the DENYs of locks. Claims are decided without them, for a lock is no reason to pass one; a demand that
-    only a lock breaks is accepted that day, else one lock would stop the merges of every team.
+    Claims are decided without the DENYs of locks, for a lock is no reason to pass one; a demand that only a lock breaks
+    is accepted that day, else one lock would stop the merges of every team.
 
     A claim that holds now and not after an end of what is ``wanted`` fails, and its result names the end. An exception
     counts then as now: that it ends is said, and somebody has to have time to mend what it accepts.
 
     Raises :class:`InvalidManifestsError` where the manifests cannot be used for this cluster.
     """
+    held, letters = besides
     with sound():
         tests = access_tests(manifests, cluster)
     if not tests:
         return ()
     with sound():
-        claimed = claimed_super_users(declared_cluster(manifests, cluster))
+        declaration = declared_cluster(manifests, cluster)
+        links = links_of(manifests, declaration, letters)
+    claimed = claimed_super_users(declaration)
+    judge = partial(_StateJudge, claimed=claimed, met_by_claim=not live, links=links)
     whole = state().doubting(claimed)
     locked = frozenset(whole.bindings).intersection(held) if held else frozenset[AclBinding]()
     authorizer = whole.with_changes((), locked) if locked else whole
-    checker = Checker(authorizer, claimed_super_users=claimed, met_by_claim=not live)
-    results = [_result(test, authorizer, checker, as_of) for test in tests]
+    judged = judge(authorizer)
+    results = [_result(test, judged, as_of) for test in tests]
     if any(result.stops and result.test.claim is Claim.MUST for result in results):
         cut_off = _cut_off(manifests, cluster, as_of)
         without = authorizer.with_changes((), cut_off.keys() & authorizer.bindings)
-        otherwise = Checker(without, claimed_super_users=claimed, met_by_claim=not live)
-        again = {
-            result.test: _result(result.test, without, otherwise, as_of)
-            for result in results
-            if cut_off and result.stops
-        }
+        otherwise = judge(without)
+        again = {result.test: _result(result.test, otherwise, as_of) for result in results if cut_off and result.stops}
         results = [
             _excused(result, again.get(result.test), min(cut_off.values(), default=None), as_of) for result in results
         ]
-    states = [authorizer] * len(tests)
+    states = [judged] * len(tests)
     for ending, ended, concerned in _moments(tests, authorizer, wanted, as_of):
-        then = authorizer.with_changes((), ended)
-        checker = Checker(then, claimed_super_users=claimed, met_by_claim=not live)
+        then = judge(authorizer.with_changes((), ended))
         for number, test in enumerate(tests):
             if concerned(test) and results[number].standing is ClaimStatus.PASSED:
-                found = _result(test, then, checker, as_of)
+                found = _result(test, then, as_of)
                 if found.standing is not ClaimStatus.PASSED:
                     results[number], states[number] = dataclasses.replace(found, since=ending), then
     decided = tuple(_with_mendings(zip(results, states, strict=True)))
     if not locked:
         return decided
-    checker = Checker(whole, claimed_super_users=claimed, met_by_claim=not live)
-    return tuple(_held_back(one, lambda test: _result(test, whole, checker, as_of), as_of) for one in decided)
+    everything = judge(whole)
+    return tuple(_held_back(one, lambda test: _result(test, everything, as_of), as_of) for one in decided)
+
+
+def links_of(manifests: Manifests, declaration: ClusterDeclaration, letters: Mapping[str, str] | None) -> Links:
+    """What connects principals and topics of a cluster besides ACLs; raises :class:`ManifestError`."""
+    memberships = declaration.flavor.principal_types - {"User"}
+    return Links(control_topics(manifests, declaration.name), letters, frozenset(memberships))
+
+
+class _StateJudge:
+    """What decides claims on one state."""
+
+    def __init__(self, authorizer: Authorizer, claimed: Collection[str], links: Links, *, met_by_claim: bool) -> None:
+        self.authorizer = authorizer
+        self.checker = Checker(authorizer, claimed_super_users=claimed, met_by_claim=met_by_claim)
+        self._claimed, self._links = claimed, links
+
+    @cached_property
+    def separations(self) -> Separations:
+        return Separations(self.authorizer, self._links, self._claimed)
+
+    def selected(self, test: AccessTest) -> PrincipalSelection:
+        return self.checker.selected(test.principals, test.excluded)
 
 
 def _held_back(
@@ -209,8 +246,12 @@ def undecided_tests(manifests: Manifests, cluster: str, why: str, as_of: datetim
         tests = access_tests(manifests, cluster)
     found = []
     for test in tests:
-        (one, *_) = assertions(test, Authorizer({}))
         standing = standing_of(test, passed=False, decided=False, as_of=as_of)
+        if test.claim is Claim.SEPARATE:
+            together = Combinations(AssertionOutcome.UNDECIDED, (), why)
+            found.append(ClaimResult(test, standing, combinations=together))
+            continue
+        (one, *_) = assertions(test, Authorizer({}))
         found.append(ClaimResult(test, standing, AssertionResult(one, AssertionOutcome.UNDECIDED, reason=why)))
     return tuple(found)
 
@@ -268,16 +309,18 @@ def _consent(given: ConsentDeclaration) -> OwnerConsent:
     )
 
 
-def _result(
-    test: AccessTest,
-    authorizer: Authorizer,
-    checker: Checker,
-    as_of: datetime.date,
-) -> ClaimResult:
-    verdicts = [checker.check(assertion) for assertion in assertions(test, authorizer)]
+def _result(test: AccessTest, judge: _StateJudge, as_of: datetime.date) -> ClaimResult:
+    nobody = () if test.claim in _OF_NOBODY else _matching_nobody(test.principals, judge.checker)
+    if test.claim is Claim.SEPARATE:
+        together = judge.separations.decide(_separation(test), judge.selected(test))
+        passed = together.outcome is AssertionOutcome.PASS
+        standing = standing_of(
+            test, passed=passed and not nobody, decided=together.outcome is AssertionOutcome.FAIL, as_of=as_of
+        )
+        return ClaimResult(test, standing, None, None, nobody, combinations=None if passed else together)
+    verdicts = [judge.checker.check(assertion) for assertion in assertions(test, judge.authorizer)]
     broken = next((one for one in verdicts if one.outcome is AssertionOutcome.FAIL), None)
     broken = broken or next((one for one in verdicts if one.outcome is AssertionOutcome.UNDECIDED), None)
-    nobody = _matching_nobody(test.principals, checker) if test.claim is Claim.MUST else ()
     standing = standing_of(
         test,
         passed=broken is None and not nobody,
@@ -287,15 +330,26 @@ def _result(
     return ClaimResult(test, standing, broken, None, nobody)
 
 
-def _with_mendings(results: Iterable[tuple[ClaimResult, Authorizer]]) -> Iterator[ClaimResult]:
+def _separation(test: AccessTest) -> Separation:
+    return Separation(test.duties, test.through, test.include_super_users)
+
+
+def _with_mendings(results: Iterable[tuple[ClaimResult, _StateJudge]]) -> Iterator[ClaimResult]:
     """The results, each given with its state; the first failures with what would mend them, which costs a check."""
     left = _MENDED
-    for result, state in results:
-        if result.verdict is None or not left:
+    for result, judge in results:
+        if result.combinations is not None:
+            fixed = []
+            for number, item in enumerate(result.combinations.breaking):
+                asked = (item, _separation(result.test), judge.selected(result.test))
+                fixed.append(judge.separations.fixed(*asked) if number < _MENDED else item)
+            together = result.combinations._replace(breaking=tuple(fixed))
+            yield dataclasses.replace(result, combinations=together)
+        elif result.verdict is None or left <= 0:
             yield result
         else:
             left -= 1
-            yield dataclasses.replace(result, mending=suggest_fix(result.verdict, state))
+            yield dataclasses.replace(result, mending=suggest_fix(result.verdict, judge.authorizer))
 
 
 def assertions(test: AccessTest, authorizer: Authorizer) -> list[Assertion]:
@@ -309,6 +363,8 @@ def assertions(test: AccessTest, authorizer: Authorizer) -> list[Assertion]:
             found = only_admins(test.name, test.patterns, test.principals)
         case Claim.MUST | Claim.MUST_NOT:
             found = list(_of_principals(test, authorizer))
+        case Claim.SEPARATE:
+            raise ValueError("duties are no assertion about one of them")
     return [dataclasses.replace(one, include_super_users=test.include_super_users) for one in found]
 
 
@@ -341,15 +397,15 @@ def checks(
     seen: Seen | None = None,
     *,
     live: bool = True,
-    held: Collection[AclBinding] = frozenset(),
+    besides: BesidesAcls = NOTHING_BESIDES,
 ) -> Checks:
     """Of one declared cluster, with access as ``state`` has it, and topics as declared and ``seen``.
 
-    ``live``: the state is one of the cluster, not of what is declared alone.
+    ``live``: the state is one of the cluster, not of what is declared alone; ``besides`` is what is known of it.
     """
     owned = ownerships_of(manifests, cluster, as_of)
     return Checks(
-        decide_tests(manifests, cluster, state, as_of, live=live, wanted=wanted, held=held),
+        decide_tests(manifests, cluster, state, as_of, live=live, wanted=wanted, besides=besides),
         breaches_of(owned, wanted),
         decide_policies(manifests, cluster, wanted, as_of, seen),
         owned[0].used_consents(wanted),
@@ -371,7 +427,10 @@ def checks_of(planned: Planned, as_of: datetime.date | None = None) -> Checks:
 
     day = as_of or planned.plan.as_of
     held = denials_of_locks(planned.live.bindings, planned.plan.options.unlock)
-    found = checks(planned.manifests, planned.declaration.name, planned.desired, after, day, planned.seen, held=held)
+    letters = dead_letters(planned.live, (step.change for step in planned.plan.steps))
+    name, wanted = planned.declaration.name, planned.desired
+    besides = BesidesAcls(held=held, dead_letters=letters)
+    found = checks(planned.manifests, name, wanted, after, day, planned.seen, besides=besides)
     claims = tuple(_overridden(claim, planned.plan.options.override, day) for claim in found.claims)
     return replace(found, claims=claims, guardrails=planned.plan.guardrails)
 

@@ -12,6 +12,7 @@ from reconciler.access.lint.rules.stale import expired
 from reconciler.access.remediation import Minimised
 from reconciler.access.remediation import minimise as smaller
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
+from reconciler.app.planning import beside_declared
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.states import AccessState, access_states
 from reconciler.manifest.parts.clusters import ClusterDeclaration
@@ -76,7 +77,9 @@ def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime
     names = None if topics is None else frozenset(topics)
     types = (declaration.flavor if declaration is not None else APACHE).principal_types
     listed = tuple(_listed(state))
-    whole = LintState(state.view.authorizer, names, principals, day, principal_types=types, listed=listed)
+    whole = LintState(
+        state.view.authorizer, names, principals, day, principal_types=types, listed=listed, users=_users(state)
+    )
     rules = {on_facts: [rule for rule in RULES if rule.on_facts is on_facts] for on_facts in (False, True)}
     implied = 0
 
@@ -114,6 +117,13 @@ def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime
         ignored,
         len(ours) - len(told) + implied,
     )
+
+
+def _users(state: AccessState) -> frozenset[str] | None:
+    """The declared SCRAM users, where the operator states that nobody logs in otherwise."""
+    declared = (state.desired and beside_declared(state.desired).users) or {}
+    alone = state.declaration is not None and state.declaration.only_scram_logins
+    return frozenset(declared) if alone and declared else None
 
 
 def _listed(state: AccessState) -> Iterator[tuple[ListedItem, Origin | None]]:

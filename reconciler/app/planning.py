@@ -16,17 +16,17 @@ from reconciler import __version__
 from reconciler.access.interpretation import TooMuchToDecideError
 from reconciler.app.cluster_tests import decide_cluster_tests
 from reconciler.app.connections import refuse_unstated
-from reconciler.app.manifests import desired, guardrails_changed, told_again
+from reconciler.app.manifests import desired, guardrails_changed, sound, told_again
 from reconciler.app.options import PlanOptions, moment, now
 from reconciler.app.reasons import NoAuthorizerError, PlanRefusedError, RequestError, TooMuchAccessError, WorkflowError
 from reconciler.app.records import source_commit
 from reconciler.app.session import Target
-from reconciler.app.terms import access_doubts, read_request, terms
+from reconciler.app.terms import SAYS_DEAD_LETTERS, access_doubts, read_request, terms
 from reconciler.app.topic_policy import Seen, look
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
-from reconciler.manifest.safeguards import cluster_warnings, standing_exceptions
+from reconciler.manifest.safeguards import cluster_warnings, control_topics, follows_records, standing_exceptions
 from reconciler.model.characters import as_name
 from reconciler.model.desired import DesiredState
 from reconciler.model.frozen import FrozenMap, without_collector
@@ -297,6 +297,10 @@ def plan_on(
     asking = read_request(declaration, wanted)
     if declaration.only_scram_logins:
         asking = asking.also(WHO_LOGS_IN)
+    with sound():
+        controls = control_topics(manifests, declaration.name)
+        if follows_records(manifests, declaration.name):
+            asking = asking.also(SAYS_DEAD_LETTERS)
     if not acls:
         asking, wanted = replace(asking, acls=False), replace(wanted, bindings={}, expired={})
     live, limiting = read_live(target, asking, wanted)
@@ -310,6 +314,7 @@ def plan_on(
         options=Options(options.allow_deletes, selection),
         expected_live=expected,
         guarded=guarded,
+        controls=controls,
     )
     try:
         with limits_beside(target, wanted, live, limiting) as limits, without_collector():

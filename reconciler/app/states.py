@@ -14,7 +14,7 @@ from typing import Final
 from reconciler.access.authorizer import Authorizer
 from reconciler.app.cluster_tests import decide_cluster_tests
 from reconciler.app.connections import declared_version, manifests_below, read_connections, version_of
-from reconciler.app.manifests import desired, held, teams_of
+from reconciler.app.manifests import desired, held, sound, teams_of
 from reconciler.app.options import SNAPSHOT, ConnectionOptions, PastReadings, StateRequest, Tell, ignore
 from reconciler.app.planning import LISTINGS, beside_after, beside_declared, beside_live
 from reconciler.app.reasons import (
@@ -29,11 +29,12 @@ from reconciler.app.reasons import (
 )
 from reconciler.app.records import saved_plan
 from reconciler.app.session import Target, declared, open_any, refuse_another_time, time_said
-from reconciler.app.terms import claimed_super_users
+from reconciler.app.terms import SAYS_DEAD_LETTERS, claimed_super_users
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.cluster import with_flavor
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.safeguards import follows_records
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Declaration, DesiredState, instant_of
 from reconciler.model.locks import denials_of_locks
@@ -108,17 +109,27 @@ def access_states(
     all_topics: bool = False,
     cluster_tests: bool = False,
     beside: bool = False,
+    groups: bool = False,
     tell: Tell = ignore,
 ) -> list[AccessState]:
     """The state of the cluster that is named, as it is or as it is declared; without one, of each declared cluster.
 
-    With ``beside`` also the users and quotas of a live one, which takes two more requests.
+    With ``beside`` also the users and quotas of a live one, which takes two more requests; with ``groups`` the configs
+    of groups.
     """
     if request.live or request.store is not None:
-        read = live_access(
-            request, connection, all_topics=all_topics, cluster_tests=cluster_tests, beside=beside, tell=tell
-        )
-        return [read]
+        listings = (*(LISTINGS if beside else ()), *((SAYS_DEAD_LETTERS,) if groups else ()))
+        return [
+            live_access(
+                request,
+                connection,
+                all_topics=all_topics,
+                cluster_tests=cluster_tests,
+                beside=beside,
+                listings=listings,
+                tell=tell,
+            )
+        ]
     if request.cluster is not None:
         return [declared_access(request, connection)]
     manifests = _manifests(request, connection)
@@ -163,6 +174,7 @@ def live_access(
     topic_names: bool = False,
     cluster_tests: bool = False,
     beside: bool = False,
+    listings: tuple[str, ...] = (),
     tell: Tell = ignore,
 ) -> AccessState:
     """What a cluster or a snapshot has; with manifests, each binding that they declare with its place.
@@ -178,9 +190,12 @@ def live_access(
             # Nothing is declared, but the operator's word on the cluster's facts decides answers all the same.
             known = read_connections(connection.connections).get(target.name)
             declaration = with_flavor(known.facts) if known is not None else None
-        listings = LISTINGS if beside else ()
+        listings = listings or (LISTINGS if beside else ())
         known_as = replace(target, declaration=declaration)
         tested = decide_cluster_tests(target, manifests, request.at) if cluster_tests and manifests else ()
+        with sound():
+            if cluster_tests and manifests and declaration and follows_records(manifests, declaration.name):
+                listings = (*listings, SAYS_DEAD_LETTERS)
         try:
             state = _read(known_as, all_topics=all_topics, topic_names=topic_names, listings=listings)
         except NoAuthorizerError as error:
@@ -349,14 +364,19 @@ def _around_plan(
     plan = plan_asked(request, plan_file)
     read = live_access(request, connection, topic_names=topic_names, beside=beside, tell=tell)
     found = _seen(read, topic_names=topic_names)
-    if found.state is not None:
-        check_cluster(plan, found.state)
+    return [found.view, planned_view(plan, found)]
+
+
+def planned_view(plan: Plan, read: AccessState) -> AccessView:
+    """A state with the steps of a plan done; raises :class:`StaleError` if it is not of the cluster of the plan."""
+    if read.state is not None:
+        check_cluster(plan, read.state)
     added = {binding: step.origin for step in plan.steps for binding in created_bindings([step.change])}
     removed = deleted_bindings(step.change for step in plan.steps)
-    before = found.view
+    before = read.view
     known = before.beside and beside_after(before.beside, (step.change for step in plan.steps))
     authorized = before.authorizer.with_changes(added, removed)
-    return [before, replace(before, basis=Basis.PLANNED, authorizer=authorized, beside=known)]
+    return replace(before, basis=Basis.PLANNED, authorizer=authorized, beside=known)
 
 
 def plan_asked(request: StateRequest, plan_file: str) -> Plan:

@@ -3,7 +3,7 @@
 A cluster's declaration as planning takes it: its terms, and what has to be read.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -23,11 +23,15 @@ from reconciler.model.characters import as_name
 from reconciler.model.desired import DesiredState
 from reconciler.model.flavor import foreign_authorizer
 from reconciler.model.kinds import listed_types
+from reconciler.model.kinds.group_config import GroupConfig as Groups
+from reconciler.model.kinds.group_config import record_copies
+from reconciler.model.listing import Change
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.model.topic import Topic
 from reconciler.plan.guards import DeleteLimits
 from reconciler.plan.kinds import listed
+from reconciler.plan.kinds.listed import items_after
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Terms
 from reconciler.ports import ReadRequest
@@ -160,3 +164,29 @@ def rights_doubts(live: ClusterState, declaration: ClusterDeclaration | None) ->
 
 def _named(operations: list[AclOperation]) -> str:
     return ", ".join(operation.name for operation in operations)
+
+
+# Where brokers copy the records that share groups give up (KIP-1191).
+
+#: The listed kind that says so.
+SAYS_DEAD_LETTERS: Final = Groups.KIND
+_DEAD_LETTERS_SINCE: Final = (4, 4)
+
+
+def dead_letters(live: ClusterState, changes: Iterable[Change] = ()) -> Mapping[str, str] | None:
+    """By group the topic that gets them, with changes made; ``None`` where the configs of groups are not known."""
+    if live.kafka_version is not None and live.kafka_version < _DEAD_LETTERS_SINCE:
+        return {}
+    groups = live.listing(Groups).items
+    return None if groups is None else record_copies(items_after(Groups, groups, changes))
+
+
+def declared_dead_letters(wanted: DesiredState, live: ClusterState | None = None) -> Mapping[str, str] | None:
+    """As manifests declare it; of groups that they do not declare, as the cluster has it."""
+    declared = wanted.of(Groups)
+    there = {} if live is None else dead_letters(live)
+    if there is None:
+        return None
+    # What is declared of a group is all of its configs.
+    kept = {group: topic for group, topic in there.items() if group not in declared}
+    return {**kept, **record_copies(item.item for item in declared.values() if not item.goes)}

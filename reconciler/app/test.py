@@ -4,12 +4,13 @@ from functools import partial
 from typing import NamedTuple
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.app.access_checks import NOTHING_DECLARED, decide_tests, undecided_tests
+from reconciler.app.access_checks import NOTHING_DECLARED, BesidesAcls, decide_tests, undecided_tests
 from reconciler.app.cluster_tests import declared_tests
 from reconciler.app.manifests import guardrails_changed
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.app.reasons import RequestError
 from reconciler.app.states import access_states, as_established, with_desired
+from reconciler.app.terms import dead_letters, declared_dead_letters
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.locks import denials_of_locks
 from reconciler.plan.guards import GuardrailReview, guardrail_review
@@ -57,7 +58,13 @@ def run_tests(
         else:
             wanted = found.desired or NOTHING_DECLARED
             held = denials_of_locks(found.state.bindings) if found.state is not None else ()
-            claims = decide_tests(found.manifests, name, state, request.at, live=request.live, wanted=wanted, held=held)
+            letters = declared_dead_letters(wanted, found.state)
+            if as_is and found.state is not None:
+                letters = dead_letters(found.state)
+            besides = BesidesAcls(held, letters)
+            claims = decide_tests(
+                found.manifests, name, state, request.at, live=request.live, wanted=wanted, besides=besides
+            )
         review = guardrail_review(found.manifests, found.declaration.name, changes)
         unasked = 0 if request.live else len(declared_tests(found.manifests, found.declaration.name))
         decided.append(TestedAccess(view, claims, review, found.cluster_tests, unasked))

@@ -3,13 +3,15 @@
 import datetime
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
-from reconciler.app.access_checks import checks
+from reconciler.app.access_checks import BesidesAcls, checks
 from reconciler.app.manifests import desired, guardrails_changed, held, load, told_again
 from reconciler.app.options import moment
 from reconciler.app.reasons import InvalidManifestsError, WorkflowError
 from reconciler.app.states import authorizer
+from reconciler.app.terms import declared_dead_letters
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents import KINDS_BY_NAME
 from reconciler.manifest.documents.kind import Kind
@@ -164,7 +166,9 @@ def _validated(
 ) -> ValidatedCluster:
     name = declaration.name
     wanted = desired(manifests, name, day)
-    found = checks(manifests, name, wanted, lambda: authorizer(declaration, wanted.bindings), day, live=False)
+    besides = BesidesAcls(dead_letters=declared_dead_letters(wanted))
+    state = partial(authorizer, declaration, wanted.bindings)
+    found = checks(manifests, name, wanted, state, day, live=False, besides=besides)
     review = guardrail_review(manifests, name, changes)
     warnings = (*cluster_warnings(manifests, name, day), *expired_rules(manifests, wanted))
     return ValidatedCluster(name, wanted, warnings, replace(found, guardrails=review))

@@ -115,6 +115,13 @@ _TYPED: Final = """
     rare reason reference repeats replay require-approvals require-id resume run security-protocol simplify since
     snapshot snapshots source-cluster spark-ui stage team throttle ticket timeout tls trust-manifest-connection type
     until validate-with-broker wait write yes
+    defaults detailed-exitcode explain fail-on finish fix fleet for from git-ref git-remote guardrails head hops
+    host implied interval ip journal kafka-version keep key known-principals layout lease length limit listen
+    log-permitted logs marker matrix max-age mechanism mode name no-roles nodes not-author not-before notify-ca
+    notify-secret notify-webhook notify-when offline once only operator out override overwrite plan plans policy
+    port principal rare reason reference repeats replay require-approvals require-id resume run security-protocol
+    simplify since snapshot snapshots source-cluster spark-ui stage team throttle ticket timeout tls
+    trust-manifest-connection type until validate-with-broker wait write yes
 """
 #: A command with an option that is in neither set cannot be loaded.
 FROM_VARIABLES: Final = frozenset(_SETTABLE.split())
@@ -394,6 +401,7 @@ RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "explain": ('Solve "Not authorized to access topic"', "Find out who can write to a topic, and why"),
     "access": ("Find out who can write to a topic, and why",),
+    "reach": ("Keep two duties apart, and see what a credential is worth",),
     "quota": ("Limit what a client may send",),
     "usage": ("Find unused ACLs",),
     "tighten": ("Take away access that nobody uses",),

@@ -58,6 +58,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "who-can": "List who may do something",
         "explain": "Explain why a request is allowed or denied",
         "access": "List everything that principals may do",
+        "reach": "List as whom a principal could act, and what it gets so",
         "quota": "Explain which quotas limit a client",
     },
     "Check": {
@@ -97,6 +98,7 @@ ELSEWHERE: Final = {
 #: Commands whose text is read, and who do nothing meanwhile that somebody watches.
 _READ: Final = frozenset(
     {"help", "validate", "plan", "show", "drift", "test", "lint", "can-i", "who-can", "explain", "access"}
+    {"validate", "plan", "show", "drift", "test", "lint", "can-i", "who-can", "explain", "access", "reach"}
 )
 
 

@@ -152,6 +152,7 @@ class Accepted(click.ParamType["AcceptedGuard"]):
 
 #: The words of ``--fail-on``. Guardrails need two sets of manifests to compare.
 NEW_ACCESS: Final = "new-access"
+NEW_PATH: Final = "new-path"
 GUARDRAILS: Final = "guardrails"
 TRUNCATED: Final = "truncated"
 

@@ -10,6 +10,7 @@ from reconciler.cli.console import Exit, settings, worst
 from reconciler.cli.options import (
     GUARDRAILS,
     NEW_ACCESS,
+    NEW_PATH,
     TRUNCATED,
     also_fail_on,
     base_option,
@@ -23,7 +24,7 @@ from reconciler.cli.options import (
 )
 from reconciler.results.output import OutputKind
 
-_FAIL_ON: Final = (NEW_ACCESS, GUARDRAILS, TRUNCATED)
+_FAIL_ON: Final = (NEW_ACCESS, NEW_PATH, GUARDRAILS, TRUNCATED)
 
 
 @click.command("plan", short_help="Compare manifests with a cluster; print and save the plan")
@@ -41,9 +42,9 @@ _FAIL_ON: Final = (NEW_ACCESS, GUARDRAILS, TRUNCATED)
     "--fail-on",
     multiple=True,
     type=click.Choice(_FAIL_ON),
-    help="Exit 3 if anybody gains access or gets a password (new-access), or if the manifests do not only tighten the "
-    "guardrails of --base, or ask for more than --guardrails allow (guardrails), or if not all rows of access are "
-    "shown (truncated); the plan is saved anyway.",
+    help="Exit 3 if anybody gains access or gets a password (new-access), if somebody could newly act as another "
+    "principal (new-path), if the manifests do not only tighten the guardrails of --base, or ask for more than "
+    "--guardrails allow (guardrails), or if not all rows of access are shown (truncated); the plan is saved anyway.",
 )
 @base_option
 @click.option(

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from reconciler.app import records
 from reconciler.apply.environment import Outcome, Result
 from reconciler.cli.console import Exit, error, info, out, out_json, progress, settings, style_for, watched, worst
-from reconciler.cli.options import GUARDRAILS, NEW_ACCESS, TRUNCATED, weakened
+from reconciler.cli.options import GUARDRAILS, NEW_ACCESS, NEW_PATH, TRUNCATED, weakened
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import Refusal
+from reconciler.plan.review.paths import OPENS_A_PATH
 from reconciler.plan.review.topics import Ruling
 from reconciler.results.output import OutputKind
 from reconciler.show.claims import Checks, agreed_lines, checks_document, checks_lines
@@ -87,6 +88,9 @@ def gate(plan: Plan, checks: Checks, fail_on: tuple[str, ...], *, whole: bool) -
     failed = Exit.OK
     if NEW_ACCESS in fail_on and plan.gives_access:
         error("somebody gains access, or gets a password (--fail-on new-access)")
+        failed = Exit.FAILED_CHECK
+    if NEW_PATH in fail_on and any(item.rule in OPENS_A_PATH for item in plan.access.callouts):
+        error("somebody could act as another principal, and could not before (--fail-on new-path)")
         failed = Exit.FAILED_CHECK
     if GUARDRAILS in fail_on and weakened(checks):
         failed = Exit.FAILED_CHECK

@@ -194,6 +194,10 @@ def _weight(_: str, text: str) -> int:
     return ("warning", "error").index(text)
 
 
+def _farther(_: str, text: str) -> int:
+    return ("acl", "identity", "flow").index(text)
+
+
 def _openness(_: str, text: str) -> int:
     return ("false", "true").index(text)
 
@@ -416,6 +420,7 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
     ),
     "AccessTests": _document(
         {
+            "controls": Records(Fields({"topics": _TESTED, "acts": _IDENTITY}, _T, _L), ("acts",)),
             "exceptions": _TEST_EXCEPTIONS,
             "clusters": _clusters(),
             "tests": Records(
@@ -430,6 +435,9 @@ GUARDRAILS: Final[Mapping[str, Fields]] = {
                         "onlyReaders": _ONLY,
                         "onlyWriters": _ONLY,
                         "onlyAdmins": _ONLY,
+                        # Whoever breaks it holds all duties, so one more is one more condition.
+                        "separate": Records(Fields({"can": _OPERATIONS, **_resources(_TESTED)}, _L, _U)),
+                        "through": Value(_T, _L, _farther, _T, _L, default="acl"),
                         "severity": _SEVERITY,
                         "includeSuperUsers": Value(_T, _L, _truth, _T, _L, default="false"),
                     },

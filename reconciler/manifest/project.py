@@ -71,7 +71,7 @@ class ProjectSpec(ManifestModel):
     output: Literal["text", "json", "yaml"] | None = Field(
         None, description="What commands print on stdout.", examples=["text"]
     )
-    fail_on: list[Literal["new-access", "guardrails", "truncated", "warning"]] = Field(
+    fail_on: list[Literal["new-access", "new-path", "guardrails", "truncated", "warning"]] = Field(
         default_factory=list,
         description="Added to --fail-on of the commands that know the word; a command line cannot take it away.",
         examples=[["new-access"]],

@@ -18,6 +18,7 @@ from reconciler.manifest.parts.short_form import OwnedTopics
 from reconciler.manifest.read.findings import Trouble, quoted
 from reconciler.manifest.read.problem import Code, ManifestError, Problem
 from reconciler.model.desired import DesiredState, Expiry, Origin
+from reconciler.model.duty import Control, Through
 from reconciler.model.topic_rule import TopicRule
 
 T = TypeVar("T", AccessTest, ClusterTest, TopicRule)
@@ -36,6 +37,18 @@ def access_tests(manifests: Manifests, cluster_name: str) -> tuple[AccessTest, .
         )
     )
     return tuple(sorted((*found, *_more(guardrails, found)), key=lambda test: test.origin))
+
+
+def follows_records(manifests: Manifests, cluster_name: str) -> bool:
+    """Whether a claim for a declared cluster asks where records could go; raises :class:`ManifestError`."""
+    return any(test.through is Through.FLOW for test in access_tests(manifests, cluster_name))
+
+
+def control_topics(manifests: Manifests, cluster_name: str) -> tuple[Control, ...]:
+    """The control topics of a declared cluster, those of the guardrails too; raises :class:`ManifestError`."""
+    documents = (*_documents(manifests, cluster_name, "AccessTests"), *guardrail_documents(manifests, cluster_name))
+    declared = (control for item in documents if isinstance(item, AccessTestsDeclaration) for control in item.controls)
+    return tuple({rule_key(control): control for control in declared}.values())
 
 
 def cluster_tests(manifests: Manifests, cluster_name: str) -> tuple[ClusterTest, ...]:

@@ -9,6 +9,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.characters import ticked
 from reconciler.model.desired import DesiredState, instant_of
+from reconciler.model.duty import Control
 from reconciler.model.flavor import Flavor
 from reconciler.model.listing import Change
 from reconciler.model.locks import denials_of_locks, lock_marks, locks, unlock_marks, without_locks
@@ -49,6 +50,7 @@ from reconciler.plan.review.access_change import Transition, transition
 from reconciler.plan.review.access_review import AccessReview, review, with_later
 from reconciler.plan.review.callouts import LOGIN, Callout, accountable, meaning_charges
 from reconciler.plan.review.ends import Later, later
+from reconciler.plan.review.paths import new_paths
 from reconciler.plan.review.proof import prove
 from reconciler.plan.review.topics import review_topics
 from reconciler.plan.review.warnings import kind_warnings, login_warnings, plan_warnings, topic_warnings
@@ -90,6 +92,7 @@ class Request:
     permit: SecretPermit = NOTHING_PERMITTED
     guarded: bool = True
     locked: Collection[str] = ()
+    controls: tuple[Control, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +183,12 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         refusals=judged.refusals,
         access=_calling_out(
             with_later(reviewed, judged.ends.rows, desired, terms.facts),
-            (*open_to_all, *lock_callouts(held, reviewed, request.options.unlock), *_logins(steps, live)),
+            (
+                *open_to_all,
+                *lock_callouts(held, reviewed, request.options.unlock),
+                *_logins(steps, live),
+                *new_paths(found, reviewed.access_changes, request.controls, terms.facts.super_users),
+            ),
         ),
         bridges=bridges(live, steps, terms),
         topics=review_topics(steps, live.broker_defaults),

@@ -9,6 +9,9 @@ from enum import StrEnum
 from typing import Any, Final
 
 from reconciler.access.authorizer import Authorizer
+from reconciler.access.effective import Access
+from reconciler.access.names import Region
+from reconciler.access.reach import GivenBy, Hop
 from reconciler.codec.values import BINDING
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, ResourcePattern
@@ -174,6 +177,43 @@ def _break_glass_document(one: BreakGlass) -> dict[str, object]:
 def times(states: Sequence[object]) -> tuple[str, ...]:
     """What begins the answer for each state: nothing if there is one, else before and after a plan."""
     return ("before: ", "after:  ") if len(states) > 1 else ("",)
+
+
+# As whom a principal could act.
+
+
+@dataclass(frozen=True, slots=True)
+class ActedAs:
+    """As whom a principal could act, by which hops, and what that principal may do; ``None``: as anybody.
+
+    Without hops it is the principal itself. ``certain`` is false where it depends on something that is not known.
+    """
+
+    principal: str | None
+    hops: tuple[Hop, ...]
+    access: tuple[Access, ...] = ()
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ReachAnswer:
+    """As whom a principal could act in one state, and how records could be moved by others to what it reads.
+
+    ``coming`` are topics whose records it could get so, ``going`` those that could get its own; each with the moves.
+    ``evidence`` has the bindings behind each right. ``gap``: why nothing is known of dead letter queues.
+    """
+
+    principal: str
+    identities: tuple[ActedAs, ...]
+    coming: tuple[tuple[Region, tuple[Hop, ...]], ...]
+    going: tuple[tuple[Region, tuple[Hop, ...]], ...]
+    evidence: GivenBy
+    gap: str = ""
+
+    @property
+    def anything(self) -> bool:
+        """Whether it could do anything."""
+        return any(item.principal is None and item.certain for item in self.identities)
 
 
 # Findings and checks of what a cluster said when it was asked about a plan's steps, each at its line.

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from reconciler.access.assertion import AssertionResult
 from reconciler.access.remediation import Remediation
+from reconciler.access.separation import Combinations
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.access_tests import AccessTest
 from reconciler.manifest.documents.cluster_tests import ClusterTest
@@ -30,7 +31,7 @@ class ClaimResult:
     """A claim and what came of it. ``verdict`` is the first that did not pass, ``None`` where all did.
 
     ``nobody`` are patterns of principals that match nobody known: a ``must`` about nobody holds for no reason.
-    ``since``: it holds now, and not from that end on.
+    ``since``: it holds now, and not from that end on. ``combinations`` is what came of a claim of separate duties.
     """
 
     test: AccessTest
@@ -39,6 +40,7 @@ class ClaimResult:
     mending: Remediation | None = None
     nobody: tuple[str, ...] = ()
     since: DeclaredEnd | None = None
+    combinations: Combinations | None = None
 
     @property
     def stops(self) -> bool:

@@ -14,6 +14,7 @@ from reconciler.codec.codec import constant
 from reconciler.codec.objects import Record, derived
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
+from reconciler.model.characters import as_name, binding_name
 from reconciler.model.desired import Origin
 from reconciler.model.says import AnyInteger, AnyText, Flat, Says
 from reconciler.plan.guards import GUARDRAILS, NO_GUARDRAILS, GuardrailReview
@@ -129,6 +130,61 @@ class RemediationEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class StepEntry:
+    """A right on the way to something: an example of it, and the bindings that give it."""
+
+    by: Annotated[str, Says("By which rule the principal acts as somebody else; right: what it gets.", "create-tokens")]
+    principal: Annotated[str, Says("Who has the right.", "User:ci")]
+    operation: Annotated[str | None, Says("The operation; null: membership of a group.", "CREATE_TOKENS")]
+    resource_type: Annotated[str, Says("The type of resource.", "USER")]
+    resource_name: Annotated[str | None, Says("A name of a resource; null: membership of a group.", "User:svc-appr")]
+    names: Annotated[AnyText, Says("The names in words.", "user User:svc-appr")]
+    acts_as: Annotated[
+        tuple[AnyText, ...] | None, Says("As whom it acts then; null: as anybody, or it is no such right.")
+    ] = ()
+    bindings: Annotated[tuple[AclBinding, ...], Says("The bindings that give it.")] = ()
+    origins: Annotated[tuple[AnyText, ...], Says("Where they are declared.")] = ()
+
+
+#: One such step.
+STEP: Final = record_of(StepEntry)
+
+
+@dataclass(frozen=True, slots=True)
+class WayEntry:
+    """How a principal could get a right."""
+
+    words: Annotated[AnyText, Says("The steps in words.", "WRITE topic orders (acls.yaml:4:9)")]
+    steps: Annotated[tuple[StepEntry, ...], Says("The steps, the first one first.")]
+
+
+@dataclass(frozen=True, slots=True)
+class CombinationEntry:
+    """A principal that could hold all duties of a claim."""
+
+    principal: Annotated[AnyText | None, Says("Who; null: everybody whom no ACL names.", "User:ci")]
+    certain: Annotated[bool, Says("false: it depends on something that is not known.", True)]
+    ways: Annotated[tuple[WayEntry, ...], Says("A way for each duty.")]
+    fix: Annotated[RemediationEntry | None, Says("The least to take away, so that it no longer could.")] = None
+
+    @property
+    def words(self) -> str:
+        """``User:ci could do both: WRITE topic orders (a.yaml:4:9); …``."""
+        who = "everybody whom no ACL names" if self.principal is None else as_name(self.principal)
+        every = "both" if len(self.ways) == 2 else "all"
+        return (
+            f"{who} could {'' if self.certain else 'perhaps '}do {every}: {'; '.join(way.words for way in self.ways)}"
+        )
+
+    @property
+    def fix_words(self) -> str:
+        """What to delete; nothing where that is not known."""
+        if self.fix is None or not self.fix.delete:
+            return ""
+        return "it would hold after: " + "; ".join(f"delete {binding_name(one)}" for one in self.fix.delete)
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimEntry:
     """One claim of an AccessTest and its result."""
 
@@ -145,6 +201,9 @@ class ClaimEntry:
     reason: Annotated[AnyText | None, Says("Why it is undecided.", "default-allow is not declared")] = None
     mending: Annotated[RemediationEntry | None, Says("Bindings that would make it hold.")] = None
     exception: _ExceptionEntry = None
+    breaking: Annotated[
+        tuple[CombinationEntry, ...], Says("All who could hold duties that separate keeps apart.", omit=True)
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ class OutputKind(StrEnum):
     PLAN = "Plan"
     POLICY_INIT = "PolicyInit"
     QUOTA = "Quota"
+    REACH = "Reach"
     REASSIGNMENTS_CANCEL = "ReassignmentsCancel"
     REASSIGNMENTS_LIST = "ReassignmentsList"
     RENAME = "Rename"

@@ -97,7 +97,7 @@ def _section(before: Holding, after: Holding, style: Style, *, several: bool) ->
         yield "    can do nothing"
         return
     yield from _compared(
-        [_line(row) for row in before.rows], [_line(row) for row in after.rows], style, several=several
+        [row_words(row) for row in before.rows], [row_words(row) for row in after.rows], style, several=several
     )
 
 
@@ -118,7 +118,8 @@ def _signed(before: Iterable[_T], after: Iterable[_T], *, several: bool) -> Iter
     yield from (("", one) for one in new if not several or one in old)
 
 
-def _line(row: Access, *, who: bool = False) -> str:
+def row_words(row: Access, *, who: bool = False) -> str:
+    """``READ on topics starting with `pii.` from 10.0.0.1``; with ``who`` the principal instead of the operations."""
     operations = ", ".join(operation.name for operation in sorted(row.operations))
     hosts = "" if row.hosts == ANY_HOST else f" from {row.hosts}"
     doubt = "" if row.certain else "  (perhaps: depends on what is unknown about the cluster)"
@@ -154,7 +155,7 @@ def holders_lines(
     ):
         if old or new:
             yield style("title", title)
-            gone, left = ([_line(row, who=True) for row in state] for state in (old, new))
+            gone, left = ([row_words(row, who=True) for row in state] for state in (old, new))
             yield from _compared(gone, left, style, several=several)
     if any(not row.certain for _, held in found for row in held.rows):
         yield style("warn", "perhaps: it depends on what is not known about the cluster")

@@ -19,6 +19,7 @@ from reconciler.manifest.parts.rules import FIELD_OF
 from reconciler.model.acl import AclPermissionType, PatternType, ResourcePattern, ResourceType
 from reconciler.model.characters import Style, as_name, binding_name, counted, plain, safe, ticked
 from reconciler.model.desired import Origin
+from reconciler.model.duty import Duty, Through
 from reconciler.plan.guards import NO_GUARDRAILS, GuardrailReview
 from reconciler.plan.review.access_change import ending_words
 from reconciler.policy.ownership import Breach, BreachKind, OwnerConsent
@@ -46,7 +47,9 @@ from reconciler.results.words import host_words, names_words, resource_words
 from reconciler.show.cluster_tests import cluster_test_lines
 from reconciler.show.cluster_tests import entry as cluster_test_entry
 from reconciler.show.document import FEW, lines_shown
+from reconciler.show.findings import breaking_lines
 from reconciler.show.policy import policies_entry, policy_lines
+from reconciler.show.reach import combination_entry
 from reconciler.show.review import end_lines
 
 _STYLE: Final = {
@@ -95,6 +98,12 @@ def result_lines(result: ClaimResult, style: Style = plain) -> Iterator[str]:
         yield f"    no known principal matches {safe(as_name(glob))}, so the claim covers nobody"
     if result.verdict is not None:
         yield from (f"    {safe(line)}" for line in _broken(result.verdict))
+    if result.combinations is not None:
+        yield from (
+            f"    {safe(line)}" for line in breaking_lines(map(combination_entry, result.combinations.breaking))
+        )
+        reason = result.combinations.reason
+        yield from (f"    {safe(line)}" for line in _undecided(reason, stated="allow.everyone" in (reason or "")))
     if result.mending is not None:
         yield from (f"    {safe(line)}" for line in _mending(result.mending))
     if test.exception is not None:
@@ -108,10 +117,21 @@ def claim_words(test: AccessTest) -> str:
     who = ", ".join(map(as_name, test.principals))
     if test.claim in _ONLY:
         return f"only {who} {_ONLY[test.claim]} {where}"
-    operations = ", ".join(operation.name for operation in test.operations)
     excluded = f" except {', '.join(map(as_name, test.excluded))}" if test.excluded else ""
+    if test.claim is Claim.SEPARATE:
+        every = "both" if len(test.duties) == 2 else "all of"
+        followed = "" if test.through is Through.ACL else f", through {test.through}"
+        duties = " and ".join(map(duty_words, test.duties))
+        return f"{who}{excluded} must not be able to do {every} {duties}{followed}"
+    operations = ", ".join(operation.name for operation in test.operations)
     verb = "must have" if test.claim is Claim.MUST else "must not have"
     return f"{who}{excluded} {verb} {operations} on {where}"
+
+
+def duty_words(duty: Duty) -> str:
+    """``READ or WRITE some topic starting with pii.``."""
+    operations = " or ".join(operation.name for operation in duty.operations)
+    return f"{operations} on {' or '.join(names_words(pattern, 'some') for pattern in duty.patterns)}"
 
 
 def _broken(verdict: AssertionResult) -> Iterator[str]:
@@ -123,9 +143,13 @@ def _broken(verdict: AssertionResult) -> Iterator[str]:
         host = host_words(witness.host, {binding.entry.host for binding in verdict.bindings})
         yield f"but {as_name(witness.principal)} {doubt}{may} {witness.operation.name} {resource} from {host}"
         yield from _because(verdict)
-    if verdict.reason:
-        yield f"undecided: {verdict.reason}"
-    if verdict.reason and not verdict.reason.startswith(NO_AUTHORIZER):
+    yield from _undecided(verdict.reason, stated=not (verdict.reason or "").startswith(NO_AUTHORIZER))
+
+
+def _undecided(reason: str | None, *, stated: bool) -> Iterator[str]:
+    if reason:
+        yield f"undecided: {reason}"
+    if reason and stated:
         yield "have the operator state superUsers and allowEveryoneIfNoAclFound in the file of --connections"
 
 
@@ -161,6 +185,7 @@ def _mending(mending: Remediation) -> Iterator[str]:
 def claim_entry(result: ClaimResult) -> ClaimEntry:
     """One result as commands print it for programs."""
     test, verdict, exception = result.test, result.verdict, result.test.exception
+    decided = verdict or result.combinations
     return ClaimEntry(
         test=test.name,
         document=test.document,
@@ -173,13 +198,14 @@ def claim_entry(result: ClaimResult) -> ClaimEntry:
         + ("" if result.since is None else f"; it holds now, and no longer {ending_words(result.since)}"),
         about_nobody=tuple(result.nobody),
         witness=None if verdict is None or verdict.witness is None else _witness(verdict, verdict.witness),
-        reason=None if verdict is None else verdict.reason,
+        reason=None if decided is None else decided.reason,
         mending=None
         if result.mending is None
         else RemediationEntry(tuple(result.mending.create), tuple(result.mending.delete)),
         exception=None
         if exception is None
         else ExceptionEntry(exception.reason, str(exception.expires), exception.ticket),
+        breaking=() if result.combinations is None else tuple(map(combination_entry, result.combinations.breaking)),
     )
 
 

@@ -22,6 +22,7 @@ from reconciler.results.documents import (
     ChecksEntry,
     ClaimEntry,
     ClusterTestEntry,
+    CombinationEntry,
     ExceptionEntry,
     FailedOutput,
     LintEntry,
@@ -283,8 +284,17 @@ def _broken(claim: ClaimEntry) -> Iterator[str]:
         yield f"no known principal matches {as_name(glob)}, so the claim covers nobody"
     if claim.witness is not None:
         yield from _witness(claim.witness, may=claim.claim != "must", certain=not claim.reason)
+    yield from breaking_lines(claim.breaking)
     if claim.reason:
         yield f"undecided: {claim.reason}"
+
+
+def breaking_lines(found: Iterable[CombinationEntry]) -> Iterator[str]:
+    """Everybody who could hold duties together: the ways, and the least to take away."""
+    for one in found:
+        yield one.words
+        if one.fix_words:
+            yield one.fix_words
 
 
 def _witness(witness: WitnessEntry, *, may: bool, certain: bool) -> Iterator[str]:

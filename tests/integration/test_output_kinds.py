@@ -118,6 +118,7 @@ _LINES: Final[dict[OutputKind, tuple[str, ...]]] = {
     OutputKind.EXPLAIN: ("explain", "User:pay", "READ", "topic/pay.orders", *_AT),
     OutputKind.ACCESS: ("access", *_AT),
     OutputKind.ACCESS_MATRIX: ("access", "--matrix", *_AT),
+    OutputKind.REACH: ("reach", "User:pay", *_AT),
     OutputKind.QUOTA: ("quota", "User:pay", *_AT),
     OutputKind.ADOPT: ("adopt", *_AT, "--all"),
     OutputKind.GRANT: ("grant", "User:pay", "READ", "topic/pay.more", "--path", "m"),

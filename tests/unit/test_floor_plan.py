@@ -47,15 +47,15 @@ MOST_OF_CONFIGS = (2, 3)
 MOST_IMPORTS_IN_FUNCTIONS = 61
 #: A file is worth opening for its one noun, and for most nouns more than one file asks. To raise one of these numbers
 #: is to say in the same change what the reader gains.
-MOST_SOURCES = 540
-MOST_WITH_ONE_IMPORTER = 82
+MOST_SOURCES = 546
+MOST_WITH_ONE_IMPORTER = 83
 MOST_PROTOCOLS = 36
 #: Names that say nothing of what they hold, with how many values, parameters and functions still have them. The
 #: numbers may only fall: a name is the field's word, or says whose item, message or result it is.
 VAGUE = {"found": 1090, "known": 200, "left": 105, "made": 55, "one": 520, "said": 155, "told": 95}
 #: More values than that are an object without a name. The command line has an argument for each option.
 MOST_PARAMETERS = 8
-MOST_USE_CASES = 31
+MOST_USE_CASES = 32
 #: What other use cases may begin with: a plan, a policy with what was exported, the end of a lock with performing it.
 BEGUN_WITH = {("plan", "*"), ("export", "policy"), ("apply", "lock")}
 

@@ -29,7 +29,8 @@ class LintState:
     """What rules look at. ``topics`` and ``principals`` are all that exist, ``None`` where that is not known.
 
     Without ``as_of`` nothing expires. ``principal_types`` are those that the cluster's brokers know. ``listed`` are
-    resources of listed kinds, as far as they are known, each with the place that declares it.
+    resources of listed kinds, as far as they are known, each with the place that declares it. ``users`` are the names
+    of all who can log in, where manifests declare them all.
     """
 
     authorizer: Authorizer
@@ -39,6 +40,7 @@ class LintState:
     soon: datetime.timedelta = datetime.timedelta(days=30)
     principal_types: frozenset[str] = APACHE.principal_types
     listed: tuple[tuple[ListedItem, Origin | None], ...] = ()
+    users: frozenset[str] | None = None
 
     def about(self, authorizer: Authorizer) -> "LintState":
         """The same bindings where facts about the cluster are in doubt (:meth:`Authorizer.doubting`)."""

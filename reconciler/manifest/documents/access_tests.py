@@ -15,6 +15,7 @@ from reconciler.manifest.parts.resources import (
     named_operations,
     operation_problem,
     principal_glob_problem,
+    principal_problem,
 )
 from reconciler.manifest.parts.rules import checked_texts
 from reconciler.manifest.parts.selectors import StatedException, declare_test_exceptions
@@ -22,6 +23,7 @@ from reconciler.manifest.read.findings import Findings, MappingNode, Node, Scala
 from reconciler.manifest.read.problem import Code
 from reconciler.model.acl import AclOperation, ResourcePattern, ResourceType
 from reconciler.model.desired import Origin
+from reconciler.model.duty import Control, Duty, Through
 
 if TYPE_CHECKING:
     from reconciler.manifest.models.access_tests import AccessTestItem, AccessTestsDocument
@@ -35,6 +37,7 @@ class Claim(StrEnum):
     ONLY_READERS = "onlyReaders"
     ONLY_WRITERS = "onlyWriters"
     ONLY_ADMINS = "onlyAdmins"
+    SEPARATE = "separate"
 
 
 _OF_PRINCIPALS: Final = (Claim.MUST, Claim.MUST_NOT)
@@ -42,7 +45,7 @@ _OF_EVERYBODY: Final = (Claim.ONLY_READERS, Claim.ONLY_WRITERS, Claim.ONLY_ADMIN
 _CLAIM = Trouble(
     Code.TEST_FORM,
     "the test claims nothing",
-    f"add {' or '.join(_OF_PRINCIPALS)} with principals, or one of {', '.join(_OF_EVERYBODY)}",
+    f"add {', '.join(_OF_PRINCIPALS)} or {Claim.SEPARATE} with principals, or one of {', '.join(_OF_EVERYBODY)}",
 )
 _MIXED = Trouble(
     Code.TEST_FORM,
@@ -50,7 +53,11 @@ _MIXED = Trouble(
     "make two tests of it",
 )
 _WHO = Trouble(Code.TEST_FORM, "the test names no principal", "add principals")
-_NOT_WHO = Trouble(Code.TEST_FORM, "this field belongs to must and mustNot only", "remove it")
+_NOT_WHO = Trouble(Code.TEST_FORM, "this field belongs to must, mustNot and separate only", "remove it")
+_ALONE = Trouble(Code.TEST_FORM, "separate names operations and resources itself", "remove this, or make two tests")
+_NOT_THROUGH = Trouble(Code.TEST_FORM, "this field belongs to separate only", "remove it")
+_NOTHING = Trouble(Code.TEST_FORM, "the document has neither tests nor controls", "add tests")
+_DUTY = Trouble(Code.TEST_FORM, "the duty names no resource", "add topics, groups or another resource")
 _RESOURCE = Trouble(
     Code.TEST_FORM, "the test names no resource", "add topics, groups, transactionalIds or cluster: true"
 )
@@ -61,8 +68,8 @@ class AccessTest:
     """One claim. A test with several (``must`` and ``mustNot``) is several of these with one name.
 
     ``principals`` and ``excluded`` are texts in which ``*`` stands for any text; for the claims of the ``only…``
-    kind ``principals`` are those who may. ``operations`` is empty there: the claim says which. ``origin`` is the
-    place of the claim's field.
+    kind ``principals`` are those who may. ``operations`` is empty there: the claim says which. ``separate`` has its
+    ``duties`` instead of patterns and operations. ``origin`` is the place of the claim's field.
     """
 
     document: str
@@ -76,14 +83,17 @@ class AccessTest:
     severity: Literal["error", "warning"] = "error"
     include_super_users: bool = False
     exception: StatedException | None = None
+    duties: tuple[Duty, ...] = ()
+    through: Through = Through.ACL
 
 
 @dataclass(frozen=True, slots=True)
 class AccessTestsDeclaration:
-    """A document's heading and claims."""
+    """A document's heading, claims and control topics."""
 
     heading: Heading
     tests: tuple[AccessTest, ...]
+    controls: tuple[Control, ...] = ()
 
 
 def declare_access_tests(document: Document, table: PatternTable) -> AccessTestsDeclaration | None:
@@ -100,7 +110,22 @@ def declare_access_tests(document: Document, table: PatternTable) -> AccessTests
             item = model.spec.tests[index] if model else None
             tests += _claims(document.heading.name, node, item, table, findings)
     tests = [replace(test, exception=accepted.get(test.name)) for test in tests]
-    return AccessTestsDeclaration(document.heading, tuple(tests)) if model else None
+    controls = tuple(_controls(document.spec.get("controls"), table, findings))
+    if not {"tests", "controls"} & document.spec.keys.keys():
+        findings.add(_NOTHING, document.spec)
+    return AccessTestsDeclaration(document.heading, tuple(tests), controls) if model else None
+
+
+def _controls(node: Node | None, table: PatternTable, findings: Findings) -> Iterator[Control]:
+    for item in node.items if isinstance(node, SequenceNode) else ():
+        if not isinstance(item, MappingNode):
+            continue
+        acts = item.get("acts")
+        if isinstance(acts, ScalarNode) and (trouble := principal_problem(acts.plain, may_be_everyone=False)):
+            findings.add(trouble, acts)
+        elif isinstance(acts, ScalarNode) and (topics := item.get("topics")) is not None:
+            patterns = tuple(pattern for pattern, _ in table.names(ResourceType.TOPIC, topics, findings))
+            yield Control(patterns, acts.plain, findings.origin(item))
 
 
 def _check_names(places: list[Node], findings: Findings) -> None:
@@ -125,8 +150,10 @@ def _claims(
         place = node.get(claim)
         if place is None:
             continue
-        about, operations = principals, tuple[AclOperation, ...]()
-        if claim in _OF_EVERYBODY:
+        about, operations, duties = principals, tuple[AclOperation, ...](), tuple[Duty, ...]()
+        if claim is Claim.SEPARATE:
+            duties = tuple(_duties(place, table, findings))
+        elif claim in _OF_EVERYBODY:
             about = checked_texts(place, principal_glob_problem, findings)
             _check_kinds(claim, node.keys[claim], {pattern.resource_type for pattern in patterns}, findings)
         else:
@@ -143,7 +170,19 @@ def _claims(
                 excluded,
                 item.severity,
                 item.include_super_users,
+                duties=duties,
+                through=Through(item.through),
             )
+
+
+def _duties(place: Node, table: PatternTable, findings: Findings) -> Iterator[Duty]:
+    for item in place.items if isinstance(place, SequenceNode) else ():
+        if isinstance(item, MappingNode):
+            patterns = tuple(pattern for names in table.named(item, findings).values() for pattern, _ in names)
+            if not item.keys.keys() & FIELDS.keys():
+                findings.add(_DUTY, item)
+            kinds = [pattern.resource_type for pattern in patterns]
+            yield Duty(named_operations(item.get("can"), kinds, findings), patterns)
 
 
 def _check_kinds(claim: Claim, place: Node, kinds: Iterable[ResourceType], findings: Findings) -> None:
@@ -158,6 +197,14 @@ def _check_kinds(claim: Claim, place: Node, kinds: Iterable[ResourceType], findi
 def _check_form(node: MappingNode, findings: Findings) -> None:
     of_principals = [claim for claim in _OF_PRINCIPALS if claim in node.keys]
     of_everybody = [claim for claim in _OF_EVERYBODY if claim in node.keys]
+    if Claim.SEPARATE in node.keys:
+        for field in (*of_principals, *of_everybody, *(field for field in node.keys if field in FIELDS)):
+            findings.add(_ALONE, node.keys[field])
+        if "principals" not in node.keys:
+            findings.add(_WHO, node.keys[Claim.SEPARATE])
+        return
+    if "through" in node.keys:
+        findings.add(_NOT_THROUGH, node.keys["through"])
     if not of_principals and not of_everybody:
         findings.add(_CLAIM, node)
     # `onlyReaders` names its principals itself, so `principals` next to it would be read in two ways.

@@ -61,7 +61,7 @@ DAY = datetime.date(2026, 3, 1)
         ("wildcard-write", "TOPIC:L:* User:a@* ALLOW WRITE", []),
         ("wildcard-read", "TOPIC:L:* User:a@* ALLOW READ", ["GROUP:L:* User:a@* ALLOW READ"]),
         ("wildcard-read", "GROUP:L:* User:a@10.0.0.1 ALLOW READ", []),
-        ("wildcard-read", "TOPIC:L:* User:a@* ALLOW ALL", []),
+        ("everything", "TOPIC:L:* User:a@* ALLOW ALL", []),
         ("cluster-alter", "CLUSTER:L:kafka-cluster User:a@* ALLOW ALL", []),
         ("cluster-alter", "CLUSTER:L:kafka-cluster User:a@* ALLOW ALTER_CONFIGS", []),
         ("open-prefix", "TOPIC:P:pay User:a@* ALLOW READ", []),
@@ -210,6 +210,8 @@ def test_codes_and_names_are_stable() -> None:
         ("KA022", "wildcard-read"),
         ("KA023", "no-login"),
         ("KA024", "changed-name"),
+        ("KA025", "everything"),
+        ("KA026", "undeclared-principal"),
     ]
     errors = {rule.code for rule in RULES if rule.severity == "error"}
     assert errors == {"KA004", "KA006", "KA007", "KA019", "KA023"}

@@ -42,7 +42,7 @@ _NUMBERS_AS_TEXTS = {
     "ClusterTests.spec.tests.features.*.min",
 }
 #: Choices that have an order.
-_ORDERED_CHOICES = {"severity", "allowEveryoneIfNoAclFound"}
+_ORDERED_CHOICES = {"severity", "through", "allowEveryoneIfNoAclFound"}
 
 
 def _types(annotation: Any) -> Iterator[Any]:

@@ -9,8 +9,7 @@ from reconciler.access.lint.rule import LintFinding, LintState, lint_rule
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclOperation, PatternType, ResourceType
 
 _O = AclOperation
-_CHANGING: Final = frozenset({_O.ALL, _O.WRITE, _O.DELETE, _O.ALTER, _O.ALTER_CONFIGS})
-_READING: Final = frozenset({_O.ALL, _O.READ})
+_CHANGING: Final = frozenset({_O.WRITE, _O.DELETE, _O.ALTER, _O.ALTER_CONFIGS})
 _DELIMITERS: Final = "._-:/"
 _SHOWN: Final = 10
 
@@ -52,8 +51,8 @@ def wildcard_write(state: LintState) -> Iterator[LintFinding]:
     "KA022",
     "warning",
     "READ on every topic, or on every group: the records of all teams, also of topics that do not exist yet; and every "
-    "consumer group, whose partitions and offsets it may take over. ALL contains READ. Super users need no ACL for "
-    "it and are no findings.",
+    "consumer group, whose partitions and offsets it may take over. Super users need no ACL for it and are no "
+    "findings.",
     "Name the topics and groups, or a prefix. Write an exception, with a reason, for a principal that is meant to copy "
     "or audit everything.",
     on_facts=True,
@@ -63,7 +62,7 @@ def wildcard_read(state: LintState) -> Iterator[LintFinding]:
     supers = state.authorizer.super_users
     for binding in state.allows:
         kind, entry = binding.pattern.resource_type, binding.entry
-        if not binding.pattern.is_wildcard or entry.operation not in _READING or entry.principal in supers:
+        if not binding.pattern.is_wildcard or entry.operation is not _O.READ or entry.principal in supers:
             continue
         what = {
             ResourceType.TOPIC: "it reads the records of all teams, also on topics not yet created",
@@ -73,6 +72,24 @@ def wildcard_read(state: LintState) -> Iterator[LintFinding]:
             message = f"{entry.operation.name} on every {kind.name}: {what}"
             advice = f"name the {kind.noun}s, or a prefix; if it is meant, write an exception with a reason"
             yield wildcard_read.found(binding, message, advice)
+
+
+@lint_rule(
+    "KA025",
+    "warning",
+    "ALL on every name of a type: it reads and changes everything of all teams, also names that do not exist yet, and "
+    "has every operation that a later release of Kafka adds. On users it may log in as anybody.",
+    "Name the operations and the resources, or a prefix.",
+)
+def everything(state: LintState) -> Iterator[LintFinding]:
+    """ALLOWs of every operation on every resource of a type."""
+    for binding in state.allows:
+        if binding.pattern.is_wildcard and binding.entry.operation is _O.ALL:
+            kind = binding.pattern.resource_type
+            message = f"ALL on every {kind.name}, also on those not yet created, and operations of later releases"
+            if kind is ResourceType.USER:
+                message += ": it may log in as anybody"
+            yield everything.found(binding, message, "name the operations and the resources, or a prefix")
 
 
 @lint_rule(

@@ -5,7 +5,7 @@ from typing import Final
 
 from reconciler.access.authorizer import on_some_resource
 from reconciler.access.lint.rule import PRINCIPAL, LintFinding, LintState, lint_rule
-from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, PatternType, ResourceType
+from reconciler.model.acl import ANONYMOUS, WILDCARD_PRINCIPAL, AclBinding, AclOperation, PatternType, ResourceType
 from reconciler.model.desired import Declaration, Expiry, instant_of
 
 #: What a grant is worth nothing without.
@@ -78,6 +78,25 @@ def unknown_principal(state: LintState) -> Iterator[LintFinding]:
         if principal not in (state.principals or ()) and principal != WILDCARD_PRINCIPAL:
             message = f"{principal} is not among the known principals"
             yield unknown_principal.found(binding, message, "remove it, or add the principal to the known ones")
+
+
+@lint_rule(
+    "KA026",
+    "warning",
+    "No `Users` document declares the principal, and nobody can log in as it. Reported where `Users` documents declare "
+    "SCRAM users and the operator's file says `onlyScramLogins: true`; super users are left out. It is told once for "
+    "each principal.",
+    "Remove its ACLs, or declare the user.",
+)
+def undeclared_principal(state: LintState) -> Iterator[LintFinding]:
+    """Principals of the type User that are no declared user."""
+    supers = state.authorizer.super_users
+    for principal, binding in state.names.get(PRINCIPAL, {}).items() if state.users is not None else ():
+        principal_type, _, name = principal.partition(":")
+        known = name in (state.users or ()) or principal in supers or principal in (WILDCARD_PRINCIPAL, ANONYMOUS)
+        if principal_type == "User" and not known:
+            message = f"no Users document declares {principal}, and SCRAM is the only way to log in"
+            yield undeclared_principal.found(binding, message, "remove its ACLs, or declare the user")
 
 
 @lint_rule(

@@ -1,0 +1,93 @@
+"""As whom a principal could act, and what it gets by that: what a stolen credential is worth."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from reconciler.access.effective import access_of
+from reconciler.access.names import Region
+from reconciler.access.reach import Flow, Hop, Known, Reach, ReachRow, evidence_of
+from reconciler.app.access_checks import links_of
+from reconciler.app.manifests import sound
+from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
+from reconciler.app.states import AccessState, access_states, plan_asked, planned_view
+from reconciler.app.terms import dead_letters, declared_dead_letters
+from reconciler.model.duty import NO_LINKS, Links
+from reconciler.model.listing import Change
+from reconciler.results.access import AccessView, ActedAs, ReachAnswer
+
+
+def reach(
+    request: StateRequest,
+    principal: str,
+    hops: int | None = None,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    tell: Tell = ignore,
+) -> list[tuple[AccessView, ReachAnswer]]:
+    """What a principal reaches in each state by at most ``hops`` hops; with a plan, before and after it.
+
+    Raises a :class:`WorkflowError`.
+    """
+    plan = None if request.plan is None else plan_asked(request, request.plan)
+    results = access_states(replace(request, plan=None), connection, groups=True, tell=tell)
+    answers = []
+    for state in results:
+        answers.append((state.view, _answer(state.view, _links(state), principal, hops)))
+        if plan is not None:
+            after = planned_view(plan, state)
+            links = _links(state, tuple(step.change for step in plan.steps))
+            answers.append((after, _answer(after, links, principal, hops)))
+    return answers
+
+
+def _links(state: AccessState, changes: tuple[Change, ...] = ()) -> Links:
+    letters = dead_letters(state.state, changes) if state.state is not None else None
+    if state.state is None and state.desired is not None:
+        letters = declared_dead_letters(state.desired)
+    if state.manifests is None or state.declaration is None:
+        return NO_LINKS._replace(dead_letters=letters)
+    with sound():
+        return links_of(state.manifests, state.declaration, letters)
+
+
+def _answer(view: AccessView, links: Links, principal: str, most: int | None) -> ReachAnswer:
+    authorizer = view.authorizer
+    people = Known.of(authorizer, links, [principal])._replace(claimed=frozenset())
+    least, greatest = authorizer.interpretations.both
+    certain = Reach(least, people, links)
+    sure = dict(_identities(certain, certain.reached(principal, most)))
+    perhaps = dict[str | None, tuple[Hop, ...]]()
+    if greatest is not least or links.memberships:
+        world = Reach(greatest, people, links, perhaps=True)
+        perhaps = {who: via for who, via in _identities(world, world.reached(principal, most)) if who not in sure}
+    identities = [
+        ActedAs(who, via, () if who is None else tuple(access_of(authorizer, who)), results is sure)
+        for results in (sure, perhaps)
+        for who, via in results.items()
+    ]
+    coming, going = (
+        ((), ()) if None in sure else tuple(tuple(_moved(certain, sure, reading=item)) for item in (False, True))
+    )
+    rights = [right for item in identities for hop in item.hops for right in hop.requests]
+    rights += [right for _, moves in (*coming, *going) for hop in moves for right in hop.requests]
+    gap = "" if links.dead_letters is not None else "configs of groups"
+    return ReachAnswer(principal, tuple(identities), coming, going, evidence_of(authorizer, rights), gap)
+
+
+def _identities(reach: Reach, rows: list[ReachRow]) -> Iterator[tuple[str | None, tuple[Hop, ...]]]:
+    for number, row in enumerate(rows):
+        if row.principals is None:
+            yield None, reach.path(rows, number)
+        yield from ((who, reach.path(rows, number, who)) for who in sorted(row.principals or ()))
+
+
+def _moved(
+    reach: Reach, acts_as: dict[str | None, tuple[Hop, ...]], *, reading: bool
+) -> Iterator[tuple[Region, tuple[Hop, ...]]]:
+    """Where others could move what these principals WRITE; else from where what they READ could come."""
+    own = [who for who in acts_as if who is not None]
+    pieces = [piece.region for who in own for piece in reach.topic_pieces(who)[1 if reading else 0]]
+    flow = Flow(reach, pieces, reading=reading, trusted=own)
+    for number, zone in enumerate(flow.zones):
+        if zone.move is not None:
+            yield zone.region, flow.moves(number)

@@ -1,0 +1,249 @@
+"""Separation of duty: who could hold duties together, by which ways, and the least to take away."""
+
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from random import Random
+
+import pytest
+
+from reconciler.access.assertion import AssertionOutcome, PrincipalSelection
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.reach import HopKind
+from reconciler.access.separation import Combinations, Separation, Separations
+from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding
+from reconciler.model.desired import Origin
+from reconciler.model.duty import Control, Duty, Links, Through
+from tests.property.reach_naive import POWERS, Edge, World, breaking
+from tests.worlds import binding, bindings, pattern
+
+_O = AclOperation
+_HERE = Origin("duties.yaml", 5, 7)
+KNOWN = Links((), {})
+EVERYBODY = PrincipalSelection(None, frozenset())
+PAY, APPROVE = (Duty((_O.WRITE,), (pattern(f"TOPIC:{name}"),)) for name in ("L:orders", "P:approvals."))
+SEPARATE = {through: Separation((PAY, APPROVE), through) for through in Through}
+CI = ["TOPIC:L:orders User:ci@* ALLOW WRITE", "TOPIC:P:approvals.eu User:appr@* ALLOW WRITE"]
+PASS, FAIL, UNDECIDED = AssertionOutcome.PASS, AssertionOutcome.FAIL, AssertionOutcome.UNDECIDED
+
+
+def controls(topic: str, acts: str) -> tuple[Control, ...]:
+    return (Control((pattern(f"TOPIC:L:{topic}"),), acts, _HERE),)
+
+
+def decided(
+    held: Iterable[AclBinding],
+    through: Through = Through.IDENTITY,
+    links: Links = KNOWN,
+    excluded: Iterable[str] = (),
+    supers: Iterable[str] = (),
+) -> Combinations:
+    authorizer = Authorizer(held, supers)
+    selection = PrincipalSelection(None, frozenset(excluded) | frozenset(supers))
+    return Separations(authorizer, links).decide(SEPARATE[through], selection)
+
+
+def who(found: Combinations) -> list[str]:
+    return [one.principal for one in found.breaking]
+
+
+@pytest.mark.parametrize(
+    ("more", "kinds"),
+    [
+        ("USER:L:User:appr User:ci@* ALLOW CREATE_TOKENS", [HopKind.CREATE_TOKENS]),
+        ("USER:P:User:ap User:ci@* ALLOW ALL", [HopKind.CREATE_TOKENS]),
+        ("USER:L:User:appr User:ci@* ALLOW DESCRIBE_TOKENS", [HopKind.DESCRIBE_TOKENS]),
+        ("DELEGATION_TOKEN:L:* User:ci@* ALLOW DESCRIBE", [HopKind.DESCRIBE_TOKENS]),
+        ("CLUSTER:L:kafka-cluster User:ci@* ALLOW ALTER", [HopKind.ALTER]),
+        ("CLUSTER:L:kafka-cluster User:ci@* ALLOW ALTER_CONFIGS", [HopKind.ALTER_CONFIGS]),
+        ("CLUSTER:L:kafka-cluster User:ci@* ALLOW CLUSTER_ACTION", [HopKind.CLUSTER_ACTION]),
+        ("TOPIC:L:connect-configs User:ci@* ALLOW WRITE", [HopKind.CONTROL]),
+    ],
+)
+def test_each_way_to_act_as_somebody_else(more: str, kinds: list[HopKind]) -> None:
+    links = Links(controls("connect-configs", "User:appr"), {})
+    assert decided(bindings(*CI), links=links).outcome is PASS
+    found = decided(bindings(*CI, more), links=links)
+    assert (found.outcome, who(found)) == (FAIL, ["User:ci"])
+    assert [hop.kind for hop in found.breaking[0].ways[1].hops] == kinds
+    # Of these, only the right to change ACLs is a matter of a principal's own ACLs.
+    own = decided(bindings(*CI, more), Through.ACL, links).outcome
+    assert own is (FAIL if kinds == [HopKind.ALTER] else PASS)
+    deny = binding(more.replace("ALLOW", "DENY").replace("User:ci@", "User:*@"))
+    assert decided([*bindings(*CI, more), deny], links=links).outcome is PASS
+
+
+def test_a_session_by_a_token_makes_no_other_token_and_obeyed_records_are_a_login() -> None:
+    chain = bindings(
+        *CI, "USER:L:User:b User:ci@* ALLOW CREATE_TOKENS", "USER:L:User:appr User:b@* ALLOW CREATE_TOKENS"
+    )
+    assert decided(chain).outcome is PASS
+    through_topic = [*chain, binding("TOPIC:L:c User:b@* ALLOW WRITE")]
+    assert who(decided(through_topic, links=Links(controls("c", "User:b"), {}))) == ["User:ci"]
+
+
+def test_names_that_do_not_exist_and_denies_count() -> None:
+    both = bindings("TOPIC:P:ord User:a@* ALLOW WRITE", "TOPIC:P:app User:a@* ALLOW WRITE")
+    assert who(decided(both, Through.ACL)) == ["User:a"]
+    assert decided([*both, binding("TOPIC:P:approvals. User:*@* DENY ALL")], Through.ACL).outcome is PASS
+    half = decided([*both, binding("TOPIC:P:approvals.a User:*@* DENY ALL")], Through.ACL)
+    assert half.breaking[0].ways[1].right.request.resource_name == "approvals."
+    elsewhere = bindings("TOPIC:L:orders User:a@10.0.0.1 ALLOW WRITE", "TOPIC:P:approvals. User:a@10.0.0.2 ALLOW WRITE")
+    assert who(decided(elsewhere, Through.ACL)) == ["User:a"]
+
+
+def test_all_who_break_it_are_listed_and_one_stands_for_everybody_else() -> None:
+    held = bindings(
+        "TOPIC:L:orders User:*@* ALLOW WRITE", *(f"TOPIC:P:approvals. User:{n}@* ALLOW WRITE" for n in "abc")
+    )
+    assert who(decided(held, Through.ACL)) == ["User:a", "User:b", "User:c"]
+    found = decided([*held, binding("TOPIC:L:approvals.x User:*@* ALLOW WRITE")], Through.ACL)
+    assert next((one.principal, one.everybody) for one in found.breaking) == ("User:anyone-else", True)
+    assert who(found)[1:] == ["User:a", "User:b", "User:c"]
+    assert who(decided(held, Through.ACL, excluded=["User:a", "User:c"])) == ["User:b"]
+
+
+def test_super_users_are_exempt_and_whoever_acts_as_one_is_not() -> None:
+    held = bindings("USER:L:User:root User:ci@* ALLOW CREATE_TOKENS")
+    assert who(decided(held, supers=["User:root"])) == ["User:ci"]
+    assert decided([], supers=["User:root"]).outcome is PASS
+    also = Separation((PAY, APPROVE), include_super_users=True)
+    found = Separations(Authorizer([], ["User:root"]), Links()).decide(also, EVERYBODY)
+    assert who(found) == ["User:root"]
+
+
+def test_records_could_be_moved_by_others_and_the_trusted_move_none() -> None:
+    held = bindings(
+        "TOPIC:L:orders User:a@* ALLOW WRITE",
+        "TOPIC:P:in User:a@* ALLOW WRITE",
+        "TOPIC:L:in.x User:m@* ALLOW READ",
+        "TOPIC:P:approvals. User:m@* ALLOW WRITE",
+    )
+    assert decided(held).outcome is PASS
+    found = decided(held, Through.FLOW)
+    assert who(found) == ["User:a"]
+    (move,) = found.breaking[0].ways[1].right.moves
+    assert (move.principal, move.request and move.request.resource_name) == ("User:m", "in.x")
+    assert decided(held, Through.FLOW, excluded=["User:m"]).outcome is PASS
+
+
+def test_readers_of_a_dead_letter_queue_read_what_the_share_group_reads() -> None:
+    secret = Separation(
+        (Duty((_O.READ,), (pattern("TOPIC:L:pii"),)), Duty((_O.WRITE,), (pattern("TOPIC:L:public"),))), Through.FLOW
+    )
+    held = bindings(
+        "TOPIC:L:pii User:s@* ALLOW READ",
+        "GROUP:L:share User:s@* ALLOW READ",
+        "TOPIC:L:dlq.share User:a@* ALLOW READ",
+        "TOPIC:L:public User:a@* ALLOW WRITE",
+    )
+
+    def found(letters: Mapping[str, str] | None, excluded: Iterable[str] = ()) -> Combinations:
+        selection = PrincipalSelection(None, frozenset(excluded))
+        return Separations(Authorizer(held), Links((), letters)).decide(secret, selection)
+
+    assert found({}).outcome is PASS
+    assert who(found({"share": "dlq.share"})) == ["User:a"]
+    # The broker copies, whoever is trusted to read.
+    assert who(found({"share": "dlq.share"}, ["User:s"])) == ["User:a"]
+    assert found({"other": "dlq.share"}).outcome is PASS
+    unknown = found(None)
+    assert (unknown.outcome, unknown.breaking) == (UNDECIDED, ())
+    assert "groups" in (unknown.reason or "")
+
+
+def test_what_is_not_known_leaves_it_undecided() -> None:
+    held = bindings("TOPIC:L:orders User:a@* ALLOW WRITE")
+    doubtful = Separations(Authorizer(held, (), None), KNOWN).decide(SEPARATE[Through.ACL], EVERYBODY)
+    assert (doubtful.outcome, {one.certain for one in doubtful.breaking}) == (UNDECIDED, {False})
+    opaque = [OpaqueBinding("approvals.", "User:a", "*", 2, 4, None, 3)]
+    unreadable = Separations(Authorizer(held, opaque=opaque), KNOWN).decide(SEPARATE[Through.ACL], EVERYBODY)
+    assert (unreadable.outcome, who(unreadable)) == (UNDECIDED, ["User:a"])
+    group = Authorizer([*held, binding("TOPIC:P:approvals. Group:g@* ALLOW WRITE")])
+    links = Links((), {}, frozenset({"Group"}))
+    member = Separations(group, links).decide(SEPARATE[Through.ACL], EVERYBODY)
+    assert (member.outcome, who(member)) == (UNDECIDED, ["User:a"])
+    assert "member" in (member.reason or "")
+
+
+def test_the_least_to_take_away_is_the_least() -> None:
+    """Two ways to approvals and one to orders: one binding is enough, and less does not do."""
+    held = bindings(*CI, "TOPIC:L:approvals.eu User:ci@* ALLOW WRITE", "USER:L:User:appr User:ci@* ALLOW CREATE_TOKENS")
+    authorizer = Authorizer(held)
+    separations = Separations(authorizer, KNOWN)
+    (one,) = separations.decide(SEPARATE[Through.IDENTITY], EVERYBODY).breaking
+    fixed = separations.fixed(one, SEPARATE[Through.IDENTITY], EVERYBODY)
+    assert fixed.fix == (held[0],)
+
+
+_ON_TOPICS = ("READ", "WRITE")
+POOL = [Edge(f"User:p{n}", what, topic) for n in range(5) for what in _ON_TOPICS for topic in "abc"]
+POOL += [Edge(f"User:p{n}", "CREATE_TOKENS", f"User:p{m}") for n in range(5) for m in range(5) if n != m]
+ADMINS = [Edge(f"User:p{n}", power) for n in range(5) for power in POWERS]
+PRINCIPALS = tuple(f"User:p{n}" for n in range(5))
+
+
+def acl_of(edge: Edge) -> AclBinding:
+    if edge.what in POWERS:
+        return binding(f"CLUSTER:L:kafka-cluster {edge.who}@* ALLOW {edge.what}")
+    kind = "USER" if edge.what == "CREATE_TOKENS" else "TOPIC"
+    return binding(f"{kind}:L:{edge.where} {edge.who}@* ALLOW {edge.what}")
+
+
+def differences(world: World, duties: list[tuple[str, str]]) -> list[str]:
+    """Where the closure and the simulation of one world differ, for every reach of a test."""
+    authorizer = Authorizer([acl_of(edge) for edge in world.edges])
+    declared = tuple(Control((pattern(f"TOPIC:L:{topic}"),), acts, _HERE) for topic, acts in world.controls.items())
+    separations = Separations(authorizer, Links(declared, {}))
+    wanted = tuple(Duty((AclOperation[what],), (pattern(f"TOPIC:L:{topic}"),)) for what, topic in duties)
+    found = []
+    for through in Through:
+        selection = PrincipalSelection(None, world.trusted)
+        together = separations.decide(Separation(wanted, through), selection)
+        if set(who(together)) != (expected := breaking(world, duties, through.value)):
+            found.append(f"{through}: {who(together)}, not {sorted(expected)}: {sorted(world.edges)} {world.controls}")
+    return found
+
+
+def test_the_closure_agrees_with_a_simulation_of_small_worlds() -> None:
+    """Sampled, with a fixed seed; ``tests/long`` has every world of six edges of some kinds."""
+    rng, found = Random(4_711), []
+    for _ in range(150):
+        edges = rng.sample([*POOL, *(ADMINS if rng.random() < 0.3 else [])], rng.choice([4, 6, 8, 10]))
+        control: dict[str, str] = rng.choice([{}, {"c": PRINCIPALS[4]}, {"a": PRINCIPALS[1]}])
+        trusted = frozenset(rng.sample(PRINCIPALS, rng.choice([0, 0, 1])))
+        world = World(PRINCIPALS, "abc", frozenset(edges), control, trusted)
+        found += differences(world, [(rng.choice(["READ", "WRITE"]), rng.choice("abc")) for _ in range(2)])
+    assert found == []
+
+
+def test_the_simulation_can_disagree() -> None:
+    world = World(PRINCIPALS, "abc", frozenset({POOL[3], Edge("User:p0", "CREATE_TOKENS", "User:p1")}))
+    without = world._replace(edges=frozenset({POOL[3]}))
+    full = frozenset({*world.edges, Edge("User:p1", "WRITE", "b")})
+    duties = [("WRITE", "a"), ("WRITE", "b")]
+    assert breaking(world._replace(edges=full), duties, "identity") == {"User:p0"}
+    assert breaking(without, duties, "identity") == set()
+
+
+def worlds_of_six_edges(pool: list[Edge]) -> Iterable[frozenset[Edge]]:
+    """Every set of six edges up to the order of the principals by how many each has."""
+    own = {who: [edge for edge in pool if edge.who == who] for who in PRINCIPALS}
+    parts = [(6, 0, 0, 0, 0), (5, 1, 0, 0, 0), (4, 2, 0, 0, 0), (4, 1, 1, 0, 0), (3, 3, 0, 0, 0), (3, 2, 1, 0, 0)]
+    parts += [(3, 1, 1, 1, 0), (2, 2, 2, 0, 0), (2, 2, 1, 1, 0), (2, 1, 1, 1, 1)]
+    for part in parts:
+        sets: list[frozenset[Edge]] = [frozenset()]
+        for principal, many in zip(PRINCIPALS, part, strict=True):
+            sets = [one | {*more} for one in sets for more in combinations(own[principal], many)]
+        yield from sets
+
+
+@pytest.mark.long
+def test_the_closure_agrees_with_a_simulation_of_every_world_of_six_edges() -> None:
+    """READ, WRITE and CREATE_TOKENS of five principals on three topics, the third of which controls the fifth."""
+    found, worlds = [], 0
+    for edges in worlds_of_six_edges(POOL):
+        worlds += 1
+        world = World(PRINCIPALS, "abc", edges, {"c": PRINCIPALS[4]})
+        found += differences(world, [("READ", "a"), ("WRITE", "b")])
+    assert worlds > 900_000
+    assert found == []
