@@ -273,8 +273,8 @@ def common(one: Region, other: Region) -> Region | None:
     cuts = {cut for cut in (*one.cuts, *other.cuts) if cut.meets(inner)}
     if any(cut.contains(inner) for cut in cuts):
         return None
-    found = Region(one.resource_type, inner, tuple(sorted(cuts)))
-    return None if found.witness() is None else found
+    shared = Region(one.resource_type, inner, tuple(sorted(cuts)))
+    return None if shared.witness() is None else shared
 
 
 def less(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:

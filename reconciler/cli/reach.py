@@ -17,7 +17,7 @@ from reconciler.show.reach import reach_document, reach_lines
 @click.command("reach", short_help="List as whom a principal could act, and what it gets so")
 @principal_argument
 @click.option("--hops", type=click.IntRange(0), metavar="N", help="Follow at most N hops.  [default: all]")
-@state_options("states.identities")
+@state_options()
 def command(
     *, principal: str, hops: int | None, request: StateRequest, connection: ConnectionOptions, output: str
 ) -> int:
@@ -31,9 +31,9 @@ def command(
     who = asked_principal(principal)
     if who == WILDCARD_PRINCIPAL:
         raise CommandError("User:* is nobody", "name a principal", Exit.USAGE)
-    found = reach(request, who, hops, connection, tell=info_note)
+    answers = reach(request, who, hops, connection, tell=info_note)
     if output == "json":
-        out_json(OutputKind.REACH, reach_document(found))
+        out_json(OutputKind.REACH, reach_document(answers))
     else:
-        out(reach_lines(found, style_for(sys.stdout)))
+        out(reach_lines(answers, style_for(sys.stdout)))
     return Exit.OK

@@ -35,12 +35,12 @@ def way_entry(way: Way, given: GivenBy, principal: str) -> WayEntry:
     """A way of a principal, in words and step by step."""
     words = [hop_words(hop, given) for hop in way.hops]
     last, right = way.hops[-1] if way.hops else None, way.right.request
-    said = f"{right.operation.name} {resource_words(right.resource_type, right.resource_name)}"
+    phrase = f"{right.operation.name} {resource_words(right.resource_type, right.resource_name)}"
     if last is not None and last.acts_as is None:
-        words[-1] = f"{words[-1]}, {_ANYTHING.get(last.kind, 'whosever it is:')} {said}"
+        words[-1] = f"{words[-1]}, {_ANYTHING.get(last.kind, 'whosever it is:')} {phrase}"
     else:
         acting = "" if right.principal == principal else f"as {as_name(right.principal)} "
-        words.append(f"{acting}{said}{_places(right, given)}")
+        words.append(f"{acting}{phrase}{_places(right, given)}")
     if way.right.moves:
         moves = ", then ".join(move_words(move, given) for move in way.right.moves)
         words[-1] += f", and records could be moved: {moves}"
@@ -89,8 +89,8 @@ def _some(principals: Iterable[str]) -> str:
 def _places(request: AccessRequest, given: GivenBy) -> str:
     """Where what gives a right is declared; the ACL itself, where no manifest declares it."""
     results = given.get(request, ())
-    said = dict.fromkeys(str(origin) if origin is not None else binding_name(binding) for binding, origin in results)
-    return f" ({', '.join(said)})" if said else ""
+    phrase = dict.fromkeys(str(origin) if origin is not None else binding_name(binding) for binding, origin in results)
+    return f" ({', '.join(phrase)})" if phrase else ""
 
 
 def _hop_steps(hop: Hop, given: GivenBy) -> Iterator[StepEntry]:

@@ -95,5 +95,5 @@ def _told(who: str, new: _Targets) -> Iterator[Callout]:
 
 
 def _way(hops: Sequence[Hop]) -> str:
-    said = [f"{hop.request.operation.name} on {hop.region}" for hop in hops if hop.request is not None]
-    return " → ".join(said)
+    phrases = [f"{hop.request.operation.name} on {hop.region}" for hop in hops if hop.request is not None]
+    return " → ".join(phrases)

@@ -31,6 +31,7 @@ _READ: Final = ("User:a", "READ", "topic/t")
 #: Commands that read a cluster, with what they need to be asked about ``bank``; and whether a time to come makes sense.
 _COMMANDS: Final = {
     "can-i": ((*_READ, "--path", "m"), False),
+    "reach": (("User:a", "--path", "m"), False),
     "who-can": ((*_READ[1:], "--path", "m"), False),
     "explain": ((*_READ, "--path", "m"), False),
     "access": (("User:a", "--path", "m"), False),

@@ -93,8 +93,8 @@ def undeclared_principal(state: LintState) -> Iterator[LintFinding]:
     supers = state.authorizer.super_users
     for principal, binding in state.names.get(PRINCIPAL, {}).items() if state.users is not None else ():
         principal_type, _, name = principal.partition(":")
-        known = name in (state.users or ()) or principal in supers or principal in (WILDCARD_PRINCIPAL, ANONYMOUS)
-        if principal_type == "User" and not known:
+        exempt = name in (state.users or ()) or principal in supers or principal in (WILDCARD_PRINCIPAL, ANONYMOUS)
+        if principal_type == "User" and not exempt:
             message = f"no Users document declares {principal}, and SCRAM is the only way to log in"
             yield undeclared_principal.found(binding, message, "remove its ACLs, or declare the user")
 
