@@ -162,9 +162,9 @@ class Reach:
 
     __slots__ = ("_comparisons", "_hops", "_may_hop", "_selected", "known", "links", "perhaps", "topics", "world")
 
-    def __init__(self, world: Interpretation, known: Known, links: Links, *, perhaps: bool = False) -> None:
+    def __init__(self, world: Interpretation, people: Known, links: Links, *, perhaps: bool = False) -> None:
         """Nothing is computed yet."""
-        self.world, self.known, self.links, self.perhaps = world, known, links, perhaps
+        self.world, self.known, self.links, self.perhaps = world, people, links, perhaps
         self._comparisons: dict[int, AccessComparison] = {}
         self._hops: dict[str, tuple[Hop, ...]] = {}
         self._selected: dict[Region, frozenset[str]] = {}

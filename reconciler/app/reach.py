@@ -9,6 +9,7 @@ from reconciler.access.reach import Flow, Hop, Known, Reach, ReachRow, evidence_
 from reconciler.app.access_checks import links_of
 from reconciler.app.manifests import sound
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
+from reconciler.app.session import refuse_another_time
 from reconciler.app.states import AccessState, access_states, plan_asked, planned_view
 from reconciler.app.terms import dead_letters, declared_dead_letters
 from reconciler.model.duty import NO_LINKS, Links
@@ -28,6 +29,8 @@ def reach(
 
     Raises a :class:`WorkflowError`.
     """
+    if request.live:
+        refuse_another_time(request.cluster, request.as_of, ahead=True)
     plan = None if request.plan is None else plan_asked(request, request.plan)
     results = access_states(replace(request, plan=None), connection, groups=True, tell=tell)
     answers = []

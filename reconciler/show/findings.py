@@ -289,12 +289,12 @@ def _broken(claim: ClaimEntry) -> Iterator[str]:
         yield f"undecided: {claim.reason}"
 
 
-def breaking_lines(found: Iterable[CombinationEntry]) -> Iterator[str]:
+def breaking_lines(breaking: Iterable[CombinationEntry]) -> Iterator[str]:
     """Everybody who could hold duties together: the ways, and the least to take away."""
-    for one in found:
-        yield one.words
-        if one.fix_words:
-            yield one.fix_words
+    for entry in breaking:
+        yield entry.words
+        if entry.fix_words:
+            yield entry.fix_words
 
 
 def _witness(witness: WitnessEntry, *, may: bool, certain: bool) -> Iterator[str]:

@@ -41,8 +41,8 @@ COMMON = {"__init__", "interface", "listed"}
 #: What a listed kind may cost: new files, and changed lines in files that exist.
 MOST_FILES = 6
 MOST_LINES = 9
-#: The same of a kind that is configs under a name: its value, its class, its line in the list, and two of hints. Where a
-#: kind moves records to a topic, two more say so to the questions that follow records.
+#: The same of a kind that is configs under a name: its value, its class, its line in the list, and two of hints.
+#: Where a kind moves records to a topic, two more say so to the questions that follow records.
 MOST_OF_CONFIGS = (2, 5)
 #: Imports that wait until a function runs: what starts a process first, loads an engine or a client, or is seldom used.
 MOST_IMPORTS_IN_FUNCTIONS = 61
