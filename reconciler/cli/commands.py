@@ -108,15 +108,8 @@ _SETTABLE: Final = """
 _TYPED: Final = """
     accept act all allow-cleartext-login allow-deletes allowed-signers also as-is as-of at-once attempts audit base
     baseline batch bootstrap-servers branch break-lease by canary certificate client-id config default-allow
-    defaults detailed-exitcode fail-on finish fix fleet for from git-ref git-remote guardrails head host implied
-    interval ip journal kafka-version keep key known-principals layout lease length limit listen log-permitted logs
-    marker matrix max-age mechanism mode name no-roles nodes not-author not-before notify-ca notify-secret
-    notify-webhook notify-when offline once only operator out override overwrite plan plans policy port principal
-    rare reason reference repeats replay require-approvals require-id resume run security-protocol simplify since
-    snapshot snapshots source-cluster spark-ui stage team throttle ticket timeout tls trust-manifest-connection type
-    until validate-with-broker wait write yes
-    defaults detailed-exitcode explain fail-on finish fix fleet for from git-ref git-remote guardrails head hops
-    host implied interval ip journal kafka-version keep key known-principals layout lease length limit listen
+    defaults detailed-exitcode fail-on finish fix fleet for from git-ref git-remote guardrails head hops host
+    implied interval ip journal kafka-version keep key known-principals layout lease length limit listen
     log-permitted logs marker matrix max-age mechanism mode name no-roles nodes not-author not-before notify-ca
     notify-secret notify-webhook notify-when offline once only operator out override overwrite plan plans policy
     port principal rare reason reference repeats replay require-approvals require-id resume run security-protocol

@@ -97,8 +97,7 @@ ELSEWHERE: Final = {
 }
 #: Commands whose text is read, and who do nothing meanwhile that somebody watches.
 _READ: Final = frozenset(
-    {"help", "validate", "plan", "show", "drift", "test", "lint", "can-i", "who-can", "explain", "access"}
-    {"validate", "plan", "show", "drift", "test", "lint", "can-i", "who-can", "explain", "access", "reach"}
+    {"help", "validate", "plan", "show", "drift", "test", "lint", "can-i", "who-can", "explain", "access", "reach"}
 )
 
 

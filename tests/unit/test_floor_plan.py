@@ -40,7 +40,7 @@ MOST_HOMONYMS = 3
 COMMON = {"__init__", "interface", "listed"}
 #: What a listed kind may cost: new files, and changed lines in files that exist.
 MOST_FILES = 6
-MOST_LINES = 9
+MOST_LINES = 10
 #: The same of a kind that is configs under a name: its value, its class, its line in the list, and two of hints.
 #: Where a kind moves records to a topic, two more say so to the questions that follow records.
 MOST_OF_CONFIGS = (2, 5)
@@ -48,7 +48,7 @@ MOST_OF_CONFIGS = (2, 5)
 MOST_IMPORTS_IN_FUNCTIONS = 61
 #: A file is worth opening for its one noun, and for most nouns more than one file asks. To raise one of these numbers
 #: is to say in the same change what the reader gains.
-MOST_SOURCES = 546
+MOST_SOURCES = 547
 MOST_WITH_ONE_IMPORTER = 83
 MOST_PROTOCOLS = 36
 #: Names that say nothing of what they hold, with how many values, parameters and functions still have them. The
