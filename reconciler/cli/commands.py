@@ -475,6 +475,8 @@ can-i User:svc-payments READ topic/payments.orders
 can-i User:svc-payments WRITE 'topic/payments.*' --cluster prod
 who-can WRITE 'topic/payments.*'
 who-can READ topic/payments.orders --cluster prod --plan plan.json
+reach User:svc-orders
+reach User:svc-orders --cluster prod --hops 1
 explain User:svc-orders WRITE topic/payments.orders
 explain User:svc-orders READ group/orders --host 10.0.0.7 --cluster prod
 access User:svc-payments
