@@ -23,7 +23,7 @@ from reconciler.model.state import ClusterState
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
-from tests.integration.ci.act import Act, kept
+from tests.integration.ci.act import Act
 from tests.integration.ci.github import BOT, GitHub, github
 from tests.integration.ci.player import Played, Player, git
 from tests.verbs import creations, deletions
@@ -140,20 +140,15 @@ class Story:
         return {binding for binding in found if binding.entry.principal.startswith("User:story-")}
 
 
-def _scene(*marks: pytest.MarkDecorator) -> pytest.MarkDecorator:
-    """A test on the player, which stands in for an engine, and on act, which is one."""
-    engines = [pytest.param(Player, id="player"), pytest.param(Act, id="act", marks=[pytest.mark.engines, *marks])]
-    return pytest.mark.parametrize("story", engines, indirect=True)
-
-
-#: On act in ``make test-ci`` alone, or everywhere that it is built.
-_each, _each_and_always = _scene(pytest.mark.long), _scene()
+#: A test on act, by ``make test-ci``, which builds it.
+_ON_ACT = pytest.param(Act, id="act", marks=[pytest.mark.engines, pytest.mark.long])
+_on_act = pytest.mark.parametrize("story", [_ON_ACT], indirect=True)
+#: The same on the player too, which stands in for an engine.
+_each = pytest.mark.parametrize("story", [pytest.param(Player, id="player"), _ON_ACT], indirect=True)
 
 
 @pytest.fixture
 def story(tmp_path: Path, broker: Sandbox, request: pytest.FixtureRequest) -> Iterator[Story]:
-    if request.param is Act and not kept().exists():
-        pytest.skip("act is not built: make test-ci")
     with github() as hub:
         told = Story(tmp_path, broker, hub, request.param)
         yield told
@@ -283,7 +278,7 @@ def test_an_apply_that_was_cut_short_is_finished_by_another_attempt(story: Story
 
 
 @pytest.mark.broker
-@_each_and_always
+@_each
 def test_a_fork_without_a_snapshot_gets_the_checks_that_need_no_cluster(story: Story) -> None:
     played = story.proposed(story.commit({"manifests/acls.yaml": _ACLS}, "fork"), by="x/kafka", snapshot="nowhere.json")
     assert _results(played)["offline"] == "success", _failed(played)
@@ -308,7 +303,7 @@ def test_a_fork_is_planned_against_the_snapshot_of_the_base_and_sees_no_secret(s
 
 
 @pytest.mark.broker
-@_each_and_always
+@_each
 def test_a_pull_request_cannot_choose_where_credentials_go(story: Story) -> None:
     elsewhere = _CLUSTER + "  bootstrapServers: [evil.example:9092]\n"
     played = story.proposed(story.commit({"manifests/cluster.yaml": elsewhere, "manifests/acls.yaml": _ACLS}, "evil"))
@@ -396,10 +391,9 @@ def _has_begun(directory: Path) -> bool:
 
 
 @pytest.mark.broker
-@_each
+@_on_act
 def test_a_cancelled_apply_keeps_its_journal_and_another_attempt_ends_it(story: Story) -> None:
-    if not isinstance(story.player, Act):
-        pytest.skip("the player cannot be cancelled")
+    assert isinstance(story.player, Act)  # the player cannot be cancelled
     files = {"manifests/cluster.yaml": _CLUSTER.replace("wait: 1s", "wait: 10s"), "manifests/acls.yaml": _ACLS}
     files["manifests/deny.yaml"] = _SPY.replace("{role: producer,", "{deny: READ,")
     story.proposed(story.commit(files, "grant"))
@@ -417,10 +411,8 @@ def test_a_cancelled_apply_keeps_its_journal_and_another_attempt_ends_it(story: 
 
 
 @pytest.mark.broker
-@_each
+@_on_act
 def test_of_many_clusters_those_that_a_change_touches_are_planned_and_the_others_named(story: Story) -> None:
-    if not isinstance(story.player, Act):
-        pytest.skip("the player plays one reusable workflow")
     of_prod = {"manifests/prod-acls.yaml": _ACLS.replace("spec:\n", "spec:\n  clusters: {matchLabels: {env: prod}}\n")}
     clusters = {
         name: _CLUSTER.replace("name: prod", f"name: {name}, labels: {{env: {name}}}") for name in ("dev", "prod")
@@ -431,6 +423,7 @@ def test_of_many_clusters_those_that_a_change_touches_are_planned_and_the_others
     story.hub.comments[7] = [{"id": 1, "user": {"login": BOT}, "body": "<!-- reconciler:dev -->\nan earlier plan"}]
     pull = {"number": 7, "head": {"repo": {"full_name": "team/kafka"}}, "base": {"sha": base}}
     event = {"ref": "refs/pull/7/merge", "event_name": "pull_request", "event": {"pull_request": pull}}
+    assert isinstance(story.player, Act)  # the player plays one reusable workflow
     played = story.player.play_all("clusters", {**event, "sha": story.commit(of_prod, "grant")})
     ended = {name: job.result for name, job in played.items() if "compare" in name or "plan" in name}
     assert all(result == "success" for result in ended.values()), _failed(played)
