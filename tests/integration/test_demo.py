@@ -29,7 +29,7 @@ def test_every_step_shows_what_it_claims_and_the_sandbox_can_be_kept(capsys: pyt
         assert document["succeeded"]
         assert [step["claim"] for step in document["steps"] if not step["holds"]] == []
         commands = [step["done"].split()[1] for step in document["steps"] if step["exitStatus"] is not None]
-        assert commands == ["validate", "plan", "apply", "drift", "drift", "adopt", "grant", "serve"]
+        assert commands == ["validate", "plan", "apply", "drift", "drift", "adopt", "break-glass", "serve"]
         attempts = [step["output"][0] for step in document["steps"] if step["exitStatus"] is None]
         assert sum("TOPIC_AUTHORIZATION_FAILED" in words for words in attempts) == 5
         assert sum(re.match("(written to|read from) ", words) is not None for words in attempts) == 6

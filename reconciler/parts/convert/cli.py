@@ -47,6 +47,7 @@ _CLUSTERS: Final = ", ".join(form.clusters for form in FORMATS.values() if form.
     "into",
     metavar="PATH",
     type=click.Path(exists=True),
+    envvar=[],  # what other commands are about is nothing to write into
     help="Add what is missing to these manifests, and change nothing else of them.",
 )
 @edit_options
