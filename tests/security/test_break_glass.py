@@ -182,7 +182,7 @@ def test_questions_mark_what_stands_by_break_glass_and_what_it_overrode(
     stage: Stage, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = f"break-glass access until {moment_text(NOW + HOUR)}, over the access test `nobody else`"
-    on = ("READ", "topic", "team.orders")
+    on = ("READ", "topic/team.orders")
     asked = (("who-can", *on), ("access", "User:ops"), ("can-i", "User:ops", *on), ("explain", "User:ops", *on))
     for question in asked:
         assert "break-glass" not in _asked(stage, capsys, *question)
@@ -221,7 +221,7 @@ def test_each_plan_asks_for_a_review_until_it_is_declared_or_gone(
     assert run(["plan", str(stage.manifests), "--cluster", stage.cluster, "--out", saved]) == 0
     assert "used break-glass access 3 times" in capsys.readouterr().out
     for name in ("text", "markdown", "html"):
-        assert run(["report", saved, "--format", name]) == 0
+        assert run(["report", saved, "-o", name]) == 0
         assert "used break-glass access 3 times" in capsys.readouterr().out, name
     stage.declare(DECLARED)
     assert reviews() == []
@@ -237,12 +237,12 @@ def test_the_audit_log_says_what_was_overridden_and_who_was_locked(
     where = ("-c", stage.cluster, "--audit", str(stage.audit), "--operator", "anna", "--yes")
     assert run(["lock", "User:svc", str(stage.manifests), "--reason", "leaked", "--ticket", "INC-8", *where]) == 0
     capsys.readouterr()
-    assert run(["audit", "list", str(stage.audit)]) == 0
+    assert run(["audit", "list", "--audit", str(stage.audit)]) == 0
     shown = capsys.readouterr().out
     assert f"break-glass access until {moment_text(NOW + HOUR)}: {GIVEN}" in shown
     assert "lock User:svc" in shown
     assert "INC-8" in shown
-    assert run(["audit", "list", str(stage.audit), "--principal", "User:svc", "--by", "anna"]) == 0
+    assert run(["audit", "list", "--audit", str(stage.audit), "User:svc", "--by", "anna"]) == 0
     assert "lock User:svc" in capsys.readouterr().out
     over = break_glass_lines(about_command(Identity("r", "o"), "c", "prod"), Sight.GIVE, [GIVEN], NOW, "t", ("a b",))
     lines, _ = chained(over, GENESIS, LogIdentity("0" * 32, "h", None))

@@ -1,4 +1,4 @@
-"""What a safety check refuses can be left out by ``--exclude``, and the others are performed."""
+"""What a safety check refuses can be left out by ``--only FIELD!=NAME``, and the others are performed."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""``--only`` and ``--exclude``: what they select, and what they refuse to tear apart."""
+"""``--only`` of what is and is not meant: what it selects, and what it refuses to tear apart."""
 
 import pytest
 
