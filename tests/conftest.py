@@ -232,7 +232,7 @@ def spark() -> "Iterator[SparkSession]":
         yield session
 
 
-@pytest.fixture(params=["spark", "frames", "local"])
+@pytest.fixture(params=["spark", pytest.param("frames", marks=pytest.mark.long), "local"])
 def engine(request: pytest.FixtureRequest, spark: "SparkSession") -> "Engine":
     """Every engine of a fleet, Spark also as far as Spark Connect has it: what holds on one holds on the others."""
     from reconciler.parts.fleet.engine import LocalEngine

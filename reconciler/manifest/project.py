@@ -36,7 +36,6 @@ OPERATORS_OPTIONS: Final = (
     "base",
     "baseline",
     "connections",
-    "exclude",
     "guardrails",
     "max-age",
     "not-author",

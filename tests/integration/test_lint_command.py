@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.access.lint.rules import RULES
 from reconciler.cli.console import Exit
-from tests.integration.asked import Place, place
+from tests.integration.asked import CLUSTER, Place, place
 
 EVERYTHING = (
     "TOPIC:L:pay.orders User:a@10.0.0.1 ALLOW READ",
@@ -30,6 +30,7 @@ EVERYTHING = (
     "GROUP:L:h User:e@* ALLOW READ",
     "TOPIC:L:pay.orders User:svc-pay@* ALLOW READ",
     "TOPIC:L:pay.orders User:svc-p\u0430y@* ALLOW READ",
+    "GROUP:L:* User:f@* ALLOW ALL",
 )
 DATED = """\
 apiVersion: reconciler/v1
@@ -41,6 +42,13 @@ spec:
     - {allow: READ, topics: [pay.a], expires: 2026-03-01}
     - {allow: READ, topics: [pay.b], expires: 2026-03-20}
     - {allow: READ, groups: [dated]}
+"""
+USERS = """\
+apiVersion: reconciler/v1
+kind: Users
+metadata: {name: pay}
+spec:
+  users: [{name: a, mechanisms: {SCRAM-SHA-512: {password: "${env:KAFKA_USER_A}", passwordVersion: 1}}}]
 """
 
 
@@ -55,6 +63,10 @@ def rules(document: dict[str, list[dict[str, list[dict[str, str]]]]], field: str
 
 def test_every_rule_is_found_by_the_command(here: Place, tmp_path: Path) -> None:
     here.write("dated.yaml", DATED)
+    here.write("users.yaml", USERS)
+    here.write("cluster.yaml", CLUSTER.replace("include: [", "include: [{principals: User:a}, "))
+    with here.operator.open("a", encoding="utf-8") as operator:
+        operator.write("  onlyScramLogins: true\n  userSecrets: {envPrefixes: [KAFKA_USER_]}\n")
     here.live(
         *EVERYTHING,
         "TOPIC:L:pay.b User:dated@* ALLOW READ",

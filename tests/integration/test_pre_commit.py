@@ -79,7 +79,7 @@ def test_good_manifests_pass(hook: str, repository: Path) -> None:
     ("hook", "text", "told"),
     [
         ("reconciler-validate", "apiVersion: reconciler/v1\nkind: Nothing\n", "KR022"),
-        ("reconciler-lint", _BAD_LINT, "KA010"),
+        ("reconciler-lint", _BAD_LINT, "KA025"),
         ("reconciler-test", _BAD_TEST, "nobody reads orders"),
     ],
 )

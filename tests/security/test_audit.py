@@ -323,7 +323,7 @@ def test_the_copy_in_a_topic_of_a_broker(team: Job, tmp_path: Path) -> None:
         found = team.bare(*compare, *reach)
         assert found.status == 4, found.out
         assert "earlier log at this place" in found.out
-    missing = team.bare(*compare[:-1], f"{topic}-missing", *reach)
+    missing = team.bare(*compare[:-1], f"topic/{topic}-missing", *reach)
     assert missing.status == 1
     assert "cannot be read" in missing.err
 

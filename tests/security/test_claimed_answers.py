@@ -63,12 +63,12 @@ def asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> _Asked:
 @pytest.mark.parametrize(
     ("question", "default_allow", "answer", "status", "condition"),
     [
-        ("User:mallory READ topic orders", "false", "yes", Exit.OK, _MALLORY),
-        ("User:svc READ topic other", "false", "no", Exit.FAILED_CHECK, _CLOSED),
-        ("User:svc READ topic other", "true", "yes", Exit.OK, _OPEN),
-        ("User:svc READ topic orders", "false", "yes", Exit.OK, ""),
-        ("User:svc WRITE topic orders", "false", "no", Exit.FAILED_CHECK, ""),
-        ("User:eve READ topic orders", "true", "no", Exit.FAILED_CHECK, ""),
+        ("User:mallory READ topic/orders", "false", "yes", Exit.OK, _MALLORY),
+        ("User:svc READ topic/other", "false", "no", Exit.FAILED_CHECK, _CLOSED),
+        ("User:svc READ topic/other", "true", "yes", Exit.OK, _OPEN),
+        ("User:svc READ topic/orders", "false", "yes", Exit.OK, ""),
+        ("User:svc WRITE topic/orders", "false", "no", Exit.FAILED_CHECK, ""),
+        ("User:eve READ topic/orders", "true", "no", Exit.FAILED_CHECK, ""),
     ],
 )
 @pytest.mark.parametrize("command", ["can-i", "explain"])

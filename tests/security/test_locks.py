@@ -749,7 +749,7 @@ def test_break_glass_access_over_a_test_needs_the_operators_word_signatures_and_
         ask(terms)
     stage.rule(OPERATOR.replace("false", "false\n  breakGlass: {override: [access-tests], approvals: 2, longest: 40m}"))
     with pytest.raises(RequestError, match="for 40 minutes at most"):
-        ask(replace(terms, expires=LATER))
+        ask(replace(terms, expires=Expiry(NOW + datetime.timedelta(hours=12))))
     assert checks_of(ask(replace(terms, override=()))).stops
     planned = ask(terms)
     assert not checks_of(planned).stops

@@ -431,7 +431,7 @@ def _written(tmp_path: Path, *mode: str) -> dict[str, int]:
     before = os.umask(0o022)
     try:
         assert run([*mode, "plan", str(tmp_path / "m"), *where, "--out", str(out / "plan.json")]) == 0
-        report = ["report", str(out / "plan.json"), "-o", f"html={out / 'a.html'}", "--out", str(out / "a.txt")]
+        report = ["report", str(out / "plan.json"), "-o", f"html={out / 'a.html'}", "-o", f"text={out / 'a.txt'}"]
         assert run([*mode, *report]) == 0
         assert run([*mode, "export", str(tmp_path / "m"), *where, "--out", str(out / "exported")]) == 0
         assert run([*mode, "export", str(tmp_path / "m"), *where, "--snapshot", str(out / "snapshot.json")]) == 0

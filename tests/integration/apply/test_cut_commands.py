@@ -117,10 +117,10 @@ def test_a_server_that_was_killed_in_a_round(team: Job, admin: KafkaCluster, num
     assert again.status == 0, again.err
     found = _shows(team, admin)
     admin.send(deletions(sorted(found)))
-    # A lease that nobody gives back is removed once it is over; a server's is short.
+    # A lease that nobody gives back is removed once it is over; it outlasts a request that is under way.
     now, leases = admin.controller_time(), lease_claims(found)
     assert now is not None
-    assert all(claim.until - now < timedelta(minutes=1) for claim in leases)
+    assert all(claim.until - now < timedelta(minutes=4) for claim in leases)
     assert found == stays | {claim.binding for claim in leases}
 
 

@@ -17,6 +17,7 @@ from reconciler.kafka.kinds import listed
 from reconciler.model.desired import DesiredState, Origin
 from reconciler.model.flavor import CONFLUENT_CLOUD, Signs
 from reconciler.model.kinds import listed_types
+from reconciler.model.kinds.client_metrics import ClientMetrics
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, SCRAM_CODES, PasswordSource, ScramUser
@@ -60,6 +61,11 @@ def group(**values: str) -> GroupConfig:
     return GroupConfig("g", {name.replace("_", "."): value for name, value in values.items()})
 
 
+def subscription(**values: str) -> ClientMetrics:
+    return ClientMetrics("s", values)
+
+
+SUBSCRIBED: Final = subscription(metrics="a.", match="client_id=a")
 PAIR: Final = quota(producer_byte_rate=1, consumer_byte_rate=1)
 TIMES: Final = group(consumer_session_timeout_ms="50000", consumer_heartbeat_interval_ms="5000")
 #: Every action, with all that one step of it can hold at once.
@@ -78,6 +84,9 @@ CHANGES: Final[dict[str, Change]] = {
     "a group": Create(TIMES),
     "two times": Update(TIMES, group(consumer_session_timeout_ms="60000", consumer_heartbeat_interval_ms="6000")),
     "a group that goes": Delete(TIMES),
+    "a subscription": Create(SUBSCRIBED),
+    "two of its configs": Update(SUBSCRIBED, subscription(metrics="b.", match="client_id=c")),
+    "a subscription that goes": Delete(SUBSCRIBED),
     "a user": Create(both(4096, 4096)),
     "two passwords": Update(both(4097, 4097), both(4098, 4098)),
     "disabled": Update(both(4097, 4097), both(DISABLED_ITERATIONS, DISABLED_ITERATIONS)),

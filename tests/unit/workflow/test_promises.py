@@ -20,6 +20,8 @@ DAY = date(2026, 11, 23)
 #: The promise of each command that has --write, by its name in ``reconciler.parts.edit.app.editing``.
 PROMISES = {
     "adopt": "AS_SHOWN",
+    "break-glass grant": "gain_of",
+    "break-glass revoke": "loss_of",
     "convert": "gain_of",
     "fleet tighten": "NO_GAIN",
     "grant": "gain_of",

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from reconciler.kafka import client
+from reconciler.kafka import client, settings
 from reconciler.kafka.client import AdminConnection
 from reconciler.kafka.errors import CLUSTER_AUTHORIZATION_FAILED, TIMED_OUT, UNANSWERED, ClientFailure
 from reconciler.kafka.settings import ClientSettings
@@ -37,7 +37,7 @@ def connection(monkeypatch: pytest.MonkeyPatch) -> AdminConnection:
     monkeypatch.setattr(client, "_ASK_AGAIN_SECONDS", tuple(0.02 for _ in client._ASK_AGAIN_SECONDS))
     monkeypatch.setattr(client, "_LOST_SECONDS", 0.02)
     monkeypatch.setattr(client, "_POLL_SECONDS", 0.005)
-    monkeypatch.setattr(client, "_GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(settings, "_GRACE_SECONDS", 0.2)
     monkeypatch.setattr(client, "_LOG_SECONDS", 0.0)
     monkeypatch.setattr(AdminConnection, "_made", lambda _: _Client())
     made = AdminConnection(ClientSettings({}, request_timeout=1.0))
