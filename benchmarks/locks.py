@@ -42,6 +42,7 @@ def _until(probe: KafkaProbe, wanted: Visibility) -> float:
         answers: list[ProbeAnswer] = list(probe.ask(_ASKED, _BROKERS).values())
         if all(answer.visibility is wanted for answer in answers):
             return time.monotonic()
+        time.sleep(0.02)
 
 
 def _locked(sandbox: Sandbox, manifests: Path, probe: KafkaProbe) -> float:

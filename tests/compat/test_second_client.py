@@ -3,8 +3,6 @@
 import json
 import time
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
@@ -54,8 +52,7 @@ def test_workers_of_a_fleet_say_it_once_for_each_cluster(
         team = job(tmp_path, servers, capsys)
         team.write("team.yaml", PLAIN_TEAM)
         members = MemberConnections(ConnectionOptions(str(team.connections), secrets_dirs=(str(tmp_path / "secrets"),)))
-        texts = SimpleNamespace(value=tuple(read_sources(str(team.directory))))
-        terms = PlanTerms(cast("Any", texts), members, PlanOptions(), None)
+        terms = PlanTerms(tuple(read_sources(str(team.directory))), members, PlanOptions(), None)
         (line,) = plan_members(["it"], "a", terms=terms)
         state = read_live(
             as_operator_says(load(str(team.directory)), None, members.connection).clusters["it"], members, ()
