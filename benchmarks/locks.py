@@ -30,7 +30,7 @@ apiVersion: reconciler/v1
 kind: Cluster
 metadata: {name: locks}
 spec:
-  principal: User:admin
+  principal: User:reconciler
   superUsers: [User:admin, User:reconciler]
   allowEveryoneIfNoAclFound: false
 """
