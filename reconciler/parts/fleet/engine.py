@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from reconciler.app.reasons import RequestError, WorkflowError
@@ -121,14 +121,16 @@ class LocalEngine(Engine):
         self, lists: Sequence[Sequence[T]], work: Work[T], doing: str, group: str = "", again: Work[T] | None = None
     ) -> list[str]:
         """Each list once."""
-        return [line for lines in self._each(lists, lambda units, name: list(work(units, name))) for line in lines]
+        with _told():
+            return [line for lines in self._each(lists, lambda units, name: list(work(units, name))) for line in lines]
 
     def grouped(self, lists: Sequence[Sequence[T]], work: Grouping[T], groups: int, doing: str) -> Groups:
         """The chunks are made at once: there is work for some seconds only."""
         by_group: list[list[bytes]] = [[] for _ in range(groups)]
-        for chunks in self._each(lists, lambda units, name: list(work(units, name))):
-            for number, chunk in chunks:
-                by_group[number].append(chunk)
+        with _told():
+            for chunks in self._each(lists, lambda units, name: list(work(units, name))):
+                for number, chunk in chunks:
+                    by_group[number].append(chunk)
         return _LocalGroups(by_group)
 
     def refuse_copies(self) -> None:
@@ -152,13 +154,28 @@ class LocalEngine(Engine):
             yield from pool.map(work, lists, names)
 
 
+@contextmanager
+def _told() -> Iterator[None]:
+    """What fails in a task is a reason like any other, as it is on Spark: of an apply its outcomes are unknown."""
+    try:
+        yield
+    except WorkflowError:
+        raise
+    except Exception as error:
+        why = f": {error}" if isinstance(error, OSError) else ""
+        raise TaskFailedError(
+            f"a task failed: {reason(error)}{why}", "nothing was kept of the run; correct the cause, then start again"
+        ) from error
+
+
 @dataclass(frozen=True, slots=True)
 class _LocalGroups(Groups):
     chunks: Sequence[Sequence[bytes]]
 
     def ask(self, judge: Judge[R]) -> list[R]:
         """One after the other."""
-        return [judge(number, chunks) for number, chunks in enumerate(self.chunks)]
+        with _told():
+            return [judge(number, chunks) for number, chunks in enumerate(self.chunks)]
 
     def kept(self) -> AbstractContextManager[None]:
         """They are there."""

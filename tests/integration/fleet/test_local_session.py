@@ -68,6 +68,16 @@ def test_a_failure_of_spark_says_why(spark: SparkSession) -> None:
         spark.read.schema("a string").parquet("nowhere://place/file.parquet").collect()
 
 
+def test_what_a_session_says_of_speculation_does_not_hide_what_its_context_does(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    SparkEngine(spark).refuse_copies()
+    monkeypatch.setattr(spark.sparkContext, "getConf", lambda: {"spark.speculation": "true"})
+    assert str(spark.conf.get("spark.speculation", "false")) == "false"
+    with pytest.raises(WorkflowError, match=r"spark\.speculation is on"):
+        SparkEngine(spark).refuse_copies()
+
+
 @pytest.mark.parametrize(
     ("module", "why", "advice"),
     [

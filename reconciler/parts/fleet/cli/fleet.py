@@ -10,7 +10,7 @@ import click
 
 from reconciler.app.options import ConnectionOptions
 from reconciler.cli.commands import CommandTable
-from reconciler.cli.console import CommandError, info, progress
+from reconciler.cli.console import CommandError, Exit, info, progress
 from reconciler.cli.options import gathered, user_connections, with_options
 from reconciler.cli.parts import PARTS
 from reconciler.dataclass import dataclass
@@ -131,6 +131,8 @@ def engine_for(
     Python; with ``passwords``, they also set passwords that manifests refer to. With ``once`` they change clusters, so
     many at a time.
     """
+    if options.engine == "local" and (options.master is not None or options.ui):
+        raise CommandError("--master and --spark-ui are Spark's", "leave them out, or --engine local", Exit.USAGE)
     first = options.master is None and not is_running()
     secrets = task_secrets(places, connection, passwords=passwords)
     asked = EngineOptions(EngineName(options.engine), options.master, options.ui, secrets, workers, once)

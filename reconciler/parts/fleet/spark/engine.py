@@ -110,8 +110,12 @@ class SparkEngine(Engine):
         return rows.select(f.explode("found").alias("found")).select("found.*")
 
     def refuse_copies(self) -> None:
-        """A session that was there before has the settings of whoever made it, or of a platform."""
-        if str(self.spark.conf.get("spark.speculation", "false")).lower() != "false":
+        """A session that was there before has the settings of whoever made it, or of a platform.
+
+        The context's own setting decides: what a session says of it later changes nothing.
+        """
+        settings: Any = self.spark.conf if self._context is None else self._context.getConf()
+        if str(settings.get("spark.speculation", "false")).lower() != "false":
             message = "spark.speculation is on in this Spark session, so two tasks could change one cluster"
             raise WorkflowError(f"{message}: nothing was sent", "begin a session with spark.speculation=false")
 

@@ -1,8 +1,11 @@
 """Units that are worked on side by side, each within its time."""
 
 import threading
+from collections.abc import Sequence
 
-from reconciler.parts.fleet.engine import in_time
+import pytest
+
+from reconciler.parts.fleet.engine import LocalEngine, TaskFailedError, in_time
 from tests.unit.workflow.killed_fleets import InTurn
 
 
@@ -34,6 +37,17 @@ def test_so_much_work_is_in_each_task_however_many_cores_are_there_now() -> None
     none, many = InTurn(2), InTurn(64)
     assert [none.task_count(size, 16) for size in (0, 1, 16, 1_000)] == [2, 2, 2, 63]
     assert [many.task_count(size, 16) for size in (1, 1_000, 10_000)] == [64, 64, 625]
+
+
+def test_what_fails_in_a_task_of_this_process_is_a_reason_like_any_other() -> None:
+    """As on Spark; an apply then says that the outcomes are unknown."""
+
+    def fails(units: Sequence[str], attempt: str) -> list[str]:
+        raise FileNotFoundError("no such place")
+
+    for lists in ([["a"]], [["a"], ["b"]]):
+        with pytest.raises(TaskFailedError, match=r"a task failed: FileNotFoundError.*: no such place"):
+            LocalEngine().run(lists, fails, "fail")
 
 
 def test_what_is_empty_stays_empty() -> None:
