@@ -11,8 +11,8 @@ from typing import Final
 
 from reconciler.app.options import now
 from reconciler.app.reasons import LongerAccessError, RequestError, StaleError, WorkflowError
-from reconciler.apply.break_glass import marks_of
 from reconciler.apply.environment import Result
+from reconciler.apply.marks import marks_of
 from reconciler.manifest.parts.clusters import Emergency
 from reconciler.model.acl import AclBinding, AclPermissionType
 from reconciler.model.characters import as_name

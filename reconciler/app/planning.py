@@ -36,7 +36,7 @@ from reconciler.model.listing import NOT_READ, Change, Listing
 from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import THROTTLE_CONFIGS
 from reconciler.plan.guards import NO_GUARDRAILS, AcceptedGuard, guardrail_review
-from reconciler.plan.kinds.listed import items_after
+from reconciler.plan.kinds.interface import items_after
 from reconciler.plan.kinds.topic import deleted_topics
 from reconciler.plan.proposal import Options, Plan, selection_of
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose

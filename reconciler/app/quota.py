@@ -8,7 +8,7 @@ from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.app.session import open_any, refuse_another_time, time_said
 from reconciler.app.states import check_cluster, declared_access, plan_asked
 from reconciler.model.kinds.quota import ClientQuota
-from reconciler.plan.kinds.listed import items_after
+from reconciler.plan.kinds.interface import items_after
 from reconciler.ports import ReadRequest
 from reconciler.results.access import Basis
 from reconciler.show.quota import QuotaView

@@ -31,7 +31,7 @@ from reconciler.model.state import ClusterState, FactSource
 from reconciler.model.topic import Topic
 from reconciler.plan.guards import DeleteLimits
 from reconciler.plan.kinds import listed
-from reconciler.plan.kinds.listed import items_after
+from reconciler.plan.kinds.interface import items_after
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Terms
 from reconciler.ports import ReadRequest

@@ -9,11 +9,10 @@ from typing import Final, TypeAlias
 
 from reconciler.apply import records
 from reconciler.apply.barrier import FixedWait
-from reconciler.apply.break_glass import BreakGlassGuard
 from reconciler.apply.bridges import BridgeLifecycle, compare
 from reconciler.apply.environment import GOOD, ApplyEnvironment, Barrier, DefaultAllow, Outcome, Result, StepOutcome
 from reconciler.apply.lease import Lease, LeaseHeldError, active_claims, lease_time
-from reconciler.apply.locks import Unlocking, lock_watch
+from reconciler.apply.marks import BreakGlassGuard, Unlocking, lock_watch
 from reconciler.apply.moves import settle
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.run import Run, StoppedError, doubts

@@ -14,7 +14,6 @@ from typing import Any, Final, Self
 
 from reconciler.dataclass import dataclass
 from reconciler.kafka import topics
-from reconciler.kafka.brokers import broker_configs, broker_settings
 from reconciler.kafka.client import AdminConnection, log_connection, timed
 from reconciler.kafka.handshake import (
     AuthorizerPresence,
@@ -32,6 +31,7 @@ from reconciler.kafka.reader_process import started_early
 from reconciler.kafka.replicas import cancel_reassignments, read_layout, set_replication_rates
 from reconciler.kafka.settings import ClientSettings
 from reconciler.kafka.topic_uses import topic_uses
+from reconciler.kafka.topics import broker_configs, broker_settings
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Change
 from reconciler.model.state import BrokerSettings, ClusterState

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.dataclass import dataclass
-from reconciler.kafka.kinds.flavored_topic import first_step
+from reconciler.kafka.kinds.topic import first_step
 from reconciler.model.acl import AccessControlEntry, AclBinding
 from reconciler.model.addresses import IpAddress, address_text
 from reconciler.model.flavor import Flavor, flavor_contradiction, signs_of

@@ -4,6 +4,9 @@ Only this module, ``raw_messages`` and the ``…_messages`` of a kind import kaf
 ``_cluster_id`` are the only places that go beyond its public API, so the dependency is pinned to 3.0.*. The public
 methods are not enough: ``describe_acls`` turns codes into enums and raises for one that is newer than the library, and
 for some kinds there is none. Messages keep every code and error, and memory is their only limit.
+
+ACLs are written by these messages too: version 3 of CreateAcls and DeleteAcls has USER resources (KIP-373), for which
+confluent-kafka has no codes.
 """
 
 import logging
@@ -18,12 +21,47 @@ import kafka
 from kafka import errors
 from kafka.admin import KafkaAdminClient
 from kafka.net.sasl.oauth import AbstractTokenProvider
-from kafka.protocol.admin import DescribeAclsRequest
+from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
-from reconciler.kafka import acl_messages
 from reconciler.kafka.child_process import ANY, Reply, Task, serve
-from reconciler.kafka.raw_messages import PATIENCE_MS, Question, read, refused, unsent
+from reconciler.kafka.raw_messages import PATIENCE_MS, Question, read, refused, run, unsent
+
+
+def _created(client: KafkaAdminClient, task: Task) -> Reply:
+    """Sends one request, never twice: what an answer that got lost has done is not known here."""
+    creations = [CreateAclsRequest.AclCreation(*row) for row in task["rows"]]
+    try:
+        answer = run(client, CreateAclsRequest(creations=creations, min_version=3))
+    except errors.NodeNotReadyError as error:
+        return unsent(error)
+    return ("altered", [_outcome(result.error_code, result.error_message) for result in answer.results])
+
+
+def _deleted(client: KafkaAdminClient, task: Task) -> Reply:
+    """As :func:`_created`, with exact filters. An entry that matched and could not be deleted fails its filter."""
+    filters = [DeleteAclsRequest.DeleteAclsFilter(*row) for row in task["rows"]]
+    try:
+        answer = run(client, DeleteAclsRequest(filters=filters, min_version=3))
+    except errors.NodeNotReadyError as error:
+        return unsent(error)
+    outcomes = []
+    for result in answer.filter_results:
+        failed = next((match for match in result.matching_acls if match.error_code), result)
+        outcomes.append(_outcome(failed.error_code, failed.error_message))
+    return ("altered", outcomes)
+
+
+def _outcome(code: int, message: str | None) -> tuple[int, str, str]:
+    return code, getattr(errors.for_code(code), "message", ""), message or ""
+
+
+#: The outcome of each creation and deletion, in order.
+QUESTIONS: Final[Mapping[str, Question]] = {
+    "create_acls": Question(_created, writes=True),
+    "delete_acls": Question(_deleted, writes=True),
+}
+
 
 _LARGEST_REPLY = 2**31 - 1
 _TICK_SECONDS = 0.05
@@ -211,7 +249,7 @@ _QUESTIONS: Final[Mapping[str, Question]] = {
     "acls": Question(_acls),
     "features": Question(_features),
     "sizes": Question(_sizes),
-    **acl_messages.QUESTIONS,
+    **QUESTIONS,
 }
 
 

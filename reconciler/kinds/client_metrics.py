@@ -9,8 +9,7 @@ from reconciler.model.kinds.client_metrics import ALL_METRICS, DEFAULT_INTERVAL,
 from reconciler.model.listing import Change
 from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import ConfigType, with_unit
-from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext
-from reconciler.plan.kinds.listed import items_after
+from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext, items_after
 from reconciler.plan.phase import Phase
 from reconciler.policy.laws import (
     Audit,

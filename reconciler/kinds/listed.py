@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 from reconciler.kafka.sent_kind import SentKind
 from reconciler.manifest.documents.configs import config_name_problem
+from reconciler.manifest.write.kinds.interface import EditedKind, WrittenKind
 from reconciler.manifest.write.text import scalar, text_problem
-from reconciler.manifest.write.written import EditedKind, WrittenKind
 from reconciler.model.acl import AclOperation
 from reconciler.model.config_resource import ConfigResource
 from reconciler.model.listing import Change, resource_of, values_of
 from reconciler.model.topic_configs import ConfigType, with_unit
-from reconciler.plan.kinds.listed import ListedKind as PlannedKind
-from reconciler.show.kinds.listed import ReportedKind
+from reconciler.plan.kinds.interface import ListedKind as PlannedKind
+from reconciler.show.kinds.interface import ReportedKind
 
 
 class ListedKind(PlannedKind, ReportedKind, WrittenKind, SentKind, ABC):

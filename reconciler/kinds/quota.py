@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from reconciler.kinds.listed import ListedKind
 from reconciler.manifest.documents.quotas import quota_name_problem
 from reconciler.manifest.parts.resources import right_form
+from reconciler.manifest.write.kinds.interface import EditedKind
 from reconciler.manifest.write.text import scalar, text_problem
-from reconciler.manifest.write.written import EditedKind
 from reconciler.model.acl import AclOperation
 from reconciler.model.characters import as_name
 from reconciler.model.kinds.quota import (
@@ -28,8 +28,7 @@ from reconciler.model.kinds.quota import (
 )
 from reconciler.model.listing import Change, Delete, resource_of, values_of
 from reconciler.model.state import ClusterState
-from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext
-from reconciler.plan.kinds.listed import items_after
+from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext, items_after
 from reconciler.plan.phase import Phase
 from reconciler.policy.laws import (
     Audit,

@@ -13,7 +13,7 @@ Each file ``*.als`` is one part, with its words in its first comment. Its comman
 | lease | ``apply/lease.py``: requests that land late |
 | cleanup | ``apply/cleanup.py``, ``apply/undo.py``: what a dead run left |
 | server | ``parts/serve``: it revokes while a run renews |
-| marks | ``apply/locks.py``, ``apply/break_glass.py``: locks, and access with an end |
+| marks | ``apply/marks.py``, ``apply/marks.py``: locks, and access with an end |
 
 To read a counterexample, open the file in Alloy's window: ``java -jar FILE.jar``.
 """

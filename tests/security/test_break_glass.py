@@ -143,7 +143,7 @@ class Stage:
 
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr("reconciler.apply.break_glass._asked_at", lambda _: NOW)
+    monkeypatch.setattr("reconciler.apply.marks._asked_at", lambda _: NOW)
     return Stage(tmp_path)
 
 

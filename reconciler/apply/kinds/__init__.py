@@ -3,8 +3,7 @@
 from typing import Final
 
 from reconciler.apply.kinds import acl, topic
-from reconciler.apply.kinds.interface import Kind
-from reconciler.apply.kinds.listed import ListedKind
+from reconciler.apply.kinds.interface import Kind, ListedKind
 from reconciler.model.kinds import kind_finder, listed_types
 from reconciler.model.listing import resource_of
 from reconciler.plan.proposal import Plan

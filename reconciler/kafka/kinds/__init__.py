@@ -3,8 +3,7 @@
 from typing import Final
 
 from reconciler.kafka.kinds import acl, topic
-from reconciler.kafka.kinds.interface import Kind
-from reconciler.kafka.kinds.listed import ListedKind
+from reconciler.kafka.kinds.interface import Kind, ListedKind
 from reconciler.model.kinds import kind_finder, listed_types
 
 KINDS: Final[tuple[Kind, ...]] = (acl, topic, *map(ListedKind, listed_types()))

@@ -11,11 +11,10 @@ from confluent_kafka.admin import AclBinding as ClientBinding
 from confluent_kafka.admin import AclBindingFilter, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
 from reconciler.kafka.bindings import needs_messages, unsupported_by_client
-from reconciler.kafka.client import AdminConnection
+from reconciler.kafka.client import DONE, AdminConnection, Item, begin_request, unsupported
 from reconciler.kafka.errors import failure
 from reconciler.kafka.kinds.interface import ReadSession
 from reconciler.kafka.listing import ask, checked_listing, no_messages
-from reconciler.kafka.requests import DONE, Item, begin_request, unsupported
 from reconciler.kafka.settings import ClientSettings
 from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Change, Create, resource_of

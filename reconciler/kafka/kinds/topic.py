@@ -12,12 +12,12 @@ from typing import Final
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic, ResourceType
 
 from reconciler.kafka.bindings import increase_problem, settings_problem, topic_problem
-from reconciler.kafka.client import AdminConnection
+from reconciler.kafka.client import DONE, AdminConnection, Item, request, unsupported
 from reconciler.kafka.kinds.interface import ReadSession
 from reconciler.kafka.listing import topic_listing_gap
 from reconciler.kafka.replicas import read_layout, send_replicas
-from reconciler.kafka.requests import DONE, Item, request, unsupported
 from reconciler.kafka.topics import TopicReadResult, broker_defaults, is_unknown, read_topics
+from reconciler.model.flavor import Flavor
 from reconciler.model.listing import Change, Create, Delete, Update, resource_of
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
@@ -127,3 +127,15 @@ def _alteration(wanted: TopicConfigs) -> ConfigResource:
         for key, value in wanted.configs.items()
     ]
     return ConfigResource(ResourceType.TOPIC, wanted.name, incremental_configs=entries)
+
+
+def first_step(change: Change, flavor: Flavor) -> tuple[Change, str] | None:
+    """The change that has to come first, and ``config=value`` that it sets; ``None`` where none has to."""
+    match change:
+        case Update(TopicConfigs() as before, TopicConfigs() as after):
+            step = flavor.intermediate(before.configs, after.configs)
+            if step is not None:
+                was, between = {step.config: before.configs.get(step.config)}, {step.config: step.via}
+                first = Update(replace(before, configs=was), replace(after, configs=between))
+                return first, f"{step.config}={step.via}"
+    return None

@@ -11,8 +11,7 @@ from reconciler.model.kinds import listed_kind, listed_types
 from reconciler.model.listing import Change, Impossible, ListedItem
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import acl, topic
-from reconciler.plan.kinds.interface import Kind, LoginAtRisk
-from reconciler.plan.kinds.listed import ListedKind, listed_codecs
+from reconciler.plan.kinds.interface import Kind, ListedKind, LoginAtRisk, listed_codecs
 from reconciler.policy.laws import Lockout
 
 _OWN: Final[tuple[Kind, ...]] = (acl.KIND, topic.KIND)

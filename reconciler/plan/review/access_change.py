@@ -30,7 +30,7 @@ from reconciler.model.says import REQUIRED, FieldGroup, Flat, Says
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
-from reconciler.plan.kinds.listed import items_after
+from reconciler.plan.kinds.interface import items_after
 from reconciler.plan.observed import Facts
 from reconciler.plan.step import Step
 

@@ -5,8 +5,7 @@ from typing import Final
 from reconciler.model.kinds import listed_types
 from reconciler.model.listing import Change, Create, Delete, Impossible
 from reconciler.show.kinds import acl, topic
-from reconciler.show.kinds.interface import Kind
-from reconciler.show.kinds.listed import ListedKind
+from reconciler.show.kinds.interface import Kind, ListedKind
 
 KINDS: Final[tuple[Kind, ...]] = (acl, topic, *map(ListedKind, listed_types()))
 #: What a sign in front of a step means.

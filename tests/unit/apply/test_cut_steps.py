@@ -12,8 +12,8 @@ from reconciler.apply.preflight import Preflight
 from reconciler.apply.records import PastRun
 from reconciler.apply.undo import doubts, performed_steps, revert_steps
 from reconciler.kafka.flavored import flavored
+from reconciler.kafka.kinds import interface
 from reconciler.kafka.kinds import kind_of as sending_of
-from reconciler.kafka.kinds import listed
 from reconciler.model.desired import DesiredState, Origin
 from reconciler.model.flavor import CONFLUENT_CLOUD, Signs
 from reconciler.model.kinds import listed_types
@@ -259,7 +259,7 @@ def test_the_client_sends_a_change_in_these_parts_and_no_others(name: str, monke
         asked.extend(alterations)
         return ("altered", [(one[0], 0, "", "") for one in alterations])
 
-    monkeypatch.setattr(listed, "ask", ask)
+    monkeypatch.setattr(interface, "ask", ask)
     connection: Any = _Connection()
     assert [answer.good for answer in sending_of(change).send(connection, [change])] == [True]
     parts = kind_of(change).parts(change)

@@ -8,8 +8,7 @@ from typing import Final
 import pytest
 
 from reconciler.apply.kinds import KINDS, kind_of, request_for
-from reconciler.apply.kinds.interface import Batch, Left, Marks, Moved, Right
-from reconciler.apply.kinds.listed import ListedKind
+from reconciler.apply.kinds.interface import Batch, Left, ListedKind, Marks, Moved, Right
 from reconciler.model.acl import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
 from reconciler.model.kinds import listed_types
 from reconciler.model.kinds.client_metrics import ClientMetrics

@@ -12,7 +12,7 @@ from reconciler.manifest.manifests import load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError
 from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS, json_schema, schema_file_name, schema_text
-from reconciler.manifest.write.written import WrittenKind
+from reconciler.manifest.write.kinds.interface import WrittenKind
 from reconciler.model.kinds import listed_kind, listed_types
 from reconciler.model.listing import ListedItem
 

@@ -3,9 +3,8 @@
 from typing import Final
 
 from reconciler.manifest.write.edits import acl, scram_user, topic
-from reconciler.manifest.write.edits.interface import Kind
-from reconciler.manifest.write.edits.listed import ListedKind
-from reconciler.manifest.write.written import EditedKind
+from reconciler.manifest.write.edits.interface import Kind, ListedKind
+from reconciler.manifest.write.kinds.interface import EditedKind
 from reconciler.model.kinds import listed_kind, listed_types
 
 #: Topics before ACLs: a topic that goes takes its owner and grants with it, and those that stay become rules.

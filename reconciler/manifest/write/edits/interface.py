@@ -1,15 +1,31 @@
-"""What the editor asks of a kind of resource. Each other module of this folder is one kind and has these functions."""
+"""What the editor asks of a kind of resource, and how listed kinds answer: their items are changed in place.
+
+Kinds that are edited in another way each have a module here.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.write.pages import Book, NewDocument, Page
-from reconciler.manifest.write.spans import Splice
-from reconciler.model.desired import Declaration, DesiredState
-from reconciler.model.listing import Change
+from reconciler.manifest.write.kinds.interface import EditedKind
+from reconciler.manifest.write.pages import Book, NewDocument, Page, best, match_labels, new_name, new_path
+from reconciler.manifest.write.spans import (
+    Item,
+    Splice,
+    TextSpan,
+    Written,
+    quoted,
+    with_entry,
+    with_items,
+    without_entries,
+    without_items,
+)
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState
+from reconciler.model.kinds import listed_kind
+from reconciler.model.listing import Change, Delete, ListedItem, Update, resource_of
 from reconciler.model.state import ClusterState
 
 #: What is to be declared, by cluster.
@@ -81,3 +97,182 @@ class Kind(Protocol):
     def extend(self, book: Book, wanted: Wanted, changes: Changes) -> None:
         """Declare what is still missing."""
         ...
+
+
+#: By cluster and key: what is wanted instead, ``None`` where nothing is.
+_Differing = dict[tuple[str, Any], DesiredItem[Any] | None]
+
+
+def said(wish: DesiredItem[Any]) -> tuple[object, ...]:
+    """What is declared of a resource, wherever it is declared."""
+    declaration = wish.declaration
+    return wish.item, wish.absent, declaration.reason, declaration.ticket, declaration.expires
+
+
+class ListedKind:
+    """One listed kind whose items have a list and a mapping."""
+
+    def __init__(self, resource: type[ListedItem]) -> None:
+        """``resource`` is the type of its resources."""
+        self.type = resource
+
+    @cached_property
+    def _special(self) -> EditedKind:
+        found: EditedKind = listed_kind(self.type)
+        return found
+
+    @property
+    def DOCUMENT(self) -> str:
+        """What a document is called."""
+        return self._special.document
+
+    @property
+    def items_key(self) -> str:
+        """The key of its list."""
+        return self._special.items_key
+
+    @property
+    def CONTENT(self) -> tuple[str, ...]:
+        """The key of its list."""
+        return (self.items_key,)
+
+    @property
+    def WRITTEN(self) -> frozenset[str]:
+        """The same."""
+        return frozenset(self.CONTENT)
+
+    def told(self, state: DesiredState) -> dict[Any, tuple[object, ...]]:
+        """Every resource with what is declared of it."""
+        return {key: said(wish) for key, wish in self._of(state).items()}
+
+    def _of(self, state: DesiredState) -> Mapping[Any, DesiredItem[Any]]:
+        return state.listed.get(self.type.KIND, {})
+
+    def reduce(self, book: Book, wanted: Wanted, changes: Changes) -> None:
+        """Remove the items that are not wanted, and change in place what others set."""
+        differing: _Differing = {}
+        for name in book.clusters:
+            after = self._of(wanted[name])
+            for key, wish in self._of(book.desired[name]).items():
+                if key not in after or said(after[key]) != said(wish):
+                    differing[name, key] = after.get(key)
+        for page in book.of(self.DOCUMENT) if differing else ():
+            self._reduced(book, page, differing, changes)
+
+    def _reduced(self, book: Book, page: Page, differing: _Differing, changes: Changes) -> None:
+        entry = (page.span.get("spec") or page.span).entry(self.items_key)
+        where = sorted(book.where(page))
+        items = entry[1].items if entry else []
+        gone: list[int] = []
+        for number, item in enumerate(items):
+            places = {(one.line, one.column) for one in item.walk()}
+            found = [
+                (name, key)
+                for name in where
+                for key, wish in self._of(book.desired[name]).items()
+                if wish.declaration.origin.file == page.path and _place(wish) in places
+            ]
+            concerned = [one for one in found if one in differing]
+            if not concerned:
+                continue
+            target = differing[concerned[0]]
+            before = self._of(book.desired[concerned[0][0]])[concerned[0][1]]
+            if target is not None and len({key for _, key in found}) == 1 and _only_values(before, target):
+                changes.at(page, self._with_values(page.text, item, target.item))
+            else:
+                # Whatever else it declares is missing after this, and is written again.
+                gone.append(number)
+        if entry and gone:
+            if len(gone) == len(items):
+                changes.gone.append(page)  # a document without items is none
+            else:
+                changes.at(page, without_items(page.text, entry[1], gone))
+
+    def _with_values(self, text: str, item: TextSpan, target: ListedItem) -> list[Splice]:
+        values_key = self._special.values_key
+        values, wanted = item.get(values_key), self._special.settings(target)
+        own = set[str]() if values is None else {key.plain for key, _ in values.entries}
+        gone = own - wanted.keys()
+        if values is None or gone == own:
+            return with_entry(text, item, values_key, wanted)
+        splices = without_entries(text, values, gone) if gone else []
+        if gone and values.flow:
+            return splices  # what comes would meet the last one that goes: it is looked at next
+        for key, value in wanted.items():
+            splices += with_entry(text, values, key, value)
+        return splices
+
+    def extend(self, book: Book, wanted: Wanted, changes: Changes) -> None:
+        """Write items for what is missing."""
+        missing: dict[tuple[Any, tuple[object, ...]], set[str]] = defaultdict(set)
+        for name in book.clusters:
+            there = self._of(book.desired[name])
+            for key, wish in self._of(wanted[name]).items():
+                if key not in there:
+                    missing[key, said(wish)].add(name)
+        items: dict[frozenset[str], list[Item]] = defaultdict(list)
+        for (key, _), where in sorted(missing.items(), key=lambda item: item[0][0]):
+            items[frozenset(where)].append(self._item(self._of(wanted[min(where)])[key]))
+        for clusters, found in items.items():
+            owners = book.owners(clusters)
+            pages = [page for page in book.of(self.DOCUMENT) if book.where(page) == clusters]
+            page = best(pages, owners, frozenset())
+            if page is not None:
+                changes.at(page, with_items(page.text, page.span.get("spec") or page.span, self.items_key, found))
+                continue
+            path = new_path(book, self.DOCUMENT, self.items_key, owners, frozenset())
+            name = new_name(book, self.DOCUMENT, self.items_key, [document.name for document in changes.documents])
+            head = match_labels(book, clusters)
+            changes.documents.append(NewDocument(path, self.DOCUMENT, name, dict(head), self.items_key, found))
+
+    def _item(self, wish: DesiredItem[Any]) -> Item:
+        item: dict[str, Written] = dict(self._special.about(wish.item))
+        item |= {"absent": "true"} if wish.absent else {self._special.values_key: self._special.settings(wish.item)}
+        declaration = wish.declaration
+        item |= {"expires": str(declaration.expires)} if declaration.expires else {}
+        texts = {"reason": declaration.reason, "ticket": declaration.ticket}
+        return item | {key: quoted(text) for key, text in texts.items() if text}
+
+    def adopted(
+        self, state: DesiredState, change: Change, live: ClusterState, said: Declaration
+    ) -> DesiredState | str | None:
+        """What is declared with one resource as the cluster has it."""
+        if not isinstance(resource_of(change), self.type):
+            return None
+        items = dict(self._of(state))
+        match change:
+            case Delete(item) | Update(item, _):
+                there = items.get(item.key)
+                problem = self._special.problem(item)
+                if problem is not None:
+                    return problem
+                kept = there is not None and not there.goes
+                items[item.key] = DesiredItem(item, there.declaration if there and kept else said)
+            case _:
+                items.pop(resource_of(change).key, None)
+        return replace(state, listed={**state.listed, self.type.KIND: items})
+
+    def second(self, state: DesiredState, old: str, new: str) -> DesiredState:
+        """With the same for ``new`` of what is declared for the principal ``old``."""
+        items = dict(self._of(state))
+        for wish in self._of(state).values():
+            other = self._special.renamed(wish.item, old, new)
+            if other is not None:
+                items.setdefault(other.key, replace(wish, item=other))
+        return replace(state, listed={**state.listed, self.type.KIND: items}) if items else state
+
+    def without(self, state: DesiredState, old: str) -> DesiredState:
+        """Without what is declared for a principal."""
+        items = self._of(state)
+        kept = {key: wish for key, wish in items.items() if self._special.renamed(wish.item, old, old) is None}
+        if len(kept) == len(items):
+            return state
+        return replace(state, listed={**state.listed, self.type.KIND: kept})
+
+
+def _place(wish: DesiredItem[Any]) -> tuple[int, int]:
+    return wish.declaration.origin.line - 1, wish.declaration.origin.column - 1
+
+
+def _only_values(before: DesiredItem[Any], target: DesiredItem[Any]) -> bool:
+    return not before.absent and not target.absent and said(before)[2:] == said(target)[2:]

@@ -3,8 +3,7 @@
 from typing import Final
 
 from reconciler.manifest.write.kinds import acl, topic
-from reconciler.manifest.write.kinds.interface import Kind
-from reconciler.manifest.write.kinds.listed import ListedKind
+from reconciler.manifest.write.kinds.interface import Kind, ListedKind
 from reconciler.model.kinds import listed_types
 
 KINDS: Final[tuple[Kind, ...]] = (acl, topic, *map(ListedKind, listed_types()))

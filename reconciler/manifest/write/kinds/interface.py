@@ -1,12 +1,20 @@
-"""What an export asks of a kind of resource. Each other module of this folder is one kind and has these functions."""
+"""What an export asks of a kind of resource, and how all listed kinds answer: all resources of a kind in one document.
 
-from collections.abc import Collection, Iterator, Mapping
+ACLs and topics each have a module here.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import NamedTuple, Protocol
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Protocol
 
+from reconciler.codec.kinds import json_kind
 from reconciler.dataclass import dataclass
-from reconciler.manifest.write.text import ExportStyle
+from reconciler.manifest.write.text import ExportStyle, document_head, scalar
 from reconciler.model.desired import DesiredState
+from reconciler.model.kinds import listed_kind
+from reconciler.model.listing import ListedItem, values_of
 from reconciler.model.state import ClusterState
 
 
@@ -39,3 +47,99 @@ class Kind(Protocol):
     ) -> Iterator[str]:
         """How the manifests, read back, differ from ``state`` less what is ``left``."""
         ...
+
+
+class WrittenKind(ABC):
+    """A listed kind in manifests: the ``document`` that declares it.
+
+    ``items_key`` is the key of its items in the document's spec.
+    """
+
+    document: ClassVar[str]
+    items_key: ClassVar[str]
+
+    @abstractmethod
+    def problem(self, item: Any) -> str | None:
+        """Why no manifest can declare one; ``None`` if one can."""
+
+    def problem_among(self, item: Any, items: Sequence[Any]) -> str | None:
+        """Why no manifest can declare it with the others."""
+        return self.problem(item)
+
+    @abstractmethod
+    def lines(self, item: Any) -> Iterator[str]:
+        """The lines of an item in an export."""
+
+    def named(self, name: str) -> Any | None:
+        """The item of a name that must not exist; ``None`` where the key is no name."""
+        return None
+
+
+class EditedKind(WrittenKind):
+    """A listed kind whose items say what they are about and, in one mapping under ``values_key``, what they set.
+
+    The leaves of what an item says are YAML that may stand anywhere.
+    """
+
+    values_key: ClassVar[str]
+
+    @abstractmethod
+    def about(self, item: Any) -> Mapping[str, str | Mapping[str, str]]:
+        """What an item is about, by field."""
+
+    @abstractmethod
+    def settings(self, item: Any) -> Mapping[str, str]:
+        """What it sets, by name."""
+
+    def renamed(self, item: Any, old: str, new: str) -> Any | None:
+        """The same for the principal ``new``; ``None`` where it is not about ``old``."""
+        return None
+
+
+class ListedKind:
+    """One listed kind."""
+
+    def __init__(self, resource: type[ListedItem]) -> None:
+        """``resource`` is the type of its resources."""
+        self._resource = resource
+
+    @cached_property
+    def _special(self) -> WrittenKind:
+        found: WrittenKind = listed_kind(self._resource)
+        return found
+
+    def exported(self, state: ClusterState, style: ExportStyle) -> Part:
+        """One file, named as the kind, an item for each resource; nothing where nobody asked for them."""
+        listing, special, stem = state.listing(self._resource), self._special, json_kind(self._resource).file_stem
+        items: list[ListedItem] = sorted(listing.items or (), key=lambda item: item.key)
+        found = [(item, special.problem_among(item, items)) for item in items]
+        gone = [(item, special.problem(item)) for item in self._absent(style)]
+        left = tuple(Inexpressible(item, item.subject, reason) for item, reason in (*found, *gone) if reason)
+        lines = [line for item, reason in found if reason is None for line in special.lines(item)]
+        for item, reason in gone:
+            lines += [] if reason else [f"    - name: {scalar(str(item.key))}", "      absent: true"]
+        head = [*document_head(special.document, stem), f"  {special.items_key}:"]
+        files = {f"{stem}.yaml": [*head, *lines]} if lines else {}
+        comments = [f"{item.subject}: {item.reason}" for item in left]
+        comments += [f"The {special.items_key} may not be whole: {listing.gap}"] if listing.gap is not None else []
+        return Part(files, left, tuple(comments))
+
+    def _absent(self, style: ExportStyle) -> list[ListedItem]:
+        names = sorted(style.absent_listed.get(self._resource.KIND, ()))
+        return [item for name in names if (item := self._special.named(name)) is not None]
+
+    def differences(
+        self, state: ClusterState, wanted: DesiredState, left: Collection[object], style: ExportStyle
+    ) -> Iterator[str]:
+        """Resources that the manifests have otherwise, or too many."""
+        items = {item.key: item for item in state.listing(self._resource).items or () if item not in left}
+        declared = {key: one.item for key, one in wanted.of(self._resource).items() if not one.goes}
+        yield from (
+            f"{items[key].subject} differs"
+            for key in sorted(items)
+            if values_of(declared.get(key)) != items[key].values
+        )
+        yield from (f"too much: {declared[key].subject}" for key in sorted(declared.keys() - items.keys()))
+        absent = {one.item for one in wanted.of(self._resource).values() if one.absent}
+        expected = {item for item in self._absent(style) if item not in left}
+        yield from (f"absent {item.subject} differs" for item in absent ^ expected)
