@@ -100,6 +100,7 @@ class ReadRequest:
     listings: Collection[str] = ()
     acl_principals: str | None = None
     layout: Collection[str] = ()
+    tokens: bool = False
     known: Mapping[ResourcePattern, ResourcePattern] = field(
         default_factory=lambda: NONE_KNOWN, compare=False, repr=False
     )

@@ -169,6 +169,8 @@ def broker_of(sandbox_root: Path) -> Iterator[Callable[[str], Sandbox]]:
                     kafka_version=version,
                     users=generated_users(*_USERS),
                     any_principal=True,
+                    # The oldest is without delegation tokens, as clusters mostly are.
+                    overrides={"delegation.token.secret.key": "of-these-tests"} if version == DEFAULT_VERSION else {},
                 )
                 _started[version] = stack.enter_context(running(spec, root=sandbox_root))
             return _started[version]

@@ -7,6 +7,8 @@ A *hop* is a right by which a principal acts as another one. Each rule is Kafka'
 - DESCRIBE_TOKENS on USER, or DESCRIBE on DELEGATION_TOKEN: the answer has the HMAC of tokens, which is all that a login
   takes (``KafkaApis.handleDescribeTokensRequest``, ``DelegationTokenManager.filterToken``). An ACL does not say whose a
   token is, so by the second of these somebody acts as anybody.
+- A token that is there: whoever asked for it or renews it reads its secret without an ACL
+  (``TokenInformation.ownerOrRenewer``).
 - A session that logged in with a token neither creates nor describes one (``KafkaApis.allowTokenRequests``).
 - ALTER on CLUSTER: every ACL (``AclApis``), and the SCRAM password of everybody
   (``KafkaApis.handleAlterUserScramCredentialsRequest``).
@@ -48,6 +50,7 @@ class HopKind(StrEnum):
     CLUSTER_ACTION = "cluster-action"
     CREATE_TOKENS = "create-tokens"
     DESCRIBE_TOKENS = "describe-tokens"
+    HOLDING = "holding"
     CONTROL = "control"
     MEMBER = "member"
     FLOW = "flow"
@@ -68,7 +71,7 @@ _RELEVANT: Final[Mapping[ResourceType, frozenset[AclOperation]]] = {
     _T.TOPIC: frozenset({_O.ALL, _O.WRITE}),
 }
 #: A session that logged in so may not do the same again.
-_BY_TOKEN: Final = frozenset(_OVER_USER.values())
+_BY_TOKEN: Final = frozenset({*_OVER_USER.values(), HopKind.HOLDING})
 _HOPS: Final = bits((*_OVER_CLUSTER, *_OVER_USER))
 _READ, _WRITE, _DESCRIBE = (1 << operation for operation in (_O.READ, _O.WRITE, _O.DESCRIBE))
 
@@ -76,8 +79,8 @@ _READ, _WRITE, _DESCRIBE = (1 << operation for operation in (_O.READ, _O.WRITE, 
 class Hop(NamedTuple):
     """A principal acts as others by one right, of which ``request`` is an example on ``region``.
 
-    ``acts_as`` are known principals; ``None``: anybody, and so everything. Without a request there is no right: it is
-    not known who is a member of a group.
+    ``acts_as`` are known principals; ``None``: anybody, and so everything. Without a request there is no right: by a
+    token it takes none, and it is not known who is a member of a group.
     """
 
     kind: HopKind
@@ -140,6 +143,7 @@ class Known(NamedTuple):
         worlds = [world.index for world in authorizer.interpretations.both]
         named = {who for index in worlds for _, who in index.group_keys() if ":" in who}
         named |= {control.acts for control in links.controls} | authorizer.super_users | {*claimed}
+        named |= {who for owner, holders in links.tokens for who in (owner, *holders)}
         unnamed = unnamed_principal(worlds, named)
         results = tuple(sorted(named - {WILDCARD_PRINCIPAL, unnamed}))
         return cls(results, authorizer.super_users, frozenset(claimed), unnamed)
@@ -189,6 +193,7 @@ class Reach:
                 results |= {
                     item for item in near if any(b.entry.operation in operations for b in index.bindings(kind, item))
                 }
+            results |= {who for _, holders in self.links.tokens for who in holders}
             self._may_hop = frozenset(results - {WILDCARD_PRINCIPAL})
         return self._may_hop
 
@@ -215,6 +220,9 @@ class Reach:
                 others = self._users(piece.region) - {principal} if piece.effect.gained >> operation & 1 else ()
                 if others:
                     yield self._hop(kind, principal, operation, piece, frozenset(others))
+        owners = frozenset(owner for owner, holders in self.links.tokens if principal in holders)
+        if owners:
+            yield Hop(HopKind.HOLDING, principal, Region(_T.USER), owners)
         for control in self.links.controls:
             # Its own, too: who logged in as it with a token may do more by its records.
             for pattern in control.patterns:

@@ -5,13 +5,15 @@ not work on, and what it would break. To end a lock gives access: that is a plan
 """
 
 import datetime
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from reconciler.app.access_checks import checks_of
 from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
+from reconciler.app.manifests import desired, teams_listing
 from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment, now
 from reconciler.app.planning import WHO_LOGS_IN, Planned, beside_live, request_on
 from reconciler.app.probe import barrier_of, run_of_nothing
@@ -27,7 +29,7 @@ from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.resources import principal_problem
 from reconciler.model.acl import ANONYMOUS, WILDCARD_PRINCIPAL, AclBinding
-from reconciler.model.characters import as_name, is_visible
+from reconciler.model.characters import as_name, is_visible, skeleton
 from reconciler.model.desired import Declaration, DesiredState, Origin, moment_text
 from reconciler.model.listing import Create, Delete
 from reconciler.model.locks import (
@@ -41,14 +43,15 @@ from reconciler.model.locks import (
     unlock_marks,
     unlocked_at,
 )
-from reconciler.model.markers import standing_bridges
+from reconciler.model.markers import NOBODY, standing_bridges
 from reconciler.model.scope import is_reserved
-from reconciler.model.state import ClusterState, FactSource
+from reconciler.model.state import ClusterState, DelegationTokens, FactSource
 from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options, Plan
 from reconciler.plan.propose import propose
 from reconciler.plan.refusal import Guard, refusal
 from reconciler.ports import Answer, ClusterError, ReadRequest
+from reconciler.results.access import token_lines
 from reconciler.retry import attempts, polls
 from reconciler.system.process import SystemClock
 
@@ -69,12 +72,20 @@ class LockTerms:
     accept: tuple[AcceptedGuard, ...] = ()
 
 
+class OtherName(NamedTuple):
+    """A principal that may be of the same person or service and is not locked; ``signs`` say what speaks for it."""
+
+    principal: str
+    signs: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Locked:
     """A lock as the cluster shows it afterwards.
 
     ``brokers`` enforce it, as each said itself; 0: none was asked. ``doubt`` is why that is not known, and ``gaps`` are
-    the DENYs that could not be created, each with why. ``notes`` are what a lock does not end.
+    the DENYs that could not be created, each with why. ``notes`` are what a lock does not end. ``others`` may be other
+    names of the same: nothing was done about them.
     """
 
     cluster: str
@@ -84,6 +95,7 @@ class Locked:
     doubt: str = ""
     gaps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    others: tuple[OtherName, ...] = ()
     unrecorded: str = ""
     audit_head: str = ""
 
@@ -101,6 +113,7 @@ class Lockable:
     live: ClusterState
     given: LockTerms
     connection: ConnectionOptions
+    manifests: Manifests | None = None
 
     def lock(self, records: RecordOptions = RecordOptions()) -> Locked:
         """Send the lock as one request, and wait until the cluster shows it. Raises a :class:`WorkflowError`."""
@@ -122,21 +135,60 @@ class Lockable:
         brokers, doubt = _everywhere(target, self.connection, self.live)
         missing = tuple(f"{item.pattern}: {gaps.get(item, 'the cluster does not show it')}" for item in found.missing)
         seconds = clock.monotonic() - began
-        return Locked(target.name, found, seconds, brokers, doubt, missing, self._notes(), audit_head=head)
+        state = self._beside()
+        others = tuple(self._others(state))
+        notes = self._notes(state)
+        return Locked(target.name, found, seconds, brokers, doubt, missing, notes, others, audit_head=head)
 
-    def _notes(self) -> tuple[str, ...]:
+    def _others(self, state: ClusterState) -> Iterator[OtherName]:
+        """Principals of like name, and those that a team lists with this one, from everything that names principals."""
+        principal, facts = self.given.principal, _facts(self.target)
+        signs: dict[str, dict[str, None]] = {}
+
+        def named(names: Iterable[str], sign: str) -> None:
+            for name in names:
+                signs.setdefault(name, {})[sign] = None
+
+        named((one.entry.principal for one in state.bindings), "has ACLs")
+        named((f"User:{name}" for name in beside_live(state).users or ()), "is a SCRAM user")
+        named(facts.super_users, "is a super user, whom no lock stops")
+        named(facts.inter_broker_principals, "is a broker")
+        for token in (state.tokens or DelegationTokens()).items:
+            named([token.owner], "has delegation tokens")
+        alike = {name for name in signs if _short_name(name) == _short_name(principal)}
+        if self.manifests is not None:
+            with suppress(WorkflowError):
+                for binding, wish in desired(self.manifests, self.target.name, now().date()).bindings.items():
+                    if _short_name(binding.entry.principal) == _short_name(principal):
+                        named([binding.entry.principal], f"declared at {wish.origin}")
+                        alike.add(binding.entry.principal)
+                for team, names in teams_listing(self.manifests, self.target.name, principal):
+                    named(names, f"team {as_name(team)} lists both")
+                    alike.update(names)
+        for name in sorted(alike - locks(state.bindings).keys() - {principal, WILDCARD_PRINCIPAL, NOBODY}):
+            yield OtherName(name, tuple(signs[name]))
+
+    def _beside(self) -> ClusterState:
+        """What bears on a lock besides ACLs: SCRAM users and delegation tokens, as far as they can be read."""
+        facts = _facts(self.target)
+        request = ReadRequest(
+            all_topics=False,
+            principal=facts.principal or self.target.login,
+            super_users=facts.super_users,
+            listings=[WHO_LOGS_IN],
+            tokens=True,
+        )
+        try:
+            return self.target.cluster.read(request)
+        except ClusterError as error:
+            return replace(self.live, tokens=DelegationTokens(gap=str(error)))
+
+    def _notes(self, state: ClusterState) -> tuple[str, ...]:
         """What stays although everything is denied."""
         principal = self.given.principal
-        notes = [
-            "open connections stay, and each request on them is refused",
-            # The message client has no DescribeDelegationToken, and confluent-kafka has no call for it.
-            "whether it owns delegation tokens is not known: they stay, and log in as it, so they are denied as well",
-        ]
-        try:
-            request = ReadRequest(acls=False, all_topics=False, listings=[WHO_LOGS_IN])
-            users = beside_live(self.target.cluster.read(request)).users
-        except ClusterError:
-            users = None
+        notes = ["open connections stay, and each request on them is refused"]
+        notes += _token_notes(state.tokens or DelegationTokens(gap="a snapshot tells of none"), principal)
+        users = beside_live(state).users
         if users is not None and principal.removeprefix("User:") in users:
             notes.append(f"the SCRAM login stays: “reconciler users disable {principal}” ends it")
         if self.given.until is not None and not _facts(self.target).emergency.locks_end:
@@ -144,6 +196,29 @@ class Lockable:
                 "its end is a note: “reconciler unlock” ends it, for the operator's file has no locksEnd: true"
             )
         return tuple(notes)
+
+
+#: The common name of a distinguished name (RFC 4514), in which a comma may be escaped.
+_COMMON_NAME: Final = re.compile(r"(?:^|[,+/])\s*CN\s*=\s*((?:\\.|[^,+/\\])+)", re.IGNORECASE)
+
+
+def _short_name(principal: str) -> str:
+    """What names of one person have in common: no type, realm, host, case, or rest of a distinguished name."""
+    name = principal.partition(":")[2]
+    if (common := _COMMON_NAME.search(name)) is not None:
+        name = common[1].replace("\\", "")
+    return skeleton(re.split(r"[@/]", name.strip(), maxsplit=1)[0].casefold())
+
+
+def _token_notes(tokens: DelegationTokens, principal: str) -> Iterator[str]:
+    """What delegation tokens do that log in as a locked principal, or that it may read."""
+    own = any(one.owner == principal for one in tokens.items)
+    for number, line in enumerate(token_lines(tokens, principal)):
+        denied = own and not number
+        yield f"{line}: {'they are denied as well' if denied else 'no ACL stops that, so lock that one too'}"
+    if tokens.gap:
+        other = "other" if own else "any"
+        yield f"whether it owns {other} delegation tokens is not known, but they are denied as well: {tokens.gap}"
 
 
 @contextmanager
@@ -156,12 +231,12 @@ def lockable(
 ) -> Iterator[Lockable]:
     """The principal on a cluster, ready to be locked. Raises a :class:`RequestError` for one that a lock is not for."""
     _check_name(given)
-    with open_any(path, cluster, connection, tell) as (_, target):
+    with open_any(path, cluster, connection, tell) as (manifests, target):
         live = target.read_whole(_ALL)
         refuse_unlockable(given, target, live)
         if live.may_alter_acls is False:
             raise WorkflowError("our principal may not alter ACLs, so it cannot lock", "grant it ALTER on the cluster")
-        yield Lockable(target, live, given, connection)
+        yield Lockable(target, live, given, connection, manifests)
 
 
 def refuse_unlockable(given: LockTerms, target: Target, live: ClusterState) -> None:

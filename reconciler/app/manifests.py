@@ -77,6 +77,16 @@ def teams_of(manifests: Manifests, cluster: str, pattern: ResourcePattern) -> tu
     return tuple(sorted({owner.team for owner in owners if any(own.contains(pattern) for own in owner.patterns)}))
 
 
+def teams_listing(manifests: Manifests, cluster: str, principal: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Of each team that lists a principal by its name among its own: the other principals that it lists so."""
+    with sound():
+        owners = (*ownership(manifests, cluster)[0], *guardrail_ownership(manifests, cluster)[0])
+    for owner in owners:
+        listed = owner.principals.literal if owner.principals is not None else ()
+        if principal in listed:
+            yield owner.team, tuple(name for name in listed if name != principal)
+
+
 # Finds and reads the project file: the nearest ``reconciler.yaml`` up to the root of the repository.
 #
 # Light where there is none, for every command looks for it.

@@ -188,7 +188,7 @@ def beside_live(state: ClusterState, *, only_scram: bool = False) -> BesideAcls:
     by_name = None if users.items is None else dict(users.by_key)
     gaps = {ScramUser.WORDS: users.gap, ClientQuota.WORDS: quotas.gap}
     known = {words: gap for words, gap in gaps.items() if gap is not None}
-    return BesideAcls(by_name, quotas.items, known, only_scram=only_scram)
+    return BesideAcls(by_name, quotas.items, known, only_scram=only_scram, tokens=state.tokens)
 
 
 def beside_declared(wanted: DesiredState, *, only_scram: bool = False) -> BesideAcls:

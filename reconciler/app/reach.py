@@ -32,14 +32,15 @@ def reach(
     if request.live:
         refuse_another_time(request.cluster, request.as_of, ahead=True)
     plan = None if request.plan is None else plan_asked(request, request.plan)
-    results = access_states(replace(request, plan=None), connection, groups=True, tell=tell)
+    results = access_states(replace(request, plan=None), connection, beside=True, groups=True, tell=tell)
     answers = []
     for state in results:
-        answers.append((state.view, _answer(state.view, _links(state), principal, hops)))
+        views = [(state.view, _links(state))]
         if plan is not None:
-            after = planned_view(plan, state)
-            links = _links(state, tuple(step.change for step in plan.steps))
-            answers.append((after, _answer(after, links, principal, hops)))
+            views.append((planned_view(plan, state), _links(state, tuple(step.change for step in plan.steps))))
+        tokens = state.state.tokens if state.state is not None else None
+        for view, links in views:
+            answers.append((view, replace(_answer(view, links, principal, hops), tokens=tokens)))
     return answers
 
 
@@ -47,10 +48,12 @@ def _links(state: AccessState, changes: tuple[Change, ...] = ()) -> Links:
     letters = dead_letters(state.state, changes) if state.state is not None else None
     if state.state is None and state.desired is not None:
         letters = declared_dead_letters(state.desired)
-    if state.manifests is None or state.declaration is None:
-        return NO_LINKS._replace(dead_letters=letters)
-    with sound():
-        return links_of(state.manifests, state.declaration, letters)
+    links = NO_LINKS._replace(dead_letters=letters)
+    if state.manifests is not None and state.declaration is not None:
+        with sound():
+            links = links_of(state.manifests, state.declaration, letters)
+    tokens = state.state.tokens if state.state is not None else None
+    return links._replace(tokens=tuple((one.owner, one.holders) for one in tokens.items) if tokens else ())
 
 
 def _answer(view: AccessView, links: Links, principal: str, most: int | None) -> ReachAnswer:

@@ -78,7 +78,7 @@ def access_views(
 ) -> list[AccessView]:
     """One state, or with a plan the states before and after it; with the topics that can be seen, if asked for.
 
-    With ``beside`` also what is known of logins and quotas, which takes two more requests. Raises
+    With ``beside`` also what is known of logins and quotas, which takes three more requests. Raises
     :class:`PastTimeError` and :class:`FutureTimeError` for a time other than now of a cluster that is to be read.
     """
     if request.store is not None:
@@ -114,8 +114,8 @@ def access_states(
 ) -> list[AccessState]:
     """The state of the cluster that is named, as it is or as it is declared; without one, of each declared cluster.
 
-    With ``beside`` also the users and quotas of a live one, which takes two more requests; with ``groups`` the configs
-    of groups.
+    With ``beside`` also the users, delegation tokens and quotas of a live one, which takes three more requests; with
+    ``groups`` the configs of groups.
     """
     if request.live or request.store is not None:
         listings = (*(LISTINGS if beside else ()), *((SAYS_DEAD_LETTERS,) if groups else ()))
@@ -179,6 +179,8 @@ def live_access(
 ) -> AccessState:
     """What a cluster or a snapshot has; with manifests, each binding that they declare with its place.
 
+    With ``beside`` also what is known of logins, delegation tokens and quotas.
+
     Raises :class:`PastTimeError` for a past time of a cluster.
     """
     if request.store is not None:
@@ -197,7 +199,8 @@ def live_access(
             if cluster_tests and manifests and declaration and follows_records(manifests, declaration.name):
                 listings = (*listings, SAYS_DEAD_LETTERS)
         try:
-            state = _read(known_as, all_topics=all_topics, topic_names=topic_names, listings=listings)
+            asked = ReadRequest(all_topics=all_topics, topic_listing=topic_names, listings=listings, tokens=beside)
+            state = _read(known_as, asked)
         except NoAuthorizerError as error:
             if not tested:
                 raise
@@ -335,14 +338,13 @@ def as_established(found: Authorizer, declaration: ClusterDeclaration) -> Author
     return found.doubting(default_allow=declaration.sources.default_allow.is_claim)
 
 
-def _read(target: Target, *, all_topics: bool, topic_names: bool, listings: Collection[str] = ()) -> ClusterState:
+def _read(target: Target, request: ReadRequest) -> ClusterState:
     declaration = target.declaration
-    request = ReadRequest(
-        all_topics=all_topics,
-        principal=declaration.principal if declaration else None,
+    request = replace(
+        request,
+        # As whom we log in is enough to tell which tokens are hidden from us.
+        principal=(declaration.principal if declaration else None) or (target.login if request.tokens else None),
         super_users=declaration.super_users if declaration else (),
-        topic_listing=topic_names,
-        listings=listings,
     )
     state = target.read_counted(request)
     if state.acl_gap:

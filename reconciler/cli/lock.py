@@ -124,10 +124,19 @@ def locked_lines(locked: Locked) -> list[str]:
     lines = [f"{first}, from no host" if lock.whole else first, f"  {lock.marks[-1].words}"]
     lines += [f"  not denied: {text}" for text in locked.gaps]
     lines += [f"  {note}" for note in locked.notes]
+    lines += other_lines(locked)
     lines.append(f"Only this ends it: reconciler unlock {lock.principal}")
     if locked.audit_head:
         lines.append(f"Audit log: head {locked.audit_head}")
     return [safe(line) for line in lines]
+
+
+def other_lines(locked: Locked) -> list[str]:
+    """Who may be the same and is not locked: a person decides."""
+    return [
+        f"  perhaps the same, and not locked: {as_name(one.principal)} ({', '.join(one.signs)})"
+        for one in locked.others
+    ]
 
 
 def locked_document(locked: Locked) -> dict[str, Any]:
@@ -139,6 +148,7 @@ def locked_document(locked: Locked) -> dict[str, Any]:
         "brokers": locked.brokers or None,
         "gaps": list(locked.gaps),
         "notes": list(locked.notes),
+        "others": [{"principal": one.principal, "signs": list(one.signs)} for one in locked.others],
         "doubt": locked.doubt or None,
         "auditHead": locked.audit_head or None,
     }

@@ -26,15 +26,24 @@ from reconciler.kafka.handshake import (
 )
 from reconciler.kafka.kinds import KINDS, kind_of
 from reconciler.kafka.kinds.interface import ReadSession
-from reconciler.kafka.listing import AclListing, AclReader, ask, features, no_messages
+from reconciler.kafka.listing import AclListing, AclReader, ask, asking, features, no_messages
 from reconciler.kafka.reader_process import started_early
 from reconciler.kafka.replicas import cancel_reassignments, read_layout, set_replication_rates
 from reconciler.kafka.settings import ClientSettings
 from reconciler.kafka.topic_uses import topic_uses
 from reconciler.kafka.topics import broker_configs, broker_settings
+from reconciler.model.acl import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    OpaqueBinding,
+    ResourceType,
+)
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Change
-from reconciler.model.state import BrokerSettings, ClusterState
+from reconciler.model.state import BrokerSettings, ClusterState, DelegationToken, DelegationTokens
 from reconciler.model.topic import Layout, TopicUse
 from reconciler.ports import Answer, ClusterError, ReadRequest
 from reconciler.retry import attempts
@@ -75,6 +84,71 @@ def existing_groups(connection: AdminConnection) -> frozenset[str] | None:
         if not listed.errors:
             return frozenset(group.group_id for group in listed.valid)
     return None
+
+
+# Which delegation tokens exist. A broker silently leaves out each that the caller may not see.
+
+#: Brokers without ``delegation.token.secret.key`` make none and take none at a login.
+_TOKENS_ARE_OFF: Final = 61  # DELEGATION_TOKEN_AUTH_DISABLED
+_NOT_SO: Final = 64  # DELEGATION_TOKEN_REQUEST_NOT_ALLOWED (``KafkaApis.allowTokenRequests``)
+#: What shows every token (``DelegationTokenManager.filterToken``): each of these, on every name.
+_SHOWS_TOKENS: Final = (
+    (ResourceType.DELEGATION_TOKEN, AclOperation.DESCRIBE),
+    (ResourceType.USER, AclOperation.DESCRIBE_TOKENS),
+)
+
+
+def delegation_tokens(
+    reply: tuple[Any, ...] | None, request: ReadRequest, state: ClusterState, settings: ClientSettings
+) -> DelegationTokens:
+    """The tokens of a message client's ``reply``, with why there may be others. ``state`` has the ACLs."""
+    match reply:
+        case ("listed", tokens):
+            return DelegationTokens(tuple(sorted(map(_token, tokens))), _token_gap(request, state))
+        case ("refused", code, *_) if code == _TOKENS_ARE_OFF:
+            return DelegationTokens()
+        case ("refused", code, *_) if code == _NOT_SO:
+            return DelegationTokens(
+                gap="brokers answer only a login with SASL or a TLS certificate, and none by a token"
+            )
+        case ("refused", _, name, message):
+            return DelegationTokens(gap=settings.redact(f"{name}: {message}"))
+        case ("failed", text):
+            return DelegationTokens(gap=settings.redact(str(text)))
+        case None:
+            return DelegationTokens(gap=f"kafka-python, which reads them, {no_messages(settings)}")
+        case _:
+            return DelegationTokens(gap="the process that reads them did not answer")
+
+
+def _token(row: Sequence[Any]) -> DelegationToken:
+    name, owner, requester, renewers, ends, latest = row
+    times = (datetime.datetime.fromtimestamp(time // 1000, datetime.UTC) for time in (ends, latest))
+    return DelegationToken(name, owner, requester or None, frozenset(renewers), *times)
+
+
+def _token_gap(request: ReadRequest, state: ClusterState) -> str:
+    """Why tokens may be hidden from us; empty where an ACL of ours, or none being asked of us, shows them all."""
+    if request.principal is None:
+        return "there may be others: declare your own principal in spec.principal"
+    if request.principal in request.super_users:
+        return ""
+    if any(_shows_tokens(state, request.principal, *right) for right in _SHOWS_TOKENS):
+        return ""
+    return "there may be others: a broker shows all of them with DESCRIBE on DELEGATION_TOKEN '*'"
+
+
+def _shows_tokens(state: ClusterState, principal: str, kind: ResourceType, operation: AclOperation) -> bool:
+    covering = (AclOperation.ALL, operation)
+
+    def ours(item: AclBinding | OpaqueBinding) -> bool:
+        who = item.entry.principal if isinstance(item, AclBinding) else item.principal
+        return who in (principal, WILDCARD_PRINCIPAL)
+
+    near = [b for b in state.bindings if b.pattern.resource_type is kind and ours(b) and b.entry.operation in covering]
+    hidden = any(b.entry.permission_type is AclPermissionType.DENY for b in near)
+    hidden |= any(ours(item) and item.resource_type in (None, kind) for item in state.opaque)
+    return not hidden and any(b.pattern.is_wildcard and b.entry.host == WILDCARD for b in near)
 
 
 # What ``doctor`` shows about a cluster and our rights on it.
@@ -178,10 +252,14 @@ class KafkaCluster:
                 broker_configs=self._configs(handshake) if request.acls else {},
                 own_operations=handshake.known_operations,
             )
-            # In this order: whether a listing of topics is whole depends on the ACLs.
-            for kind in KINDS:
-                with timed(f"read {kind.TYPES[0].__name__}"):
-                    state = kind.read(session, state)
+            settings = self._connection.settings
+            with asking(settings, "scram_user.tokens") if request.tokens else nullcontext() as tokens:
+                # In this order: whether a listing of topics is whole depends on the ACLs.
+                for kind in KINDS:
+                    with timed(f"read {kind.TYPES[0].__name__}"):
+                        state = kind.read(session, state)
+                if tokens is not None:
+                    state = replace(state, tokens=delegation_tokens(tokens(), request, state, settings))
             return replace(state, groups=existing_groups(self._connection)) if request.groups else state
         finally:
             if listing:

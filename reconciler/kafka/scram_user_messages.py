@@ -1,7 +1,9 @@
-"""SCRAM users by kafka-python's messages, in the message client's process.
+"""SCRAM users and delegation tokens, what somebody logs in with, in the message client's process.
 
-confluent-kafka's description aborts the process on some errors, and kafka-python's own alteration takes an error
-without a message for success.
+confluent-kafka's description of users aborts the process on some errors, and kafka-python's own alteration takes an
+error without a message for success. Neither has DescribeDelegationToken (KIP-48): the two JSON files beside this one
+are Kafka's description of that message, as kafka-python reads it. A broker's answer has the secret of each token, its
+HMAC. It ends here: no reply has it.
 """
 
 from collections.abc import Mapping
@@ -10,12 +12,15 @@ from typing import Any, Final
 from kafka import errors
 from kafka.admin import KafkaAdminClient
 from kafka.protocol.admin import AlterUserScramCredentialsRequest, DescribeUserScramCredentialsRequest
+from kafka.protocol.api_message import ApiMessage
 
 from reconciler.kafka.child_process import Reply, Task
 from reconciler.kafka.raw_messages import Question, read, refused, run, unsent
 
 #: A user that went between the listing of names and its description.
 _GONE: Final = 91  # RESOURCE_NOT_FOUND
+#: Where the description of messages is that kafka-python does not have.
+_HERE: Final = "reconciler.kafka"
 
 
 def _listed(client: KafkaAdminClient, task: Task) -> Reply:
@@ -81,8 +86,40 @@ def _request(task: Task) -> Any:
     )
 
 
-#: All users, and the outcome of each alteration.
+class DescribeDelegationTokenRequest(ApiMessage, load_json=_HERE):  # type: ignore[call-arg, misc]  # it has no types
+    """Asks for the tokens of some owners; null: for all that the asking principal may see."""
+
+
+class DescribeDelegationTokenResponse(ApiMessage, load_json=_HERE):  # type: ignore[call-arg, misc]
+    """Registers itself by its API key; every answer to the request is read by it."""
+
+
+def _tokens(client: KafkaAdminClient, _: Task) -> Reply:
+    """All tokens that our principal may see: id, owner, requester (empty before version 3), renewers, two ends."""
+    try:
+        answer = read(client, DescribeDelegationTokenRequest(owners=None, min_version=1))
+    except errors.KafkaError as error:
+        return ("failed", f"{type(error).__name__}: {error}")
+    if answer.error_code:
+        return refused(answer)
+    return ("listed", [_row(token) for token in answer.tokens])
+
+
+def _row(token: Any) -> tuple[str, str, str, list[str], int, int]:
+    requester = getattr(token, "token_requester_principal_name", "")
+    return (
+        token.token_id,
+        f"{token.principal_type}:{token.principal_name}",
+        f"{token.token_requester_principal_type}:{requester}" if requester else "",
+        [f"{item.principal_type}:{item.principal_name}" for item in token.renewers],
+        token.expiry_timestamp,
+        token.max_timestamp,
+    )
+
+
+#: All users, the outcome of each alteration, and the tokens that we may see.
 QUESTIONS: Final[Mapping[str, Question]] = {
     "listed": Question(_listed),
     "altered": Question(_altered, writes=True),
+    "tokens": Question(_tokens),
 }

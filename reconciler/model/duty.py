@@ -35,12 +35,14 @@ class Links(NamedTuple):
     """Besides ACLs, what connects principals and topics.
 
     ``dead_letters``: by share group the topic that gets the records it gives up; ``None``: not known. ``memberships``
-    are types of principals, such as ``Group``, that stand for several users who no ACL names.
+    are types of principals, such as ``Group``, that stand for several users who no ACL names. ``tokens``: of each
+    delegation token that is there the owner, and who else may read its secret without an ACL.
     """
 
     controls: tuple[Control, ...] = ()
     dead_letters: Mapping[str, str] | None = None
     memberships: frozenset[str] = frozenset()
+    tokens: tuple[tuple[str, frozenset[str]], ...] = ()
 
 
 NO_LINKS: Final = Links()

@@ -3,10 +3,11 @@
 What a cluster has, with everything about it that could not be read.
 """
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import field, replace
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding
@@ -108,6 +109,37 @@ class BrokerSettings:
     gap: str = ""
 
 
+# Delegation tokens: secrets by which somebody logs in as their owner. No change is about one.
+
+
+class DelegationToken(NamedTuple):
+    """A token that logs in as its ``owner`` until it ends (KIP-48); its secret is in no value of this program.
+
+    ``requester`` is who asked for it (KIP-373), ``None`` where the brokers do not tell. A renewer may put off ``ends``
+    up to ``latest_end``. Kafka shows the secret to the owner, the requester and ``renewers``, and asks for no ACL
+    (``TokenInformation.ownerOrRenewer``).
+    """
+
+    id: str
+    owner: str
+    requester: str | None
+    renewers: frozenset[str]
+    ends: datetime.datetime
+    latest_end: datetime.datetime
+
+    @property
+    def holders(self) -> frozenset[str]:
+        """Who besides the owner may read the secret without an ACL, and so log in as the owner."""
+        return frozenset({*self.renewers, *filter(None, [self.requester])} - {self.owner})
+
+
+class DelegationTokens(NamedTuple):
+    """All tokens of a cluster that were seen; ``gap``: why there may be others, or why none could be read."""
+
+    items: tuple[DelegationToken, ...] = ()
+    gap: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterState:
     """The ACLs and topics of one cluster at one moment, as seen by one broker.
@@ -130,6 +162,7 @@ class ClusterState:
     ``metadata_version`` is the finalized level of that feature, which decides what may be created; ``None``: not told.
     ``share_version`` is that of share groups, 0 where they have none.
     ``kafka_version_gap`` says why what the cluster told leaves it open: then nobody else's word settles it.
+    ``tokens`` are delegation tokens, ``None`` where nobody asked.
     """
 
     cluster_id: str
@@ -155,6 +188,7 @@ class ClusterState:
     layout_gap: str | None = field(default=None, compare=False)
     metadata_version: int | None = None
     share_version: int | None = field(default=None, compare=False)
+    tokens: DelegationTokens | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps them sorted and read-only."""

@@ -15,13 +15,13 @@ from reconciler.access.reach import GivenBy, Hop
 from reconciler.codec.values import BINDING
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, ResourcePattern
-from reconciler.model.characters import safe
+from reconciler.model.characters import as_name, counted, safe
 from reconciler.model.desired import moment_text
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds.quota import ClientQuota, levels, limit_text, limits
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.markers import BreakGlass
-from reconciler.model.state import ClusterState
+from reconciler.model.state import ClusterState, DelegationToken, DelegationTokens
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.topics import BrokerAnswer, Ruling
 from reconciler.results.findings import Check, CheckStatus, Finding, Level
@@ -200,7 +200,8 @@ class ReachAnswer:
     """As whom a principal could act in one state, and how records could be moved by others to what it reads.
 
     ``coming`` are topics whose records it could get so, ``going`` those that could get its own; each with the moves.
-    ``evidence`` has the bindings behind each right. ``gap``: why nothing is known of dead letter queues.
+    ``evidence`` has the bindings behind each right. ``gap``: why nothing is known of dead letter queues. ``tokens`` are
+    delegation tokens that are there, ``None`` where nobody asked.
     """
 
     principal: str
@@ -209,6 +210,7 @@ class ReachAnswer:
     going: tuple[tuple[Region, tuple[Hop, ...]], ...]
     evidence: GivenBy
     gap: str = ""
+    tokens: DelegationTokens | None = None
 
     @property
     def anything(self) -> bool:
@@ -287,6 +289,7 @@ class BesideAcls:
 
     ``whole``: there are no others. What is declared is not: others may exist that no manifest names. ``absent`` are
     users that are declared so. ``only_scram``: the operator states that nobody logs in otherwise than with SCRAM.
+    ``tokens`` are delegation tokens, ``None`` where nobody asked.
     """
 
     users: Mapping[str, ScramUser] | None = None
@@ -295,9 +298,12 @@ class BesideAcls:
     whole: bool = True
     absent: frozenset[str] = frozenset()
     only_scram: bool = False
+    tokens: DelegationTokens | None = None
 
     def lines(self, principal: str | None) -> Iterator[str]:
         """What is known of one principal; nothing of everybody else."""
+        if principal is not None and self.tokens is not None:
+            yield from token_lines(self.tokens, principal)
         name = _name(principal)
         if name is None:
             return
@@ -344,12 +350,15 @@ class BesideAcls:
     def notes(self) -> Iterator[str]:
         """What could not be read."""
         yield from (safe(f"The {words} could not be read: {gap}") for words, gap in self.gaps.items())
+        if self.tokens is not None and self.tokens.gap:
+            yield safe(f"Not every delegation token is known: {self.tokens.gap}")
 
     def document(self, principal: str | None) -> dict[str, Any]:
-        """For programs: ``scramUser`` and ``canLogIn`` are null where that is not known."""
+        """For programs: ``scramUser`` and ``canLogIn`` are null where that is not known; ``tokens`` where none is."""
+        tokens = None if self.tokens is None or principal is None else token_documents(self.tokens, principal)
         name = _name(principal)
         if name is None:
-            return {}
+            return {"tokens": tokens} if tokens else {}
         user = (self.users or {}).get(name)
         known = user is not None or (self.users is not None and (self.whole or name in self.absent))
         quotas = self._limits(name).items()
@@ -363,7 +372,48 @@ class BesideAcls:
             "quota": None
             if self.quotas is None
             else [{"key": key, "value": item.values[key], "entity": str(item.entity)} for key, item in quotas],
+            "tokens": tokens,
         }
+
+
+def token_lines(tokens: DelegationTokens, principal: str, *, held: bool = True) -> Iterator[str]:
+    """Which delegation tokens log in as a principal; with ``held``, also as whom it may log in by tokens of others."""
+    own = [one for one in tokens.items if one.owner == principal]
+    if own:
+        others = sorted({who for one in own for who in one.holders})
+        readers = f"; {' and '.join(map(as_name, others))} may read the secret too" if others else ""
+        yield safe(f"delegation tokens: {counted(len(own), 'token')} of it {_ends(own)}{readers}")
+    for owner in sorted({one.owner for one in tokens.items if held and principal in one.holders}):
+        there = [one for one in tokens.items if one.owner == owner and principal in one.holders]
+        name = as_name(owner)
+        yield safe(
+            f"delegation tokens: it may read the secret of {counted(len(there), 'token')} of {name} without an ACL, "
+            f"and so log in as {name}, {_ends(there)}"
+        )
+
+
+def _ends(tokens: Sequence[DelegationToken]) -> str:
+    last, latest = max(one.ends for one in tokens), max(one.latest_end for one in tokens)
+    renewed = f", renewed until {moment_text(latest)} at most" if latest > last else ""
+    return f"until {moment_text(last)}{renewed}"
+
+
+def token_documents(tokens: DelegationTokens, principal: str) -> list[dict[str, Any]] | None:
+    """The same for programs; null where none was seen and there may be some."""
+    items = [one for one in tokens.items if one.owner == principal or principal in one.holders]
+    if not items and tokens.gap:
+        return None
+    return [
+        {
+            "id": one.id,
+            "owner": one.owner,
+            "requester": one.requester,
+            "renewers": sorted(one.renewers),
+            "ends": moment_text(one.ends),
+            "latestEnd": moment_text(one.latest_end),
+        }
+        for one in items
+    ]
 
 
 def _name(principal: str | None) -> str | None:

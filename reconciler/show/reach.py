@@ -9,7 +9,7 @@ from reconciler.access.reach import GivenBy, Hop, HopKind
 from reconciler.access.separation import Combination, Way
 from reconciler.model.acl import ResourceType
 from reconciler.model.characters import Style, as_name, binding_name, counted, plain, safe
-from reconciler.results.access import AccessView, ActedAs, ReachAnswer, times
+from reconciler.results.access import AccessView, ActedAs, ReachAnswer, times, token_documents, token_lines
 from reconciler.results.documents import STEP, CombinationEntry, RemediationEntry, StepEntry, WayEntry
 from reconciler.results.words import access_document, resource_words
 from reconciler.show.access import row_words
@@ -53,6 +53,8 @@ def way_entry(way: Way, given: GivenBy, principal: str) -> WayEntry:
 
 def hop_words(hop: Hop, given: GivenBy) -> str:
     """``CREATE_TOKENS on user User:a (acls.yaml:3:5)``."""
+    if hop.kind is HopKind.HOLDING:
+        return f"a delegation token of {_some(hop.acts_as or ())}, which it asked for or renews"
     if hop.request is None:
         return f"perhaps a member of {_some(hop.acts_as or ())}"
     operation, kind = hop.request.operation, hop.request.resource_type
@@ -143,6 +145,8 @@ def reach_lines(results: Sequence[tuple[AccessView, ReachAnswer]], style: Style 
                     yield from [f"    and {more:,} more; --output json has each"] if more > 0 else []
         if answer.gap:
             yield style("warn", f"The {answer.gap} are not known: dead letter queues of share groups are not seen.")
+        if answer.tokens is not None and answer.tokens.gap:
+            yield style("warn", safe(f"Not every delegation token is known: {answer.tokens.gap}"))
         yield style("warn" if view.condition else "dim", safe(view.words))
 
 
@@ -159,6 +163,8 @@ def _identity_lines(item: ActedAs, answer: ReachAnswer) -> Iterator[str]:
     yield f"  {name}{perhaps}"
     if item.hops:
         yield f"    by {' → '.join(hop_words(hop, answer.evidence) for hop in item.hops)}"
+    if answer.tokens is not None and item.principal is not None:
+        yield from (f"    {line}" for line in token_lines(answer.tokens, item.principal, held=False))
     if not item.access and item.principal is not None:
         yield "    can do nothing"
     yield from (f"    {row_words(row)}" for row in item.access)
@@ -183,6 +189,9 @@ def reach_document(results: Sequence[tuple[AccessView, ReachAnswer]]) -> dict[st
                         "words": " → ".join(hop_words(hop, answer.evidence) for hop in item.hops),
                         "steps": [STEP.write(step) for hop in item.hops for step in _hop_steps(hop, answer.evidence)],
                         "access": [access_document(row) for row in item.access],
+                        "tokens": None
+                        if answer.tokens is None or item.principal is None
+                        else token_documents(answer.tokens, item.principal),
                     }
                     for item in answer.identities
                 ],

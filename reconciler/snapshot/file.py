@@ -137,6 +137,8 @@ def requested(snapshot: Snapshot, request: ReadRequest) -> ClusterState:
     state = snapshot.state
     for kind in KINDS:
         state = kind.view(snapshot, request, state)
+    if not request.tokens:
+        state = replace(state, tokens=None)
     return state if request.groups else replace(state, groups=None)
 
 

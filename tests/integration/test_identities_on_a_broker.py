@@ -22,6 +22,9 @@ maker without CREATE_TOKENS: DelegationTokenAuthorizationException
 maker by its own login: TopicAuthorizationException
 maker by a token of victim: yes
 a token by a token: UnsupportedByAuthenticationException
+a locked maker reads the secret: yes
+and acts by the token: yes
+until the owner is locked: TopicAuthorizationException
 reader without DESCRIBE_TOKENS: IndexOutOfBoundsException
 reader has the secret: yes
 altering without ALTER: ClusterAuthorizationException
@@ -33,7 +36,7 @@ configuring adds a listener: yes
 
 
 def test_each_right_to_act_as_another_works_on_a_broker(tmp_path: Path, sandbox_root: Path) -> None:
-    """``reconciler.access.reach`` follows these rights. Brokers need a key of their own to make tokens."""
+    """``reconciler.access.reach`` follows these rights, and ``lock`` says what tokens do with one."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

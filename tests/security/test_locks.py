@@ -460,6 +460,54 @@ def test_break_glass_access_is_refused(stage: Stage) -> None:
         break_glass(stage.path, stage.cluster, asked, terms, stage.connection)
 
 
+_NAMES = """\
+---
+apiVersion: reconciler/v1
+kind: Ownership
+metadata: {name: teams}
+spec:
+  owners:
+    - {team: pay, principals: [User:svc, User:pay-batch], topics: {prefix: team.}, files: ["*.yaml"]}
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: host}
+spec: {principal: "User:svc/h1@EXAMPLE.COM", rules: [{allow: READ, topics: [team.orders]}]}
+"""
+
+
+def test_other_names_of_the_same_are_listed_with_their_signs_and_left(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = ("User:CN=svc,OU=eu", "User:SVC", "User:svc@EXAMPLE.COM", "User:svc2", "User:OU=svc,CN=other")
+    stage.write(*(binding("User:x ALLOW READ on TOPIC team.orders")._replace(
+        entry=OTHER.entry._replace(principal=name)) for name in there))  # fmt: skip
+    locked = LockMark("User:svc@EXAMPLE.COM", NOW, None, "anna")
+    stage.write(*lock_denials(locked.principal), locked.binding)
+    stage.declare(ACLS + _NAMES, CLUSTER.replace("---\n", '  superUsers: ["User:cn=svc,o=ops"]\n---\n'))
+    before = stage.live()
+    with lockable(stage.path, stage.cluster, WHY, stage.connection) as found:
+        done = found.lock(stage.records)
+    assert {one.principal: one.signs for one in done.others} == {
+        "User:CN=svc,OU=eu": ("has ACLs",),
+        "User:SVC": ("has ACLs",),
+        "User:cn=svc,o=ops": ("is a super user, whom no lock stops",),
+        "User:pay-batch": ("team pay lists both",),
+        "User:svc/h1@EXAMPLE.COM": ("declared at all.yaml:27:77",),
+    }
+    assert stage.live() - before == {*lock_denials(NAME), *(mark.binding for mark in found_marks(stage))}
+    words = ["lock", NAME, stage.path, "-c", stage.cluster, "--connections", str(stage.connections)]
+    assert run([*words, "--reason", "x", "--yes"]) == 0
+    assert "perhaps the same, and not locked: User:SVC (has ACLs)" in capsys.readouterr().out
+    assert run([*words, "--reason", "x", "--yes", "-o", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["others"]) == 5
+
+
+def found_marks(stage: Stage) -> tuple[LockMark, ...]:
+    lock = stage.locked()
+    return () if lock is None else lock.marks
+
+
 REFUSED = [
     ("User:*", "", "a lock is of one principal, and User:* is everybody"),
     ("svc", "", "is not a principal"),

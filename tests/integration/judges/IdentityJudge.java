@@ -57,6 +57,12 @@ public class IdentityJudge {
             try (Admin asVictim = scram(id, hmac, true)) {
                 attempt("maker by a token of victim", () -> eventually(() -> sees(asVictim)));
                 attempt("a token by a token", () -> asVictim.createDelegationToken().delegationToken().get());
+                DescribeDelegationTokenOptions victims = new DescribeDelegationTokenOptions().owners(List.of(victim));
+                lock(boss, "maker");
+                attempt("a locked maker reads the secret", () -> maker.describeDelegationToken(victims).delegationTokens().get().get(0));
+                attempt("and acts by the token", () -> sees(asVictim));
+                lock(boss, "victim");
+                attempt("until the owner is locked", () -> refused(asVictim));
             }
             attempt("reader without DESCRIBE_TOKENS", () -> reader.describeDelegationToken(all).delegationTokens().get().get(0));
             allow(boss, ResourceType.USER, "User:victim", "reader", AclOperation.DESCRIBE_TOKENS);
@@ -112,6 +118,27 @@ public class IdentityJudge {
 
     private static void allow(Admin boss, ResourceType type, String name, String who, AclOperation right) throws Exception {
         boss.createAcls(List.of(binding(type, name, who, right))).all().get();
+    }
+
+    /** What {@code reconciler lock} denies. */
+    private static void lock(Admin boss, String who) throws Exception {
+        AccessControlEntry all = new AccessControlEntry("User:" + who, "*", AclOperation.ALL, AclPermissionType.DENY);
+        List<AclBinding> denials = new java.util.ArrayList<>();
+        for (ResourceType type : ResourceType.values()) {
+            if (type == ResourceType.UNKNOWN || type == ResourceType.ANY) continue;
+            String name = type == ResourceType.CLUSTER ? "kafka-cluster" : "*";
+            denials.add(new AclBinding(new ResourcePattern(type, name, PatternType.LITERAL), all));
+        }
+        boss.createAcls(denials).all().get();
+    }
+
+    /** Waits until it may no longer: brokers enforce a moment after the controller has written. */
+    private static Object refused(Admin admin) throws Exception {
+        for (int tries = 0; tries < 40; tries++) {
+            sees(admin);
+            Thread.sleep(250);
+        }
+        return null;
     }
 
     private static AclBinding binding(ResourceType type, String name, String who, AclOperation right) {

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.access.assertion import AssertionOutcome, PrincipalSelection
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.reach import HopKind
+from reconciler.access.reach import HopKind, Known, Reach
 from reconciler.access.separation import Combinations, Separation, Separations
 from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding
 from reconciler.model.desired import Origin
@@ -79,6 +79,16 @@ def test_a_session_by_a_token_makes_no_other_token_and_obeyed_records_are_a_logi
     assert decided(chain).outcome is PASS
     through_topic = [*chain, binding("TOPIC:L:c User:b@* ALLOW WRITE")]
     assert who(decided(through_topic, links=Links(controls("c", "User:b"), {}))) == ["User:ci"]
+
+
+def test_a_token_that_is_there_is_a_way_to_act_as_its_owner() -> None:
+    """Who asked for it or renews it reads its secret without an ACL; a session by it reads no other token."""
+    tokens = (("User:b", frozenset({"User:ci"})), ("User:root", frozenset({"User:b"})))
+    authorizer = Authorizer([], ["User:root"])
+    reach = Reach(authorizer.interpretations.both[0], Known.of(authorizer, Links(tokens=tokens)), Links(tokens=tokens))
+    assert [row.principals for row in reach.reached("User:ci")] == [frozenset({"User:ci"}), frozenset({"User:b"})]
+    assert reach.reached("User:b")[-1].principals is None
+    assert [row.principals for row in reach.reached("User:other")] == [frozenset({"User:other"})]
 
 
 def test_names_that_do_not_exist_and_denies_count() -> None:

@@ -13,7 +13,14 @@ from reconciler.app.options import ConnectionOptions
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.records import RecordOptions
 from reconciler.cli.console import CommandError, Exit, out, out_json
-from reconciler.cli.lock import ask_to_lock, lock_terms, lock_terms_options, locked_document, locked_lines
+from reconciler.cli.lock import (
+    ask_to_lock,
+    lock_terms,
+    lock_terms_options,
+    locked_document,
+    locked_lines,
+    other_lines,
+)
 from reconciler.cli.options import connection_options, output_option, yes_option
 from reconciler.model.characters import counted, safe
 from reconciler.results.output import OutputKind
@@ -67,5 +74,7 @@ def _lines(name: str, found: Locked | WorkflowError) -> Iterator[str]:
         return
     yield locked_lines(found)[0]
     yield from (f"  not denied: {safe(gap)}" for gap in found.gaps)
+    yield from (f"  {safe(note)}" for note in found.notes if note.startswith("delegation tokens"))
+    yield from map(safe, other_lines(found))
     if found.doubt:
         yield f"  {safe(found.doubt)}"
