@@ -26,18 +26,16 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.operations import supported
 from reconciler.access.remediation import suggest_fix
 from reconciler.access.separation import Combinations, Separation, Separations
-from reconciler.app.manifests import sound
+from reconciler.app.manifests import breaches_of, ownerships_of, sound
 from reconciler.app.planning import Planned
 from reconciler.app.states import as_established, authorizer
 from reconciler.app.terms import claimed_super_users, dead_letters
 from reconciler.app.topic_policy import Seen, decide_policies
 from reconciler.manifest.documents.access_tests import AccessTest, Claim
-from reconciler.manifest.documents.ownership import ConsentDeclaration, OwnerDeclaration
-from reconciler.manifest.guardrail_set import guardrail_files
 from reconciler.manifest.manifests import Manifests, declared_cluster, desired_state
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.selectors import StatedException
-from reconciler.manifest.safeguards import access_tests, control_topics, guardrail_ownership, owned_topics, ownership
+from reconciler.manifest.safeguards import access_tests, control_topics
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType
 from reconciler.model.desired import DesiredState, Expiry, Origin, ends_of
 from reconciler.model.duty import Links
@@ -46,7 +44,6 @@ from reconciler.model.scope import name_glob
 from reconciler.plan.leftovers import bridges_taken_over
 from reconciler.plan.proposal import bindings_after
 from reconciler.plan.review.access_change import DeclaredEnd
-from reconciler.policy.ownership import Breach, Owner, OwnerConsent, Ownership, breach_order
 from reconciler.results.checks import ClaimResult, ClaimStatus, standing_of
 from reconciler.show.claims import Checks
 from reconciler.show.review import ending_entries
@@ -254,59 +251,6 @@ def undecided_tests(manifests: Manifests, cluster: str, why: str, as_of: datetim
         (one, *_) = assertions(test, Authorizer({}))
         found.append(ClaimResult(test, standing, AssertionResult(one, AssertionOutcome.UNDECIDED, reason=why)))
     return tuple(found)
-
-
-def ownerships_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> tuple[Ownership, ...]:
-    """The owners and consents of a declared cluster, as rules for what the manifests declare for it.
-
-    Those of guardrails come second, as rules of their own: together, an owner of one could permit what the other
-    forbids.
-    """
-    with sound():
-        owners, consents = ownership(manifests, cluster)
-        theirs, given = guardrail_ownership(manifests, cluster)
-        setter = declared_cluster(manifests, cluster)
-        claims = tuple(owned_topics(manifests, cluster)) if owners or theirs else ()
-    files = {path: path for path in manifests.sources}
-    variables = setter.origin, {one.source.path for one in manifests.chosen_templates(setter.labels)}
-    rules = partial(Ownership, as_of=as_of, variables=variables, claims=claims)
-    own = rules((_owner(owner, files) for owner in owners), map(_consent, consents))
-    if manifests.guardrails is None:
-        return (own,)
-    # A consent of the guardrails counts in a file of its team there: the globs are about paths in either directory.
-    marked = guardrail_files(manifests)
-    judging = (_owner(one, files, marked) for one in theirs)
-    return own, rules(judging, map(_consent, given), guardrails=True)
-
-
-def breaches_of(rules: Iterable[Ownership], wanted: DesiredState) -> tuple[Breach, ...]:
-    """What any of the rules forbids; what several forbid in the same words is there once."""
-    found: dict[Breach, Breach] = {}
-    for rule in rules:
-        for breach in rule.breaches(wanted):
-            found.setdefault(dataclasses.replace(breach, rule=None, consent=None), breach)
-    return tuple(sorted(found.values(), key=breach_order))
-
-
-def _owner(given: OwnerDeclaration, *directories: Mapping[str, str]) -> Owner:
-    files = frozenset(marked[path] for marked in directories for path in given.files_of(marked))
-    return Owner(given.team, given.origin, files, given.principals, given.patterns, given.deny_any)
-
-
-def _consent(given: ConsentDeclaration) -> OwnerConsent:
-    operations = frozenset(given.operations)
-    return OwnerConsent(
-        given.team,
-        given.to,
-        operations,
-        given.patterns,
-        given.origin,
-        given.own_file,
-        given.reason,
-        frozenset(given.permissions),
-        given.principals,
-        given.expires,
-    )
 
 
 def _result(test: AccessTest, judge: _StateJudge, as_of: datetime.date) -> ClaimResult:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from reconciler.app.access_checks import breaches_of, ownerships_of
+from reconciler.app.manifests import breaches_of, ownerships_of
 from reconciler.app.options import ConnectionOptions, Tell, ignore
 from reconciler.app.session import Target, open_any
 from reconciler.codec.kinds import LISTED

@@ -1,28 +1,31 @@
-"""Manifests below a directory, guardrails and the project file.
+"""Manifests below a directory, their owners, guardrails and the project file.
 
 The manifests below a directory, read and checked; every problem at once is an :class:`InvalidManifestsError`.
 """
 
 import datetime
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from reconciler.app.reasons import InvalidManifestsError, RequestError, WorkflowError
 from reconciler.dataclass import dataclass
-from reconciler.manifest.guardrail_set import with_guardrails
+from reconciler.manifest.documents.ownership import ConsentDeclaration, OwnerDeclaration
+from reconciler.manifest.guardrail_set import guardrail_files, with_guardrails
 from reconciler.manifest.guardrails import GuardrailChange, gravest_first, guardrail_changes
-from reconciler.manifest.manifests import Manifests, desired_state
+from reconciler.manifest.manifests import Manifests, declared_cluster, desired_state
 from reconciler.manifest.manifests import load as load_sources
 from reconciler.manifest.project import Project, is_project, project_changes, read_project
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import Code, ManifestError, Problem
-from reconciler.manifest.safeguards import guardrail_ownership, ownership
+from reconciler.manifest.safeguards import guardrail_ownership, owned_topics, ownership
 from reconciler.model.acl import ResourcePattern
 from reconciler.model.desired import DesiredState
+from reconciler.policy.ownership import Breach, Owner, OwnerConsent, Ownership, breach_order
 from reconciler.system.files import files_not_read, read_manifest_files
 
 
@@ -85,6 +88,59 @@ def teams_listing(manifests: Manifests, cluster: str, principal: str) -> Iterato
         listed = owner.principals.literal if owner.principals is not None else ()
         if principal in listed:
             yield owner.team, tuple(name for name in listed if name != principal)
+
+
+def ownerships_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> tuple[Ownership, ...]:
+    """The owners and consents of a declared cluster, as rules for what the manifests declare for it.
+
+    Those of guardrails come second, as rules of their own: together, an owner of one could permit what the other
+    forbids.
+    """
+    with sound():
+        owners, consents = ownership(manifests, cluster)
+        theirs, given = guardrail_ownership(manifests, cluster)
+        setter = declared_cluster(manifests, cluster)
+        claims = tuple(owned_topics(manifests, cluster)) if owners or theirs else ()
+    files = {path: path for path in manifests.sources}
+    variables = setter.origin, {one.source.path for one in manifests.chosen_templates(setter.labels)}
+    rules = partial(Ownership, as_of=as_of, variables=variables, claims=claims)
+    own = rules((_owner(owner, files) for owner in owners), map(_consent, consents))
+    if manifests.guardrails is None:
+        return (own,)
+    # A consent of the guardrails counts in a file of its team there: the globs are about paths in either directory.
+    marked = guardrail_files(manifests)
+    judging = (_owner(one, files, marked) for one in theirs)
+    return own, rules(judging, map(_consent, given), guardrails=True)
+
+
+def breaches_of(rules: Iterable[Ownership], wanted: DesiredState) -> tuple[Breach, ...]:
+    """What any of the rules forbids; what several forbid in the same words is there once."""
+    found: dict[Breach, Breach] = {}
+    for rule in rules:
+        for breach in rule.breaches(wanted):
+            found.setdefault(replace(breach, rule=None, consent=None), breach)
+    return tuple(sorted(found.values(), key=breach_order))
+
+
+def _owner(given: OwnerDeclaration, *directories: Mapping[str, str]) -> Owner:
+    files = frozenset(marked[path] for marked in directories for path in given.files_of(marked))
+    return Owner(given.team, given.origin, files, given.principals, given.patterns, given.deny_any)
+
+
+def _consent(given: ConsentDeclaration) -> OwnerConsent:
+    operations = frozenset(given.operations)
+    return OwnerConsent(
+        given.team,
+        given.to,
+        operations,
+        given.patterns,
+        given.origin,
+        given.own_file,
+        given.reason,
+        frozenset(given.permissions),
+        given.principals,
+        given.expires,
+    )
 
 
 # Finds and reads the project file: the nearest ``reconciler.yaml`` up to the root of the repository.

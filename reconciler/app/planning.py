@@ -16,7 +16,7 @@ from reconciler import __version__
 from reconciler.access.interpretation import TooMuchToDecideError
 from reconciler.app.cluster_tests import decide_cluster_tests
 from reconciler.app.connections import refuse_unstated
-from reconciler.app.manifests import desired, guardrails_changed, sound, told_again
+from reconciler.app.manifests import desired, guardrails_changed, load, ownerships_of, sound, told_again
 from reconciler.app.options import PlanOptions, moment, now
 from reconciler.app.reasons import NoAuthorizerError, PlanRefusedError, RequestError, TooMuchAccessError, WorkflowError
 from reconciler.app.records import source_commit
@@ -36,13 +36,15 @@ from reconciler.model.listing import NOT_READ, Change, Listing
 from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import THROTTLE_CONFIGS
 from reconciler.plan.guards import NO_GUARDRAILS, AcceptedGuard, guardrail_review
+from reconciler.plan.kinds.acl import created_bindings
 from reconciler.plan.kinds.interface import items_after
 from reconciler.plan.kinds.topic import deleted_topics
 from reconciler.plan.proposal import Options, Plan, selection_of
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose
 from reconciler.plan.refusal import Guard
 from reconciler.plan.replicas import topics_to_place
-from reconciler.plan.review.access_change import gaining
+from reconciler.plan.review.access_change import gaining, with_owners
+from reconciler.plan.review.ends import kept_longer
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.results.access import BesideAcls
 from reconciler.results.checks import ClusterTestResult
@@ -328,9 +330,33 @@ def plan_on(
     if declaration.only_scram_logins:
         made = replace(made, warnings=(*made.warnings, *login_gaps(made, live)))
     changes = () if options.base is None else guardrails_changed(options.base, path)
-    made = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
+    reviewed = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
+    reviewed = _with_owners(reviewed, wanted, manifests)
+    if options.base is not None:
+        reviewed = _with_kept(reviewed, live, wanted, load(options.base))
     seen = look(target, manifests, wanted, live)
-    return Planned(made, live, declaration, wanted, manifests, seen, target.bootstrap_servers)
+    return Planned(reviewed, live, declaration, wanted, manifests, seen, target.bootstrap_servers)
+
+
+def _with_owners(plan: Plan, wanted: DesiredState, manifests: Manifests) -> Plan:
+    """The plan with whose the names are on which somebody gains, and whether they agree."""
+    if not any(row.gained for row in plan.access.access_changes):
+        return plan
+    rules = ownerships_of(manifests, plan.terms.cluster, plan.as_of)
+    created = created_bindings(step.change for step in plan.steps)
+    given = {item: wanted.bindings[item] for item in created if item in wanted.bindings}
+    return replace(
+        plan, access=replace(plan.access, access_changes=with_owners(plan.access.access_changes, given, rules))
+    )
+
+
+def _with_kept(plan: Plan, live: ClusterState, wanted: DesiredState, base: Manifests) -> Plan:
+    """The plan with who keeps access that the base ends; nothing of a cluster that the base does not declare."""
+    before = base.clusters.get(plan.terms.cluster)
+    if before is None:
+        return plan
+    kept = kept_longer(live, wanted, desired(base, before.name, plan.as_of), before.scope)
+    return replace(plan, access=replace(plan.access, callouts=(*plan.access.callouts, *kept)))
 
 
 def request_on(target: Target, path: str, options: PlanOptions, live: ClusterState) -> Request:

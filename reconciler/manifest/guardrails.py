@@ -89,6 +89,7 @@ class GuardrailChange:
 
 #: Documents by kind and name.
 _Documents: TypeAlias = Mapping[tuple[str, str], Document]
+_VARIABLES: Final = "spec.vars."
 #: Of kinds whose documents judge nothing, the fields that take values for a guardrail.
 _JUDGING: Final[Mapping[str, tuple[str, ...]]] = {
     "Acls": ("spec.exceptions",),
@@ -108,7 +109,7 @@ def guardrail_changes(base: Iterable[Source], proposal: Iterable[Source]) -> tup
         found.extend(_Comparison(*key, before.get(key), after.get(key), first=key[0] not in judging).changes())
     found.extend(_escaped(before, after))
     found.extend(_lost_labels(before, after))
-    found = [_with_users(change, before, after) for change in found]
+    found = [_with_users(change, before, after) for change in found if _judges(change, before, after)]
     return gravest_first(found)
 
 
@@ -455,15 +456,40 @@ def _topic_labels(document: Document) -> dict[str, set[tuple[str, str]]]:
     return found
 
 
+def _judges(change: GuardrailChange, before: _Documents, after: _Documents) -> bool:
+    """Whether a rule can come to another answer by it: by a variable that some rule takes, by a label if one asks.
+
+    What else a variable decides stands in the plan. A label that goes also takes a warning of reviews with it.
+    """
+    name = change.field.rpartition(".")[2]
+    if change.kind == "Cluster" and change.field.startswith(_VARIABLES):
+        return bool(_users(change, before, after))
+    if change.kind == "Topics" and ".labels." in change.field and change.before is None:
+        return any(_asks(document.root.plain.get("spec"), name) for document in after.values())
+    return True
+
+
+def _asks(plain: Any, label: str) -> bool:
+    """Whether a rule selects by a label, or reads labels in an expression."""
+    if isinstance(plain, list):
+        return any(_asks(value, label) for value in plain)
+    if not isinstance(plain, dict):
+        return False
+    chosen = label in (plain.get("matchLabels") or ()) or "labels" in str(plain.get("expression", ""))
+    return chosen or any(_asks(value, label) for value in plain.values())
+
+
+def _users(change: GuardrailChange, before: _Documents, after: _Documents) -> list[tuple[str, str]]:
+    """The rules that take their value from a variable of a cluster."""
+    variable = "${vars." + change.field.removeprefix(_VARIABLES) + "}"
+    return sorted({key for documents in (before, after) for key, one in documents.items() if _uses(one, variable)})
+
+
 def _with_users(change: GuardrailChange, before: _Documents, after: _Documents) -> GuardrailChange:
     """For a variable of a cluster, with the rules that take their value from it: they stand in other documents."""
-    prefix = "spec.vars."
-    if change.kind != "Cluster" or not change.field.startswith(prefix):
+    if change.kind != "Cluster" or not change.field.startswith(_VARIABLES):
         return change
-    variable = "${vars." + change.field.removeprefix(prefix) + "}"
-    users = sorted({key for documents in (before, after) for key, one in documents.items() if _uses(one, variable)})
-    if not users:
-        return change
+    users = _users(change, before, after)
     return replace(change, reason=f"{change.moved}, the value in {', '.join(map(' '.join, users))}")
 
 

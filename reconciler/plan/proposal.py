@@ -302,8 +302,8 @@ class Plan:
 
     @property
     def gives_access(self) -> bool:
-        """Whether somebody gains access: by what ACLs mean together, or by a password that somebody knows."""
-        if self.access.trend in (AccessTrend.WIDENING, AccessTrend.MIXED):
+        """Whether somebody gains access, by what ACLs mean together or a password, or keeps what the base ends."""
+        if self.access.trend in (AccessTrend.WIDENING, AccessTrend.MIXED) or self.access.kept:
             return True
         kinds = ((kind_of(step.change), step.change) for step in self.steps)
         counted = ((kind, change) for kind, change in kinds if kind.law(change).new_access is NewAccess.PASSWORD)

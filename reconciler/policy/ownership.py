@@ -161,6 +161,17 @@ class OwnerConsent:
         return self.to in owners_of(entry.principal)
 
 
+class Agreement(StrEnum):
+    """What the owners of a resource say to a binding on it."""
+
+    #: A file of theirs declares it.
+    OWN = "own"
+    #: They let the file of another team declare it.
+    GIVEN = "given"
+    #: They do not.
+    MISSING = "missing"
+
+
 class OwnedPatterns:
     """Which team owns which patterns."""
 
@@ -363,6 +374,20 @@ class Ownership:
     def forbids(self, binding: AclBinding, declared: Declaration) -> bool:
         """Whether what declared a binding that has expired may not speak for it."""
         return bool(self._owners) and any(self._of_bindings(DesiredState(expired={binding: declared})))
+
+    def owners_of(self, pattern: ResourcePattern) -> frozenset[str] | None:
+        """The teams that own a name of it; ``None`` where nothing says who owns what."""
+        return self._holdings.touched(pattern) if self._owners else None
+
+    def agreement(self, binding: AclBinding, declared: Declaration) -> Agreement | None:
+        """What the owners say to what names it; ``None`` where it is nobody's."""
+        found = self._of_bindings(DesiredState(bindings={binding: declared})) if self._owners else ()
+        if any(breach.kind is BreachKind.RESOURCE for breach in found):
+            return Agreement.MISSING
+        if not self.owners_of(binding.pattern):
+            return None
+        given = (self._consents_for(place.file, binding, None) for place in _places(declared))
+        return Agreement.GIVEN if any(chain.from_iterable(given)) else Agreement.OWN
 
     def used_consents(self, desired: DesiredState) -> tuple[OwnerConsent, ...]:
         """The consents without which something declared would be a breach, in the order of files and lines."""

@@ -137,7 +137,9 @@ _PLACES: Final = "declared at "
 
 def matter(one: Finding | Check) -> str:
     """The digest; equal for what two sets of manifests have in common."""
-    file = "" if one.place is None else one.place.file.removeprefix(OF_GUARDRAILS)
+    # A finding about a binding moves with the rule, to whatever file.
+    moves = isinstance(one, Finding) and one.rule.startswith("KA")
+    file = "" if one.place is None or moves else one.place.file.removeprefix(OF_GUARDRAILS)
     if isinstance(one, Finding):
         lines = () if one.rule.startswith("KR") else one.details
         said: tuple[str, ...] = ("finding", one.rule, str(one.level), one.subject, one.message, one.excepted)

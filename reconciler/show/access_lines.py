@@ -11,10 +11,18 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import ANONYMOUS, AclOperation, ResourceType
 from reconciler.model.characters import as_name, counted, ticked
 from reconciler.model.topic import INTERNAL_TOPICS
-from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, ending_words, operations_words
+from reconciler.plan.review.access_change import (
+    EVERYBODY_ELSE,
+    AccessChange,
+    DataOwners,
+    ending_words,
+    operations_words,
+)
 from reconciler.plan.review.callouts import while_super_user
+from reconciler.policy.ownership import Agreement
 
 _TOPICS_NAMED: Final = 4
+_TEAMS_NAMED: Final = 3
 #: Lines that a terminal shows, and the names of each, unless somebody asks for all.
 LINES_SHOWN: Final = 40
 #: So many principals fit a page of the report in a browser.
@@ -35,8 +43,8 @@ class AccessLine:
 
     ``name`` is ``who`` as it stands in a sentence. ``hosts`` is empty where it is from any. ``topics`` says which
     topics that exist are among the names. It is not ``certain`` where what nobody established about the cluster
-    decides. ``note`` says when, if it is later, and what a super user's gain is worth. The line is about ``rows`` rows;
-    ``unnamed`` of them are not named.
+    decides. ``note`` says when, if it is later, what a super user's gain is worth, and whose the names are. The
+    line is about ``rows`` rows; ``unnamed`` of them are not named.
     """
 
     sign: str
@@ -164,7 +172,9 @@ def _order(item: tuple[AccessChange, str]) -> tuple[object, ...]:
     kind = row.region.resource_type
     operations = operations_words(_operations(row, sign), kind)
     who = (row.principal is not None, row.principal or "")
-    return (*who, sign, kind, not row.region.names.literal, row.hosts, operations, row.reading or "", row.since or ())
+    owners = (row.owners.teams, row.owners.agreement or "") if row.owners and sign == "+" else ()
+    also = (row.reading or "", row.since or (), owners)
+    return (*who, sign, kind, not row.region.names.literal, row.hosts, operations, *also)
 
 
 def _line(rows: Sequence[AccessChange], sign: str, most_names: int | None) -> AccessLine:
@@ -189,6 +199,22 @@ def _notes(row: AccessChange, sign: str) -> Iterator[str]:
         yield ending_words(row.since)
     if row.super_user and sign == "+":
         yield while_super_user(row.super_user)
+    if row.owners is not None and sign == "+":
+        yield owners_words(row.owners)
+
+
+def owners_words(owners: DataOwners) -> str:
+    """``data of pay, which has not consented``."""
+    if not owners.teams:
+        return "no team owns it"
+    named, more = owners.teams[:_TEAMS_NAMED], len(owners.teams) - _TEAMS_NAMED
+    teams = f"{', '.join(map(as_name, named))}{f' and {more:,} more' if more > 0 else ''}"
+    one = len(owners.teams) == 1
+    answers = {
+        Agreement.MISSING: f", which {'has' if one else 'have'} not consented",
+        Agreement.GIVEN: f", which {'consents' if one else 'consent'}",
+    }
+    return f"data of {teams}{'' if owners.agreement is None else answers.get(owners.agreement, '')}"
 
 
 def _unnamed(rows: Sequence[AccessChange], most: int | None) -> int:

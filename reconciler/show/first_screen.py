@@ -1,4 +1,4 @@
-"""The first screen of a review: one word, the gravest access, its owners, what is for good, and who still has to agree.
+"""The first screen of a review: one word, the gravest access and its owners, what is for good, who still has to agree.
 
 It is the same for a report of any size: a reviewer who reads nothing else must not come to a calmer judgement.
 """
@@ -21,7 +21,7 @@ from reconciler.show.review import line_words
 from reconciler.show.steps import irreversible_lines
 from reconciler.show.verdicts import Tone, plan_verdict, verdict
 
-#: So many rows of access, of owners' words and of what is for good.
+#: So many rows of access and of what is for good.
 _FEW: Final = 3
 _NAMES_SHOWN: Final = 2
 
@@ -47,7 +47,7 @@ class FirstScreen:
     word: ReviewWord
     about: str
     access: tuple[Row, ...]
-    owners: tuple[Row, ...]
+    owner: Row | None
     lasting: tuple[Row, ...]
     approval: Row | None
     compared: Row | None = None
@@ -59,12 +59,12 @@ def first_screen(report: Report) -> FirstScreen:
     word = review_word(report)
     if len(report.plans) == 1 and not report.drifts and word not in (ReviewWord.REFUSED, ReviewWord.WEAKENS):
         (plan,) = report.plans
-        about = access_words(plan) if plan.steps or plan.access.access_changes else about
+        about = access_words(plan) if plan.steps or plan.access.access_changes or plan.access.kept else about
     return FirstScreen(
         word,
-        about,
+        about.removeprefix(f"{word}: "),
         tuple(_access(report)),
-        tuple(_owners(report)),
+        _owner(report),
         tuple(_lasting(report)),
         _approval(report),
         _compared(report),
@@ -102,13 +102,17 @@ def review_word(report: Report) -> ReviewWord:
     tone = verdict(report).tone
     if tone is Tone.STOP:
         return ReviewWord.REFUSED
-    if any(finding.rule in ("guardrail-looser", "guardrail-unclear") for finding in report.guardrail_findings):
+    if _weakens(report):
         return ReviewWord.WEAKENS
     words = {word for plan in report.plans for word in _words(plan)}
     words |= {ReviewWord.DRIFTED} if any(plan.steps or plan.skipped for plan in report.drifts) else set()
     words |= {ReviewWord.DRIFTED} if any(fleet.differing for fleet in report.fleets) else set()
     fallback = ReviewWord.HARMLESS if tone is Tone.CALM else ReviewWord.UNCLEAR
     return next((word for word in ReviewWord if word in words), fallback)
+
+
+def _weakens(report: Report) -> bool:
+    return any(finding.rule in ("guardrail-looser", "guardrail-unclear") for finding in report.guardrail_findings)
 
 
 def _words(plan: Plan) -> Iterator[ReviewWord]:
@@ -132,23 +136,12 @@ def _access(report: Report) -> Iterator[Row]:
         yield Row("", unnamed=len(lines) - _FEW)
 
 
-def _owners(report: Report) -> Iterator[Row]:
-    """Whose data it is, as far as Ownership documents say, and whether the owner has consented."""
-    if not report.plans:
-        return
-    found = [check for check in report.checks_once if check.group == "Ownership"]
-    against = [check for check in found if check.standing.stops]
-    consents = [check for check in found if check.name.startswith("consent at ")]
-    said = [*(Row(one.message, "!") for one in against), *(Row(consent.message) for consent in consents)]
-    yield from said[:_FEW]
-    if len(said) > _FEW:
-        yield Row("", unnamed=len(said) - _FEW)
-    if said or not any(plan.gives_access for plan in report.plans):
-        return
-    if found:
-        yield Row("every file names only what belongs to its team")
-    else:
-        yield Row("not known: no Ownership document says whose data it is, so no owner was asked")
+def _owner(report: Report) -> Row | None:
+    """Where no row says whose the data is: nobody was asked."""
+    rows = [row for plan in report.plans for row in plan.access.access_changes if row.gained]
+    if any(row.owners is None for row in rows):
+        return Row("not known: no Ownership document says whose data it is, so no owner was asked")
+    return None
 
 
 def _lasting(report: Report) -> Iterator[Row]:
@@ -180,7 +173,9 @@ def _approval(report: Report) -> Row | None:
     passed = f"; {counted(accepted, 'exception')} already accepted" if accepted else ""
     if needed:
         return Row(f"against it: {', '.join(needed)}{passed}", "!")
-    plans = sum(bool(plan.steps) for plan in report.plans)
+    plans = sum(bool(plan.steps or plan.access.kept) for plan in report.plans)
+    if _weakens(report):
+        return Row(f"no check speaks against it; a person approves the change of the guardrails{passed}")
     if not plans:
         return Row(f"nothing to approve{passed}")
     return Row(f"no check speaks against it; a person approves {'it' if plans == 1 else f'{plans:,} plans'}{passed}")

@@ -137,7 +137,7 @@ def answer(plan: Plan) -> Iterator[Row]:
     said = [_refused(plan)] if plan.refusals else []
     said += ["The guardrails change"] if plan.guardrails.weakened else []
     said += [_nothing(plan)] if not plan.steps else []
-    if plan.steps or plan.access.access_changes:
+    if plan.steps or plan.access.access_changes or plan.access.kept:
         said.append(access_words(plan))
     role = "error" if plan.refusals or plan.guardrails.weakened else "title"
     yield Row(f"{as_name(plan.terms.cluster)}: {'. '.join(map(_sentence, said))}.", role=role)
@@ -157,6 +157,7 @@ def access_words(plan: Plan) -> str:
         return f"{_who(gaining)} gain{'' if len(gaining) > 1 else 's'} and lose{'' if len(gaining) > 1 else 's'} access"
     verbs = ((gaining, "gain", ""), (losing, "lose", ""), (later, "gain", later_words(plan.access)))
     said = [f"{_who(found)} {verb}{'' if len(found) > 1 else 's'} access{more}" for found, verb, more in verbs if found]
+    said += [callout.text for callout in plan.access.kept]
     if said:
         return ", ".join(said)
     logins = any(callout.rule == LOGIN for callout in plan.access.callouts)

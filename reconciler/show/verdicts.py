@@ -12,7 +12,7 @@ from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import ending_words
 from reconciler.plan.review.access_review import AccessTrend
 from reconciler.plan.step import Step
-from reconciler.policy.laws import Lockout
+from reconciler.policy.laws import ACL, TOPIC
 from reconciler.results.findings import LEVELS, CheckStatus, Level
 from reconciler.show.drift import drift_counts
 from reconciler.show.fleet_report import FleetReport
@@ -99,6 +99,8 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
 def _of_steps(plan: Plan) -> Verdict:
     """The verdict on what is left once guards have refused what they refuse."""
     widening = _later(plan)
+    if not plan.steps and not widening and plan.access.kept:
+        return Verdict(Tone.CAUTION, f"Nothing to do now, and {plan.access.kept[0].text}")
     if not plan.steps and widening:
         return Verdict(Tone.CAUTION, f"Nothing to do now, and access {widening}")
     if not plan.steps:
@@ -121,15 +123,16 @@ def _of_steps(plan: Plan) -> Verdict:
 def _harmless(plan: Plan) -> bool:
     """Whether nobody gains access, nothing is taken away, limited or altered, and no warning asks to be weighed.
 
-    What is new may harm as well: a first quota throttles its user, a login lets somebody in.
+    Only an ACL and a topic are new without altering something: a first quota throttles its user, a login lets somebody
+    in, a first config of a group is another one than its members have had.
     """
     if plan.gives_access or plan.warnings or plan.login_warnings:
         return False
-    return not any(step.destructive or sign_of(step.change) == "~" or _limits(step) for step in plan.steps)
+    return not any(step.destructive or sign_of(step.change) == "~" or _alters(step) for step in plan.steps)
 
 
-def _limits(step: Step) -> bool:
-    return kind_of(step.change).law(step.change).lockout in (Lockout.GUARD, Lockout.IMPOSSIBLE)
+def _alters(step: Step) -> bool:
+    return kind_of(step.change).law(step.change) not in (ACL, TOPIC)
 
 
 def _later(plan: Plan) -> str:

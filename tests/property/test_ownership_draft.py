@@ -6,8 +6,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.app.access_checks import breaches_of, ownerships_of
 from reconciler.app.export import proven_draft
+from reconciler.app.manifests import breaches_of, ownerships_of
 from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.write.manifests import cluster_document, export_manifests, places, teams

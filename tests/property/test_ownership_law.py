@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.app.access_checks import breaches_of, ownerships_of
+from reconciler.app.manifests import breaches_of, ownerships_of
 from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.read.findings import Source
 

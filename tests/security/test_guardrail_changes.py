@@ -79,8 +79,30 @@ def test_a_variable_that_is_the_value_of_a_rule_elsewhere() -> None:
         {**inside, "cluster.yaml": team}, {**inside, "cluster.yaml": team.replace("team: p", "team: web-p")}
     )
     assert said.endswith("payroll → web-payroll, the value in AccessTests guards")
-    (other,) = _words(base, {**base, "cluster.yaml": _CLUSTER.replace("6", "12")})
-    assert "the value in" not in other
+    # What no rule takes judges nothing: the plan shows what becomes of it.
+    assert _words(base, {**base, "cluster.yaml": _CLUSTER.replace("6", "12")}) == []
+
+
+_POLICY = """\
+apiVersion: reconciler/v1
+kind: TopicPolicy
+metadata: {name: sizes}
+spec: {rules: [{name: few, %s, configs: {retention.ms: {max: 30d}}}]}
+"""
+
+
+def test_a_label_that_a_topic_gets() -> None:
+    """A new label counts where a rule selects by it, or reads labels: the topic may come under a milder one."""
+    got = _TOPICS.replace("tier: gold", "tier: gold, size: large")
+    for rule, counts in (
+        ("matchLabels: {size: large}", True),
+        ("topics: {any: true}, expression: \"labels.size == 'large'\"", True),
+        ("matchLabels: {data: personal}", False),
+    ):
+        policy = {"policy.yaml": _POLICY % rule}
+        assert bool(_words({"a.yaml": _TOPICS, **policy}, {"a.yaml": got, **policy})) is counts, rule
+        # One that goes takes a warning of reviews with it, whoever asks for it.
+        assert _words({"a.yaml": got, **policy}, {"a.yaml": _TOPICS, **policy})
 
 
 def test_a_label_that_a_topic_loses_by_moving() -> None:

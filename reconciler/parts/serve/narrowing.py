@@ -18,9 +18,9 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from reconciler.app.access_checks import ownerships_of
 from reconciler.app.apply import ApplyOptions, Attendant, apply_plan
 from reconciler.app.approvals import check_approvals
+from reconciler.app.manifests import ownerships_of
 from reconciler.app.options import ApprovalRule, ConnectionOptions, PlanOptions, now
 from reconciler.app.planning import Planned, request_on
 from reconciler.app.reasons import HeldError, NotApprovedError, WorkflowError

@@ -15,15 +15,24 @@ from typing import Annotated, Final, NamedTuple, TypeAlias
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import AccessDifference, DifferenceRow, Witness, compare_access
 from reconciler.access.interpretation import Work, work_for
-from reconciler.access.names import REGION, NameSet, Region
+from reconciler.access.names import REGION, NameSet, Region, names_of
 from reconciler.access.operations import IMPLICATIONS, supported
 from reconciler.codec.annotated import record_of
-from reconciler.codec.codec import array, by_name, word
+from reconciler.codec.codec import TEXTS, array, by_name, word
 from reconciler.codec.objects import Field, field
 from reconciler.codec.values import MOMENT
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType, ResourceType
-from reconciler.model.desired import moment_text
+from reconciler.model.acl import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from reconciler.model.desired import Declaration, moment_text
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, limits
 from reconciler.model.listing import Change
 from reconciler.model.says import REQUIRED, FieldGroup, Flat, Says
@@ -33,6 +42,7 @@ from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.kinds.interface import items_after
 from reconciler.plan.observed import Facts
 from reconciler.plan.step import Step
+from reconciler.policy.ownership import Agreement, Ownership
 
 #: Principals outside the change that are followed one by one; the rest are counted.
 MAX_REACHED: Final = 200
@@ -40,6 +50,7 @@ MAX_REACHED: Final = 200
 EVERYBODY_ELSE: Final = "everybody else"
 _TOPICS_NAMED: Final = 20
 _NEWEST: Final = (4, 4)
+_WORST: Final = (Agreement.MISSING, Agreement.GIVEN, Agreement.OWN)
 #: So many operations at least are called ``everything``.
 _MANY: Final = 4
 _OPERATIONS: Final = array(by_name(item for item in AclOperation if item > AclOperation.ALL))
@@ -57,6 +68,20 @@ class DeclaredEnd(NamedTuple):
     permission: Annotated[AclPermissionType, Says("DENY: one ends.", "DENY", name="permissionType")]
 
 
+class DataOwners(NamedTuple):
+    """Whose the names of a row are by Ownership, and whether they have agreed to what a plan gives on them."""
+
+    teams: Annotated[tuple[str, ...], TEXTS, Says("The teams that own any of the names; empty: nobody does.")]
+    agreement: Annotated[
+        Agreement | None,
+        Says(
+            "own: a file of theirs gives the access; given: they consent; missing: they do not; null: no new ACL does.",
+            "given",
+            null=True,
+        ),
+    ] = None
+
+
 def ending_words(ending: DeclaredEnd) -> str:
     """``on 2027-02-23, when a DENY ends``."""
     midnight = ending.instant.time() == datetime.time()
@@ -72,7 +97,8 @@ class AccessChange:
     ``reading`` is ``None`` where the row is certain; ``least`` or ``most`` where it holds only if default-allow, which
     is not established, is off, or on; ``perhaps`` where entries that cannot be named, or hosts in doubt, decide.
     ``super_user`` says who states that the principal is a super user, whom no ACL limits: the row counts for the day on
-    which the brokers' ``super.users`` no longer holds it. ``since``: nothing changes before that end.
+    which the brokers' ``super.users`` no longer holds it. ``since``: nothing changes before that end. ``owners`` is
+    for what is gained.
     """
 
     principal: Annotated[
@@ -106,6 +132,10 @@ class AccessChange:
             omit=True,
             null=True,
         ),
+    ] = None
+    owners: Annotated[
+        DataOwners | None,
+        Says("Whose the names are; left out: no Ownership says, or nothing is gained.", omit=True, null=True),
     ] = None
 
 
@@ -166,6 +196,42 @@ def access_changes(
     """The rows of a difference with those of ``others``, whom it reaches; ``topics`` is sorted."""
     moved = (row for row in others.rows if row.gained or row.lost)
     return tuple(_access_change(row, topics) for row in (*difference.rows, *moved))
+
+
+def with_owners(
+    rows: Iterable[AccessChange], given: Mapping[AclBinding, Declaration], rules: Sequence[Ownership]
+) -> tuple[AccessChange, ...]:
+    """The rows, those of gains with the owners of their names; ``given`` is what the plan creates and declares."""
+    by_principal: dict[str, list[AclBinding]] = {}
+    for binding in given:
+        if binding.entry.permission_type is AclPermissionType.ALLOW:
+            by_principal.setdefault(binding.entry.principal, []).append(binding)
+    agreed = cache(lambda binding: [rule.agreement(binding, given[binding]) for rule in rules])
+    owned = cache(lambda pattern: [rule.owners_of(pattern) for rule in rules])
+
+    def owners(row: AccessChange) -> DataOwners | None:
+        known = [teams for teams in owned(_pattern(row.region)) if teams is not None]
+        if not row.gained or not known:
+            return None
+        everyone = by_principal.get(WILDCARD_PRINCIPAL, [])
+        new = [*by_principal.get(row.principal or WILDCARD_PRINCIPAL, []), *(everyone if row.principal else [])]
+        answers = {one for item in new if _names_some(item.pattern, row.region) for one in agreed(item)}
+        teams = tuple(sorted(frozenset().union(*known)))
+        return DataOwners(teams, next((one for one in _WORST if one in answers), None) if teams else None)
+
+    return tuple(dataclasses.replace(row, owners=owners(row)) for row in rows)
+
+
+def _names_some(pattern: ResourcePattern, region: Region) -> bool:
+    return pattern.resource_type is region.resource_type and region.meets(names_of(pattern))
+
+
+def _pattern(region: Region) -> ResourcePattern:
+    """All the names of a region, and those that are cut out of it."""
+    if not region.names.text:
+        return ResourcePattern(region.resource_type, WILDCARD)
+    kind = PatternType.LITERAL if region.names.literal else PatternType.PREFIXED
+    return ResourcePattern(region.resource_type, region.names.text, kind)
 
 
 def exceptions(difference: AccessDifference, others: Reached) -> tuple[ExemptPrincipal, ...]:

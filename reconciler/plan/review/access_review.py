@@ -29,7 +29,7 @@ from reconciler.plan.review.access_change import (
     exceptions,
     reached,
 )
-from reconciler.plan.review.callouts import Callout, callouts, interruptions
+from reconciler.plan.review.callouts import KEPT, Callout, callouts, interruptions
 from reconciler.plan.review.effects import Effect, effects
 from reconciler.plan.review.proof import Violation
 from reconciler.plan.step import Step
@@ -173,6 +173,11 @@ class AccessReview:
         """Without what changes only at a later end."""
         rows = tuple(row for row in self.access_changes if row.since is None)
         return self if len(rows) == len(self.access_changes) else replace(self, access_changes=rows)
+
+    @property
+    def kept(self) -> tuple[Callout, ...]:
+        """Who keeps access that the base ends earlier: no row says so, for nothing changes by the plan."""
+        return tuple(callout for callout in self.callouts if callout.rule == KEPT)
 
     @property
     def trend(self) -> AccessTrend:

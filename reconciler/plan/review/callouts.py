@@ -50,6 +50,8 @@ from reconciler.plan.step import Step
 
 #: The rule of :func:`interruptions`.
 INTERRUPTED: Final = "interrupted"
+#: Of access that manifests of the base end earlier.
+KEPT: Final = "kept"
 #: Of a step that decides who can log in.
 LOGIN: Final = "login"
 _RECORDS: Final = frozenset({AclOperation.READ, AclOperation.WRITE})

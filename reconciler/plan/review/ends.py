@@ -5,10 +5,11 @@ judged here, by the state that this plan leaves less all that has ended by then.
 """
 
 import datetime
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import islice
+from typing import Final, NamedTuple
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import DifferenceRow, compare_access
@@ -17,8 +18,9 @@ from reconciler.access.hosts import ANY_HOST, host_classes
 from reconciler.access.interpretation import unnamed_principal, work_for
 from reconciler.access.names import less
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType, ResourcePattern
-from reconciler.model.characters import as_name
-from reconciler.model.desired import DesiredState, ends_of
+from reconciler.model.characters import as_name, pattern_name
+from reconciler.model.desired import Declaration, DesiredState, Expiry, ends_of
+from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.plan.observed import Facts
 from reconciler.plan.review.access_change import (
@@ -32,7 +34,8 @@ from reconciler.plan.review.access_change import (
     standing,
 )
 from reconciler.plan.review.access_review import AccessReview, difference_review, known_topics, news
-from reconciler.plan.review.callouts import Charge, meaning_charges, meaning_refusals
+from reconciler.plan.review.callouts import KEPT, Callout, Charge, meaning_charges, meaning_refusals
+from reconciler.policy.laws import NewAccess, law_of
 
 
 class Later(NamedTuple):
@@ -144,6 +147,55 @@ class _Remaining:
         asked = frozenset(patterns)
         both = (item for some in (self._live - self._deleted, self._created - self._live) for item in some)
         return Counter(item.pattern for item in both if item.pattern in asked)
+
+
+# What a proposal keeps on a cluster for longer than its base does: no step says so, and nobody gains by the plan.
+
+_NAMED: Final = 3
+#: The end of what has none.
+_NEVER: Final = Expiry(datetime.date.max)
+
+
+def kept_longer(live: ClusterState, wanted: DesiredState, base: DesiredState, scope: Scope) -> tuple[Callout, ...]:
+    """Who keeps a live ALLOW or a login past the day on which manifests of the base end it; sorted by principal.
+
+    In the base's ``scope`` what it does not declare ends with the next plan that deletes.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for binding, declaration in wanted.bindings.items():
+        if binding.entry.permission_type is not AclPermissionType.ALLOW or binding not in live.bindings:
+            continue
+        was = base.bindings.get(binding) or base.expired.get(binding)
+        if was is not None or scope.owns(binding):
+            access = f"{binding.entry.operation.name} on {pattern_name(binding.pattern)}"
+            found[binding.entry.principal] += _longer(access, declaration, was)
+    for kind, items in wanted.listed.items():
+        if law_of(kind).new_access is NewAccess.PASSWORD:
+            for key, item in items.items():
+                before = base.listed.get(kind, {}).get(key)
+                if before is not None and not item.goes:
+                    found[item.item.principal] += _longer("the login", item.declaration, before.declaration)
+    longer = {principal: texts for principal, texts in sorted(found.items()) if texts}
+    named = [
+        Callout(KEPT, who, f"{as_name(who)} keeps {texts[0]}{_more(len(texts) - 1)}")
+        for who, texts in islice(longer.items(), _NAMED)
+    ]
+    if more := len(longer) - len(named):
+        named.append(Callout(KEPT, [*longer][_NAMED], f"{more:,} more keep access that the base ends earlier"))
+    return tuple(named)
+
+
+def _longer(access: str, declaration: Declaration, was: Declaration | None) -> Iterator[str]:
+    until = declaration.expires or _NEVER
+    if was is not None and until.end <= (was.expires or _NEVER).end:
+        return
+    end = "for good" if declaration.expires is None else f"until {declaration.expires}"
+    instead = ", which the base does not declare" if was is None else f" instead of until {was.expires}"
+    yield f"{access} {end}{instead}"
+
+
+def _more(count: int) -> str:
+    return f", and {count:,} more like it" if count else ""
 
 
 # Reviewed gains held against a state: what the plan was to give somebody, and something else keeps from them.

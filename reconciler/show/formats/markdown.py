@@ -285,9 +285,9 @@ def _first_section(report: Report) -> FittedSection:
     rows = list(_first_rows(first_screen(report)))
     lines = ["", *rows] if rows else []
     lines.append("")
-    said = [_plan_line(plan, report) for plan in report.plans[:MOST_PLANS]]
-    said += [_plan_line(plan, report, drift=True) for plan in report.drifts[:MOST_PLANS]]
-    lines += [f"- {line}" for line in said[:MOST_PLANS]]
+    planned = [_plan_line(plan, report) for plan in report.plans[:MOST_PLANS]]
+    planned += [_plan_line(plan, report, drift=True) for plan in report.drifts[:MOST_PLANS]]
+    lines += [f"- {line}" for line in planned[:MOST_PLANS]]
     lines += [f"- drift of the fleet: {fleet.words} · snapshot {code(cut(fleet.run))}" for fleet in report.fleets]
     if len(report.all_plans) > MOST_PLANS:
         lines.append(f"- {counted(len(report.all_plans) - MOST_PLANS, 'plan')} more, which the full report has")
@@ -298,7 +298,8 @@ def _first_section(report: Report) -> FittedSection:
         levels = [one.level for one in report.new_findings]
         counts = ", ".join(counted(levels.count(level), level) for level in Level if level in levels)
         excepted = f"{len(report.excepted_findings):,} accepted" if report.excepted_findings else ""
-        lines.append(f"- findings: {', '.join(filter(None, (counts, excepted)))}")
+        found = ", ".join(filter(None, (counts, excepted)))
+        lines += [f"- findings: {found}"] if found else []
     return FittedSection("\n".join(lines) + "\n", (), more("line"))
 
 
@@ -306,10 +307,10 @@ def _first_rows(screen: FirstScreen) -> Iterator[str]:
     """What a reviewer reads before any fold."""
     for row in screen.access:
         yield f"- {_CHANGES[row.sign]} {prose(_short(row.text))}" if row.text else f"- and {row.unnamed:,} more"
-    for what, rows in (("Owner", screen.owners), ("Cannot be undone", screen.lasting)):
-        for row in rows:
-            sign = "🛑 " if row.sign == "!" else ""
-            yield f"- **{what}**: {sign}{prose(_short(row.sentence))}"
+    if screen.owner is not None:
+        yield f"- **Owner**: {screen.owner.text}"
+    for row in screen.lasting:
+        yield f"- **Cannot be undone**: {prose(_short(row.sentence))}"
     if screen.compared is not None:
         yield f"- **Findings**: {screen.compared.text}"
     if screen.approval is not None:

@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from reconciler.app.access_checks import ownerships_of
+from reconciler.app.manifests import ownerships_of
 from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.safeguards import ownership as owners_of

@@ -1,12 +1,16 @@
 """The first screen of a review is small whatever the change is, and never calmer than it."""
 
 from dataclasses import replace
+from itertools import combinations, product
 from pathlib import Path
 
 import pytest
 
 from reconciler.cli.main import run
+from reconciler.plan.review.access_change import DataOwners
+from reconciler.plan.review.access_review import AccessTrend
 from reconciler.plan.review.callouts import Callout
+from reconciler.policy.ownership import Agreement
 from reconciler.results.findings import Check, CheckStatus, Finding, Level
 from reconciler.show.first_screen import ReviewWord, first_screen, review_word
 from reconciler.show.reading import Report
@@ -63,19 +67,34 @@ def test_what_stands_out_is_never_harmless() -> None:
     assert review_word(Report((replace(moved, access=said),))) is ReviewWord.WIDENS
 
 
-def test_whose_data_it_is() -> None:
-    """An owner who was not asked, one who objects, and one who consents."""
-    (unknown,) = first_screen(_report([], [_READ])).owners
-    assert "no owner was asked" in unknown.text
-    (against,) = first_screen(_report([], [_READ], checks=(_failed("Ownership"),))).owners
-    assert (against.sign, against.text) == ("!", "ledger owns topic `t`")
-    consent = Check(
-        "Ownership", "consent at o.yaml:1:1", "c", CheckStatus.PASSED, "ledger lets files of pay declare READ"
-    )
-    found = first_screen(_report([], [_READ], checks=(consent,)))
-    assert [row.text for row in found.owners] == [consent.message]
-    assert found.approval is not None
-    assert found.approval.text.startswith("no check speaks against it")
+@pytest.mark.parametrize(
+    ("owners", "words"),
+    [
+        (DataOwners(("ledger",), Agreement.MISSING), "(data of ledger, which has not consented)"),
+        (DataOwners(("ledger", "pay"), Agreement.MISSING), "(data of ledger, pay, which have not consented)"),
+        (DataOwners(("ledger",), Agreement.GIVEN), "(data of ledger, which consents)"),
+        (DataOwners(("ledger",), Agreement.OWN), "(data of ledger)"),
+        (DataOwners(("ledger",)), "(data of ledger)"),
+        (DataOwners(tuple("abcde")), "(data of a, b, c and 2 more)"),
+        (DataOwners(()), "(no team owns it)"),
+    ],
+)
+def test_whose_data_it_is(owners: DataOwners, words: str) -> None:
+    """Each row says whose its names are, and whether they were asked."""
+    made = plan([], bindings(_READ))
+    rows = tuple(replace(row, owners=owners) for row in made.access.access_changes)
+    screen = first_screen(Report((replace(made, access=replace(made.access, access_changes=rows)),)))
+    assert [row.text for row in screen.access] == [f"User:a: READ on topic `t`  {words}"]
+    assert screen.owner is None
+
+
+def test_nobody_knows_whose_data_it_is() -> None:
+    screen = first_screen(_report([], [_READ]))
+    assert screen.owner is not None
+    assert "no owner was asked" in screen.owner.text
+    assert first_screen(_report([_READ], [])).owner is None
+    assert screen.approval is not None
+    assert screen.approval.text.startswith("no check speaks against it")
 
 
 def test_it_is_small_whatever_the_size() -> None:
@@ -126,3 +145,19 @@ def test_what_may_stop_somebody_is_not_harmless(
     assert run(["report", "plan.json", "-o", "markdown"]) == 0
     head = capsys.readouterr().out.splitlines()[1]
     assert head.startswith(f"### {'✅' if word is ReviewWord.HARMLESS else '⚠️'} {word}: "), head
+
+
+_POOL = (_READ, "TOPIC:P:t User:a@* ALLOW READ", "TOPIC:L:t User:a@* DENY READ", "TOPIC:L:t User:*@* ALLOW DESCRIBE")
+
+
+def test_what_widens_destroys_or_weakens_is_never_harmless() -> None:
+    """Every plan between any two sets of these ACLs, with and without a guardrail that changes."""
+    states = [list(some) for size in range(len(_POOL) + 1) for some in combinations(_POOL, size)]
+    for before, after in product(states, states):
+        made = plan(bindings(*before), bindings(*after))
+        calm = review_word(Report((made,))) is ReviewWord.HARMLESS
+        assert review_word(Report((made,), findings=(_looser(),))) is not ReviewWord.HARMLESS
+        assert review_word(Report((made,), checks=(_failed("Ownership"),))) is ReviewWord.REFUSED
+        moved = made.gives_access or made.access.callouts or made.refusals or made.access.trend is not AccessTrend.NONE
+        lost = any(not step.reversible or step.destructive for step in made.steps)
+        assert not (calm and (moved or lost)), (before, after)

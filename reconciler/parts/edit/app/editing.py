@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.access.difference import AccessDifference, DifferenceRow, compare_access
-from reconciler.app.access_checks import breaches_of, ownerships_of
 from reconciler.app.connections import manifests_below
-from reconciler.app.manifests import desired, sound
+from reconciler.app.manifests import breaches_of, desired, ownerships_of, sound
 from reconciler.app.options import ConnectionOptions, moment
 from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.app.states import authorizer
