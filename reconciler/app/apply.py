@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
+from reconciler.access.interpretation import TooMuchToDecideError
 from reconciler.app.access_checks import checks_of
 from reconciler.app.break_glass import check_break_glass, check_override, settled
 from reconciler.app.connections import refuse_unstated
@@ -32,13 +33,14 @@ from reconciler.app.reasons import (
     DeclinedError,
     FailedChecksError,
     FewerApprovalsError,
+    HeldError,
     PlanRefusedError,
     RequestError,
     StaleError,
+    TooMuchAccessError,
     UnsavedPlanError,
     UnvouchedPlanError,
     WorkflowError,
-    reasons,
 )
 from reconciler.app.records import (
     RecordOptions,
@@ -66,10 +68,12 @@ from reconciler.apply.environment import (
     Progress,
     Result,
     Silent,
+    UnprovenError,
 )
 from reconciler.apply.kinds import request_for
+from reconciler.apply.lease import LeaseHeldError
 from reconciler.apply.performing import perform
-from reconciler.apply.preflight import Preflight, check, reading
+from reconciler.apply.preflight import Preflight, RefusedError, StalePlanError, UndeclaredDefaultError, check, reading
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import Emergency
@@ -539,6 +543,32 @@ def _reading(plan: Plan, target: Target) -> ReadRequest:
     return reading(plan, terms(target.declaration))
 
 
+@contextmanager
+def _reasons() -> Iterator[None]:
+    """What forbids a plan while it is checked or performed, as a reason for whoever asked for it."""
+    try:
+        yield
+    except StalePlanError as error:
+        findings = [item for item in error.findings if item.state in (StepState.STALE, StepState.UNREADABLE)]
+        raise StaleError(str(error), "plan again; nothing was sent", findings) from error
+    except LeaseHeldError as error:
+        raise HeldError(f"somebody else is applying: {error}; nothing was sent", error.claims) from error
+    except RefusedError as error:
+        raise PlanRefusedError("a safety check refuses this plan: nothing was sent", refusals=error.refusals) from error
+    except UndeclaredDefaultError as error:
+        advice = (
+            "look at the broker's allow.everyone.if.no.acl.found and write into the operator's connections file, "
+            "below spec of this cluster:\n"
+        )
+        value = f"    allowEveryoneIfNoAclFound: {error.observed or 'false'}"
+        raise PlanRefusedError(f"{error}: nothing was sent", advice + value) from error
+    except UnprovenError as error:
+        raise PlanRefusedError(f"{error}: nothing was sent", error.advice) from error
+    except TooMuchToDecideError as error:
+        # Raised where the plan is checked, also the second time: perform raises nothing once it has sent a step.
+        raise TooMuchAccessError(error.limit, ": nothing was sent") from error
+
+
 def _perform(given: _Performance) -> Result:
     """Admit the plan, let somebody agree, send it."""
     plan, live, target = given.plan, given.live, given.target
@@ -553,7 +583,7 @@ def _perform(given: _Performance) -> Result:
     present = terms(target.declaration)
     present = present if plan.options.unlock is None else unbounded(present)
     looked_at = _looked_at(given, present)
-    with reasons():
+    with _reasons():
         preflight = looked_at(plan, live, made_of_live=given.made_now)
     _admit(given, present, preflight)
     if not plan.steps:
@@ -568,7 +598,7 @@ def _perform(given: _Performance) -> Result:
         ledgers(records, audit_topic(target, records)) as (journal, audit),
         attendant.interruptions() as interrupted,
         attendant.progress() as progress,
-        reasons(),
+        _reasons(),
     ):
         environment = ApplyEnvironment(
             target.cluster,

@@ -46,10 +46,9 @@ from reconciler.model.locks import (
 from reconciler.model.markers import NOBODY, standing_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState, DelegationTokens, FactSource
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options, Plan
 from reconciler.plan.propose import propose
-from reconciler.plan.refusal import Guard, refusal
+from reconciler.plan.refusal import AcceptedGuard, Guard, refusal
 from reconciler.ports import Answer, ClusterError, ReadRequest
 from reconciler.results.access import token_lines
 from reconciler.retry import attempts, polls

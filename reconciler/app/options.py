@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from reconciler.apply.cleanup import Leftover
     from reconciler.apply.records import PastRun
     from reconciler.manifest.read.problem import Problem
-    from reconciler.plan.guards import AcceptedGuard
+    from reconciler.plan.refusal import AcceptedGuard
     from reconciler.results.access import PastState
 
 #: Before the file that stands for a cluster.

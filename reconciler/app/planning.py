@@ -35,13 +35,13 @@ from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import NOT_READ, Change, Listing
 from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import THROTTLE_CONFIGS
-from reconciler.plan.guards import NO_GUARDRAILS, AcceptedGuard, guardrail_review
+from reconciler.plan.guards import NO_GUARDRAILS, guardrail_review
 from reconciler.plan.kinds.acl import created_bindings
 from reconciler.plan.kinds.interface import items_after
 from reconciler.plan.kinds.topic import deleted_topics
 from reconciler.plan.proposal import Options, Plan, selection_of
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.replicas import topics_to_place
 from reconciler.plan.review.access_change import gaining, with_owners
 from reconciler.plan.review.ends import kept_longer

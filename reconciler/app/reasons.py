@@ -1,23 +1,19 @@
 """Why a use case ends without its result: one class for each reason that a caller treats differently, with its data.
 
 ``str()`` says what is wrong, ``advice`` what to do about it; no secret is in either. What exit status a reason means,
-and which option of a command helps, is the command line's business.
+and which option of a command helps, is the command line's business. It imports this module before any command's.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from reconciler.access.interpretation import TooMuchToDecideError
-from reconciler.apply.environment import UnprovenError
-from reconciler.apply.lease import LeaseClaim, LeaseHeldError
-from reconciler.apply.preflight import RefusedError, StalePlanError, UndeclaredDefaultError
 from reconciler.manifest.read.problem import Problem, problems_text
-from reconciler.plan.observed import Observed, StepState
-from reconciler.plan.proposal import Plan
-from reconciler.plan.refusal import Refusal
 
 if TYPE_CHECKING:
+    from reconciler.apply.lease import LeaseClaim
+    from reconciler.plan.observed import Observed
+    from reconciler.plan.proposal import Plan
+    from reconciler.plan.refusal import Refusal
     from reconciler.show.claims import Checks
 
 #: The reason of what was stopped by a person or because its time was over, which is no error of the use case.
@@ -148,7 +144,7 @@ class StaleError(WorkflowError):
 
     reason = "stale"
 
-    def __init__(self, message: str, advice: str = "", findings: Sequence[Observed] = ()) -> None:
+    def __init__(self, message: str, advice: str = "", findings: "Sequence[Observed]" = ()) -> None:
         """Keep the findings."""
         super().__init__(message, advice)
         self.findings = tuple(findings)
@@ -160,7 +156,7 @@ class PlanRefusedError(WorkflowError):
     reason = "refused"
 
     def __init__(
-        self, message: str, advice: str = "", *, plan: Plan | None = None, refusals: Sequence[Refusal] = ()
+        self, message: str, advice: str = "", *, plan: "Plan | None" = None, refusals: "Sequence[Refusal]" = ()
     ) -> None:
         """Keep the plan and the refusals."""
         super().__init__(message, advice)
@@ -210,7 +206,7 @@ class HeldError(WorkflowError):
 
     reason = "held"
 
-    def __init__(self, message: str, claims: Sequence[LeaseClaim] = ()) -> None:
+    def __init__(self, message: str, claims: "Sequence[LeaseClaim]" = ()) -> None:
         """Keep the claims."""
         super().__init__(message)
         self.claims = tuple(claims)
@@ -253,32 +249,3 @@ class UnknownFleetNameError(RequestError):
 
 class NoStoredRunError(WorkflowError):
     """The store has no run, or not the one that was asked for."""
-
-
-# What forbids a plan while it is checked or performed, as a reason for whoever asked for it.
-
-
-@contextmanager
-def reasons() -> Iterator[None]:
-    """What forbids a plan, as a reason."""
-    try:
-        yield
-    except StalePlanError as error:
-        findings = [item for item in error.findings if item.state in (StepState.STALE, StepState.UNREADABLE)]
-        raise StaleError(str(error), "plan again; nothing was sent", findings) from error
-    except LeaseHeldError as error:
-        raise HeldError(f"somebody else is applying: {error}; nothing was sent", error.claims) from error
-    except RefusedError as error:
-        raise PlanRefusedError("a safety check refuses this plan: nothing was sent", refusals=error.refusals) from error
-    except UndeclaredDefaultError as error:
-        advice = (
-            "look at the broker's allow.everyone.if.no.acl.found and write into the operator's connections file, "
-            "below spec of this cluster:\n"
-        )
-        value = f"    allowEveryoneIfNoAclFound: {error.observed or 'false'}"
-        raise PlanRefusedError(f"{error}: nothing was sent", advice + value) from error
-    except UnprovenError as error:
-        raise PlanRefusedError(f"{error}: nothing was sent", error.advice) from error
-    except TooMuchToDecideError as error:
-        # Raised where the plan is checked, also the second time: perform raises nothing once it has sent a step.
-        raise TooMuchAccessError(error.limit, ": nothing was sent") from error

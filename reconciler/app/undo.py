@@ -20,11 +20,10 @@ from reconciler.model.desired import DesiredState, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import TopicUse
 from reconciler.plan.file.document import plan_id
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds.topic import created_topics
 from reconciler.plan.proposal import Plan
 from reconciler.plan.propose import propose
-from reconciler.plan.refusal import Guard, refusal
+from reconciler.plan.refusal import AcceptedGuard, Guard, refusal
 from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
 

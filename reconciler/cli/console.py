@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 import click
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.parts import fields as units
 from reconciler.model.characters import Style, escape_invisible_json, plain, safe
 from reconciler.system.process import child_environment
 
@@ -417,7 +416,9 @@ class Bytes(click.ParamType[int]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Parse, or fail with what was expected."""
+        from reconciler.manifest.parts.fields import BYTES, amount, in_range
+
         try:
-            return units.in_range(units.amount(value, units.BYTES), self._least, 2**63 - 1)
+            return in_range(amount(value, BYTES), self._least, 2**63 - 1)
         except ValueError as error:
             self.fail(str(error), param, ctx)

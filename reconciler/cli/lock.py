@@ -24,7 +24,7 @@ from reconciler.cli.options import (
 from reconciler.model.characters import as_name, safe
 from reconciler.model.desired import Expiry, moment_text
 from reconciler.model.locks import Lock
-from reconciler.plan.guards import AcceptedGuard
+from reconciler.plan.refusal import AcceptedGuard
 from reconciler.results.output import OutputKind
 
 #: Whom to lock, and why; :func:`lock_terms` makes one value of them.

@@ -26,6 +26,7 @@ from reconciler.cli.console import (
     watched,
 )
 from reconciler.cli.parts import missing, other_commands, own_commands
+from reconciler.cli.reasons import command_error
 from reconciler.model.characters import safe
 from reconciler.system.process import forbid_core_dumps
 
@@ -192,8 +193,6 @@ def _run(arguments: list[str] | None) -> int:
         with _paged():
             return _status(program.main(arguments, prog_name="reconciler", standalone_mode=False))
     except (CommandError, WorkflowError) as reason:
-        from reconciler.cli.reasons import command_error
-
         failure = command_error(reason) if isinstance(reason, WorkflowError) else reason
         error(failure.message, failure.advice)
         return failure.status

@@ -18,8 +18,7 @@ from reconciler.cli.parts import part_module
 from reconciler.dataclass import dataclass
 from reconciler.kafka.reader_process import started_early
 from reconciler.model.desired import Expiry, instant_of, read_moment
-from reconciler.plan.guards import AcceptedGuard
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 
 if TYPE_CHECKING:
     from click.decorators import FC

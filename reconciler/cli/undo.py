@@ -18,8 +18,8 @@ from reconciler.cli.options import (
 )
 from reconciler.cli.planned import left_out, print_plan, save, verdict
 from reconciler.model.characters import safe
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Plan
+from reconciler.plan.refusal import AcceptedGuard
 from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:

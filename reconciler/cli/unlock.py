@@ -22,7 +22,7 @@ from reconciler.cli.options import (
 )
 from reconciler.cli.planned import print_plan, save, verdict
 from reconciler.cli.terminal import Terminal
-from reconciler.plan.guards import AcceptedGuard
+from reconciler.plan.refusal import AcceptedGuard
 from reconciler.results.output import OutputKind
 from reconciler.show.claims import Checks
 from reconciler.show.result import result_document, result_lines

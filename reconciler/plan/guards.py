@@ -20,22 +20,13 @@ from reconciler.model.acl import AclBinding, ResourcePattern
 from reconciler.model.characters import pattern_name
 from reconciler.model.flavor import APACHE, Flavor
 from reconciler.model.listing import Change
-from reconciler.model.says import REQUIRED, AnyText, Says
+from reconciler.model.says import REQUIRED, Says
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.kinds.interface import LoginAtRisk
 from reconciler.plan.overlap import CoverageChange
-from reconciler.plan.refusal import Guard, Refusal, refusal
+from reconciler.plan.refusal import AcceptedGuard, Guard, Refusal, refusal
 from reconciler.plan.step import Step
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class AcceptedGuard:
-    """A person's word that this guard may let this object pass, and why."""
-
-    guard: Annotated[Guard, Says("The safety check that is let pass.", "topic-delete")]
-    object: Annotated[str, Says("The name that was accepted.", "orders.old")]
-    reason: Annotated[AnyText, Says("Why it was accepted.", "agreed in SEC-1204", default=REQUIRED)] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,13 @@ from reconciler.model.says import REQUIRED, Apart, Flat, Says
 from reconciler.model.scope import RESOURCE_FIELDS, NameSelector, Scope, Selector
 from reconciler.model.state import FactSource
 from reconciler.plan.difference import DiffRules, Skipped, SkipReason
-from reconciler.plan.guards import NO_GUARDRAILS, AcceptedGuard, DeleteLimits, GuardrailReview
+from reconciler.plan.guards import NO_GUARDRAILS, DeleteLimits, GuardrailReview
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
 from reconciler.plan.observed import NO_FACTS, Facts
 from reconciler.plan.overlap import CoverageChange
 from reconciler.plan.phase import Phase, barriers
-from reconciler.plan.refusal import Judges, Refusal
+from reconciler.plan.refusal import AcceptedGuard, Judges, Refusal
 from reconciler.plan.review.access_change import GainingPrincipal
 from reconciler.plan.review.access_review import AccessReview, AccessTrend
 from reconciler.plan.review.topics import TopicReview

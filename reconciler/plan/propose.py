@@ -20,7 +20,6 @@ from reconciler.plan.bridges import bridges, lockout_protection
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.difference import Comparison, DeclaredChange, Skipped, SkipReason
 from reconciler.plan.guards import (
-    AcceptedGuard,
     StepCharge,
     Surroundings,
     login_charges,
@@ -45,7 +44,7 @@ from reconciler.plan.leftovers import (
 from reconciler.plan.order import Blockers, ordered
 from reconciler.plan.overlap import CoverageChange, coverage_change, covering_patterns, opaque_patterns, perhaps_in_use
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, each_binding_after
-from reconciler.plan.refusal import Judges, Refusal
+from reconciler.plan.refusal import AcceptedGuard, Judges, Refusal
 from reconciler.plan.review.access_change import Transition, transition
 from reconciler.plan.review.access_review import AccessReview, review, with_later
 from reconciler.plan.review.callouts import LOGIN, Callout, accountable, meaning_charges

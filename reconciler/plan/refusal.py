@@ -7,7 +7,7 @@ from reconciler.codec.annotated import record_of
 from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import shell_quoted
-from reconciler.model.says import AnyText, Says
+from reconciler.model.says import REQUIRED, AnyText, Says
 
 
 class Judges(Enum):
@@ -60,6 +60,15 @@ class Guard(StrEnum):
                 return Judges.PLAN  # who cannot see or send any more cannot mend what the rest did
             case Guard.BROKEN_BINDING:
                 return Judges.PLAN  # it is there and stays: no step makes it
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AcceptedGuard:
+    """A person's word that this guard may let this object pass, and why."""
+
+    guard: Annotated[Guard, Says("The safety check that is let pass.", "topic-delete")]
+    object: Annotated[str, Says("The name that was accepted.", "orders.old")]
+    reason: Annotated[AnyText, Says("Why it was accepted.", "agreed in SEC-1204", default=REQUIRED)] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from reconciler.codec.values import BINDING
 from reconciler.model.acl import WILDCARD, AclBinding, PatternType, ResourcePattern, ResourceType
 from reconciler.model.characters import as_name, pattern_name, ticked
 from reconciler.model.desired import Declaration, Origin
-from reconciler.plan.guards import AcceptedGuard
+from reconciler.plan.refusal import AcceptedGuard
 
 #: How addresses begin that no connection comes from.
 DOCUMENTATION: Final = ("192.0.2.", "198.51.100.", "203.0.113.")

@@ -19,10 +19,9 @@ from reconciler.apply.preflight import check
 from reconciler.model.acl import AclBinding, AclPermissionType, ResourceType
 from reconciler.model.desired import DesiredState, DesiredTopic
 from reconciler.model.scope import NameSelector, Scope, Selector
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.step import touched_topics
 from reconciler.ports import ReadRequest
 from reconciler.system.process import SystemClock

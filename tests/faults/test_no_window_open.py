@@ -37,10 +37,10 @@ from reconciler.model.topic import Topic
 from reconciler.parts.local.sandbox.layout import SandboxSpec, generated_users
 from reconciler.parts.local.sandbox.lifecycle import running
 from reconciler.parts.local.sandbox.state import Sandbox
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import AcceptedGuard
 from reconciler.ports import ReadRequest
 from reconciler.system.process import SystemClock
 from tests.faults.asking import Seen, asking, settled, watches_between

@@ -17,13 +17,13 @@ from reconciler.model.listing import AclChange, Change, Create
 from reconciler.model.markers import standing_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds.acl import is_acl_change, touched_binding
 from reconciler.plan.kinds.topic import created_topics, deleted_topics
 from reconciler.plan.order import Blockers
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms, bindings_after
 from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import AcceptedGuard
 from reconciler.plan.step import Means, Step
 from reconciler.ports import Answer, AnswerStatus
 from reconciler.snapshot.file import MemoryCluster

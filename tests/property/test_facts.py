@@ -10,11 +10,10 @@ from reconciler.access.assertions import Checker
 from reconciler.access.authorizer import Authorizer
 from reconciler.model.acl import SUPPORTED_OPERATIONS, AclBinding, AclOperation, ResourcePattern, ResourceType
 from reconciler.model.state import FactSource, FactSources
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.review.access_review import AccessTrend
 from tests.property.naive import permitted
 from tests.property.test_access_review import moved

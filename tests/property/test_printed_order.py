@@ -22,10 +22,10 @@ from reconciler.model.markers import markers
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicReplicas
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.phase import TITLES, Phase
 from reconciler.plan.proposal import Options, Plan
 from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import AcceptedGuard
 from reconciler.plan.step import Means, Step
 from reconciler.ports import Answer, ReadRequest
 from reconciler.show.plan import plan_lines

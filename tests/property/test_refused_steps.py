@@ -29,13 +29,12 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.file.document import parse_plan, plan_text
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_binding
 from reconciler.plan.observed import Facts
 from reconciler.plan.order import Blockers
 from reconciler.plan.proposal import Options, Plan, Terms, bindings_after
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard, Judges
+from reconciler.plan.refusal import AcceptedGuard, Guard, Judges
 from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
 from reconciler.snapshot.file import MemoryCluster

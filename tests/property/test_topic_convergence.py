@@ -20,11 +20,10 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.plan.difference import SkipReason
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds.topic import created_topics
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.ports import AnswerStatus, Clock, Cluster, ReadRequest
 from reconciler.snapshot.document import BrokerFacts
 from reconciler.snapshot.file import MemoryCluster

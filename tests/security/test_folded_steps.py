@@ -22,12 +22,11 @@ from reconciler.model.listing import Change, Create, Delete
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicUse
 from reconciler.plan.difference import Skipped, SkipReason
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds import describe
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard, refusal
+from reconciler.plan.refusal import AcceptedGuard, Guard, refusal
 from reconciler.plan.step import Step
 from reconciler.show.formats.markdown import step_sections
 from reconciler.show.kinds.topic import use_lines

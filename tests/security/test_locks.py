@@ -44,9 +44,8 @@ from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms
 from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_round
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.file.document import plan_id
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Plan
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.ports import Answer, ReadRequest
 from reconciler.show.rounds import Round
 from reconciler.snapshot.document import BrokerFacts, snapshot_text

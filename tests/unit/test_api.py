@@ -36,3 +36,15 @@ print([name for name in {UNUSED!r} if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_help_loads_no_manifests_plans_or_clients() -> None:
+    """It is the first that somebody sees of the program, and completion waits for it at each key."""
+    program = """
+import sys
+from reconciler.cli.main import run
+run(["--help"])
+print([name for name in ("pydantic", "yaml", "confluent_kafka", "reconciler.plan.step") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

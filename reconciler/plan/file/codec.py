@@ -29,14 +29,14 @@ from reconciler.model.listing import Change
 from reconciler.model.says import Flat, Says
 from reconciler.plan.bridges import possible_barriers
 from reconciler.plan.difference import Skipped, SkipReason
-from reconciler.plan.guards import GUARDRAILS, AcceptedGuard
+from reconciler.plan.guards import GUARDRAILS
 from reconciler.plan.kinds import CHANGE, with_reason
 from reconciler.plan.kinds.acl import is_acl_change
 from reconciler.plan.observed import Facts
 from reconciler.plan.overlap import CoverageChange
 from reconciler.plan.phase import PHASE, PHASE_TITLES, Phase
 from reconciler.plan.proposal import TERMS, Counts, Options, Plan, Terms
-from reconciler.plan.refusal import REFUSAL
+from reconciler.plan.refusal import REFUSAL, AcceptedGuard
 from reconciler.plan.review.access_change import GAINING, AccessChange, ExemptPrincipal
 from reconciler.plan.review.access_review import AccessReview, AccessTrend
 from reconciler.plan.review.callouts import Callout

@@ -12,10 +12,9 @@ from reconciler.model.listing import Create, Delete, Update, resource_of
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs
 from reconciler.plan.difference import SkipReason
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.ports import AnswerStatus, ClusterError, ReadRequest
 from reconciler.snapshot.file import MemoryCluster
 from tests.contract.confluent_cloud import ConfluentCloud

@@ -13,9 +13,9 @@ from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, Re
 from reconciler.model.listing import Change, Create
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import AcceptedGuard
 from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from reconciler.snapshot.file import MemoryCluster
 from tests.contract.faults import Fault, FaultyCluster

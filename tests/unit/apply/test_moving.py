@@ -18,10 +18,9 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import MoveLimits, Topic, TopicReplicas
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.file.document import parse_plan, plan_text
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.replicas import topics_to_place
 from reconciler.ports import ClusterError, ReadRequest
 from tests.property.clock import StillClock

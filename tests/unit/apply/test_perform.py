@@ -23,12 +23,12 @@ from reconciler.model.acl import (
 from reconciler.model.desired import DesiredState, DesiredTopic, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.plan.guards import AcceptedGuard, DeleteLimits
+from reconciler.plan.guards import DeleteLimits
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.ports import Answer, AnswerStatus, Cluster, ClusterError, ReadRequest
 from reconciler.show.result import result_lines
 from reconciler.snapshot.file import MemoryCluster

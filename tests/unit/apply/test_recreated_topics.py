@@ -12,11 +12,10 @@ from reconciler.model.desired import DesiredState, DesiredTopic, Origin
 from reconciler.model.listing import Change
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicUse
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds.topic import deleted_topics
 from reconciler.plan.proposal import Options, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.ports import Answer, ClusterError
 from reconciler.snapshot.file import MemoryCluster
 from tests.property.clock import StillClock

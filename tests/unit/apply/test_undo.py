@@ -21,11 +21,10 @@ from reconciler.model.listing import Create, Delete, Update
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicReplicas, TopicUse
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
 from reconciler.snapshot.file import MemoryCluster

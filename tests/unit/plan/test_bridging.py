@@ -14,12 +14,11 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.file.document import change_id, parse_plan, plan_id, plan_schema_text, plan_text
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.kinds import describe
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from tests.faults.scenario import DAY
 from tests.property.transitions import Transition, declared, transitions
 from tests.worlds import acl

@@ -31,10 +31,9 @@ from reconciler.plan.file.document import (
     verify_digest,
 )
 from reconciler.plan.file.identity import file_digest
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Selection
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.review.access_review import AccessReview
 from reconciler.plan.step import Step
 from tests.property.transitions import Transition, transitions

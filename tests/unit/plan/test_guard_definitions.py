@@ -9,11 +9,11 @@ from typing import Final
 from reconciler.model.flavor import APACHE
 from reconciler.model.listing import Change, Create, Delete, Update
 from reconciler.model.topic import Topic, TopicReplicas
-from reconciler.plan.guards import AcceptedGuard, DeleteLimits, Surroundings, refusals
+from reconciler.plan.guards import DeleteLimits, Surroundings, refusals
 from reconciler.plan.observed import MOST_COPIED
 from reconciler.plan.overlap import CoverageChange
 from reconciler.plan.phase import Phase
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.step import Step
 from tests.worlds import acl
 

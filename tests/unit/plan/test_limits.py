@@ -9,11 +9,11 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.flavor import APACHE
 from reconciler.model.listing import Change, Create, Delete
 from reconciler.model.topic import Topic
-from reconciler.plan.guards import AcceptedGuard, DeleteLimits, Surroundings, refusals
+from reconciler.plan.guards import DeleteLimits, Surroundings, refusals
 from reconciler.plan.overlap import CoverageChange
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Counts, Options, Plan, Terms
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.step import Bridge, Bridges, Means, Side, Step
 from tests.property.transitions import DAY
 from tests.worlds import acl

@@ -16,11 +16,10 @@ from reconciler.model.acl import (
 )
 from reconciler.model.scope import NameSelector, Selector
 from reconciler.model.state import ClusterState
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.review.access_review import unreviewed
 from tests.property.transitions import DAY, declared
 from tests.unit.apply.test_perform import acl

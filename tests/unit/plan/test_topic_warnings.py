@@ -21,11 +21,10 @@ from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Create, Delete
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicUse
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.review.warnings import topic_warnings
 from reconciler.plan.step import Step
 from reconciler.show.kinds.topic import use_lines

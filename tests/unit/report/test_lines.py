@@ -13,11 +13,10 @@ from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Listing
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
-from reconciler.plan.guards import AcceptedGuard
 from reconciler.plan.proposal import Options as PlanOptions
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.results.access import AccessView, Basis
 from reconciler.show.access import holders_document, holders_lines
 from reconciler.show.access_lines import access_lines, ordered_lines
