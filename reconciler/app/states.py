@@ -36,15 +36,15 @@ from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.safeguards import follows_records
 from reconciler.model.acl import AclBinding
-from reconciler.model.desired import Declaration, DesiredState, instant_of
+from reconciler.model.desired import Declaration, DesiredState, Origin, instant_of
 from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import break_glass, is_harmless, standing_bridges
 from reconciler.model.scope import is_reserved
-from reconciler.model.state import ClusterState, FactSource
+from reconciler.model.state import ClusterState, FactSource, StatedFacts
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.proposal import Plan
 from reconciler.ports import ReadRequest
-from reconciler.results.access import AccessView, Basis, ClaimedFacts
+from reconciler.results.access import AccessView, Basis, ClaimedFacts, PastState
 from reconciler.results.checks import ClusterTestResult
 from reconciler.snapshot.file import SnapshotCluster
 from reconciler.system.git import GitError, commit_before, top_of, write_tree
@@ -240,8 +240,9 @@ def past_access(
 ) -> AccessState:
     """What a cluster had at a past time; nothing is asked of it.
 
-    Its super users and default-allow are those that are stated today: no reading has them. What the manifests declare
-    today is not said of what was there then. Raises :class:`RequestError` where the time is not covered.
+    Its super users and default-allow are those that a reading of then has; where none has, those of today are perhaps
+    right. What the manifests declare today is not said of what was there then. Raises :class:`RequestError` where the
+    time is not covered.
     """
     if request.cluster is None or request.plan is not None or request.offline or SNAPSHOT in request.cluster:
         raise PastClusterError
@@ -259,18 +260,35 @@ def past_access(
     if state.acl_gap:
         raise RequestError(f"the ACLs of that time are not known: {state.acl_gap}")
     scram = declaration is not None and declaration.only_scram_logins
+    then = _as_stated(name, declaration, found)
+    claims = claimed_facts(then)
+    if found.perhaps or state.stated is None:
+        claims = replace(claims, past=True, super_users=found.perhaps or claims.super_users)
     view = AccessView(
         name,
         Basis.PAST,
-        authorizer(declaration, state.bindings, state),
+        authorizer(then, state.bindings, state),
         tuple(sorted(state.topics)) if state.topic_gap is None else None,
-        claimed_facts(declaration) if declaration is not None else ClaimedFacts(),
-        unseen=declaration.flavor.unseen if declaration is not None else (),
+        claims,
+        unseen=then.flavor.unseen,
         beside=beside_live(state, only_scram=scram) if beside else None,
         past=found,
         break_glass=found.break_glass,
     )
-    return AccessState(view, manifests, declaration, None, state)
+    return AccessState(view, manifests, then, None, state)
+
+
+def _as_stated(name: str, declaration: ClusterDeclaration | None, past: PastState) -> ClusterDeclaration:
+    """A declaration with what was stated at a past time; what is not known of then, only the manifests say at most."""
+    today = declaration or ClusterDeclaration(name, Origin("command line", 1, 1))
+    stated = past.state.stated
+    if stated is None:
+        # Super users of today are perhaps those of then.
+        stated = StatedFacts(today.super_users, FactSource.MANIFESTS)
+    by = FactSource.MANIFESTS if past.perhaps else stated.super_users_by
+    sources = replace(today.sources, super_users=by, default_allow=stated.default_allow_by)
+    allow = None if past.perhaps_allowed else stated.default_allow
+    return replace(today, super_users=stated.super_users, allow_everyone_if_no_acl_found=allow, sources=sources)
 
 
 def _only_live(said: Mapping[AclBinding, Declaration], state: ClusterState) -> Mapping[AclBinding, Declaration]:

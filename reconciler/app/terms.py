@@ -27,7 +27,7 @@ from reconciler.model.kinds.group_config import GroupConfig as Groups
 from reconciler.model.kinds.group_config import record_copies
 from reconciler.model.listing import Change
 from reconciler.model.scope import Scope
-from reconciler.model.state import ClusterState, FactSource
+from reconciler.model.state import ClusterState, FactSource, StatedFacts
 from reconciler.model.topic import Topic
 from reconciler.plan.guards import DeleteLimits
 from reconciler.plan.kinds import listed
@@ -72,6 +72,16 @@ def claimed_super_users(declaration: ClusterDeclaration) -> tuple[str, ...]:
     """The super users that only the manifests state."""
     claimed = declaration.sources.super_users is FactSource.MANIFESTS
     return declaration.super_users if claimed else ()
+
+
+def stated_facts(declaration: ClusterDeclaration) -> StatedFacts:
+    """What decides access and no Kafka API tells."""
+    return StatedFacts(
+        tuple(sorted(declaration.super_users)),
+        declaration.sources.super_users,
+        declaration.allow_everyone_if_no_acl_found,
+        declaration.sources.default_allow,
+    )
 
 
 def delete_limits(declaration: ClusterDeclaration) -> DeleteLimits:

@@ -71,6 +71,18 @@ class FactSources:
 NO_SOURCES: Final = FactSources()
 
 
+@dataclass(frozen=True, slots=True)
+class StatedFacts:
+    """What was stated of a cluster's access when it was read, and by whom: a reading keeps it for questions later."""
+
+    super_users: Annotated[tuple[str, ...], Says("Who was stated to be a super user.", default=REQUIRED)] = ()
+    super_users_by: Annotated[FactSource, Says("Who stated that.", "operator", default=REQUIRED)] = FactSource.NOBODY
+    default_allow: Annotated[
+        bool | None, Says("The stated allow.everyone.if.no.acl.found; null: nobody stated it.", False, default=REQUIRED)
+    ] = None
+    default_allow_by: Annotated[FactSource, Says("Who stated that.", "operator", default=REQUIRED)] = FactSource.NOBODY
+
+
 # What brokers say of their own configs, and the cluster of its features: looked at, never changed.
 
 
@@ -162,7 +174,7 @@ class ClusterState:
     ``metadata_version`` is the finalized level of that feature, which decides what may be created; ``None``: not told.
     ``share_version`` is that of share groups, 0 where they have none.
     ``kafka_version_gap`` says why what the cluster told leaves it open: then nobody else's word settles it.
-    ``tokens`` are delegation tokens, ``None`` where nobody asked.
+    ``tokens`` are delegation tokens, ``None`` where nobody asked. ``stated`` is what somebody states beside it all.
     """
 
     cluster_id: str
@@ -189,6 +201,7 @@ class ClusterState:
     metadata_version: int | None = None
     share_version: int | None = field(default=None, compare=False)
     tokens: DelegationTokens | None = field(default=None, compare=False)
+    stated: StatedFacts | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Takes any mappings and keeps them sorted and read-only."""

@@ -56,13 +56,16 @@ class PastState:
     """What is known of a cluster at a past time: what was perhaps there is in ``state.opaque``.
 
     ``words`` say what that rests on. ``unknown`` are what was perhaps there, a sentence each. ``break_glass`` is what a
-    run had given at once.
+    run had given at once. ``state.stated`` is what was stated then, ``None``: nothing is known of that. Of it
+    ``perhaps`` are no super users for certain, and ``perhaps_allowed``: the setting may have been another one.
     """
 
     state: ClusterState
     words: str
     unknown: tuple[str, ...] = ()
     break_glass: Mapping[AclBinding, BreakGlass] = field(default_factory=dict)
+    perhaps: frozenset[str] = frozenset()
+    perhaps_allowed: bool = False
 
 
 #: So many of what is not known are said with an answer.
@@ -95,12 +98,13 @@ class ClaimedFacts:
     """What only the manifests state about a cluster, so that the author of a change may have made it up.
 
     ``default_allow`` is the stated value; ``None``: the manifests do not state it, or the operator does too. With
-    ``vendor`` nobody states it, and it is the default there.
+    ``vendor`` nobody states it, and it is the default there. With ``past`` it is not known whether that was so then.
     """
 
     super_users: frozenset[str] = frozenset()
     default_allow: bool | None = None
     vendor: str = ""
+    past: bool = False
 
 
 @dataclass(frozen=True, slots=True)

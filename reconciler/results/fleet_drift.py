@@ -21,6 +21,7 @@ from reconciler.model.desired import DesiredItem
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Listing
 from reconciler.model.says import REQUIRED, AnyText, Apart, Says
+from reconciler.model.state import StatedFacts
 
 # The header of a stored reading, which is read before its rows, and the record of a run over many clusters.
 #
@@ -93,6 +94,7 @@ class Reading:
     ] = dataclasses.field(default_factory=dict)
     leftovers: Annotated[tuple[AclBinding, ...], Says("What runs have there for their own use.", omit=True)] = ()
     notes: Annotated[tuple[str, ...], Says("How it was read otherwise than usual.", omit=True)] = ()
+    stated: Annotated[StatedFacts | None, Says("What was stated of its access; absent: nothing.", omit=True)] = None
     ended: Annotated[
         str, Says("When the reading ended; absent where nobody knows.", "2026-11-21T05:17:02Z", omit=True)
     ] = ""

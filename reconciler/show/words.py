@@ -48,6 +48,7 @@ def with_condition(
     needed = facts if len(facts) == 1 else [fact for fact, doubt in zip(facts, doubts, strict=True) if rests_on(doubt)]
     joined = " and ".join(needed) if needed else " or ".join(facts)
     whose = f"as only {view.claimed.vendor} has it by default" if view.claimed.vendor else "as only the manifests say"
+    whose = "which is not known of that time" if view.claimed.past else whose
     return replace(view, condition=f"if {joined}, {whose}"), answer
 
 

@@ -12,7 +12,7 @@ from reconciler.apply.audit import Sight, about_command, break_glass_lines
 from reconciler.apply.environment import Identity, Outcome
 from reconciler.cli.main import run
 from reconciler.model.acl import AclOperation, ResourceType
-from reconciler.model.state import ClusterState
+from reconciler.model.state import ClusterState, FactSource, StatedFacts
 from reconciler.parts.evidence.usage.message import Event, LoggedReason
 from reconciler.parts.history.evidence import seconds
 from reconciler.parts.history.update import confirmed_until
@@ -110,6 +110,60 @@ def test_times_without_evidence_have_answers_of_their_own(past: Path, capsys: py
     assert "add --store PLACE" in capsys.readouterr().err
     assert run(["who-can", "READ", "topic/x", *ASKED[:2], *ASKED[4:], "--as-of", text(DAY)]) == 64
     assert "--store PLACE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("claimed", [FactSource.OPERATOR, FactSource.MANIFESTS])
+def test_super_users_are_those_of_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], claimed: FactSource
+) -> None:
+    """User:root became one on day 4 and User:old was one until then; in the hours between nobody knows."""
+    monkeypatch.chdir(tmp_path)
+    Path("connections.yaml").write_text(CONNECTIONS)
+    place = store(tmp_path / "store")
+    for hour in range(0, 240, 6):
+        users, allow = (("User:old",), True) if hour < 96 else (("User:root",), False)
+        read(place, {BASE}, hour * 3600, stated=StatedFacts(users, claimed, allow, FactSource.OPERATOR))
+
+    def may(who: str, time: float, name: str = "payments.orders") -> str:
+        capsys.readouterr()
+        run(["can-i", who, "READ", f"topic/{name}", *ASKED, "--as-of", text(time)])
+        return capsys.readouterr().out
+
+    words = "Super users and allow.everyone.if.no.acl.found are those stated then."
+    for time, sure in ((DAY, "User:old"), (6 * DAY, "User:root")):
+        other = {"User:old": "User:root", "User:root": "User:old"}[sure]
+        said = may(sure, time)
+        assert said.startswith("yes")
+        assert words in said
+        assert ("as only the manifests say" in said) is (claimed is FactSource.MANIFESTS)
+        assert may(other, time).startswith("no")
+    between = 4 * DAY - 3600
+    for who in ("User:old", "User:root"):
+        said = may(who, between)
+        assert f"if {who} is a super user, which is not known of that time" in said
+    assert f"Unknown: User:root a super user, by the word of the {claimed}" in said
+    assert "allow.everyone.if.no.acl.found" in said
+    # A name without an ACL was everybody's by default, until it was not.
+    answers = [may("User:other", time, "free").split()[0] for time in (DAY, between, 6 * DAY)]
+    assert answers == ["yes", "undecided", "no"]
+    read(place, {NIGHT}, 250 * 3600, stated=None)
+    assert run(["history", "--by", "hand", *ASKED[:4]]) == 0
+    assert "super user" not in capsys.readouterr().out
+
+
+def test_where_no_reading_has_super_users_those_of_today_are_perhaps_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("connections.yaml").write_text(CONNECTIONS)
+    place = store(tmp_path / "store")
+    for hour in (0, 6, 12):
+        read(place, {BASE, binding(f"User:x ALLOW READ on TOPIC t{hour}")}, hour * 3600, stated=None)
+    run(["can-i", "User:root", "READ", "topic/payments.orders", *ASKED, "--as-of", text(7 * 3600)])
+    said = capsys.readouterr().out
+    assert "those stated today are perhaps right" in said
+    assert "which is not known of that time" in said
+    assert run(["can-i", "User:svc-pay", "WRITE", "topic/payments.orders", *ASKED, "--as-of", text(7 * 3600)]) == 0
 
 
 def test_each_bad_input_has_an_answer_of_its_own(past: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -99,6 +99,7 @@ def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> R
         metadata_version=state.metadata_version,
         leftovers=tuple(sorted(leftovers)),
         notes=state.notes,
+        stated=state.stated,
     )
     return _with_topics(reading, (_topic(topic) for topic in state.topics.values()), state.topics.values(), place)
 
@@ -161,6 +162,7 @@ def read_live(files: StoreFiles, reading: Reading) -> ClusterState:
         kafka_version=reading.kafka_version,
         kafka_version_gap=reading.kafka_version_gap,
         metadata_version=reading.metadata_version,
+        stated=reading.stated,
     )
 
 

@@ -18,6 +18,7 @@ from reconciler.model.desired import instant_of, moment_text, read_moment
 from reconciler.model.flavor import NEWEST_RELEASE
 from reconciler.model.markers import BreakGlass
 from reconciler.model.says import AnyText, Says
+from reconciler.model.state import FactSource, StatedFacts
 from reconciler.model.topic import Topic
 from reconciler.parts.evidence.app.usage import Decisions, files_of, scanned
 from reconciler.parts.evidence.usage.counts import NO_DAYS, DaySet, Lookup
@@ -25,7 +26,7 @@ from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.fleet.rows import binding_of
 from reconciler.parts.fleet.store import DamagedError, FleetStore
 from reconciler.parts.fleet.tables import store_at
-from reconciler.parts.history.evidence import ACLS, acl_fact, state_of
+from reconciler.parts.history.evidence import ACLS, DEFAULT_ALLOW, STATED, acl_fact, state_of
 from reconciler.parts.history.intervals import CLOCKS, Cause, Fact
 from reconciler.parts.history.table import (
     Choice,
@@ -82,12 +83,32 @@ def read_past(place: str, cluster: str, at: datetime.datetime, audit: tuple[str,
     if before is not None:
         state = replace(state, kafka_version=before.kafka_version, kafka_version_gap=before.kafka_version_gap)
     opaque = tuple(_perhaps(binding_of(row.fact[1:])) for row in perhaps if row.fact[0] == ACLS)
+    unsure = [row.fact for row in perhaps if row.fact[0] == STATED]
+    stated = _stated_then([*certain, *unsure]) if STATED in kinds else None
+    known = _STATED_THEN if stated is not None else _NOT_STATED
     return PastState(
-        replace(state, opaque=opaque),
-        " ".join([_basis(cluster, time, before, after), *(f"{note}." for note in history.notes)]),
-        tuple(_unknown(row) for row in perhaps),
+        replace(state, opaque=opaque, stated=stated),
+        " ".join([_basis(cluster, time, before, after), known, *(f"{note}." for note in history.notes)]),
+        tuple(_unknown(row) for row in sorted(perhaps, key=lambda row: row.fact[0] != STATED)),
         dict(_at_once(row, coverage.runs) for row, there in rows if there and _given(row, coverage.runs)),
+        frozenset(key for _, key, value in unsure if key != DEFAULT_ALLOW),
+        any(key == DEFAULT_ALLOW for _, key, _ in unsure),
     )
+
+
+def _stated_then(facts: Iterable[Fact]) -> StatedFacts:
+    """What was stated at a time; of several words of one fact, which only an unsure one has, a claim counts."""
+    users: dict[str, FactSource] = {}
+    allow, by = None, FactSource.NOBODY
+    for kind, key, *values in facts:
+        if kind == STATED and key == DEFAULT_ALLOW:
+            word, _, source = values[0].partition(" ")
+            allow, by = word == "true", FactSource(source)
+        elif kind == STATED:
+            source = FactSource(values[0])
+            users[key] = source if source.is_claim else users.get(key, source)
+    claimed = next((source for source in users.values() if source.is_claim), None)
+    return StatedFacts(tuple(sorted(users)), claimed or next(iter(users.values()), FactSource.NOBODY), allow, by)
 
 
 def _given(row: FactRow, runs: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -153,8 +174,13 @@ def _basis(cluster: str, time: int, before: Reading | None, after: Reading | Non
     )
     return (
         f"Cluster {cluster} at {text_of(time)}{rests}, and audit logs. A change that no run made and that was undone "
-        "between two readings is not seen. Super users and allow.everyone.if.no.acl.found are those stated today."
+        "between two readings is not seen."
     )
+
+
+_SETTING: Final = "allow.everyone.if.no.acl.found"
+_STATED_THEN: Final = f"Super users and {_SETTING} are those stated then."
+_NOT_STATED: Final = f"No reading of then has super users and {_SETTING}: those stated today are perhaps right."
 
 
 def _unknown(row: FactRow) -> str:
@@ -182,6 +208,9 @@ def describe(fact: Fact) -> str:
     """A fact in words."""
     if fact[0] == ACLS:
         return str(binding_of(fact[1:]))
+    if fact[0] == STATED:
+        said = f"{_SETTING} =" if fact[1] == DEFAULT_ALLOW else f"{fact[1]} a super user,"
+        return f"{said} {fact[2]}" if fact[1] == DEFAULT_ALLOW else f"{said} by the word of the {fact[2]}"
     if fact[0] == Topic.KIND:
         return f"topic {fact[1]} {fact[2]}"
     return f"{fact[0]} {fact[2]}"
@@ -260,7 +289,9 @@ class HistoryQuestion:
 
     def selects(self, row: FactRow) -> bool:
         """Whether an interval is meant."""
-        return self._is_about(row.fact) and self._is_of_time(row) and (self.by is None or any(self._turns(row)))
+        # Who edits the operator's file is neither a run nor a hand on the cluster.
+        doing = self.by is None or (row.fact[0] != STATED and any(self._turns(row)))
+        return doing and self._is_about(row.fact) and self._is_of_time(row)
 
     def _is_about(self, fact: Fact) -> bool:
         if fact[0] == ACLS:

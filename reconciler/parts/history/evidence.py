@@ -21,7 +21,7 @@ from reconciler.model.desired import instant_of, read_moment
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Change, Listing
 from reconciler.model.markers import without_harmless
-from reconciler.model.state import ClusterState
+from reconciler.model.state import ClusterState, StatedFacts
 from reconciler.model.topic import Topic
 from reconciler.parts.fleet.rows import binding_of, row_of
 from reconciler.parts.history.intervals import CLOCKS, Fact, FactSighting
@@ -32,6 +32,9 @@ from reconciler.results.audit import LogLine
 
 #: The kind of the facts that are ACL bindings.
 ACLS: Final = "acls"
+#: The kind of what somebody states of a cluster's access: a super user with who says so, and the setting below.
+STATED: Final = "stated"
+DEFAULT_ALLOW: Final = "allowEveryoneIfNoAclFound"
 
 
 def seconds(time: str) -> int:
@@ -74,7 +77,16 @@ def facts_of(state: ClusterState) -> Mapping[str, frozenset[Fact]]:
         if items is not None:
             name = kind.TYPE.KIND
             found[name] = frozenset((name, compact(_key(one.key)), compact(kind.CODEC.write(one))) for one in items)
+    if state.stated is not None:
+        found[STATED] = frozenset(_stated(state.stated))
     return found
+
+
+def _stated(stated: StatedFacts) -> Iterator[Fact]:
+    for principal in stated.super_users:
+        yield STATED, principal, stated.super_users_by.value
+    if stated.default_allow is not None:
+        yield STATED, DEFAULT_ALLOW, f"{str(stated.default_allow).lower()} {stated.default_allow_by.value}"
 
 
 def state_of(cluster_id: str, facts: Iterable[Fact], kinds: Iterable[str]) -> ClusterState:

@@ -9,6 +9,7 @@ from typing import Final
 from reconciler.app.options import now
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.session import Target
+from reconciler.app.terms import stated_facts
 from reconciler.codec.document import compact
 from reconciler.codec.kinds import LISTED
 from reconciler.dataclass import dataclass
@@ -105,7 +106,7 @@ def keeper(place: str, days: int = 30) -> Callable[[Target], None]:
         )
         began = now()
         try:
-            state = target.cluster.read(request)
+            state = replace(target.cluster.read(request), stated=stated_facts(facts) if facts else None)
             keep_reading(store, FreshReading(target.name, state, facts.scope if facts else Scope(), began, now()))
             if began.timestamp() - last > _THINNED_EVERY:
                 last = began.timestamp()

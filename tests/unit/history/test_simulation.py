@@ -74,7 +74,7 @@ def test_a_table_that_grows_with_each_reading_says_what_all_evidence_at_once_say
     lines, _ = chained(world.lines(), f"sha256:{'0' * 64}", LogIdentity("1", "h", None))
     times = [BEGIN + one.line for one in world.changes if one.run for _ in range(3)]
     for number, one in enumerate(world.rounds):
-        read(place, world.fact_bindings(one.seen), one.began, TOOK)
+        read(place, world.fact_bindings(one.seen), one.began, TOOK, stated=None)
         if number % 9 == 0:
             until = BEGIN + one.began
             logs = {"audit.jsonl": [line for line, time in zip(lines, times, strict=True) if time < until]}

@@ -10,7 +10,7 @@ from reconciler.apply.environment import ApprovalEvidence, Approver, Identity, O
 from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Create, Delete
 from reconciler.model.scope import Scope
-from reconciler.model.state import ClusterState
+from reconciler.model.state import ClusterState, FactSource, StatedFacts
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.history.keep import FreshReading, keep_reading
@@ -63,11 +63,20 @@ def write_log(path: Path, items: Iterable[dict[str, object]], name: str = "0" * 
     path.write_bytes(b"".join(line + b"\n" for line in lines))
 
 
+#: What the operator's file says of the cluster at every reading, unless a test says something else.
+STATED = StatedFacts(("User:root",), FactSource.OPERATOR, False, FactSource.OPERATOR)
+
+
 def read(
-    store: FleetStore, bindings: Iterable[AclBinding], when: float, took: float = 2, cluster: str = "prod"
+    store: FleetStore,
+    bindings: Iterable[AclBinding],
+    when: float,
+    took: float = 2,
+    cluster: str = "prod",
+    stated: StatedFacts | None = STATED,
 ) -> str | None:
     """A server reads the cluster, and keeps what it read."""
-    state = ClusterState(CLUSTER_ID, frozenset(bindings))
+    state = ClusterState(CLUSTER_ID, frozenset(bindings), stated=stated)
     return keep_reading(store, FreshReading(cluster, state, Scope(), at(when), at(when + took)))
 
 

@@ -13,6 +13,7 @@ from reconciler.app.connections import cure, told, unstated
 from reconciler.app.options import ConnectionOptions, Tell, ignore
 from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.app.session import Target, live, refuse_another_time
+from reconciler.app.terms import stated_facts
 from reconciler.codec.kinds import LISTED
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.acls import AclsDeclaration
@@ -66,7 +67,10 @@ def live_readers(
     """One way to read for each cluster."""
     return [
         SnapshotSource(
-            name, cluster.scope, partial(read_live, cluster, members, topic_names(manifests, cluster, as_of))
+            name,
+            cluster.scope,
+            partial(read_live, cluster, members, topic_names(manifests, cluster, as_of)),
+            stated_facts(cluster),
         )
         for name in clusters
         for cluster in [manifests.clusters[name]]
@@ -84,7 +88,8 @@ def file_readers(manifests: Manifests | None, files: Iterable[str]) -> list[Snap
             raise RequestError(f"two files are given for cluster {name}")
         declaration = manifests.clusters.get(name) if manifests else None
         scope = declaration.scope if declaration else Scope()
-        found[name] = SnapshotSource(name, scope, partial(read_file, str(Path(file).resolve())))
+        stated = stated_facts(declaration) if declaration else None
+        found[name] = SnapshotSource(name, scope, partial(read_file, str(Path(file).resolve())), stated)
     return list(found.values())
 
 

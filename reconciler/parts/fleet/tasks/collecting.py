@@ -8,7 +8,7 @@ from typing import Final
 
 from reconciler.dataclass import dataclass
 from reconciler.model.scope import Scope
-from reconciler.model.state import ClusterState
+from reconciler.model.state import ClusterState, StatedFacts
 from reconciler.parts.fleet.engine import Engine, in_time, reason
 from reconciler.parts.fleet.membership import partition, told_apart
 from reconciler.parts.fleet.readings import Place, write_live
@@ -45,11 +45,15 @@ _LASTING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSource:
-    """A cluster to read: its name, its scope, and a picklable way to its state that raises :class:`ClusterError`."""
+    """A cluster to read: its name, its scope, and a picklable way to its state that raises :class:`ClusterError`.
+
+    ``stated`` is what somebody states of it beside that.
+    """
 
     cluster: str
     scope: Scope
     read: Callable[[], ClusterState]
+    stated: StatedFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ def _read_all(
             yield _failure(state)
         else:
             place = Place(store.files, side, source.cluster, attempt)
-            reading = write_live(state, source.scope, place, taken)
+            reading = write_live(replace(state, stated=source.stated), source.scope, place, taken)
             store.note(side.removeprefix("taken="), reading)
             yield reading_text(reading)
 
