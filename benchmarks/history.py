@@ -16,9 +16,8 @@ from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.history.evidence import acl_fact
 from reconciler.parts.history.intervals import Cause, FactSighting, Interval
-from reconciler.parts.history.keep import FreshReading, keep_reading
 from reconciler.parts.history.table import FactRow, IntervalTable, covering
-from reconciler.parts.history.update import history_of
+from reconciler.parts.history.update import FreshReading, history_of, keep_reading
 from tests.worlds import binding
 
 _BEGIN: Final = datetime.datetime(2021, 1, 1, tzinfo=datetime.UTC)

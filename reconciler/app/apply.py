@@ -285,7 +285,7 @@ def _checked(passwords: list[NewPassword], target: Target, followed: Mapping[str
 
 def _tried(password: NewPassword, target: Target, value: str) -> LoginAnswer:
     # As in connections.settings_of.
-    from reconciler.kafka.login import log_in
+    from reconciler.kafka.handshake import log_in
 
     answer = LoginAnswer(None)
     if target.settings is None:

@@ -15,7 +15,7 @@ from reconciler.cli.questions import one_topic_and_principal
 from reconciler.model.characters import safe
 from reconciler.results.audit import AUDIT_ENTRY, AuditQuestion
 from reconciler.results.output import OutputKind
-from reconciler.show.audit import entry_lines
+from reconciler.show.findings import entry_lines
 
 
 class Digest(click.ParamType[str]):

@@ -11,7 +11,7 @@ from reconciler.model.frozen import FrozenMap
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import Refusal
-from reconciler.plan.review.paths import OPENS_A_PATH
+from reconciler.plan.review.ends import OPENS_A_PATH
 from reconciler.plan.review.topics import Ruling
 from reconciler.results.output import OutputKind
 from reconciler.show.claims import Checks, agreed_lines, checks_document, checks_lines

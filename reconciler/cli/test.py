@@ -22,8 +22,7 @@ from reconciler.cli.options import (
 )
 from reconciler.model.characters import counted, safe
 from reconciler.results.output import OutputKind
-from reconciler.show.claims import claims_lines, test_document
-from reconciler.show.cluster_tests import cluster_test_lines
+from reconciler.show.claims import claims_lines, cluster_test_lines, test_document
 from reconciler.show.review import guardrail_lines, together
 
 

@@ -48,8 +48,7 @@ from reconciler.plan.refusal import AcceptedGuard, Judges, Refusal
 from reconciler.plan.review.access_change import Transition, transition
 from reconciler.plan.review.access_review import AccessReview, review, with_later
 from reconciler.plan.review.callouts import LOGIN, Callout, accountable, meaning_charges
-from reconciler.plan.review.ends import Later, later
-from reconciler.plan.review.paths import new_paths
+from reconciler.plan.review.ends import Later, later, new_paths
 from reconciler.plan.review.proof import prove
 from reconciler.plan.review.topics import review_topics
 from reconciler.plan.review.warnings import kind_warnings, login_warnings, plan_warnings, topic_warnings

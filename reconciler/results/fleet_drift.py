@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import TEXTS, SchemaError, array, constant, document_text, mapping, same
 from reconciler.codec.document import compact, known_minor, load
-from reconciler.codec.listings import DECLARED, listings
+from reconciler.codec.kinds import DECLARED, listings
 from reconciler.codec.objects import Record, derived
 from reconciler.codec.values import KAFKA_VERSION, opaque_codec
 from reconciler.dataclass import dataclass

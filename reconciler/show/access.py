@@ -17,7 +17,7 @@ from reconciler.model.desired import Declaration, Origin
 from reconciler.model.scope import RESOURCE_FIELDS
 from reconciler.results.access import AccessView, times
 from reconciler.results.words import access_document, names_words, note_document, note_words, pattern_words
-from reconciler.show.fleet import columns_of
+from reconciler.show.fleet_report import columns_of
 
 _EVERYBODY: Final = "everybody else"
 _SUPER_USER: Final = "super user"

@@ -1,6 +1,7 @@
 """Results of tests and ownership as text, and all checks together.
 
-Results of access tests as text: what is broken, by whom and on which name, by which line, and what would mend it.
+Results of access tests: what is broken, by whom and on which name, by which line, and what would mend it. Results of
+cluster tests: which broker differs, what it has, and what nobody could tell.
 """
 
 from collections import Counter
@@ -14,6 +15,7 @@ from reconciler.access.authorizer import AccessRequest
 from reconciler.access.remediation import Remediation
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.access_tests import AccessTest, Claim
+from reconciler.manifest.documents.cluster_tests import ClusterTest
 from reconciler.manifest.parts.resources import looks_like_a_prefix
 from reconciler.manifest.parts.rules import FIELD_OF
 from reconciler.model.acl import AclPermissionType, PatternType, ResourcePattern, ResourceType
@@ -26,11 +28,12 @@ from reconciler.policy.ownership import Breach, BreachKind, OwnerConsent
 from reconciler.policy.topic_policy import TopicPolicyResult
 from reconciler.ports import NO_AUTHORIZER
 from reconciler.results.access import AccessView
-from reconciler.results.checks import ClaimResult, ClaimStatus, ClusterTestResult, any_stops
+from reconciler.results.checks import ClaimResult, ClaimStatus, ClusterTestResult, ToldByBroker, any_stops
 from reconciler.results.documents import (
     CHECKS,
     TEST,
     BreachEntry,
+    BrokerAnswerEntry,
     ChecksEntry,
     ClaimEntry,
     ClusterTestEntry,
@@ -41,16 +44,76 @@ from reconciler.results.documents import (
     TestedState,
     TestOutput,
     WitnessEntry,
+    broken_lines,
 )
 from reconciler.results.findings import Level
 from reconciler.results.words import host_words, names_words, resource_words
-from reconciler.show.cluster_tests import cluster_test_lines
-from reconciler.show.cluster_tests import entry as cluster_test_entry
 from reconciler.show.document import FEW, lines_shown
 from reconciler.show.findings import breaking_lines
 from reconciler.show.policy import policies_entry, policy_lines
 from reconciler.show.reach import combination_entry
 from reconciler.show.review import end_lines
+
+
+def cluster_test_lines(
+    results: Iterable[ClusterTestResult], style: Style = plain, *, all_of_them: bool = False
+) -> Iterator[str]:
+    """Each result that did not pass, or every one, then a line that counts them all; nothing without any."""
+    results = tuple(results)
+    for result in results:
+        if all_of_them or result.standing is not ClaimStatus.PASSED:
+            yield from _lines(result, style)
+    if results:
+        found = Counter(result.standing for result in results)
+        parts = ", ".join(f"{found[standing]:,} {standing}" for standing in ClaimStatus if found[standing])
+        yield f"{counted(len(results), 'claim')} about brokers and features: {parts}"
+
+
+def _lines(result: ClusterTestResult, style: Style) -> Iterator[str]:
+    test = result.test
+    word = str(result.standing)
+    if test.severity == "warning" and result.standing in (ClaimStatus.FAILED, ClaimStatus.UNDECIDED):
+        word += " (warning)"
+    place = style("dim", f"  {safe(str(test.origin))}")
+    yield style(_STYLE[result.standing], word) + f"  {safe(test.name)}{place}"
+    if result.standing is ClaimStatus.PASSED:
+        return
+    yield f"    claimed: {safe(cluster_claim_words(test))}"
+    yield from (f"    {safe(line)}" for line in broken_lines(cluster_test_entry(result)))
+    if test.exception is not None:
+        stands = "accepted until" if result.standing is ClaimStatus.EXCEPTED else "was accepted until"
+        yield safe(f"    {stands} {test.exception.expires}: {ticked(test.exception.reason)}")
+
+
+def cluster_claim_words(test: ClusterTest) -> str:
+    """``auto.create.topics.enable is false on every broker``."""
+    return f"{as_name(test.key)} {test.words}" + ("" if test.is_feature else " on every broker")
+
+
+def cluster_test_entry(result: ClusterTestResult) -> ClusterTestEntry:
+    """One result as commands print it for programs."""
+    test, exception = result.test, result.test.exception
+    return ClusterTestEntry(
+        test=test.name,
+        document=test.document,
+        key=test.key,
+        place=test.origin,
+        severity=Level(test.severity),
+        standing=result.standing.value,
+        stops=result.stops,
+        words=cluster_claim_words(test),
+        breaking=tuple(map(_answer, result.breaking)),
+        unknown=tuple(map(_answer, result.unknown)),
+        note=result.note,
+        exception=None
+        if exception is None
+        else ExceptionEntry(exception.reason, str(exception.expires), exception.ticket),
+    )
+
+
+def _answer(answer: ToldByBroker) -> BrokerAnswerEntry:
+    return BrokerAnswerEntry(answer.broker, answer.found, answer.doubt)
+
 
 _STYLE: Final = {
     ClaimStatus.PASSED: "add",

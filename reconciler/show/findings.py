@@ -1,9 +1,9 @@
-"""Findings and checks for reports: of lint, of a plan, of what was agreed about a cluster.
+"""Findings and checks for reports: of lint, of a plan, of what was agreed about a cluster, of audit logs.
 
 Findings and checks of what was agreed about a cluster: claims about access, ownership, topic policies.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final
@@ -12,11 +12,12 @@ from reconciler.access.assertion import Via
 from reconciler.manifest.guardrail_meaning import Meaning
 from reconciler.manifest.read.problem import Problem
 from reconciler.model.acl import AclBinding
-from reconciler.model.characters import as_name, binding_name, counted, ticked
+from reconciler.model.characters import as_name, binding_name, counted, safe, ticked
 from reconciler.model.desired import Origin
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.guards import GuardrailReview
 from reconciler.plan.proposal import Plan
+from reconciler.results.audit import AuditEntry
 from reconciler.results.documents import (
     BreachEntry,
     ChecksEntry,
@@ -417,3 +418,27 @@ def failed_check(form: FailedOutput) -> Check:
 def _failed(form: FailedOutput) -> str:
     told = f" ({form.message})" if form.message else ""
     return f"{form.failed} ended with {form.status}{told}, so its findings are unknown"
+
+
+def entry_lines(found: Sequence[AuditEntry]) -> Iterator[str]:
+    """What was done, a line each, with a line below of whose it was; then how many there are."""
+    for one in found:
+        yield safe(f"{one.time}  {one.outcome}  {one.cluster}: {one.what}")
+        yield safe(f"    {'; '.join(whose(one))}")
+    yield f"{len(found)} {'entry' if len(found) == 1 else 'entries'}."
+
+
+def whose(one: AuditEntry) -> Iterator[str]:
+    """Who ran, proposed and approved it, a clause each, and where its evidence is."""
+    yield f"run {one.run} by {one.operator}"
+    if one.proposer is not None:
+        yield f"proposed by {one.proposer}"
+    if one.approved_by:
+        approvers = (f"{name} ({key})" for name, key in zip(one.approved_by, one.keys, strict=True))
+        yield f"approved by {', '.join(approvers)}"
+    if one.authors:
+        yield f"not counted as authors: {', '.join(one.authors)}"
+    yield from (part for part in (one.ticket, one.reason, one.url) if part)
+    if one.commit is not None:
+        yield f"commit {one.commit}"
+    yield one.line

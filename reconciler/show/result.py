@@ -17,7 +17,7 @@ from reconciler.model.characters import Style, counted, is_visible, plain, safe
 from reconciler.plan.file.codec import SKIPPED
 from reconciler.plan.file.document import ids, step_to_json
 from reconciler.plan.kinds import describe
-from reconciler.show.fleet import table_lines
+from reconciler.show.fleet_report import table_lines
 from reconciler.show.formats.escaping import unformulaic
 
 #: How many steps that were not attempted are named: a run that stops early leaves thousands of them.

@@ -30,7 +30,7 @@ from reconciler.codec.codec import (
     text,
 )
 from reconciler.codec.document import UnevenError, known_minor, load, load_streamed, schema_text
-from reconciler.codec.listings import listings
+from reconciler.codec.kinds import listings
 from reconciler.codec.objects import Record, field, flat, record
 from reconciler.codec.values import ASSIGNMENTS, KAFKA_VERSION, NAME, opaque_codec
 from reconciler.dataclass import dataclass

@@ -19,8 +19,7 @@ from reconciler.model.acl import (
 )
 from reconciler.parts.convert.files import source_files
 from reconciler.parts.convert.recognition import convert
-from reconciler.parts.local.sandbox.jars import jar_directory
-from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.launch import find_java, jar_directory
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from tests.verbs import creations, deletions

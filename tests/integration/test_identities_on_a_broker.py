@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.parts.local.sandbox.jars import broker_jars
-from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.launch import broker_jars, find_java
 from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION, SandboxSpec, exact_version, generated_users
 from reconciler.parts.local.sandbox.lifecycle import running
 from tests.integration.topics.java_classes import compiled

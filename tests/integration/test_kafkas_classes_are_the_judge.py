@@ -27,8 +27,7 @@ from reconciler.model.addresses import RANGES_SINCE, IpAddress, address, address
 from reconciler.model.flavor import KafkaVersion
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, limits
 from reconciler.model.topic_configs import normal_form
-from reconciler.parts.local.sandbox.jars import broker_jars
-from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.launch import broker_jars, find_java
 from reconciler.parts.local.sandbox.layout import exact_version
 from tests.integration.topics.java_classes import compiled
 

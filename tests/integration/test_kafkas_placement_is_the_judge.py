@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from reconciler.parts.local.sandbox.jars import broker_jars
-from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.launch import broker_jars, find_java
 from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION, exact_version
 from reconciler.plan.replicas import PlacedPartition, PlacementBroker, copied_bytes, target_replicas
 from tests.integration.topics.java_classes import compiled

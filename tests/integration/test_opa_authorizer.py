@@ -12,8 +12,7 @@ import pytest
 
 from reconciler.kafka.cluster import connect
 from reconciler.kafka.listing import AclReader
-from reconciler.parts.local.sandbox.jars import fetched_jars, jar_directory
-from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.launch import fetched_jars, find_java, jar_directory
 from reconciler.parts.local.sandbox.layout import Artifact, SandboxSpec, generated_users
 from reconciler.parts.local.sandbox.lifecycle import running
 from reconciler.parts.local.sandbox.state import Sandbox

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from reconciler.parts.local.sandbox.jars import jar_directory
+from reconciler.parts.local.sandbox.launch import jar_directory
 from tests.prepared import search_path
 
 _ROOT = Path(__file__).parents[2]

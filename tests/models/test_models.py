@@ -29,8 +29,7 @@ from typing import Final
 
 import pytest
 
-from reconciler.parts.local.sandbox.jars import jar_directory
-from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.launch import find_java, jar_directory
 
 _JAR: Final = (
     "https://repo1.maven.org/maven2/org/alloytools/org.alloytools.alloy.dist/6.2.0/org.alloytools.alloy.dist-6.2.0.jar"

@@ -13,7 +13,7 @@ from reconciler.manifest.write.pages import Book, Page, read
 from reconciler.model.desired import DesiredState, Origin
 from reconciler.model.scope import Scope
 from reconciler.model.topic import Topic
-from reconciler.parts.edit.adoption import adopted, differences
+from reconciler.parts.edit.app.adopt import adopted, differences
 from reconciler.parts.edit.editing import as_live, edited
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.difference import DiffRules

@@ -27,8 +27,8 @@ from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.model.topic_configs import TOPIC_CONFIGS
-from reconciler.parts.edit.adoption import adopted
-from reconciler.parts.edit.adoption import differences as adoptable
+from reconciler.parts.edit.app.adopt import adopted
+from reconciler.parts.edit.app.adopt import differences as adoptable
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.difference import DiffRules
 from tests.property.edits import NOWHERE

@@ -15,7 +15,7 @@ from reconciler.model.acl import WILDCARD_PRINCIPAL, AclOperation, AclPermission
 from reconciler.model.addresses import RANGES_SINCE
 from reconciler.model.flavor import KafkaVersion
 from reconciler.model.state import ClusterState
-from reconciler.parts.fleet.access_reach import EVERYBODY_ELSE, AccessReach, ReachMemory, reaches
+from reconciler.parts.fleet.app.access import EVERYBODY_ELSE, AccessReach, ReachMemory, reaches
 from reconciler.parts.fleet.rows import COLUMNS
 from reconciler.parts.fleet.tasks.comparing import OutlierQuestion, chosen
 from tests.property.strategies import states

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from reconciler.model.kinds.quota import QuotaEntity
-from reconciler.parts.convert.container_calls import calls_elsewhere
 from reconciler.parts.convert.conversion import Conversion, Resource
 from reconciler.parts.convert.files import SourceFiles
+from reconciler.parts.convert.shell import calls_elsewhere
 from reconciler.parts.convert.tree import SourceError, Tree
 
 _MODULE: Final = re.compile(r"(?:[\w.]+\.)?kafka_(acl|acls|topic|topics|quotas|user|users|lib)")

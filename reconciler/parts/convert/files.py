@@ -12,8 +12,8 @@ import javaproperties
 
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
-from reconciler.parts.convert.container_calls import calls_tools
 from reconciler.parts.convert.conversion import Conversion
+from reconciler.parts.convert.shell import calls_tools
 from reconciler.parts.convert.tree import SourceError, Tree, json_tree, yaml_trees
 
 #: A Terraform state with 100,000 ACLs has about 60 MB.

@@ -17,10 +17,17 @@ from reconciler.model.kinds.client_metrics import ClientMetrics
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import DEFAULT_NAME, QUOTA_KEYS, QuotaEntity
 from reconciler.model.kinds.scram_user import SCRAM_CODES
-from reconciler.parts.convert.container_calls import calls_elsewhere, calls_tools, container_calls
 from reconciler.parts.convert.conversion import Conversion, Resource
 from reconciler.parts.convert.files import SourceFiles, add_foreign
-from reconciler.parts.convert.shell import Command, Word, commands, script_in
+from reconciler.parts.convert.shell import (
+    Command,
+    Word,
+    calls_elsewhere,
+    calls_tools,
+    commands,
+    container_calls,
+    script_in,
+)
 from reconciler.parts.convert.tree import SourceError, Tree
 
 _TOOLS: Final = ("kafka-acls", "kafka-topics", "kafka-configs")

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from reconciler.parts.convert.container_calls import CALL, calls_tools
 from reconciler.parts.convert.conversion import Conversion, ConversionResult, Sign
 from reconciler.parts.convert.files import PRINCIPAL, PRINCIPALS, STDIN, SourceFiles, add_foreign
 from reconciler.parts.convert.formats import AUTO, FORMATS, OF_CLUSTERS, reader, recognised_formats
 from reconciler.parts.convert.kafka_security_manager import is_heading
 from reconciler.parts.convert.redpanda import table_columns
+from reconciler.parts.convert.shell import CALL, calls_tools
 from reconciler.parts.convert.tree import SourceError, Tree
 
 #: The formats of Kubernetes resources, by the end of their API group.

@@ -8,7 +8,7 @@ from reconciler.model.characters import Style, counted, plain, safe
 from reconciler.parts.fleet.proposal import ApplyRecord, FleetPlan, Member, PlannedWave, fleet_plan_id
 from reconciler.results.fleet_drift import Failure
 from reconciler.show.document import FEW, first_lines, lines_shown
-from reconciler.show.fleet import cluster_names
+from reconciler.show.fleet_report import cluster_names
 
 #: Reasons why a cluster has no plan that are about the change and not about reaching the cluster come first.
 _JUDGED: Final = ("refused", "disagreed")

@@ -18,8 +18,8 @@ COMMANDS = {
 #: What options of the core's commands need of this part.
 OPTIONS = {
     "--store": "reconciler.parts.history.app",
-    "--keep": "reconciler.parts.history.keep",
-    "drift --store": "reconciler.parts.history.show",
-    "serve --store": "reconciler.parts.history.keep",
+    "--keep": "reconciler.parts.history.update",
+    "drift --store": "reconciler.parts.history.cli",
+    "serve --store": "reconciler.parts.history.update",
 }
 NEEDS = ("pyarrow",)

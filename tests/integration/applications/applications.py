@@ -10,8 +10,7 @@ from pathlib import Path
 from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.model.acl import AclBinding
-from reconciler.parts.local.sandbox.jars import fetched_jars, jar_directory
-from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.launch import fetched_jars, find_java, jar_directory
 from reconciler.parts.local.sandbox.layout import NEWEST_PATCH, Artifact
 from reconciler.parts.local.sandbox.state import Sandbox
 from tests.shared_brokers import opened

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from reconciler.kafka.cluster import connect
-from reconciler.kafka.login import log_in
+from reconciler.kafka.handshake import log_in
 from reconciler.model.acl import (
     CLUSTER_NAME,
     AccessControlEntry,

@@ -12,7 +12,7 @@ from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.cli.main import run
 from reconciler.model.state import ClusterState
 from reconciler.parts.evidence.app.tighten import Tightening, TightenOptions, tighten
-from reconciler.parts.evidence.tighten.narrowing import Held, HeldReason, Narrowing
+from reconciler.parts.evidence.tighten.suggestion import Held, HeldReason, Narrowing
 from reconciler.parts.fleet.app.logs import log_parts
 from reconciler.parts.fleet.app.runs import stored_run, wanted
 from reconciler.parts.fleet.app.tighten import FleetTightening, tighten_fleet

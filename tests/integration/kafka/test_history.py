@@ -18,7 +18,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.desired import moment_text
-from reconciler.parts.history.keep import keeper
+from reconciler.parts.history.update import keeper
 from reconciler.parts.local.sandbox.state import Sandbox
 from tests.shared_brokers import opened
 from tests.verbs import creations, deletions
@@ -49,7 +49,7 @@ def test_who_could_on_a_real_broker_and_since_when(
     keep = keeper("store")
     with opened(broker) as admin:
         for number, hour in enumerate(hours):
-            monkeypatch.setattr("reconciler.parts.history.keep.now", lambda hour=hour: hour)
+            monkeypatch.setattr("reconciler.parts.history.update.now", lambda hour=hour: hour)
             if number == 1:
                 admin.send(creations([_GRANT]))
             if number == 3:

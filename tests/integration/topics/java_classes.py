@@ -4,8 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from reconciler.parts.local.sandbox.jars import broker_jars, fetched_jars, jar_directory
-from reconciler.parts.local.sandbox.launch import find_java
+from reconciler.parts.local.sandbox.launch import broker_jars, fetched_jars, find_java, jar_directory
 from reconciler.parts.local.sandbox.layout import Artifact, exact_version
 
 _COMPILER = Artifact("org.eclipse.jdt", "ecj", "3.37.0")

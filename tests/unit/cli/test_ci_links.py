@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reconciler.cli.notifying import ci_links
+from reconciler.cli.report import ci_links
 from reconciler.show.formats.slack import slack_message
 from reconciler.show.reading import Report
 

@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from reconciler.codec import listings as module
+from reconciler.codec import kinds as module
 from reconciler.codec.codec import TEXT, SchemaError
-from reconciler.codec.kinds import KINDS, Kind
-from reconciler.codec.listings import DECLARED, listings
+from reconciler.codec.kinds import DECLARED, KINDS, Kind, listings
 from reconciler.codec.objects import field as member
 from reconciler.codec.objects import record
 from reconciler.model.acl import ResourcePattern, ResourceType

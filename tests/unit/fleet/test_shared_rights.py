@@ -7,8 +7,7 @@ import pytest
 from reconciler.model.acl import AclBinding, AclOperation
 from reconciler.model.desired import Origin
 from reconciler.parts.evidence.tighten.evidence import BindingUsage
-from reconciler.parts.evidence.tighten.narrowing import HeldReason, Narrowing
-from reconciler.parts.evidence.tighten.suggestion import SharedRights, SharedUsage
+from reconciler.parts.evidence.tighten.suggestion import HeldReason, Narrowing, SharedRights, SharedUsage
 from reconciler.parts.evidence.usage.counts import days_between
 from tests.worlds import binding
 

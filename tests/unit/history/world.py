@@ -13,7 +13,7 @@ from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState, FactSource, StatedFacts
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.parts.fleet.tables import store_at
-from reconciler.parts.history.keep import FreshReading, keep_reading
+from reconciler.parts.history.update import FreshReading, keep_reading
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.step import Step

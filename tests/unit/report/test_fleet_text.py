@@ -6,8 +6,7 @@ from dataclasses import replace
 from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, fleet_plan_id
 from reconciler.parts.fleet.show import fleet_plan_lines, quiet_fleet_plan
 from reconciler.results.fleet_drift import DriftCounts, Failure
-from reconciler.show.fleet import drift_lines, drift_summary
-from reconciler.show.fleet_report import FleetCluster, FleetDifference, FleetReport
+from reconciler.show.fleet_report import FleetCluster, FleetDifference, FleetReport, drift_lines, drift_summary
 
 _SCREENS = 120
 

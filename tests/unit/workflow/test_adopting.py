@@ -18,8 +18,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.parts.edit.adoption import Difference
-from reconciler.parts.edit.app.adopt import Adoption, AdoptOptions, adopt
+from reconciler.parts.edit.app.adopt import Adoption, AdoptOptions, Difference, adopt
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 MANIFESTS = """\

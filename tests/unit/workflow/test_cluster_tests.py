@@ -20,7 +20,7 @@ from reconciler.manifest.read.findings import Source
 from reconciler.model.state import BrokerConfig, BrokerSettings, ClusterState, ConfigOrigin
 from reconciler.ports import NO_AUTHORIZER, ClusterError, ReadRequest
 from reconciler.results.checks import ClaimStatus, ClusterTestResult
-from reconciler.show.cluster_tests import cluster_test_lines
+from reconciler.show.claims import cluster_test_lines
 from reconciler.snapshot.file import MemoryCluster
 
 DAY = datetime.date(2026, 11, 23)

@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.app.apply import check_logins
 from reconciler.apply.environment import LoginCheck, Outcome, Result, StepOutcome
-from reconciler.kafka import login
+from reconciler.kafka import handshake
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, PasswordSource, ScramUser
 from reconciler.model.secrets import SecretPermit
 from reconciler.ports import LoginAnswer
@@ -28,7 +28,7 @@ def checked(
         tried.append(name)
         return answers[min(len(tried), len(answers)) - 1]
 
-    monkeypatch.setattr(login, "log_in", answer)
+    monkeypatch.setattr(handshake, "log_in", answer)
     plan = planned([], users)
     outcomes = tuple(StepOutcome(step, Outcome.DONE) for step in plan.steps)
     declaration = SimpleNamespace(secret_permit=SecretPermit(("TEAM_",), verify_login=permitted))
@@ -83,5 +83,5 @@ def test_a_mechanism_that_no_broker_offers_is_no_wrong_password() -> None:
         "sasl_ssl://b:9092/1: SASL SCRAM-SHA-256 mechanism handshake failed: Broker: Unsupported SASL mechanism: "
         "broker's supported mechanisms: SCRAM-SHA-512"
     )
-    assert login.refusal(words).works is None
-    assert login.refusal("SASL authentication error: Authentication failed").works is False
+    assert handshake.refusal(words).works is None
+    assert handshake.refusal("SASL authentication error: Authentication failed").works is False

@@ -1,7 +1,11 @@
-"""Drift becomes manifests: each difference is kept and written where it belongs, or left for the next apply."""
+"""Drift becomes manifests: each difference is kept and written where it belongs, or left for the next apply.
+
+What the cluster has and the manifests do not say, or say otherwise, becomes what they say. Also a principal's second
+name.
+"""
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.app.manifests import desired, sound
@@ -13,17 +17,219 @@ from reconciler.app.terms import read_request, terms
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import load as load_sources
 from reconciler.manifest.read.findings import Source
+from reconciler.manifest.write.edits import KINDS
+from reconciler.manifest.write.pages import Book, Page
+from reconciler.manifest.write.spans import Splice, TextSpan, quoted, spliced, with_flow_item, with_lines_after
 from reconciler.manifest.write.text import text_problem
-from reconciler.model.desired import Declaration, Origin, moment_text
-from reconciler.model.listing import Delete
+from reconciler.model.desired import Declaration, DesiredState, Origin, moment_text
+from reconciler.model.listing import Change, Delete
 from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import running_break_glass
-from reconciler.parts.edit.adoption import Difference, NotAdopted, adopted, differences
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
 from reconciler.parts.edit.app.editing import AS_SHOWN, ManifestEdit, refused, reviewed, texts_of
-from reconciler.parts.edit.editing import changed
+from reconciler.parts.edit.editing import EditError, changed, edited
 from reconciler.plan.diff.compare import compare
+from reconciler.plan.difference import Comparison, SkipReason
 from reconciler.plan.kinds import describe
 from reconciler.plan.proposal import selection_of
+
+#: Of what no file declares yet.
+_NOWHERE = Origin("", 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One difference: the ``change`` that a plan would make, or Kafka cannot; and where the manifests speak of it."""
+
+    change: Change
+    origin: Origin | None = None
+
+    @property
+    def keeps(self) -> bool:
+        """Whether adopting it writes something that the cluster has; otherwise it removes what the cluster lacks."""
+        return self.change.before is not None
+
+    def __str__(self) -> str:
+        """In a few words: of what is on one side only, what it is."""
+        return describe(self.change).removeprefix("delete ").removeprefix("create ")
+
+
+@dataclass(frozen=True, slots=True)
+class NotAdopted:
+    """A difference that stays, and why."""
+
+    subject: str
+    reason: str
+
+
+def differences(comparison: Comparison, live: ClusterState) -> tuple[list[Difference], list[NotAdopted]]:
+    """What can be adopted, in the order of plans, and what not even the cluster shows."""
+    found = [Difference(change.change, change.origin) for change in comparison.changes]
+    left: list[NotAdopted] = []
+    for skipped in comparison.skipped:
+        undeclared = skipped.subject.removeprefix(f"{Topic.KIND[:-1]} ")
+        if skipped.change is not None:
+            found.append(Difference(skipped.change, skipped.origin))
+        elif skipped.reason is SkipReason.UNDECLARED and undeclared in live.topics:
+            found.append(Difference(Delete(live.topics[undeclared])))
+        else:
+            left.append(NotAdopted(skipped.subject, skipped.detail))
+    return found, left
+
+
+def adopted(
+    texts: Mapping[str, str], cluster: str, chosen: Sequence[Difference], live: ClusterState, said: Declaration
+) -> tuple[dict[str, str], list[NotAdopted]]:
+    """The texts that declare what the cluster has, and the differences that no edit adopts.
+
+    ``said`` gives reason and ticket of what is new.
+    """
+    told = said._replace(origin=_NOWHERE)
+    if not chosen:
+        return dict(texts), []
+    refused: list[NotAdopted] = []
+    try:
+        changes = edited(texts, lambda book: _wanted(book, cluster, chosen, live, told, refused))
+        after = {path: text for path, text in {**texts, **changes}.items() if text is not None}
+        return after, refused
+    except EditError as error:
+        if len(chosen) == 1:
+            return dict(texts), [NotAdopted(str(chosen[0]), error.reasons[0])]
+    # One that cannot be written must not keep the others out: each half by itself, down to the one.
+    half = len(chosen) // 2
+    first, left = adopted(texts, cluster, chosen[:half], live, said)
+    second, more = adopted(first, cluster, chosen[half:], live, said)
+    return second, left + more
+
+
+def _wanted(
+    book: Book,
+    cluster: str,
+    chosen: Iterable[Difference],
+    live: ClusterState,
+    said: Declaration,
+    refused: list[NotAdopted],
+) -> Mapping[str, DesiredState]:
+    state = _Growing(book.desired[cluster])
+    for difference in chosen:
+        problem = state.adopt(difference.change, live, said)
+        if problem is not None:
+            refused.append(NotAdopted(str(difference), problem))
+    return {**book.desired, cluster: state.state}
+
+
+class _Growing:
+    """A declared state that takes in one change after the other."""
+
+    def __init__(self, state: DesiredState) -> None:
+        self.state = replace(state, bindings=dict(state.bindings), topics=dict(state.topics))
+
+    def adopt(self, change: Change, live: ClusterState, said: Declaration) -> str | None:
+        """Take a change in, or say why not."""
+        for kind in KINDS:
+            found = kind.adopted(self.state, change, live, said)
+            if isinstance(found, str):
+                return found
+            if found is not None:
+                self.state = found
+                return None
+        return "the editor does not write this kind of resource"
+
+
+# A second principal next to one that is there: where manifests name the old one, they name both.
+
+
+def second(state: DesiredState, old: str, new: str) -> DesiredState:
+    """With the same for ``new`` of what is declared for ``old``, of every kind that the editor writes."""
+    for kind in KINDS:
+        state = kind.second(state, old, new)
+    return state
+
+
+def without_principal(state: DesiredState, old: str) -> DesiredState:
+    """Without what is declared for ``old``."""
+    for kind in KINDS:
+        state = kind.without(state, old)
+    return state
+
+
+def unwritten(book: Book, old: str) -> Iterator[str]:
+    """What is declared for ``old`` in documents that the editor does not write: a user's password is nobody else's."""
+    left = [without_principal(state, old) for state in book.desired.values()]
+    found = [wish for state in left for items in state.listed.values() for wish in items.values()]
+    for wish in sorted(found, key=lambda one: one.declaration.origin):
+        if wish.item.principal == old:
+            yield f"the {wish.item.subject} is declared at {wish.declaration.origin}: change that yourself"
+
+
+def with_second(book: Book, old: str, new: str) -> dict[str, str]:
+    """The texts in which every rule, owner and grant for ``old`` is also one for ``new``; a proposal to be proven."""
+    texts = {path: source.text for path, source in book.manifests.sources.items()}
+    splices: dict[str, list[Splice]] = {}
+    for page in book.of("Acls", "Topics"):
+        splices.setdefault(page.path, []).extend(_of_page(book, page, old, new))
+    return {path: spliced(text, splices.get(path, ())) for path, text in texts.items()}
+
+
+def _of_page(book: Book, page: Page, old: str, new: str) -> Iterator[Splice]:
+    texts = [page.texts(book.clusters[name]) for name in sorted(book.where(page))]
+    spec = page.span.get("spec")
+    for holder in _holders(page, spec) if spec is not None and texts else ():
+        for field in ("principal", "principals", "owner"):
+            entry = holder.entry(field)
+            if entry is not None and _named(entry[1], texts, old) and not _named(entry[1], texts, new):
+                yield from _added(page.text, entry, new)
+
+
+def _holders(page: Page, spec: TextSpan) -> Iterator[TextSpan]:
+    if page.heading.kind == "Acls":
+        yield spec
+        return
+    topics = spec.get("topics")
+    for holder in (spec.get("defaults"), *(topics.items if topics is not None else ())):
+        if holder is not None:
+            yield holder
+            grants = holder.get("grants")
+            yield from grants.items if grants is not None else ()
+
+
+def _named(value: TextSpan, texts: Sequence[Mapping[tuple[int, int], str]], principal: str) -> TextSpan | None:
+    """The text that is this principal, on every cluster."""
+    for text in value.texts:
+        if {found.get((text.line, text.column)) for found in texts} == {principal}:
+            return text
+    return None
+
+
+def _added(text: str, entry: tuple[TextSpan, TextSpan], new: str) -> Iterator[Splice]:
+    key, value = entry
+    if value.kind == "scalar":
+        if key.plain == "principal":
+            yield Splice(key.start, key.end, "principals")
+        yield Splice(value.start, value.end, f"[{quoted(value.plain)}, {quoted(new)}]")
+    elif value.flow:
+        yield with_flow_item(text, value, quoted(new))
+    else:
+        yield with_lines_after(text, value.end, [f"{' ' * value.column}- {quoted(new)}"])
+
+
+def mentions(book: Book, principal: str) -> list[str]:
+    """The places at which other kinds of documents name a principal: Ownership, access tests, scope, exceptions."""
+    return [
+        f"{page.path}:{one.line + 1}:{one.column + 1}"
+        for page in book.pages
+        for one in page.span.walk()
+        if one.kind == "scalar"
+        and one.plain == principal
+        and (page.heading.kind not in ("Acls", "Topics") or _is_exception(page, one))
+    ]
+
+
+def _is_exception(page: Page, one: TextSpan) -> bool:
+    span = page.span.get("spec", "exceptions")
+    return span is not None and any(below is one for below in span.walk())
+
 
 #: Which of the differences to keep.
 Choose = Callable[[Sequence[Difference]], Sequence[Difference]]

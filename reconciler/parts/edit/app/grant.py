@@ -14,7 +14,7 @@ from reconciler.manifest.write.pages import Book
 from reconciler.manifest.write.text import binding_problem, text_problem
 from reconciler.model.acl import AccessControlEntry, AclBinding, AclOperation, AclPermissionType, ResourcePattern
 from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
-from reconciler.parts.edit.adoption import mentions, second, unwritten, with_second, without_principal
+from reconciler.parts.edit.app.adopt import mentions, second, unwritten, with_second, without_principal
 from reconciler.parts.edit.app.editing import ManifestEdit, change_of, edit, gain_of, loss_of
 
 #: Of a declaration that is not written yet.

@@ -19,8 +19,7 @@ from reconciler.cli.options import (
     path_argument,
 )
 from reconciler.model.characters import counted, safe
-from reconciler.parts.edit.adoption import Difference
-from reconciler.parts.edit.app.adopt import AdoptOptions, adopt
+from reconciler.parts.edit.app.adopt import AdoptOptions, Difference, adopt
 from reconciler.parts.edit.cli.options import keep
 from reconciler.results.output import OutputKind
 

@@ -24,8 +24,7 @@ from reconciler.model.desired import Declaration, DesiredState, Expiry
 from reconciler.model.locks import denials_of_locks
 from reconciler.parts.edit.app.editing import NO_GAIN, EditRefusedError, ManifestEdit, edit, instants, texts_of
 from reconciler.parts.evidence.app.usage import unclaimed
-from reconciler.parts.evidence.tighten.narrowing import GrantedRight, Held, HeldReason, Narrowing
-from reconciler.parts.evidence.tighten.suggestion import Hold
+from reconciler.parts.evidence.tighten.suggestion import GrantedRight, Held, HeldReason, Hold, Narrowing
 from reconciler.results.access import AccessView
 from reconciler.results.checks import ClaimResult, ClaimStatus
 

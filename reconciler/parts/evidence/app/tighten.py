@@ -27,11 +27,10 @@ from reconciler.parts.evidence.app.holding import (
     tests_hold,
 )
 from reconciler.parts.evidence.app.usage import Decisions, files_of, scanned
-from reconciler.parts.evidence.show.tighten import held_entry, narrowed_entry, period_words, stage_entry
+from reconciler.parts.evidence.show.usage import held_entry, narrowed_entry, period_words, stage_entry
 from reconciler.parts.evidence.tighten.evidence import Period, UsageEvidence, period_of
-from reconciler.parts.evidence.tighten.narrowing import Held, Narrowing
 from reconciler.parts.evidence.tighten.proof import Shadow, Stage, prove, read_stage, shadow, stage_text
-from reconciler.parts.evidence.tighten.suggestion import Thresholds, suggest, thin_evidence
+from reconciler.parts.evidence.tighten.suggestion import Held, Narrowing, Thresholds, suggest, thin_evidence
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.evidence.usage.scan import Summary
 from reconciler.results.access import Basis

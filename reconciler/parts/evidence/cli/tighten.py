@@ -38,7 +38,7 @@ from reconciler.parts.evidence.app.tighten import (
     write_stage,
 )
 from reconciler.parts.evidence.cli.usage import check_period, period_options
-from reconciler.parts.evidence.show.tighten import tighten_lines
+from reconciler.parts.evidence.show.usage import tighten_lines
 from reconciler.parts.evidence.tighten.suggestion import Thresholds
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.results.output import OutputKind

@@ -13,8 +13,16 @@ from reconciler.access.questions import instead
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclPermissionType
 from reconciler.model.flavor import KafkaVersion
-from reconciler.parts.evidence.usage.counts import NOTHING_ALLOWED, NOTHING_READ, Coverage, EventCount, Lookup, coverage
-from reconciler.parts.evidence.usage.denials import Denial, Denials
+from reconciler.parts.evidence.usage.counts import (
+    NOTHING_ALLOWED,
+    NOTHING_READ,
+    Coverage,
+    Denial,
+    Denials,
+    EventCount,
+    Lookup,
+    coverage,
+)
 from reconciler.parts.evidence.usage.message import Event, LoggedReason, Window
 from reconciler.parts.evidence.usage.scan import Summary
 

@@ -18,7 +18,7 @@ from reconciler.parts.evidence.usage.cluster import ClaimedUsageFacts, ClusterUs
 from reconciler.parts.fleet.app.runs import FLEET_FILE, Wanted, read_fleet_plan
 from reconciler.parts.fleet.engine import Engine
 from reconciler.parts.fleet.store import FleetStore
-from reconciler.parts.fleet.tasks.compiling import compile_desired
+from reconciler.parts.fleet.tasks.comparing import compile_desired
 from reconciler.parts.fleet.tasks.logs import LogFindings, LoggedCluster, LogPart, directories, find_parts, read_logs
 from reconciler.plan.file.document import parse_plan
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings

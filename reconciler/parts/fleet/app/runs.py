@@ -39,8 +39,7 @@ from reconciler.parts.fleet.proposal import (
 )
 from reconciler.parts.fleet.store import FleetStore, NoRunError
 from reconciler.parts.fleet.tasks.collecting import CollectionLimits, SnapshotSource, carried, collect
-from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet
-from reconciler.parts.fleet.tasks.compiling import compile_desired
+from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired
 from reconciler.plan.file.document import ids
 from reconciler.results.fleet_drift import FleetDrift, FleetRun, HeaderError, Reading
 from reconciler.system.files import write_atomically

@@ -35,16 +35,22 @@ from reconciler.parts.evidence.app.holding import (
 )
 from reconciler.parts.evidence.app.tighten import DEFAULTS, Tightening, TightenOptions
 from reconciler.parts.evidence.tighten.evidence import BindingUsage, UsageEvidence, period_of
-from reconciler.parts.evidence.tighten.narrowing import Held, Narrowing
 from reconciler.parts.evidence.tighten.proof import prove
-from reconciler.parts.evidence.tighten.suggestion import SharedRights, SharedUsage, suggest, thin_evidence
+from reconciler.parts.evidence.tighten.suggestion import (
+    Held,
+    Narrowing,
+    SharedRights,
+    SharedUsage,
+    suggest,
+    thin_evidence,
+)
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.evidence.usage.scan import Summary
 from reconciler.parts.fleet.app.logs import subjects_of
 from reconciler.parts.fleet.app.runs import Wanted
 from reconciler.parts.fleet.engine import Engine
 from reconciler.parts.fleet.store import FleetStore, StoreFiles
-from reconciler.parts.fleet.tasks.compiling import compile_desired
+from reconciler.parts.fleet.tasks.comparing import compile_desired
 from reconciler.parts.fleet.tasks.logs import (
     Counted,
     CountedLogs,

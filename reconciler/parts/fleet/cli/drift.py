@@ -28,8 +28,7 @@ from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, ROWS_IN_A_TASK
 from reconciler.results.fleet_drift import FleetDrift, FleetRun
 from reconciler.results.output import OutputKind
 from reconciler.show.document import lines_shown
-from reconciler.show.fleet import drift_lines, drift_summary
-from reconciler.show.fleet_report import FleetReport, fleet_document, fleet_report
+from reconciler.show.fleet_report import FleetReport, drift_lines, drift_summary, fleet_document, fleet_report
 
 if TYPE_CHECKING:
     from reconciler.parts.fleet.store import FleetStore

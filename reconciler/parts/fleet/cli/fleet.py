@@ -18,7 +18,7 @@ from reconciler.model.characters import safe
 from reconciler.parts.fleet import NEEDS
 from reconciler.parts.fleet.app.engines import EngineChoice, EngineName, EngineOptions, chosen_engine, task_secrets
 from reconciler.parts.fleet.spark.session import is_running
-from reconciler.show.fleet import cluster_names
+from reconciler.show.fleet_report import cluster_names
 
 if TYPE_CHECKING:
     from reconciler.parts.fleet.membership import Fleet

@@ -26,7 +26,7 @@ from reconciler.parts.fleet.cli.fleet import (
 )
 from reconciler.parts.fleet.engine import EVALUATED_IN_A_TASK, ROWS_IN_A_TASK
 from reconciler.results.output import OutputKind
-from reconciler.show.fleet import table_lines
+from reconciler.show.fleet_report import table_lines
 
 if TYPE_CHECKING:
     from reconciler.parts.fleet.app.query import FleetAnswer, FleetBasis

@@ -23,7 +23,7 @@ from reconciler.parts.fleet.cli.fleet import (
 from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK
 from reconciler.results.fleet_drift import FleetRun, HeaderError
 from reconciler.results.output import OutputKind
-from reconciler.show.fleet import run_lines
+from reconciler.show.fleet_report import run_lines
 
 if TYPE_CHECKING:
     from reconciler.parts.fleet.store import FleetStore

@@ -14,7 +14,7 @@ from reconciler.parts.edit.cli.options import keep
 from reconciler.parts.evidence.app.tighten import TightenOptions, fleet_tighten_output
 from reconciler.parts.evidence.cli.tighten import Policy, policy_option
 from reconciler.parts.evidence.cli.usage import check_period, fleet_logs_option, period_options
-from reconciler.parts.evidence.show.tighten import fleet_tighten_lines
+from reconciler.parts.evidence.show.usage import fleet_tighten_lines
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.fleet.app.logs import log_parts
 from reconciler.parts.fleet.app.runs import stored_run, wanted

@@ -16,7 +16,6 @@ _NEEDED: Final = (
     "pyspark.worker",
     "reconciler.parts.fleet.tasks.collecting",
     "reconciler.parts.fleet.tasks.comparing",
-    "reconciler.parts.fleet.tasks.compiling",
 )
 
 

@@ -1,31 +1,38 @@
-"""The comparison as map tasks over pairs of buckets, by Polars; equal to ``reconciler.plan.diff`` on the same states.
+"""Manifests compiled to rows, and the comparison as map tasks over pairs of buckets, by Polars.
 
-A task holds one pair at a time. What differs goes to a file of the results, not to the driver.
+It is equal to ``reconciler.plan.diff`` on the same states. A task holds one pair at a time. What differs goes to a file
+of the results, not to the driver. Manifests are compiled once for the same texts, day and version: the key says which.
+They are read once in each worker.
 """
 
 import datetime
+import hashlib
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import polars as pl
 
+from reconciler import __version__
 from reconciler.apply.cleanup import going_on, without_live_bridges
 from reconciler.dataclass import dataclass
+from reconciler.manifest.manifests import Manifests, desired_state, load
+from reconciler.manifest.read.findings import Source
+from reconciler.manifest.read.problem import ManifestError, render_problem
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourceType
-from reconciler.model.desired import DesiredState
+from reconciler.model.desired import DesiredState, moment_text
 from reconciler.model.listing import Delete
 from reconciler.model.locks import denials_of_locks, lock_marks, locks, unlock_marks
 from reconciler.model.markers import BreakGlass, break_glass_marks, running_break_glass, standing_bridges
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.differences import Difference, Results, topic_differences
-from reconciler.parts.fleet.engine import ROWS_IN_A_TASK, Engine, reason
+from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, ROWS_IN_A_TASK, Engine, reason
 from reconciler.parts.fleet.membership import BucketPair, pairs, partition
-from reconciler.parts.fleet.readings import desired_topics, expired_bindings, live_topics
+from reconciler.parts.fleet.readings import Place, desired_topics, expired_bindings, live_topics, write_desired
 from reconciler.parts.fleet.rows import COLUMNS, Row, ScopeMembership, binding_of, bucket_count, bucket_of, whose
 from reconciler.parts.fleet.store import DamagedError, FleetStore, StoreFiles
 from reconciler.plan.diff.compare import compare
@@ -40,9 +47,13 @@ from reconciler.results.fleet_drift import (
     FleetRun,
     PartialDrift,
     Reading,
+    failure_text,
     merge,
+    parse_failure,
     parse_partial_drift,
+    parse_reading,
     partial_drift_text,
+    reading_text,
 )
 
 _LIVE: Final = [*COLUMNS, "whose"]
@@ -431,3 +442,65 @@ def chosen(tables: Sequence[pl.DataFrame], asked: OutlierQuestion) -> Iterator[s
 
 def _spelled(kind: Any) -> dict[int, str]:
     return {int(member): member.name for member in kind}
+
+
+_FAILED: Final = "!"
+
+
+def compile_desired(
+    engine: Engine,
+    store: FleetStore,
+    sources: Sequence[Source],
+    clusters: Sequence[str],
+    as_of: datetime.date,
+) -> FleetRun:
+    """What is desired of ``clusters``; one whose manifests do not fit it is a failure of the run."""
+    key = compiled_key(sources, clusters, as_of)
+    known = store.compiled(key)
+    if known is not None:
+        return known
+    lists = partition(list(clusters), [1] * len(clusters), engine.task_count(len(clusters), CLUSTERS_IN_A_TASK))
+    work = partial(_compile_all, store=store, key=key, as_of=as_of, texts=tuple(sources))
+    lines = engine.run(lists, work, "compile manifests")
+    failures = tuple(parse_failure(line.removeprefix(_FAILED)) for line in lines if line.startswith(_FAILED))
+    readings = tuple(parse_reading(line) for line in lines if not line.startswith(_FAILED))
+    run = FleetRun(key, moment_text(as_of), readings, failures)
+    store.keep_compiled(run)
+    return run
+
+
+def compiled_key(sources: Sequence[Source], clusters: Sequence[str], as_of: datetime.date) -> str:
+    """What the outcome depends on, as a name."""
+    found = hashlib.sha256(json.dumps([__version__, moment_text(as_of), sorted(clusters)]).encode())
+    for source in sorted(sources):
+        for text in source:
+            found.update(len(text).to_bytes(8, "little") + text.encode("utf-8", "surrogatepass"))
+    return found.hexdigest()[:32]
+
+
+def _compile_all(
+    clusters: Sequence[str],
+    attempt: str,
+    *,
+    store: FleetStore,
+    key: str,
+    as_of: datetime.date,
+    texts: tuple[Source, ...],
+) -> Iterator[str]:
+    manifests = loaded(texts)
+    for name in clusters:
+        try:
+            desired = desired_state(manifests, name, as_of)
+        except ManifestError as error:
+            message = "\n\n".join(render_problem(problem) for problem in error.problems)
+            failure = Failure(name, "invalid_manifests", message, "`reconciler validate` shows the same")
+            yield _FAILED + failure_text(failure)
+            continue
+        place = Place(store.files, f"key={key}", name, attempt)
+        yield reading_text(write_desired(desired, manifests.clusters[name].scope, place, moment_text(as_of)))
+
+
+@lru_cache(maxsize=1)
+def loaded(sources: tuple[Source, ...]) -> Manifests:
+    """The manifests, read once in each worker: workers are used again, and texts are equal by value."""
+    return load(sources)

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from reconciler.parts.local.sandbox.jars import broker_jars
 from reconciler.parts.local.sandbox.launch import (
     PortTakenError,
     Program,
+    broker_jars,
     environment,
     find_java,
     format_storages,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.kafka.config_answer import OWN, ConfigAnswer, read_answer
+from reconciler.kafka.topic_config_messages import OWN, ConfigAnswer, read_answer
 
 with warnings.catch_warnings(action="ignore"):  # it reads its schemas by a deprecated function
     Response: Any = import_module("kafka.protocol.admin").DescribeConfigsResponse

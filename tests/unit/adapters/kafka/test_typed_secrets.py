@@ -13,7 +13,7 @@ from reconciler.app.session import Target
 from reconciler.app.terms import terms
 from reconciler.apply.preflight import Preflight
 from reconciler.kafka.errors import SettingsError
-from reconciler.kafka.login import log_in
+from reconciler.kafka.handshake import log_in
 from reconciler.kafka.secret_source import SecretSource
 from reconciler.kafka.settings import client_settings
 from reconciler.manifest.manifests import load

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.parts.local.sandbox.jars import broker_jars, fetched_jars
-from reconciler.parts.local.sandbox.launch import Java, find_java
+from reconciler.parts.local.sandbox.launch import Java, broker_jars, fetched_jars, find_java
 from reconciler.parts.local.sandbox.layout import Artifact, SandboxError, SandboxSpec
 from reconciler.parts.local.sandbox.lifecycle import up
 from reconciler.parts.local.sandbox.state import accepts, reserved

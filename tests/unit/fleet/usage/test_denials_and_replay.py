@@ -16,8 +16,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.parts.evidence.usage.cluster import Replayer, ReplayResult, UsageAnalysis, UsageQuestion, permitted
-from reconciler.parts.evidence.usage.counts import EventCount
-from reconciler.parts.evidence.usage.denials import MOST_HOSTS, Denial, Denials
+from reconciler.parts.evidence.usage.counts import MOST_HOSTS, Denial, Denials, EventCount
 from reconciler.parts.evidence.usage.message import Event, LoggedReason
 from tests.property.strategies import bindings
 from tests.property.usage_formats import hostile_events
