@@ -45,6 +45,7 @@ from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.replicas import topics_to_place
 from reconciler.plan.review.access_change import gaining, with_owners
 from reconciler.plan.review.ends import kept_longer
+from reconciler.plan.review.warnings import plan_warnings, topic_warnings
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.results.access import BesideAcls
 from reconciler.results.checks import ClusterTestResult
@@ -235,7 +236,8 @@ class Planned:
 
     ``servers`` are where the cluster was reached, ``host:port`` each, empty for a snapshot. No plan file holds them.
     ``cluster_tests`` is what came of claims about brokers and features, which only a drift report decides. ``unjudged``
-    is what it could not compare: declared ACLs, where the cluster has no authorizer.
+    is what it could not compare: declared ACLs, where the cluster has no authorizer. ``standing`` are the warnings that
+    the base has as well.
     """
 
     plan: Plan
@@ -247,6 +249,7 @@ class Planned:
     servers: tuple[str, ...] = ()
     cluster_tests: tuple[ClusterTestResult, ...] = ()
     unjudged: str = ""
+    standing: tuple[str, ...] = ()
 
 
 def drift_on(target: Target, manifests: Manifests, path: str, as_of: datetime.date) -> Planned:
@@ -332,10 +335,13 @@ def plan_on(
     changes = () if options.base is None else guardrails_changed(options.base, path)
     reviewed = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
     reviewed = _with_owners(reviewed, wanted, manifests)
-    if options.base is not None:
-        reviewed = _with_kept(reviewed, live, wanted, load(options.base))
+    judge = options.base or options.guardrails
+    before = None if judge is None else load(judge)
+    if before is not None and options.base is not None:
+        reviewed = _with_kept(reviewed, live, wanted, before)
     seen = look(target, manifests, wanted, live)
-    return Planned(reviewed, live, declaration, wanted, manifests, seen, target.bootstrap_servers)
+    standing = () if before is None else _standing_warnings(live, before, declaration.name, as_of)
+    return Planned(reviewed, live, declaration, wanted, manifests, seen, target.bootstrap_servers, standing=standing)
 
 
 def _with_owners(plan: Plan, wanted: DesiredState, manifests: Manifests) -> Plan:
@@ -357,6 +363,20 @@ def _with_kept(plan: Plan, live: ClusterState, wanted: DesiredState, base: Manif
         return plan
     kept = kept_longer(live, wanted, desired(base, before.name, plan.as_of), before.scope)
     return replace(plan, access=replace(plan.access, callouts=(*plan.access.callouts, *kept)))
+
+
+def _standing_warnings(live: ClusterState, base: Manifests, cluster: str, as_of: datetime.date) -> tuple[str, ...]:
+    """What a plan of the base's manifests would warn of before any step."""
+    declaration = base.clusters.get(cluster)
+    if declaration is None:
+        return ()
+    agreed = terms(declaration)
+    return (
+        *access_doubts(live, declaration),
+        *left_throttles(desired(base, cluster, as_of), live),
+        *plan_warnings(live, (), agreed, coverage_moves=False),
+        *topic_warnings((), live, agreed),
+    )
 
 
 def request_on(target: Target, path: str, options: PlanOptions, live: ClusterState) -> Request:

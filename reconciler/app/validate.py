@@ -1,7 +1,7 @@
 """Manifests validated, for every cluster that they declare; nothing is asked of any cluster."""
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -24,7 +24,7 @@ from reconciler.model.desired import DesiredState
 from reconciler.plan.guards import guardrail_review
 from reconciler.results.findings import matter
 from reconciler.show.claims import Checks, checks_entry
-from reconciler.show.findings import agreed_checks, agreed_findings, problem_entry, problem_finding
+from reconciler.show.findings import agreed_checks, agreed_findings, problem_entry, problem_finding, warning_finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,12 @@ def touched_clusters(base: str, after: Manifests, *, certain: bool) -> tuple[str
     return tuple(name for name in everything if name in touched)
 
 
-def known_matters(directory: str | None, cluster: str, day: datetime.date) -> tuple[str, ...] | None:
+def known_matters(
+    directory: str | None, cluster: str, day: datetime.date, warnings: Iterable[str] = ()
+) -> tuple[str, ...] | None:
     """The matters of what is found about a cluster in the base; ``None`` where there is no base, or none to be read.
+
+    ``warnings`` are those of a plan of the base.
 
     The base is manifests that whoever proposes a change cannot edit. What is found is new unless it is found there.
     """
@@ -139,6 +143,7 @@ def known_matters(directory: str | None, cluster: str, day: datetime.date) -> tu
         return None
     entries = [(one.name, checks_entry(one.checks)) for one in found.clusters if one.name == cluster]
     matters = [matter(problem_finding(problem_entry(one))) for one in found.warnings]
+    matters += [matter(warning_finding(text, cluster)) for text in warnings]
     matters += [matter(one) for name, entry in entries for one in agreed_findings(entry, name)]
     matters += [matter(one) for name, entry in entries for one in agreed_checks(entry, name, "")]
     return tuple(sorted(matters)) if entries else None

@@ -89,7 +89,7 @@ def command(
     fail_on = also_fail_on(fail_on, _FAIL_ON, base, planning.guardrails)
     planning = replace(planning, base=base)
     planned = run_plan(path, cluster, planning, connection, ask_broker=validate_with_broker, tell=info_note)
-    known = known_matters(base or planning.guardrails, planned.plan.terms.cluster, planned.plan.as_of)
+    known = known_matters(base or planning.guardrails, planned.plan.terms.cluster, planned.plan.as_of, planned.standing)
     checks = replace(checks_of(planned), known=known)
     print_plan(
         planned.plan, checks, kind=OutputKind.PLAN, expand=settings.expand, output=output, servers=planned.servers

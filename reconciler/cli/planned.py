@@ -1,6 +1,7 @@
 """What commands print of a plan and of what became of it, and the exit statuses that these mean."""
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from reconciler.app import records
@@ -14,9 +15,11 @@ from reconciler.plan.refusal import Refusal
 from reconciler.plan.review.ends import OPENS_A_PATH
 from reconciler.plan.review.topics import Ruling
 from reconciler.results.output import OutputKind
-from reconciler.show.claims import Checks, agreed_lines, checks_document, checks_lines
+from reconciler.show.claims import Checks, agreed_lines, checks_document, checks_entry, checks_lines
 from reconciler.show.drift import drift_lines, drift_table
+from reconciler.show.findings import agreed_checks, agreed_findings, without_known
 from reconciler.show.plan import plan_lines, plan_report, refusal_lines
+from reconciler.show.reading import Report, compared_words
 from reconciler.show.result import result_document, result_lines
 from reconciler.show.review import cut_words
 
@@ -50,13 +53,30 @@ def print_plan(
         out([quiet_line(plan, drift=kind is OutputKind.DRIFT, stopped=checks is not None and checks.stops)])
         return
     style = style_for(sys.stdout)
+    plan, compared = _compared(plan, checks)
     agreed = () if checks is None else agreed_lines(checks, style, expand=expand)
     if kind is OutputKind.DRIFT:
         out(drift_lines(plan, style, expand=expand, agreed=agreed, where=where))
     else:
         out(plan_lines(plan, style, expand=expand, agreed=agreed, short_id=watched(sys.stdout)))
     if checks is not None:
-        out(checks_lines(checks, style, expand=expand, agreed=False))
+        out([*checks_lines(checks, style, expand=expand, agreed=False), *compared])
+
+
+def _compared(plan: Plan, checks: Checks | None) -> tuple[Plan, list[str]]:
+    """The plan without the warnings that the base has as well, and how much is known and new, in a line."""
+    if checks is None or checks.known is None:
+        return plan, []
+    entry, cluster = checks_entry(checks), plan.terms.cluster
+    shown, warned = without_known(plan, checks.known)
+    report = Report(
+        (shown,),
+        (),
+        (*warned, *agreed_findings(entry, cluster)),
+        tuple(agreed_checks(entry, cluster, "")),
+        known=Counter(checks.known),
+    )
+    return shown, [f"Against the base: {compared_words(report)}."]
 
 
 def verdict(plan: Plan, checks: Checks, *, saved: bool) -> Exit:

@@ -3,9 +3,10 @@
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
@@ -122,6 +123,8 @@ class Check:
         return ", ".join(filter(None, (self.cluster, self.basis)))
 
 
+_Item = TypeVar("_Item", Finding, Check)
+
 # What is new against the base: a digest of what each finding and check is about and says.
 #
 # Only the line on which it stands is left out, for every edit above it moves it. Whatever else differs, such as the
@@ -151,6 +154,15 @@ def matter(one: Finding | Check) -> str:
     kept = (_OF_TOPIC.sub(r"\1\2", line) for line in lines if not line.startswith(_PLACES))
     text = json.dumps([*said, one.cluster, file, *kept])
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]
+
+
+def known_among(found: Iterable[_Item], known: Iterable[str]) -> Iterator[_Item]:
+    """Those that the base has as well, by the matters that it has; of equal ones as many as there are in the base."""
+    left = Counter(known)
+    for one in found:
+        if left[which := matter(one)] > 0:
+            left[which] -= 1
+            yield one
 
 
 # Findings by rule, as people read them: what a rule advises once, and operations on one pattern on one line.

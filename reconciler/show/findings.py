@@ -15,6 +15,7 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.characters import as_name, binding_name, counted, safe, ticked
 from reconciler.model.desired import Origin
 from reconciler.plan.difference import SkipReason
+from reconciler.plan.file.document import as_shown
 from reconciler.plan.guards import GuardrailReview
 from reconciler.plan.proposal import Plan
 from reconciler.results.audit import AuditEntry
@@ -33,7 +34,7 @@ from reconciler.results.documents import (
     WitnessEntry,
     broken_lines,
 )
-from reconciler.results.findings import REFUSED, SKIPPED, Check, CheckStatus, Finding, Level
+from reconciler.results.findings import REFUSED, SKIPPED, Check, CheckStatus, Finding, Level, known_among
 from reconciler.results.words import host_words
 from reconciler.show.review import NOT_VERIFIED, VERIFY
 
@@ -370,6 +371,20 @@ def guard_findings(plan: Plan) -> tuple[Finding, ...]:
         )
         for refusal in plan.refusals
     )
+
+
+def warning_finding(text: str, cluster: str) -> Finding:
+    """A warning of a plan that its base has as well."""
+    return Finding("plan-warning", "plan-warning", Level.WARNING, text, "", cluster)
+
+
+def without_known(plan: Plan, known: Iterable[str]) -> tuple[Plan, tuple[Finding, ...]]:
+    """The plan without the warnings that the base has as well, and these as findings."""
+    folded = tuple(known_among((warning_finding(text, plan.terms.cluster) for text in plan.warnings), known))
+    texts = frozenset(one.message for one in folded)
+    if not texts:
+        return plan, ()
+    return as_shown(plan, replace(plan, warnings=tuple(text for text in plan.warnings if text not in texts))), folded
 
 
 def left_findings(plan: Plan) -> tuple[Finding, ...]:

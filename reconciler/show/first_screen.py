@@ -16,7 +16,7 @@ from reconciler.results.findings import CheckStatus
 from reconciler.show.access_lines import access_lines
 from reconciler.show.document import Row
 from reconciler.show.plan import access_words, place_words
-from reconciler.show.reading import Report
+from reconciler.show.reading import Report, compared_words
 from reconciler.show.review import line_words
 from reconciler.show.steps import irreversible_lines
 from reconciler.show.verdicts import Tone, plan_verdict, verdict
@@ -75,8 +75,7 @@ def _compared(report: Report) -> Row | None:
     """How many findings and exceptions the base has as well; ``None`` where nothing was compared."""
     if report.known is None:
         return None
-    known, new = report.compared
-    return Row(f"{known:,} known, {new:,} new")
+    return Row(compared_words(report))
 
 
 def known_rows(report: Report) -> Iterator[Row]:

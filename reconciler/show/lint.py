@@ -15,7 +15,7 @@ from reconciler.model.characters import Style, counted, plain, safe
 from reconciler.model.desired import Declaration
 from reconciler.results.access import AccessView
 from reconciler.results.documents import LINT, ExceptionEntry, LintedState, LintEntry, LintOutput
-from reconciler.results.findings import Finding, FindingGroup, FindingRow, Level, finding_groups
+from reconciler.results.findings import Finding, FindingGroup, FindingRow, Level, finding_groups, known_among
 from reconciler.show.document import FEW, first_lines, first_names
 from reconciler.show.findings import idle_exceptions, lint_finding, unseen_findings
 
@@ -54,7 +54,7 @@ def lint_lines(linted: Sequence[Linted], style: Style = plain, *, expand: bool =
     Where there are many, each rule shows its first ones; with ``expand`` all of them.
     """
     for same in _alike(linted):
-        one = same[0]
+        one, compared = _new(same[0])
         groups = list(finding_groups(lint_finding(_entry(finding), "") for finding in one.findings))
         room = _rooms(groups, expand=expand)
         yield style("title", safe(one.view.words))
@@ -86,7 +86,18 @@ def lint_lines(linted: Sequence[Linted], style: Style = plain, *, expand: bool =
             for exception in one.idle_exceptions
         ]
         yield from first_lines(idle, expand=expand)
-        yield _summary(one)
+        yield _summary(one) + compared
+
+
+def _new(one: Linted) -> tuple[Linted, str]:
+    """A state without what the base has as well, which is counted; an error is always new."""
+    if one.known is None:
+        return one, ""
+    items = [lint_finding(entry, one.view.cluster) for entry in map(_entry, one.findings)]
+    folded = frozenset(known_among((item for item in items if item.level is not Level.ERROR), one.known))
+    new = tuple(finding for finding, item in zip(one.findings, items, strict=True) if item not in folded)
+    compared = f"; against the base: {len(items) - len(new):,} known, {len(new):,} new"
+    return replace(one, findings=new), compared
 
 
 def _alike(linted: Sequence[Linted]) -> list[list[Linted]]:
@@ -94,7 +105,7 @@ def _alike(linted: Sequence[Linted]) -> list[list[Linted]]:
     groups: dict[Hashable, list[Linted]] = {}
     for one in linted:
         view = (one.view.basis, one.view.condition, one.view.unseen)
-        key = (view, one.findings, one.excepted, one.idle_exceptions, one.ignored, one.implied)
+        key = (view, one.known, one.findings, one.excepted, one.idle_exceptions, one.ignored, one.implied)
         groups.setdefault(key, []).append(one)
     return list(groups.values())
 

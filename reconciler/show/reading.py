@@ -30,7 +30,7 @@ from reconciler.results.documents import (
     TestOutput,
     ValidateOutput,
 )
-from reconciler.results.findings import LEVELS, Check, CheckStatus, Finding, Level, matter
+from reconciler.results.findings import LEVELS, Check, CheckStatus, Finding, Level, known_among
 from reconciler.results.output import KIND, OutputKind
 from reconciler.results.tightened import FLEET_TIGHTEN, TIGHTEN, fleet_tighten_findings, tighten_findings
 from reconciler.show.findings import (
@@ -46,6 +46,7 @@ from reconciler.show.findings import (
     problem_finding,
     unseen_findings,
     verification_findings,
+    without_known,
 )
 from reconciler.show.fleet_report import FleetReport, fleet_checks, fleet_findings
 from reconciler.show.kinds import sign_of
@@ -140,12 +141,7 @@ class Report:
         return known, len(self.other_findings) + new + excepted
 
     def _known(self, found: Iterable[_Item]) -> Iterator[_Item]:
-        """Of equal matters as many as the base has."""
-        left = Counter(self.known or {})
-        for one in found:
-            if left[which := matter(one)] > 0:
-                left[which] -= 1
-                yield one
+        return known_among(found, Counter(self.known or {}).elements())
 
     @cached_property
     def excepted_findings(self) -> tuple[Finding, ...]:
@@ -193,6 +189,11 @@ class Report:
     def standings(self) -> Counter[CheckStatus]:
         """How many checks ended how."""
         return Counter(check.standing for check in self.checks_once)
+
+
+def compared_words(report: Report) -> str:
+    """``17 known, 0 new``."""
+    return "{:,} known, {:,} new".format(*report.compared)
 
 
 def join(reports: Iterable[Report]) -> Report:
@@ -276,10 +277,12 @@ def fleet_result(fleet: FleetReport) -> Report:
 def _plan_report(document: dict[str, Any]) -> Report:
     plan, servers = _plan_of(document)
     agreed, cluster = _read(CHECKS, document), plan.terms.cluster
+    plan, warned = without_known(plan, agreed.known or ())
     return Report(
         known=None if agreed.known is None else Counter(agreed.known),
         plans=(plan,),
         findings=(
+            *warned,
             *verification_findings(plan, document),
             *guard_findings(plan),
             *answer_findings(plan),

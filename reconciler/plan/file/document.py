@@ -260,6 +260,12 @@ def _values(document: _Document, digest: PlanDigest) -> dict[str, Any]:
     return written
 
 
+def as_shown(plan: Plan, shown: Plan) -> Plan:
+    """``shown``, which is ``plan`` without what is told elsewhere, under the ids of the whole."""
+    object.__setattr__(shown, "known_ids", ids(plan))
+    return shown
+
+
 def _remember(plan: Plan, digest: PlanDigest) -> tuple[str, str]:
     """The ids of a plan that ``digest`` has seen all of."""
     # A plan is frozen and so is all that it holds: what was computed once stays true.

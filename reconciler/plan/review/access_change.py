@@ -210,13 +210,13 @@ def with_owners(
     owned = cache(lambda pattern: [rule.owners_of(pattern) for rule in rules])
 
     def owners(row: AccessChange) -> DataOwners | None:
-        known = [teams for teams in owned(_pattern(row.region)) if teams is not None]
-        if not row.gained or not known:
+        holders = [teams for teams in owned(_pattern(row.region)) if teams is not None]
+        if not row.gained or not holders:
             return None
         everyone = by_principal.get(WILDCARD_PRINCIPAL, [])
         new = [*by_principal.get(row.principal or WILDCARD_PRINCIPAL, []), *(everyone if row.principal else [])]
         answers = {one for item in new if _names_some(item.pattern, row.region) for one in agreed(item)}
-        teams = tuple(sorted(frozenset().union(*known)))
+        teams = tuple(sorted(frozenset().union(*holders)))
         return DataOwners(teams, next((one for one in _WORST if one in answers), None) if teams else None)
 
     return tuple(dataclasses.replace(row, owners=owners(row)) for row in rows)

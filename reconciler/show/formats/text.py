@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reconciler.model.characters import Style, plain, safe
+from reconciler.plan.file.document import as_shown
 from reconciler.plan.guards import NO_GUARDRAILS
 from reconciler.results.findings import CheckStatus, Finding, Level, finding_groups
 from reconciler.show.document import FEW, first_lines, lines_shown
@@ -43,7 +44,8 @@ def report_lines(report: Report, style: Style = plain, *, expand: bool = False) 
     for plans, lines in ((report.plans, plan_lines), (report.drifts, cluster_drift_lines)):
         for plan in plans:
             yield ""
-            yield from lines(replace(plan, guardrails=NO_GUARDRAILS), style, expand=expand)
+            rest = as_shown(plan, replace(plan, guardrails=NO_GUARDRAILS))
+            yield from lines(rest, style, expand=expand)
     for fleet in report.fleets:
         yield ""
         yield from drift_lines(fleet, style)

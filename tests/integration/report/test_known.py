@@ -8,8 +8,10 @@ import pytest
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
 from reconciler.manifest import guardrail_set
+from reconciler.model.state import ClusterState
 from reconciler.results.findings import OF_GUARDRAILS, Check, CheckStatus, Finding, Level, matter
 from reconciler.show.reading import Report, join, read_result
+from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.report.formats import FORMATS
 
 CLUSTER = """\
@@ -155,3 +157,35 @@ def test_as_many_are_known_as_the_base_has() -> None:
 
 def test_a_file_of_the_guardrails_is_called_as_manifests_call_it() -> None:
     assert OF_GUARDRAILS == guardrail_set.PREFIX
+
+
+def test_texts_of_commands_fold_as_reports_do(proposal: _Proposal, capsys: pytest.CaptureFixture[str]) -> None:
+    """``lint`` and ``plan`` with the base: what it has as well is counted, warnings of the plan too."""
+    new, base, live = (str(proposal.root / name) for name in ("new", "base", "live.json"))
+    Path(live).write_text(snapshot_text(ClusterState("id"), BrokerFacts(broker_ids=(1,))), encoding="utf-8")
+    proposal.edit("acls", "topics: [a, b]", "topics: [a, b, a.x]")
+    assert run(["lint", new, "--guardrails", base]) in (Exit.OK, Exit.FAILED_CHECK)
+    shown = capsys.readouterr().out
+    assert shown.endswith("\n2 findings; against the base: 7 known, 2 new\n")
+    assert "TOPIC a.x" in shown
+    assert "TOPIC b" not in shown
+    reach = ("--cluster", f"snapshot:{live}")
+    run(["plan", new, *reach])
+    assert "only the manifests state" in capsys.readouterr().out
+    run(["plan", new, *reach, "--guardrails", base, "--base", base])
+    shown = capsys.readouterr().out
+    assert "only the manifests state superUsers" not in shown
+    assert "Against the base: " in shown
+    run(["plan", new, *reach, "--guardrails", base, "--base", base, "--output", "json"])
+    document = json.loads(capsys.readouterr().out)
+    (warning,) = document["warnings"]
+    report = read_result(document)
+    assert warning in [finding.message for finding in report.known_findings]
+    assert not report.plans[0].warnings
+    # The id is that of the whole plan.
+    for form in ("comment.md", "text.txt", "page.html"):
+        assert document["planId"] in FORMATS[form](report), form
+    # A warning that the base does not give is new.
+    proposal.edit("cluster", "superUsers: [User:admin]", "superUsers: [User:admin, User:b]")
+    run(["plan", new, *reach, "--base", base])
+    assert "only the manifests state superUsers (User:admin, User:b)" in capsys.readouterr().out
