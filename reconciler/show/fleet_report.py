@@ -334,4 +334,6 @@ def columns_of(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterato
 def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_text(item) for item in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{safe(str(key))}: {_text(item)}" for key, item in value.items())
     return "" if value is None else safe(str(value))

@@ -153,6 +153,39 @@ def test_a_fleet_that_differs_is_reported_and_asked_about(fleet: Fleet, tmp_path
     assert fleet.run("query", "sql", "select nothing")[0] == 64
 
 
+#: A value of each SQL type, and what JSON has of it.
+VALUES: dict[str, object] = {
+    "timestamp '2026-03-01 12:00:00.5 UTC'": "2026-03-01T12:00:00.500000Z",
+    "timestamp_ntz '2026-03-01 12:00:00'": "2026-03-01 12:00:00",
+    "date '2026-03-01'": "2026-03-01",
+    "cast(12345678901234567890.10 as decimal(38, 2))": "12345678901234567890.10",
+    "1.5D": 1.5,
+    "double('NaN')": "nan",
+    "double('-Infinity')": "-inf",
+    "9223372036854775807L": 9223372036854775807,
+    "true": True,
+    "null": None,
+    "X'00ff'": "00ff",
+    "array(date '2026-03-01', null)": ["2026-03-01", None],
+    "map(date '2026-03-01', X'01')": {"2026-03-01": "01"},
+    "named_struct('a', 1, 'b', named_struct('c', 0.10BD))": {"a": 1, "b": {"c": "0.10"}},
+    "array(named_struct('at', timestamp '2026-03-01 00:00:00+01:00'))": [{"at": "2026-02-28T23:00:00Z"}],
+    "interval '1 02:03:04' day to second": "INTERVAL '1 02:03:04' DAY TO SECOND",
+    "interval '1-2' year to month": "INTERVAL '1-2' YEAR TO MONTH",
+    "make_interval(1, 2, 0, 3)": "1 years 2 months 3 days",
+    "array(interval '1-2' year to month)": ["INTERVAL '1-2' YEAR TO MONTH"],
+    """parse_json('{"a": [1, 1.50]}')""": {"a": [1, 1.5]},
+}
+
+
+def test_values_of_each_sql_type_are_json(fleet: Fleet) -> None:
+    """In one column each, of which two have one name."""
+    fleet.snapshot()
+    columns = ", ".join([f"{value} as `c.{number // 2}`" for number, value in enumerate(VALUES)])
+    (found,) = fleet.ask("sql", f"select {columns}")
+    assert dict(zip(VALUES, found, strict=True)) == VALUES
+
+
 def test_how_far_principals_reach_respects_every_deny(fleet: Fleet, tmp_path: Path) -> None:
     deny = AccessControlEntry("User:mallory", "*", AclOperation.ALL, AclPermissionType.DENY)
     grant = AccessControlEntry("User:mallory", "*", AclOperation.ALL, AclPermissionType.ALLOW)

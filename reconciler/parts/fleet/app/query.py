@@ -1,5 +1,8 @@
 """Questions about a whole fleet, answered from a stored run: ready-made ones, and SQL over its views."""
 
+import datetime
+import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import field, replace
@@ -8,7 +11,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    VariantVal,
+)
 
 from reconciler.app.options import now
 from reconciler.app.reasons import RequestError, WorkflowError
@@ -195,9 +209,9 @@ def answered(
         access = access_frame(engine, store, run, manifests).persist()
         access.createOrReplaceTempView("access")
         unjudged = {row["cluster"]: row["names"][0] for row in access.where("principal is null").collect()}
-    frame = _sql(session, sql)
+    frame = _as_json(_sql(session, sql))
     # One more than is shown says whether there are more.
-    rows = [list(row) for row in frame.limit(asked.limit + 1).collect()]
+    rows = [[_plain(value) for value in row] for row in frame.limit(asked.limit + 1).collect()]
     return FleetAnswer(list(frame.columns), rows, unjudged=unjudged, read_once=once)
 
 
@@ -240,6 +254,60 @@ def _times_as_text(table: Any) -> Any:
             texts = pc.strftime(table[column.name].cast(pa.timestamp("s", "UTC")), "%Y-%m-%dT%H:%M:%SZ")
             table = table.set_column(number, column.name, texts)
     return table
+
+
+# Values of any SQL type as JSON has them: what has no type there is a text.
+
+
+def _as_json(frame: DataFrame) -> DataFrame:
+    """The same columns, with texts for what Python cannot take or would round."""
+    wanted = [_readable(item.dataType) for item in frame.schema]
+    if wanted == [item.dataType for item in frame.schema]:
+        return frame
+    names = frame.columns
+    # By position: two columns of a question may have one name.
+    frame = frame.toDF(*(str(number) for number in range(len(names))))
+    return frame.select([frame[f"`{number}`"].cast(kind) for number, kind in enumerate(wanted)]).toDF(*names)
+
+
+def _readable(kind: DataType) -> DataType:
+    match kind:
+        case ArrayType():
+            return ArrayType(_readable(kind.elementType), kind.containsNull)
+        case MapType():
+            return MapType(_readable(kind.keyType), _readable(kind.valueType), kind.valueContainsNull)
+        case StructType():
+            return StructType([StructField(item.name, _readable(item.dataType), item.nullable) for item in kind])
+        case DecimalType() | TimestampNTZType():
+            return StringType()
+        case _:
+            # Of a month and more, whose length in days nobody knows, Python has no type.
+            return StringType() if "interval" in kind.simpleString() else kind
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case Row():
+            return {name: _plain(item) for name, item in zip(value.__fields__, value, strict=True)}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case dict():
+            return {str(_plain(key)): _plain(item) for key, item in value.items()}
+        case bytes() | bytearray():
+            return value.hex()
+        case datetime.datetime():
+            # Spark gives an instant as the local time of this process.
+            return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case VariantVal():
+            return json.loads(value.toJson())
+        case _:
+            return str(value)
 
 
 def _sql(session: SparkSession, sql: str) -> DataFrame:
