@@ -25,9 +25,8 @@ from reconciler.kafka.secret_source import SecretError, SecretSource
 from reconciler.model.secrets import is_reference
 from reconciler.plan.file.document import PlanFileError, parse_plan
 from reconciler.show.access_lines import rows_shown
-from reconciler.show.formats import FORMATS, format_named, format_names
+from reconciler.show.formats import FORMATS, FormatOptions, format_named, format_names
 from reconciler.show.formats.document import report_text
-from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.formats.markdown import marker_problem
 from reconciler.show.formats.sarif import manifests_problem
 from reconciler.show.formats.slack import Link, slack_message

@@ -22,7 +22,7 @@ from reconciler.model.kinds.quota import ClientQuota
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.topic import Topic
 from reconciler.parts.convert.cli import command
-from reconciler.parts.convert.formats import AUTO, FORMATS
+from reconciler.parts.convert.recognition import AUTO, FORMATS
 from reconciler.system.files import read_manifest_files
 
 _MOVING = Path(__file__).parent / "moving"

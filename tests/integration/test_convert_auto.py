@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.parts.convert.formats import FORMATS, reader
+from reconciler.parts.convert.recognition import FORMATS, reader
 from tests.integration.test_convert import _declared
 
 USER = """\

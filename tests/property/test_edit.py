@@ -14,7 +14,7 @@ from reconciler.model.desired import DesiredState, Origin
 from reconciler.model.scope import Scope
 from reconciler.model.topic import Topic
 from reconciler.parts.edit.app.adopt import adopted, differences
-from reconciler.parts.edit.editing import as_live, edited
+from reconciler.parts.edit.app.editing import as_live, edited
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.difference import DiffRules
 from tests.property import edits

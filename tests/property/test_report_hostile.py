@@ -14,9 +14,8 @@ from markdown_it import MarkdownIt
 from reconciler.model.characters import escape_invisible, safe
 from reconciler.plan.file.document import plan_id
 from reconciler.results.findings import Level
-from reconciler.show.formats import comment
+from reconciler.show.formats import FormatOptions, comment
 from reconciler.show.formats.escaping import markdown_cell, markdown_code, markdown_text, unformulaic
-from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.reading import Report
 from tests.integration.report.formats import FORMATS
 from tests.property.report_values import reports, texts

@@ -29,8 +29,7 @@ from reconciler.plan.review.access_change import AccessChange
 from reconciler.plan.review.access_review import AccessReview
 from reconciler.plan.review.callouts import Callout, callouts
 from reconciler.show.access_lines import PRINCIPALS_SHOWN, access_lines
-from reconciler.show.formats import comment, page, sarif, text
-from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats import FormatOptions, comment, page, sarif, text
 from reconciler.show.formats.slack import slack_message
 from reconciler.show.reading import Report, read_result
 from reconciler.show.review import access_digest

@@ -1,7 +1,7 @@
 """The format ``one-line``: verdict and clusters."""
 
 from reconciler.model.characters import safe
-from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats import FormatOptions
 from reconciler.show.reading import Report
 from reconciler.show.verdicts import verdict
 

@@ -24,8 +24,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.convert.conversion import Remark, Sign
 from reconciler.parts.convert.files import source_files
-from reconciler.parts.convert.formats import AUTO
-from reconciler.parts.convert.recognition import convert
+from reconciler.parts.convert.recognition import AUTO, convert
 from reconciler.parts.convert.tree import SourceError
 from reconciler.parts.edit.app.editing import ManifestEdit, edit, gain_of
 

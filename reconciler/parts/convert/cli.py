@@ -14,7 +14,7 @@ from reconciler.manifest.write.manifests import Layout
 from reconciler.model.characters import counted, is_visible
 from reconciler.parts.convert.app import ConversionSource, ConversionStyle, Converted, convert_into, convert_source
 from reconciler.parts.convert.conversion import Remark, Sign
-from reconciler.parts.convert.formats import AUTO, FORMATS, GROUP, OF_CLUSTERS, reader
+from reconciler.parts.convert.recognition import AUTO, FORMATS, GROUP, OF_CLUSTERS, reader
 from reconciler.parts.edit.cli.options import keep
 from reconciler.results.output import OutputKind
 from reconciler.system.plugins import PluginError

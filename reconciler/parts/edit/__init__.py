@@ -5,7 +5,7 @@ it on a branch.
 
 - Adds: ``grant``, ``revoke``, ``break-glass``, ``rename``, ``adopt``, ``users``; ``lint --fix``, and
   ``lint --simplify`` with ``--write`` or ``--branch``.
-- Begin with: ``editing.py``, ``app/editing.py``.
+- Begin with: ``app/editing.py``.
 - The core does not know: which edit a person asked for. How manifests are written is in ``manifest/write``, which
   ``export`` and ``init`` use too.
 """

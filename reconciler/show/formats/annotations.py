@@ -9,8 +9,8 @@ from typing import Final
 
 from reconciler.model.characters import counted
 from reconciler.results.findings import Finding, Level
+from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.escaping import workflow_data, workflow_value
-from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.formats.sarif import location
 from reconciler.show.reading import Report
 from reconciler.show.verdicts import Tone, verdict

@@ -13,9 +13,9 @@ from reconciler.model.characters import safe
 from reconciler.plan.file.document import plan_id, step_to_json
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import EVERYBODY_ELSE
+from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.document import access_summary, check_summary, finding_summary, plan_summary
 from reconciler.show.formats.escaping import json_text
-from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.reading import Report
 
 _TYPE = "reconciler.{}.v1"

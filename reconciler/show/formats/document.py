@@ -15,8 +15,8 @@ from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, o
 from reconciler.results.findings import Check, Finding
 from reconciler.results.output import OutputKind, output
 from reconciler.show.fleet_report import fleet_document
+from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.escaping import json_text
-from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.reading import Report, step_counts
 from reconciler.show.verdicts import plan_verdict, verdict
 

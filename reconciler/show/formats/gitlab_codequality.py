@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from reconciler.model.characters import safe
 from reconciler.results.findings import Finding, Level
+from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.escaping import json_text
-from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.formats.sarif import fingerprint, location
 from reconciler.show.reading import Report
 

@@ -1,7 +1,7 @@
 """The counts of a Terraform report, as GitLab's merge requests show them."""
 
+from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.escaping import json_text
-from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.reading import Report, step_counts
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from reconciler.model.characters import safe
 from reconciler.results.findings import Check, CheckStatus, Level
-from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats import FormatOptions
 from reconciler.show.reading import Report
 from reconciler.show.review import access_digest
 

@@ -1,6 +1,6 @@
 """A report as one HTML page that needs nothing else."""
 
-from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats import FormatOptions
 from reconciler.show.page.page import page
 from reconciler.show.reading import Report
 

@@ -17,7 +17,7 @@ from reconciler.plan.review.access_review import AccessTrend
 from reconciler.results.findings import CheckStatus, Finding, Level
 from reconciler.show.drift import Deviation, deviation
 from reconciler.show.fleet_report import FleetReport
-from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats import FormatOptions
 from reconciler.show.kinds import KINDS, kind_of
 from reconciler.show.reading import Report
 

@@ -14,8 +14,8 @@ from reconciler.access.lint.rules import RULES
 from reconciler.model.characters import safe
 from reconciler.model.desired import Origin
 from reconciler.results.findings import Finding, Level
+from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.escaping import json_text
-from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.reading import Report
 from reconciler.show.review import access_digest
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.markdown import default_marker, document
 from reconciler.show.reading import Report
 

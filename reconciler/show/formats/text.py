@@ -11,7 +11,7 @@ from reconciler.show.document import FEW, first_lines, lines_shown
 from reconciler.show.drift import drift_lines as cluster_drift_lines
 from reconciler.show.first_screen import first_screen, known_rows, review_word
 from reconciler.show.fleet_report import drift_lines
-from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats import FormatOptions
 from reconciler.show.lint import group_lines
 from reconciler.show.plan import plan_lines
 from reconciler.show.reading import Report

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import reconciler
 from reconciler.app.reasons import WorkflowError
-from reconciler.parts.fleet.app.engines import spark as spark_of
+from reconciler.parts.fleet.app.runs import spark as spark_of
 from reconciler.parts.fleet.spark.engine import SparkEngine
 
 pytestmark = pytest.mark.spark

@@ -5,8 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from reconciler.show.formats import format_named
-from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats import FormatOptions, format_named
 from reconciler.show.formats.slack import slack_message
 from reconciler.show.reading import Report, join, read_result
 

@@ -15,8 +15,7 @@ from reconciler.plan.difference import DeclaredChange, Skipped, SkipReason
 from reconciler.results.fleet_drift import ClusterDrift, DriftCounts, Failure, FleetDrift
 from reconciler.results.output import OutputKind, output
 from reconciler.show.fleet_report import FleetReport, fleet_document, fleet_report
-from reconciler.show.formats import FORMATS, format_named
-from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats import FORMATS, FormatOptions, format_named
 from reconciler.show.formats.slack import slack_message
 from reconciler.show.reading import Report, ResultError, read_result
 from reconciler.show.result import csv_text, lists_at

@@ -20,8 +20,7 @@ from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.results.access import AccessView, Basis
 from reconciler.show.access import holders_document, holders_lines
 from reconciler.show.access_lines import access_lines, ordered_lines
-from reconciler.show.formats import format_named
-from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats import FormatOptions, format_named
 from reconciler.show.questions import ask, explain_document, explain_lines
 from reconciler.show.reading import Report
 from reconciler.show.steps import step_lines

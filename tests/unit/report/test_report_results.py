@@ -12,9 +12,8 @@ from reconciler.model.desired import Origin
 from reconciler.plan.file.document import plan_to_json
 from reconciler.results.findings import CheckStatus, Finding, Level
 from reconciler.results.output import OutputKind, output
-from reconciler.show.formats import FORMATS, format_named, junit, sarif
+from reconciler.show.formats import FORMATS, FormatOptions, format_named, junit, sarif
 from reconciler.show.formats.document import FittedSection, fitted
-from reconciler.show.formats.interface import FormatOptions
 from reconciler.show.formats.markdown import default_marker, marker_problem
 from reconciler.show.formats.sarif import fingerprint, location, manifests_problem
 from reconciler.show.plan import plan_report

@@ -17,8 +17,7 @@ from reconciler.model.state import ClusterState
 from reconciler.plan.file.document import change_id, parse_plan, plan_id, plan_text
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import GainingPrincipal, PrincipalLimit
-from reconciler.show.formats import format_named
-from reconciler.show.formats.interface import FormatOptions
+from reconciler.show.formats import FormatOptions, format_named
 from reconciler.show.plan import plan_lines
 from reconciler.show.reading import Report
 from reconciler.snapshot.document import snapshot_text

@@ -3,7 +3,7 @@
 from typing import Final
 
 from reconciler.access.lint.rule import LintRule
-from reconciler.access.lint.rules import confusable, ineffective, redundant, risky, stale
+from reconciler.access.lint.rules import ineffective, redundant, risky, stale
 
 GROUPS: Final[dict[str, tuple[LintRule, ...]]] = {
     "Redundant": (
@@ -28,8 +28,8 @@ GROUPS: Final[dict[str, tuple[LintRule, ...]]] = {
         risky.everything,
         risky.cluster_alter,
         risky.open_prefix,
-        confusable.confusable,
-        confusable.mixed_scripts,
+        risky.confusable,
+        risky.mixed_scripts,
     ),
     "Stale": (
         stale.half_a_grant,

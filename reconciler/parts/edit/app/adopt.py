@@ -27,8 +27,16 @@ from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import running_break_glass
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.parts.edit.app.editing import AS_SHOWN, ManifestEdit, refused, reviewed, texts_of
-from reconciler.parts.edit.editing import EditError, changed, edited
+from reconciler.parts.edit.app.editing import (
+    AS_SHOWN,
+    EditError,
+    ManifestEdit,
+    changed,
+    edited,
+    refused,
+    reviewed,
+    texts_of,
+)
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.difference import Comparison, SkipReason
 from reconciler.plan.kinds import describe

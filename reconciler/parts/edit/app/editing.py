@@ -1,6 +1,8 @@
-"""An edit as a use case, and what it promises of access.
+"""An edit of manifests as a use case: the texts that it needs, what it does to access, and the ways to keep it.
 
-An edit of manifests as a use case: what it changes, what that does to access, and the ways to keep it.
+It works by proposal and proof. Each kind removes what declares too much and writes what is missing; then the result is
+read like any manifests and compared with what is wanted by the comparison that plans use. Whatever does not come out
+as wanted is not written.
 
 An edit is a proposal like any other: nothing here decides whether it may be merged. But it keeps its :class:`Promise`:
 that is decided on the very texts that would be written, on their day and whenever something declared ends after it.
@@ -25,19 +27,259 @@ from reconciler.app.options import ConnectionOptions, moment
 from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.app.states import authorizer
 from reconciler.app.terms import claimed_super_users
+from reconciler.codec.kinds import LISTED
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
-from reconciler.manifest.write.pages import Book, read
+from reconciler.manifest.read.findings import MappingNode
+from reconciler.manifest.read.problem import ManifestError
+from reconciler.manifest.write.edits import KINDS
+from reconciler.manifest.write.edits.interface import Changes, Wanted
+from reconciler.manifest.write.pages import Book, NewDocument, NoPlaceError, Page, read
+from reconciler.manifest.write.spans import (
+    OverlapError,
+    Splice,
+    comments,
+    document,
+    line_break,
+    line_start,
+    next_line,
+    spliced,
+)
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding
 from reconciler.model.desired import Declaration, DesiredState, moment_text
-from reconciler.parts.edit.editing import EditError, Texts, edited
+from reconciler.model.listing import Listing
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
+from reconciler.plan.diff.compare import compare
+from reconciler.plan.difference import DiffRules
 from reconciler.plan.review.access_change import AccessChange
 from reconciler.plan.review.access_review import AccessReview, difference_review
 from reconciler.policy.ownership import Breach
 from reconciler.show.review import access_lines_of, line_words
 from reconciler.system.files import write_atomically
 from reconciler.system.git import GitError, NotCommittedError, commit_on_branch
+
+# What an edit has to prove: the manifests declare what is wanted, and all that it has no business with is the same.
+
+#: The keys of a spec that the editor writes, by kind of document.
+WRITTEN: Final = {kind.DOCUMENT: kind.WRITTEN for kind in KINDS}
+
+
+def as_live(wanted: DesiredState) -> ClusterState:
+    """A cluster that has what is declared."""
+    listings = {
+        kind: Listing(frozenset(one.item for one in wanted.listed.get(kind, {}).values() if not one.goes))
+        for kind in LISTED
+    }
+    topics = {name: one.topic for name, one in wanted.topics.items() if not one.absent}
+    return ClusterState("", frozenset(wanted.bindings), topics, listings=listings)
+
+
+def differences(after: DesiredState, wanted: DesiredState) -> Iterator[str]:
+    """How what is declared differs from what is wanted: by the comparison of plans, then in what that leaves out."""
+    rules = DiffRules(prune={Topic.KIND, *LISTED})
+    for one, other in ((after, wanted), (wanted, after)):
+        found = compare(one, as_live(other), Scope(), rules)
+        yield from (f"not as wanted: {change.change}" for change in found.changes)
+        yield from (f"not as wanted: {skipped.subject}" for skipped in found.skipped)
+    for kind in KINDS:
+        told, wish = kind.told(after), kind.told(wanted)
+        yield from (f"not as wanted: {key}" for key in sorted({*told, *wish}) if told.get(key) != wish.get(key))
+
+
+def others_changed(before: Book, after: Book) -> list[str]:
+    """Documents of which something changed that no edit may change: kinds, names, labels, clusters, exceptions."""
+    old, new = ({page.key: _rest(page) for page in book.pages} for book in (before, after))
+    empty = {key for key, rest in old.items() if key[0] in WRITTEN and key not in new}
+    added = {key for key in new if key[0] in WRITTEN and key not in old}
+    return [
+        f"the document {kind} {name} is not the same"
+        for kind, name in sorted({*old, *new} - empty - added)
+        if old.get((kind, name)) != new.get((kind, name))
+    ]
+
+
+def _rest(page: Page) -> dict[str, object]:
+    written = WRITTEN.get(page.heading.kind)
+    if written is None:
+        return dict(page.root.plain)
+    spec = page.root.get("spec")
+    kept = (
+        {key: text for key, text in spec.plain.items() if key not in written} if isinstance(spec, MappingNode) else {}
+    )
+    return {**page.root.plain, "spec": kept}
+
+
+_CONTENT: Final = {kind.DOCUMENT: kind.CONTENT for kind in KINDS}
+#: So often is everything looked at once more; two are what any manifest has needed.
+_ROUNDS: Final = 4
+
+
+class EditError(Exception):
+    """The manifests cannot be made to declare what is wanted; ``reasons`` say why, and nothing is to be written."""
+
+    def __init__(self, reasons: list[str]) -> None:
+        """Keeps the reasons."""
+        self.reasons = reasons
+        super().__init__("; ".join(reasons))
+
+
+#: Texts by path; ``None`` for a file that goes.
+Texts = Mapping[str, str | None]
+
+
+def edited(
+    texts: Mapping[str, str],
+    wanted: Callable[[Book], Wanted],
+    proposal: Callable[[Book], Mapping[str, str]] | None = None,
+) -> Texts:
+    """The files that change, so that the manifests declare what is wanted on every cluster, and nothing else.
+
+    ``wanted`` is asked once, with the manifests as they are, which have to be valid (``ManifestError``). ``proposal``
+    may give texts to begin with, which say it better than the editor would; they are as little trusted. Raises
+    :class:`EditError` where no edit is proven.
+    """
+    before = read(texts)
+    target = wanted(before)
+    try:
+        begun = _begun(before, proposal) if proposal is not None else before
+        begun_texts = {path: source.text for path, source in begun.manifests.sources.items()}
+        after = _steps(begun, begun_texts, target)
+        if begun is not before:
+            proven(before, read(after), target)
+        return changed(texts, after)
+    except (NoPlaceError, OverlapError, ManifestError) as error:
+        raise EditError(_reasons(error)) from error
+
+
+def _begun(before: Book, proposal: Callable[[Book], Mapping[str, str]]) -> Book:
+    """The manifests as proposed; as they were, where that is not valid."""
+    try:
+        return read(proposal(before))
+    except (ManifestError, OverlapError):
+        return before
+
+
+def changed(before: Mapping[str, str], after: Mapping[str, str]) -> Texts:
+    """The files that differ."""
+    return {path: after.get(path) for path in sorted({*before, *after}) if before.get(path) != after.get(path)}
+
+
+def _steps(before: Book, texts: dict[str, str], wanted: Wanted) -> dict[str, str]:
+    book = before
+    # What goes can uncover something: the owner that a document's defaults name, where a topic named another one.
+    for _ in range(_ROUNDS):
+        count = 0
+        for kind in KINDS:
+            for step in (kind.reduce, kind.extend):
+                changes = Changes()
+                step(book, wanted, changes)
+                if changes.splices or changes.documents or changes.gone:
+                    texts = applied(book, changes)
+                    book = read(texts)
+                    count += 1
+        if not count:
+            break
+    tidy = _without(book, _emptied(before, book))
+    if tidy != texts:
+        texts, book = tidy, read(tidy)
+    proven(before, book, wanted)
+    return texts
+
+
+def proven(before: Book, after: Book, wanted: Wanted) -> None:
+    """Raises :class:`EditError` unless the manifests declare what is wanted, and their other documents are the same."""
+    wrong = [f"{name}: {line}" for name in wanted for line in differences(after.desired[name], wanted[name])]
+    wrong += others_changed(before, after)
+    if wrong:
+        raise EditError(wrong)
+
+
+def applied(book: Book, changes: Changes) -> dict[str, str]:
+    """The texts with what one step changes."""
+    for path, cuts in _cuts(book, changes.gone).items():
+        changes.splices[path] += cuts
+    found = {path: source.text for path, source in book.manifests.sources.items()}
+    for path, splices in changes.splices.items():
+        found[path] = spliced(found[path], splices)
+    for new in changes.documents:
+        found[new.path] = _with_document(found.get(new.path, ""), new)
+    return found
+
+
+def _with_document(text: str, new: NewDocument) -> str:
+    lines = document(new.kind, new.name, new.head, new.key, new.items)
+    newline = line_break(text)
+    if not text.strip():
+        return text + "".join(line + newline for line in lines)
+    end = "" if text.endswith(("\n", "\r")) else newline
+    return text + end + "".join(line + newline for line in ("---", *lines))
+
+
+def _emptied(before: Book, after: Book) -> list[Page]:
+    """The documents that an edit has emptied and that hold no comment."""
+    full = {page.key for page in before.pages if not _is_empty(page)}
+    return [page for page in after.pages if page.key in full and _is_empty(page) and not comments(page.text, page.span)]
+
+
+def _without(book: Book, gone: list[Page]) -> dict[str, str]:
+    """The texts without some documents; without files of which nothing is left."""
+    texts = {path: source.text for path, source in book.manifests.sources.items()}
+    for path, cuts in _cuts(book, gone).items():
+        texts[path] = spliced(texts[path], cuts)
+        if not texts[path].strip():
+            del texts[path]
+    return texts
+
+
+def _cuts(book: Book, gone: list[Page]) -> dict[str, list[Splice]]:
+    """What removes documents from their files; their comments stay where they were."""
+    found: dict[str, list[Splice]] = {}
+    for page in gone:
+        pages = [one for one in book.pages if one.path == page.path]
+        number = pages.index(page)
+        following = pages[number + 1] if number + 1 < len(pages) else None
+        stays = None if following in gone else following
+        found.setdefault(page.path, []).append(_cut(page, None if number else stays, first=not number))
+    return found
+
+
+def _is_empty(page: Page) -> bool:
+    spec = page.span.get("spec")
+    if spec is None:
+        return False
+    keys = _CONTENT.get(page.heading.kind, ())
+    found = [spec.get(key) for key in keys]
+    return (
+        bool(keys)
+        and "exceptions" not in {key.plain for key, _ in spec.entries}
+        and not any(one is not None and (one.items or one.entries or one.plain) for one in found)
+    )
+
+
+def _cut(page: Page, following: Page | None, *, first: bool) -> Splice:
+    """One document, with the line that separates it: that before it, or after the ``first`` one of a file.
+
+    Comments between its values go to where it was. ``following`` is the next document, where that becomes the first.
+    """
+    text = page.text
+    start, end = line_start(text, page.span.start), next_line(text, page.span.end)
+    if not first:
+        start = page.start
+    elif following is not None and not text[end : following.start].strip():
+        end = next_line(text, following.start)
+    before = text[start : page.span.start].strip().removeprefix("---").strip()
+    lines = [*([before] if before else []), *comments(text, page.span)]
+    return Splice(start, end, "".join(line + line_break(text) for line in lines))
+
+
+def _reasons(error: Exception) -> list[str]:
+    if isinstance(error, ManifestError):
+        return [f"{problem.origin}: {problem.message}" for problem in error.problems]
+    return [str(error) or "two changes meet at one place"]
+
 
 # What an edit promises of declared access, and whether it keeps that, on its day and whenever something ends later.
 
@@ -123,7 +365,7 @@ def in_force(state: DesiredState, when: datetime.date) -> dict[AclBinding, Decla
     return {one: said for one, said in found if said.expires is None or not said.expires.over(when)}
 
 
-def differences(
+def differences_by_day(
     declaration: ClusterDeclaration, states: Sequence[DesiredState], day: datetime.date
 ) -> Iterator[tuple[datetime.date, AccessDifference]]:
     """What changes on the day and whenever something ends after it, where the two states then differ."""
@@ -138,7 +380,7 @@ def reviews(
 ) -> Iterator[tuple[datetime.date, AccessReview]]:
     """What changes on the day, and later on what did not change before."""
     known = set[AccessChange]()
-    for when, difference in differences(declaration, states, day):
+    for when, difference in differences_by_day(declaration, states, day):
         review = difference_review(difference)
         if when == day or not known.issuperset(review.access_changes):
             yield when, review
@@ -153,7 +395,7 @@ def broken(
         return
     asked = frozenset(promise.asked.get(declaration.name, ())) - states[1].bindings.keys()
     left = {one: said for one, said in states[0].bindings.items() if one not in asked}
-    for when, difference in differences(
+    for when, difference in differences_by_day(
         doubted(declaration, promise), [replace(states[0], bindings=left), states[1]], day
     ):
         if any(promise.broken_by(row) for row in (*difference.rows, *difference.reached())):
@@ -174,7 +416,7 @@ def doubted(declaration: ClusterDeclaration, promise: Promise) -> ClusterDeclara
     return replace(found, allow_everyone_if_no_acl_found=False) if off else found
 
 
-Wanted = Callable[[Book], Mapping[str, DesiredState]]
+WantedStates = Callable[[Book], Mapping[str, DesiredState]]
 #: So many reasons are shown.
 _REASONS: Final = 10
 
@@ -253,7 +495,7 @@ class ManifestEdit:
 
 def edit(
     path: str,
-    wanted: Wanted,
+    wanted: WantedStates,
     promise: Promise,
     as_of: datetime.date | None = None,
     proposal: Callable[[Book], Mapping[str, str]] | None = None,

@@ -1,43 +1,344 @@
-"""What the logs of one cluster show unused, as a proposal with its evidence and its proof."""
+"""What the logs of one cluster show unused, as a proposal with its evidence and its proof.
+
+A right stays, whatever was seen of it, by its rule, its cluster, its age and access tests. Narrowings become an edit.
+"""
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import compare_access
+from reconciler.app.access_checks import decide_tests
+from reconciler.app.manifests import sound
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.app.reasons import RequestError, WorkflowError
-from reconciler.app.states import declared_then
+from reconciler.app.states import AccessState, declared_access, declared_then, live_access, with_desired
 from reconciler.codec.codec import SchemaError
 from reconciler.dataclass import dataclass
-from reconciler.manifest.write.pages import read
-from reconciler.model.acl import AclBinding
-from reconciler.model.desired import Declaration, instant_of
-from reconciler.parts.edit.app.editing import ManifestEdit, texts_of
-from reconciler.parts.evidence.app.holding import (
-    RoleGrant,
-    TightenBase,
-    as_plain,
-    broken_roles,
-    edited,
-    holder,
-    later_too,
-    state_of,
-    tests_hold,
-)
-from reconciler.parts.evidence.app.usage import Decisions, files_of, scanned
+from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.write.pages import Book, DeclaredRight, declared_rights, read
+from reconciler.model.acl import AclBinding, AclPermissionType
+from reconciler.model.desired import Declaration, DesiredState, Expiry, instant_of
+from reconciler.model.locks import denials_of_locks
+from reconciler.parts.edit.app.editing import NO_GAIN, EditRefusedError, ManifestEdit, edit, instants, texts_of
+from reconciler.parts.evidence.app.usage import Decisions, files_of, scanned, unclaimed
 from reconciler.parts.evidence.show.usage import held_entry, narrowed_entry, period_words, stage_entry
 from reconciler.parts.evidence.tighten.evidence import Period, UsageEvidence, period_of
 from reconciler.parts.evidence.tighten.proof import Shadow, Stage, prove, read_stage, shadow, stage_text
-from reconciler.parts.evidence.tighten.suggestion import Held, Narrowing, Thresholds, suggest, thin_evidence
+from reconciler.parts.evidence.tighten.suggestion import (
+    GrantedRight,
+    Held,
+    HeldReason,
+    Hold,
+    Narrowing,
+    Thresholds,
+    suggest,
+    thin_evidence,
+)
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.evidence.usage.scan import Summary
-from reconciler.results.access import Basis
+from reconciler.results.access import AccessView, Basis
+from reconciler.results.checks import ClaimResult, ClaimStatus
 from reconciler.results.tightened import FailedClusterEntry, FleetTightenOutput, TightenOutput
 
 if TYPE_CHECKING:
     from reconciler.parts.fleet.app.tighten import FleetTightening
+
+# The state from which rights are taken, and the rights that manifests declare for it.
+
+_OWNER = "owner"
+
+
+@dataclass(frozen=True, slots=True)
+class TightenScope:
+    """What the manifests declare for one cluster, as far as it may be narrowed.
+
+    ``declared`` has a right as often as it is written; ``owned`` are those of the built-in role ``owner``;
+    ``super_users`` are those that not only the manifests state.
+    """
+
+    declaration: ClusterDeclaration
+    desired: DesiredState
+    book: Book
+    declared: tuple[DeclaredRight, ...]
+    super_users: frozenset[str]
+
+    @property
+    def rights(self) -> tuple[GrantedRight, ...]:
+        """Each binding once."""
+        return tuple(granted(self.declared))
+
+    @property
+    def owned(self) -> frozenset[AclBinding]:
+        """What an owner has by being one."""
+        return frozenset(item.binding for item in self.declared if item.role == _OWNER)
+
+
+@dataclass(frozen=True, slots=True)
+class TightenBase:
+    """The state from which rights are taken; ``authorizer`` does without facts that only the manifests state.
+
+    It does without the DENYs of locks too, which are ``held``: a right is not unused because its holder is locked.
+    """
+
+    view: AccessView
+    authorizer: Authorizer
+    manifests: Manifests
+    scope: TightenScope
+    cluster_id: str = ""
+    live: bool = False
+    held: frozenset[AclBinding] = frozenset()
+
+
+def state_of(request: StateRequest, connection: ConnectionOptions, tell: Tell = ignore) -> TightenBase:
+    """The state, with the rights that the manifests declare for it."""
+    found: AccessState = (
+        live_access(request, connection, tell=tell) if request.live else declared_access(request, connection)
+    )
+    if found.manifests is None or found.declaration is None or found.desired is None:
+        raise RequestError("only declared rights can be narrowed", "give the directory of the manifests")
+    view = with_desired(found) if request.live else found.view
+    with sound():
+        book = read(texts_of(found.manifests))
+    rights = unclaimed(view)
+    held = rights.bindings & denials_of_locks(found.state.bindings) if found.state is not None else frozenset()
+    rights = rights.with_changes((), held) if held else rights
+    return TightenBase(
+        view,
+        rights,
+        found.manifests,
+        scope_of(book, found.declaration, found.desired, frozenset(rights.super_users)),
+        found.state.cluster_id if found.state else "",
+        request.live,
+        held,
+    )
+
+
+def scope_of(
+    book: Book, declaration: ClusterDeclaration, desired: DesiredState, super_users: frozenset[str]
+) -> TightenScope:
+    """What is declared for a cluster and has not expired."""
+    declared = (
+        right
+        for right in declared_rights(book, declaration.name)
+        if right.binding.entry.permission_type is AclPermissionType.ALLOW and right.binding in desired.bindings
+    )
+    return TightenScope(declaration, desired, book, tuple(declared), super_users)
+
+
+def granted(declared: Iterable[DeclaredRight]) -> Sequence[GrantedRight]:
+    """Each binding once: as what a role brings only where nothing else declares it."""
+    found: dict[AclBinding, GrantedRight] = {}
+    for item in declared:
+        use = None if item.use is None else str(item.use)
+        known = found.get(item.binding)
+        if known is None or use is None:
+            found[item.binding] = GrantedRight(item.binding, use, item.of_role)
+    return list(found.values())
+
+
+# Narrowings as an edit of the manifests; and the roles that it could only keep as plain rules.
+
+_FOREVER: Final = Expiry(datetime.date.max)
+#: One use of a role, and the principal.
+RoleGrant: TypeAlias = tuple[Hashable, str]
+
+
+def edited(
+    place: str,
+    texts: Mapping[str, str],
+    narrowings: Mapping[str, Sequence[Narrowing]],
+    day: datetime.date,
+    connection: ConnectionOptions,
+) -> ManifestEdit:
+    """The narrowings of each cluster as an edit; reasons, tickets and last days go with what takes their place.
+
+    Raises :class:`EditRefusedError` where no edit does exactly that, or it would break Ownership.
+    """
+    narrowings = {name: found for name, found in narrowings.items() if found}
+    if not narrowings:
+        return ManifestEdit(place, texts)
+
+    def wanted(book: Book) -> Mapping[str, DesiredState]:
+        return {**book.desired, **{name: narrower(book.desired[name], found) for name, found in narrowings.items()}}
+
+    made = edit(place, wanted, NO_GAIN, day, connection=connection)
+    if made.breaches:
+        words = [f"{breach.origin}: {breach.subject}" for breach in made.breaches]
+        raise EditRefusedError("\n  ".join(["the narrower rights would break Ownership: nothing was written", *words]))
+    return made
+
+
+def narrower(state: DesiredState, narrowings: Sequence[Narrowing]) -> DesiredState:
+    """What is declared with the narrowings; of two declarations of one right, the one that lasts longest."""
+    declared = dict(state.bindings)
+    said_of = {item: state.bindings[item] for narrowing in narrowings for item in narrowing.bindings}
+    for binding in said_of:
+        declared.pop(binding, None)
+    for narrowing in narrowings:
+        longest = max((said_of[item] for item in narrowing.bindings), key=_end)
+        for binding in narrowing.into:
+            known = declared.get(binding)
+            if known is None or _end(known) < _end(longest):
+                declared[binding] = said_of.get(binding, longest)._replace(role=None)
+    return replace(state, bindings=declared)
+
+
+def _end(said: Declaration) -> datetime.datetime:
+    return (said.expires or _FOREVER).end
+
+
+def role_grant(right: GrantedRight) -> RoleGrant:
+    """What brings a right."""
+    return right.role_use, right.binding.entry.principal
+
+
+def as_plain(rights: Sequence[GrantedRight], broken: frozenset[RoleGrant]) -> tuple[GrantedRight, ...]:
+    """The rights, of which those of ``broken`` uses of roles are judged one by one, as they would be the next time."""
+    return tuple(right._replace(role_use=None) if role_grant(right) in broken else right for right in rights)
+
+
+def broken_roles(
+    after: Book, cluster: str, rights: Sequence[GrantedRight], narrowings: Sequence[Narrowing]
+) -> frozenset[RoleGrant]:
+    """The uses of roles of which the manifests after an edit say something as plain rules."""
+    written = {item.binding for item in granted(declared_rights(after, cluster)) if not item.role_use}
+    plain = {item.binding for item in rights if item.role_use is None}
+    into = {narrowing.bindings: narrowing.into for narrowing in narrowings}
+    gone = {binding: found for bindings, found in into.items() for binding in bindings}
+    return frozenset(
+        role_grant(right)
+        for right in rights
+        if right.role_use is not None
+        and any(item in written and item not in plain for item in gone.get(right.binding, (right.binding,)))
+    )
+
+
+#: Since when rights are declared: those that were when the logs begin, and the day. ``None``: no history says so.
+History: TypeAlias = tuple[Collection[AclBinding] | None, datetime.date | None]
+
+
+def holder(
+    scope: TightenScope,
+    history: History | None,
+    others: Mapping[str, Mapping[AclBinding, Declaration]],
+) -> Hold:
+    """Why a right of a cluster stays; ``history`` is ``None`` where rules of any age may be narrowed.
+
+    ``others`` declare what is declared for clusters of which the logs say nothing.
+    """
+    declaration, owned = scope.declaration, scope.owned
+    operating = {declaration.principal, *declaration.inter_broker_principals}
+    operating |= {declaration.probe.principal} if declaration.probe else set()
+
+    def hold(binding: AclBinding) -> Held | None:
+        said, principal = scope.desired.bindings[binding], binding.entry.principal
+        if said.keep is not None:
+            return Held(binding, HeldReason.KEEP, said.keep)
+        if binding in owned:
+            return Held(binding, HeldReason.OWNER)
+        sharing = [other for other, known in others.items() if _same_place(known.get(binding), said)]
+        if sharing:
+            return Held(binding, HeldReason.SHARED, ", ".join(sharing))
+        if _is_protected(declaration, binding):
+            return Held(binding, HeldReason.PROTECTED)
+        if principal in operating:
+            return Held(binding, HeldReason.OPERATING)
+        if principal in scope.super_users:
+            return Held(binding, HeldReason.SUPER_USER)
+        return None if history is None else _too_young(binding, *history)
+
+    return hold
+
+
+def _too_young(binding: AclBinding, then: Collection[AclBinding] | None, first: datetime.date | None) -> Held | None:
+    if then is None:
+        return Held(binding, HeldReason.NO_HISTORY)
+    return None if binding in then else Held(binding, HeldReason.YOUNG, f"on {first}")
+
+
+def _same_place(one: Declaration | None, other: Declaration) -> bool:
+    return one is not None and one.origin == other.origin
+
+
+def _is_protected(declaration: ClusterDeclaration, binding: AclBinding) -> bool:
+    """Whether a plan might be refused for what this binding grants."""
+    for item in declaration.protect:
+        theirs = item.principals is None or item.principals.selects_principal(binding.entry.principal)
+        if not theirs:
+            continue
+        if item.names is None or item.resource_type is None:
+            return True
+        if any(own.overlaps(binding.pattern) for own in item.names.patterns(item.resource_type)):
+            return True
+    return False
+
+
+def later_too(
+    today: Callable[[Authorizer], bool],
+    before: Authorizer,
+    desired: DesiredState,
+    suggested: Sequence[Narrowing],
+    day: datetime.date,
+) -> Callable[[Authorizer], bool]:
+    """Whether other rights hold ``today``, and with them nobody gains anything whenever something ends after the day.
+
+    What is right today may open a topic later, when an ACL ends that alone was left of its ACLs.
+    """
+    narrowed = narrower(desired, suggested)
+    sides = [{item: said.expires for item, said in state.bindings.items()} for state in (desired, narrowed)]
+    later = instants((desired, narrowed), day)[1:]
+
+    def left(rights: Authorizer, ends: Mapping[AclBinding, Expiry | None], when: datetime.date) -> Authorizer:
+        there = rights.bindings
+        return rights.with_changes(
+            removed=[item for item, end in ends.items() if end and end.over(when) and item in there]
+        )
+
+    def hold(rights: Authorizer) -> bool:
+        if not today(rights):
+            return False
+        for when in later:
+            difference = compare_access(left(before, sides[0], when), left(rights, {**sides[0], **sides[1]}, when))
+            if any(row.gained for row in (*difference.rows, *difference.reached())):
+                return False
+        return True
+
+    return hold
+
+
+def tests_hold(
+    manifests: Manifests,
+    cluster: str,
+    before: Authorizer,
+    day: datetime.date,
+    *,
+    live: bool,
+    held: frozenset[AclBinding],
+) -> Callable[[Authorizer], bool]:
+    """Whether the access tests that pass before pass with other rights, which are those without ``held``.
+
+    With the DENYs of locks, which are ``held``, as well as without them: a lock neither saves a test nor excuses it.
+    """
+
+    def passing(rights: Authorizer) -> frozenset[object]:
+        worlds = (rights, rights.with_changes(held)) if held else (rights,)
+        return frozenset(
+            (number, result.test.origin, result.test.name)
+            for number, world in enumerate(worlds)
+            for result in _decided(world)
+            if result.standing is ClaimStatus.PASSED
+        )
+
+    def _decided(world: Authorizer) -> tuple[ClaimResult, ...]:
+        return decide_tests(manifests, cluster, lambda: world, day, live=live)
+
+    passed = passing(before)
+    return lambda rights: not passed or passed <= passing(rights)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,11 @@ from reconciler.model.desired import instant_of
 from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import standing_bridges
 from reconciler.parts.edit.app.editing import ManifestEdit, texts_of
-from reconciler.parts.evidence.app.holding import (
+from reconciler.parts.evidence.app.tighten import (
+    DEFAULTS,
     RoleGrant,
+    Tightening,
+    TightenOptions,
     TightenScope,
     as_plain,
     broken_roles,
@@ -33,7 +36,6 @@ from reconciler.parts.evidence.app.holding import (
     scope_of,
     tests_hold,
 )
-from reconciler.parts.evidence.app.tighten import DEFAULTS, Tightening, TightenOptions
 from reconciler.parts.evidence.tighten.evidence import BindingUsage, UsageEvidence, period_of
 from reconciler.parts.evidence.tighten.proof import prove
 from reconciler.parts.evidence.tighten.suggestion import (

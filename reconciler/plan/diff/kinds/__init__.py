@@ -4,7 +4,6 @@ from typing import Final
 
 from reconciler.codec.kinds import KINDS as LISTED
 from reconciler.plan.diff.kinds import acl, topic
-from reconciler.plan.diff.kinds.interface import Kind
-from reconciler.plan.diff.kinds.listed import ListedKind
+from reconciler.plan.diff.kinds.interface import Kind, ListedKind
 
 KINDS: Final[tuple[Kind, ...]] = (acl, topic, *(ListedKind(kind.TYPE) for kind in LISTED))
