@@ -31,7 +31,7 @@ from reconciler.app.planning import Planned
 from reconciler.app.states import as_established, authorizer
 from reconciler.app.terms import claimed_super_users, dead_letters
 from reconciler.app.topic_policy import Seen, decide_policies
-from reconciler.manifest.documents.access_tests import AccessTest, Claim
+from reconciler.manifest.documents.tests import AccessTest, Claim
 from reconciler.manifest.manifests import Manifests, declared_cluster, desired_state
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.selectors import StatedException

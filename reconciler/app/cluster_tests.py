@@ -11,7 +11,7 @@ from typing import Final
 from reconciler.app.manifests import sound
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.session import Target
-from reconciler.manifest.documents.cluster_tests import ClusterTest, config_number
+from reconciler.manifest.documents.tests import ClusterTest, config_number
 from reconciler.manifest.manifests import Manifests, declared_cluster
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.safeguards import cluster_tests

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.cluster_tests import METADATA_VERSION, config_number, first_level
+from reconciler.manifest.documents.tests import METADATA_VERSION, config_number, first_level
 from reconciler.manifest.parts.fields import MILLISECONDS, amount, boolean, ending, integer, seconds
 from reconciler.manifest.parts.topic_settings import setting_value
 from reconciler.model.acl import ResourceType

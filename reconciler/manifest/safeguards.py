@@ -4,11 +4,17 @@ import datetime
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from reconciler.manifest.documents.access_tests import AccessTest, AccessTestsDeclaration, AccessTestsKind
 from reconciler.manifest.documents.acls import AclsDeclaration
-from reconciler.manifest.documents.cluster_tests import ClusterTest, ClusterTestsDeclaration, ClusterTestsKind
 from reconciler.manifest.documents.kind import Declared
 from reconciler.manifest.documents.ownership import ConsentDeclaration, OwnerDeclaration, OwnershipDeclaration
+from reconciler.manifest.documents.tests import (
+    AccessTest,
+    AccessTestsDeclaration,
+    AccessTestsKind,
+    ClusterTest,
+    ClusterTestsDeclaration,
+    ClusterTestsKind,
+)
 from reconciler.manifest.documents.topic_policy import TopicPolicyDeclaration
 from reconciler.manifest.guardrail_set import guardrail_documents, rule_key
 from reconciler.manifest.manifests import FindingsByFile, GuardrailNotice, Manifests, declared_cluster, declared_for

@@ -11,8 +11,7 @@ from reconciler.access.assertion import AssertionResult
 from reconciler.access.remediation import Remediation
 from reconciler.access.separation import Combinations
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.access_tests import AccessTest
-from reconciler.manifest.documents.cluster_tests import ClusterTest
+from reconciler.manifest.documents.tests import AccessTest, ClusterTest
 from reconciler.plan.review.access_change import DeclaredEnd
 
 

@@ -14,8 +14,7 @@ from reconciler.access.assertion import AssertionResult, Via
 from reconciler.access.authorizer import AccessRequest
 from reconciler.access.remediation import Remediation
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.access_tests import AccessTest, Claim
-from reconciler.manifest.documents.cluster_tests import ClusterTest
+from reconciler.manifest.documents.tests import AccessTest, Claim, ClusterTest
 from reconciler.manifest.parts.resources import looks_like_a_prefix
 from reconciler.manifest.parts.rules import FIELD_OF
 from reconciler.model.acl import AclPermissionType, PatternType, ResourcePattern, ResourceType

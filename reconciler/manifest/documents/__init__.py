@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from reconciler.manifest.documents.access_tests import AccessTestsKind
-from reconciler.manifest.documents.acls import AclsKind
+from reconciler.manifest.documents.acls import AclsKind, RoleKind
 from reconciler.manifest.documents.cluster import ClusterKind
-from reconciler.manifest.documents.cluster_tests import ClusterTestsKind
 from reconciler.manifest.documents.configs import configs_kinds
 from reconciler.manifest.documents.fleet import FleetKind
 from reconciler.manifest.documents.kind import Kind
 from reconciler.manifest.documents.ownership import OwnershipKind
 from reconciler.manifest.documents.quotas import QuotasKind
-from reconciler.manifest.documents.role import RoleKind
+from reconciler.manifest.documents.tests import AccessTestsKind, ClusterTestsKind
 from reconciler.manifest.documents.topic_policy import TopicPolicyKind
 from reconciler.manifest.documents.topics import TopicsKind
 from reconciler.manifest.documents.users import UsersKind

@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from reconciler.manifest.documents.access_tests import Claim
+from reconciler.manifest.documents.tests import Claim
 from reconciler.manifest.manifests import Manifests, desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError

@@ -379,12 +379,12 @@ def reviews(
     declaration: ClusterDeclaration, states: Sequence[DesiredState], day: datetime.date
 ) -> Iterator[tuple[datetime.date, AccessReview]]:
     """What changes on the day, and later on what did not change before."""
-    known = set[AccessChange]()
+    reported = set[AccessChange]()
     for when, difference in differences_by_day(declaration, states, day):
         review = difference_review(difference)
-        if when == day or not known.issuperset(review.access_changes):
+        if when == day or not reported.issuperset(review.access_changes):
             yield when, review
-        known |= set(review.access_changes)
+        reported |= set(review.access_changes)
 
 
 def broken(
