@@ -66,7 +66,10 @@ before=$(stat -c %s "$OUT/plan.json.journal" 2>/dev/null || echo 0)
 reconciler apply "${apply[@]}" | tee "$OUT/applied.txt" || status=$?
 performed=$status
 if [[ $status == 5 ]] && grep -q '^Applied' "$OUT/applied.txt"; then performed=0; fi
-if [[ $performed == 0 ]]; then move_applied || status=1 performed=1; fi
+if [[ $performed == 0 ]]; then
+  output applied true
+  move_applied || status=1 performed=1
+fi
 # What the base declares and this commit does not is still there without --allow-deletes: merged is not done.
 if [[ $performed == 0 ]] && ((${#compared[@]})); then
   reconciler plan "${compared[1]}" "${target[@]}" "${reach[@]}" "${options[@]}" --output json >"$OUT/base.json" 2>/dev/null || true

@@ -8,6 +8,8 @@
     github.py parity CLUSTER RESULTS EARLIER
                                       leaves in RESULTS the plan that was approved, and prints its id: the one there, or
                                       the one in EARLIER that an earlier attempt of this run began; 4 if neither
+    github.py applied CLUSTER WORKFLOW
+                                      prints the newest commit of BRANCH that a run of the file WORKFLOW has applied
     github.py sarif FILE              uploads FILE for COMMIT and REF
     github.py issue FILE open|close   keeps one open issue for FILE's marker, or closes it
     github.py pull FILE open|close    keeps one pull request of BRANCH into BASE_BRANCH, or closes it
@@ -23,6 +25,7 @@ import os
 import re
 import shutil
 import sys
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -32,6 +35,8 @@ from typing import Any
 
 BOT = "github-actions[bot]"
 LABEL = "kafka-drift"
+#: Seconds: a job ends after ten minutes.
+LONGEST_WAIT = 120
 MARKER = re.compile(r"<!-- reconciler:[^\r\n]{1,300} -->")
 CHANGE = re.compile(r"\bchange-[0-9a-f]{64}\b")
 #: After this a report in Markdown has ids only; before it are names that anybody may have chosen, such as a plan's.
@@ -61,19 +66,41 @@ def call(method: str, path: str, body: object = None) -> Any:
             "X-GitHub-Api-Version": "2022-11-28",
         },
     )
-    try:
-        with urllib.request.build_opener(NoRedirect).open(request, timeout=60) as answer:
-            text = answer.read()
-    except urllib.error.HTTPError as error:
-        raise SystemExit(f"error: {method} {path}: {error.code} {error.reason}") from error
+    for last in (False, False, True):
+        try:
+            with urllib.request.build_opener(NoRedirect).open(request, timeout=60) as answer:
+                text = answer.read()
+            break
+        except urllib.error.HTTPError as error:
+            wait = limited(error)
+            if last or wait is None:
+                raise SystemExit(f"error: {method} {path}: {error.code} {error.reason}") from error
+            print(f"GitHub limits the rate of requests: trying again in {wait} s", file=sys.stderr)
+            time.sleep(wait)
     return json.loads(text) if text else None
 
 
-def pages(path: str) -> Iterator[dict[str, Any]]:
-    """All items of a list."""
+def limited(error: urllib.error.HTTPError) -> int | None:
+    """After how many seconds a request that a rate limit refused may be sent again; nothing was done of it.
+
+    ``None`` if it was refused for another reason, or if the job would wait for too long.
+    """
+    if error.code not in (403, 429):
+        return None
+    after, reset = error.headers.get("Retry-After"), error.headers.get("X-RateLimit-Reset")
+    if after is None and error.headers.get("X-RateLimit-Remaining") == "0" and reset is not None:
+        after = str(max(1, int(reset) - int(time.time()) + 1))
+    if after is None and error.code == 429:
+        after = "60"
+    return int(after) if after is not None and after.isdecimal() and int(after) <= LONGEST_WAIT else None
+
+
+def pages(path: str, key: str = "") -> Iterator[dict[str, Any]]:
+    """All items of a list, or of the list in a field."""
     number, found = 1, 100
     while found == 100:
-        items = call("GET", f"{path}{'&' if '?' in path else '?'}per_page=100&page={number}")
+        answer = call("GET", f"{path}{'&' if '?' in path else '?'}per_page=100&page={number}")
+        items = answer[key] if key else answer
         yield from items
         number, found = number + 1, len(items)
 
@@ -163,6 +190,26 @@ def parity(cluster: str, results: str, earlier: str) -> None:
     print(json.loads((now / "plan.json").read_text(encoding="utf-8"))["planId"])
 
 
+def applied(cluster: str, workflow: str) -> str:
+    """The commit; zeros where none of the last runs has applied.
+
+    A push to the branch, and a run by hand there, run the branch's own file. A pull request from it runs the file of
+    whoever opened it, and so does a fork's branch of that name. A tag may have the name too: so the commit has to be in
+    the branch's history, which ``drift.sh`` asks.
+    """
+    branch, file = (urllib.parse.quote(text, safe="") for text in (os.environ["BRANCH"], workflow))
+    runs = call("GET", f"/actions/workflows/{file}/runs?branch={branch}&per_page=100")["workflow_runs"]
+    for run in runs:
+        here = (run["head_repository"] or {}).get("full_name") == os.environ["GITHUB_REPOSITORY"]
+        if not here or run["event"] not in ("push", "workflow_dispatch"):
+            continue
+        for job in pages(f"/actions/runs/{run['id']}/jobs?filter=all", "jobs"):
+            done = (one["name"] for one in job["steps"] if one["conclusion"] == "success")
+            if job["name"].endswith(f" / apply {cluster}") and "Applied" in done:
+                return str(run["head_sha"])
+    return "0" * 40
+
+
 def sarif(file: str) -> None:
     """Uploads for code scanning."""
     packed = base64.b64encode(gzip.compress(Path(file).read_bytes(), mtime=0)).decode()
@@ -220,6 +267,8 @@ def main(arguments: list[str]) -> None:
             sys.stdout.write(f"{found}\n" if (found := approved(cluster)) else "")
         case ["parity", cluster, results, earlier]:
             parity(cluster, results, earlier)
+        case ["applied", cluster, workflow]:
+            print(applied(cluster, workflow))
         case ["sarif", file]:
             sarif(file)
         case ["issue", file, ("open" | "close") as state]:

@@ -41,8 +41,17 @@ if [[ "${BASE:-}" == refs/* ]]; then
   BASE=$(fetched "$named") || exit 64
   [[ -n "$BASE" ]] || missing="$REMOTE has no $named: nothing was applied yet"
 elif [[ "${BASE:-}" =~ ^0+$ ]]; then
-  missing="BASE has to be the whole id of a commit, and $BASE is that of none: nothing was pushed before"
+  missing="BASE is the id of no commit: nothing was pushed or applied before"
   BASE=
+fi
+
+# Whoever writes a branch could name rules that were never in force, and what was never applied.
+older() { own_git merge-base --is-ancestor "$1" "$2" 2>/dev/null; }
+if [[ -n "${BASE:-}" && ("${watches:-}" == true || "$BASE" == "$applied_before") ]] && ! older "$BASE" HEAD; then
+  # A rerun for an older commit is judged by the rules of the newest that was applied.
+  if [[ "${watches:-}" == true ]] || ! older HEAD "$BASE"; then
+    missing="$BASE is not in the history of this commit, as far as the checkout has it" BASE=
+  fi
 fi
 
 # The manifests of BASE, and how to compare with them.
@@ -58,7 +67,7 @@ if [[ -n "${BASE:-}" ]]; then
 fi
 
 case "${GUARDRAILS:-base}" in
-  none) unjudged="guardrails: none" ;;
+  none) unjudged="guardrails: none: this change was judged by its own rules alone" ;;
   base)
     # A change that nobody but itself judges: only the operator says so.
     [[ -z "$missing" ]] ||
@@ -73,18 +82,18 @@ esac
 # What nobody but the change itself judged must not look as if somebody had: before the report, which may be cut.
 tell_unjudged() {
   [[ -n "$unjudged" ]] || return 0
-  local words="$unjudged: this change was judged by its own rules alone"
-  echo "$words" >&2
+  echo "$unjudged" >&2
   if [[ -s "$OUT/comment.md" ]]; then
-    { sed -n 1,2p "$OUT/comment.md"; printf '\n**%s**\n\n' "$words"; sed 1,2d "$OUT/comment.md"; } >"$OUT/comment.new"
+    { sed -n 1,2p "$OUT/comment.md"; printf '\n**%s**\n\n' "$unjudged"; sed 1,2d "$OUT/comment.md"; } >"$OUT/comment.new"
     mv "$OUT/comment.new" "$OUT/comment.md"
   fi
-  if [[ -n "${GITHUB_STEP_SUMMARY:-}" ]]; then printf '\n%s\n' "$words" >>"$GITHUB_STEP_SUMMARY"; fi
+  if [[ -n "${GITHUB_STEP_SUMMARY:-}" ]]; then printf '\n%s\n' "$unjudged" >>"$GITHUB_STEP_SUMMARY"; fi
 }
 
-# The commit that was applied is the base of the next one.
+# The commit that was applied is the base of the next one. A rerun for an older commit takes nothing back.
 move_applied() {
   [[ -n "${APPLIED:-}" ]] || return 0
+  if [[ -n "$applied_before" ]] && older HEAD "$applied_before"; then return 0; fi
   own_git push --quiet --no-verify --force-with-lease="$APPLIED:$applied_before" "$REMOTE" "HEAD:$APPLIED" >&2 || {
     echo "error: this commit is applied, but $APPLIED of $REMOTE could not be moved to it: the next change would be judged by the rules before it" >&2
     return 1

@@ -4,9 +4,11 @@ Connecting and listing take the cluster longer than it takes this process to loa
 """
 
 import datetime
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from reconciler.app.connections import manifests_below
 from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
 from reconciler.app.session import open_declared, refuse_another_time
 
@@ -49,9 +51,13 @@ def drift(
     connection: ConnectionOptions = ConnectionOptions(),
     *,
     as_of: datetime.date | None = None,
+    base: str | None = None,
     tell: Tell = ignore,
 ) -> "Planned":
     """How ``cluster`` differs from the manifests below ``path``: the steps of the plan, and what it skips.
+
+    With ``base``, the manifests that were applied last, ``Planned.plan.causes`` says which differences were merged
+    since and wait for apply, and which are changes by hand.
 
     Bindings that nobody declared are steps whether or not a plan may delete; a report refuses nothing, for guards
     speak when somebody plans to change the cluster. On a cluster without an authorizer all but ACLs is compared:
@@ -61,4 +67,5 @@ def drift(
     with open_declared(path, cluster, connection, tell, lists=True) as (manifests, target):
         from reconciler.app.planning import drift_on
 
-        return drift_on(target, manifests, path, as_of or moment())
+        applied = None if base is None else functools.partial(manifests_below, base, connection)
+        return drift_on(target, manifests, path, as_of or moment(), applied)

@@ -17,15 +17,23 @@ from reconciler.access.interpretation import TooMuchToDecideError
 from reconciler.app.cluster_tests import decide_cluster_tests
 from reconciler.app.connections import refuse_unstated
 from reconciler.app.manifests import desired, guardrails_changed, load, ownerships_of, sound, told_again
-from reconciler.app.options import PlanOptions, moment, now
-from reconciler.app.reasons import NoAuthorizerError, PlanRefusedError, RequestError, TooMuchAccessError, WorkflowError
+from reconciler.app.options import PlanOptions, ignore, moment, now
+from reconciler.app.reasons import (
+    InvalidManifestsError,
+    NoAuthorizerError,
+    PlanRefusedError,
+    RequestError,
+    TooMuchAccessError,
+    WorkflowError,
+)
 from reconciler.app.records import source_commit
 from reconciler.app.session import Target
 from reconciler.app.terms import SAYS_DEAD_LETTERS, access_doubts, read_request, terms
 from reconciler.app.topic_policy import Seen, look
 from reconciler.dataclass import dataclass
-from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.manifests import Manifests, declared_cluster
 from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.read.problem import ManifestError
 from reconciler.manifest.safeguards import cluster_warnings, control_topics, follows_records, standing_exceptions
 from reconciler.model.characters import as_name
 from reconciler.model.desired import DesiredState
@@ -39,7 +47,7 @@ from reconciler.plan.guards import NO_GUARDRAILS, guardrail_review
 from reconciler.plan.kinds.acl import created_bindings
 from reconciler.plan.kinds.interface import items_after
 from reconciler.plan.kinds.topic import deleted_topics
-from reconciler.plan.proposal import Options, Plan, selection_of
+from reconciler.plan.proposal import Options, Plan, causes_of, selection_of
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose
 from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.replicas import topics_to_place
@@ -252,16 +260,44 @@ class Planned:
     standing: tuple[str, ...] = ()
 
 
-def drift_on(target: Target, manifests: Manifests, path: str, as_of: datetime.date) -> Planned:
-    """How a cluster that is open already differs from the manifests; see ``comparing.drift``."""
+def drift_on(
+    target: Target,
+    manifests: Manifests,
+    path: str,
+    as_of: datetime.date,
+    applied: Callable[[], Manifests] | None = None,
+) -> Planned:
+    """How a cluster that is open already differs from the manifests; ``applied`` reads those that were applied last."""
+    planned = _compared(target, manifests, path, as_of)
+    made = replace(planned.plan, guardrails=NO_GUARDRAILS)
+    if applied is not None:
+        made = _with_causes(made, target, applied)
+    return replace(planned, plan=made, cluster_tests=decide_cluster_tests(target, manifests, as_of))
+
+
+def _compared(target: Target, manifests: Manifests, path: str, as_of: datetime.date) -> Planned:
     options = PlanOptions(as_of=as_of, allow_deletes=True)
     try:
-        planned = plan_on(target, manifests, path, options, guarded=False)
+        return plan_on(target, manifests, path, options, guarded=False)
     except NoAuthorizerError:
-        planned = _without_acls(target, manifests, path, options)
-    tested = decide_cluster_tests(target, manifests, as_of)
-    made = replace(planned.plan, guardrails=NO_GUARDRAILS)
-    return replace(planned, plan=made, cluster_tests=tested)
+        return _without_acls(target, manifests, path, options)
+
+
+def _with_causes(plan: Plan, target: Target, read_applied: Callable[[], Manifests]) -> Plan:
+    """The drift report with why each difference is there.
+
+    The cluster is read once more, later: what somebody changes meanwhile is in neither report, or only in the later.
+    """
+    if not (plan.steps or plan.skipped):
+        return plan
+    try:
+        manifests = read_applied()
+        before = replace(target, declaration=declared_cluster(manifests, plan.terms.cluster), tell=ignore)
+        applied = _compared(before, manifests, "", plan.as_of)
+    except (InvalidManifestsError, ManifestError) as error:
+        why = f"what was applied last is not known, so neither is who changed what: {error}"
+        return replace(plan, warnings=(*plan.warnings, why))
+    return replace(plan, causes=causes_of(plan, applied.plan, applied.desired.expired))
 
 
 def _without_acls(target: Target, manifests: Manifests, path: str, options: PlanOptions) -> Planned:

@@ -26,6 +26,13 @@ from reconciler.results.output import OutputKind
 @cluster_option()
 @connection_options
 @as_of_option
+@click.option(
+    "--base",
+    metavar="DIR",
+    type=click.Path(exists=True),
+    help="The manifests that were applied last: say which differences were merged since and wait for apply, and which "
+    "are changes by hand.",
+)
 @click.option("--store", metavar="PLACE", help="Say since when ACLs differ, by the readings in this store.")
 @click.option("--audit", metavar="FILE", multiple=True, help="With --store: an audit log of runs; repeatable.")
 @click.option(
@@ -38,6 +45,7 @@ def command(
     cluster: str | None,
     connection: ConnectionOptions,
     as_of: datetime.date | None,
+    base: str | None,
     store: str | None,
     audit: tuple[str, ...],
     logs: tuple[str, ...],
@@ -56,7 +64,7 @@ def command(
     from reconciler.cli.planned import print_plan
     from reconciler.show.claims import Checks
 
-    drift = run_drift(path, cluster, connection, as_of=as_of, tell=info_note)
+    drift = run_drift(path, cluster, connection, as_of=as_of, base=base, tell=info_note)
     found = drift.plan
     since, told = _since(found, store, audit, logs)
     checks = Checks(cluster_tests=drift.cluster_tests)

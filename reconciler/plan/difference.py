@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.desired import Declaration, Origin
@@ -43,6 +43,32 @@ class SkipReason(StrEnum):
     UNDECLARED = "undeclared"
     #: Replicas that brokers are moving, whoever asked for it.
     UNFINISHED = "unfinished"
+
+
+class DriftCause(StrEnum):
+    """Why a cluster differs, as far as the manifests that were applied last say."""
+
+    #: The cluster is as it was applied: the manifests have changed since.
+    MERGED = "merged"
+    #: The cluster is not as it was applied. A deletion that an apply left, or what a safety check refused, looks alike.
+    BY_HAND = "by-hand"
+    #: The cluster is not as it was applied, and the manifests have changed since.
+    BOTH = "both"
+    #: The manifests that were applied declared its end.
+    EXPIRED = "expired"
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        return _CAUSES[self]
+
+
+_CAUSES: Final = {
+    DriftCause.MERGED: "merged and waiting for apply",
+    DriftCause.BY_HAND: "changed by hand or left by an apply",
+    DriftCause.BOTH: "changed by hand and merged since",
+    DriftCause.EXPIRED: "expired",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,14 @@ from reconciler.model.acl import WILDCARD, AclBinding
 from reconciler.model.characters import as_name
 from reconciler.model.desired import Expiry
 from reconciler.model.flavor import APACHE, FLAVORS, Flavor
+from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Change
 from reconciler.model.says import REQUIRED, Apart, Flat, Says
 from reconciler.model.scope import RESOURCE_FIELDS, NameSelector, Scope, Selector
 from reconciler.model.state import FactSource
-from reconciler.plan.difference import DiffRules, Skipped, SkipReason
+from reconciler.plan.difference import DiffRules, DriftCause, Skipped, SkipReason
 from reconciler.plan.guards import NO_GUARDRAILS, DeleteLimits, GuardrailReview
-from reconciler.plan.kinds import kind_of
+from reconciler.plan.kinds import CHANGE, kind_of
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change
 from reconciler.plan.observed import NO_FACTS, Facts
 from reconciler.plan.overlap import CoverageChange
@@ -33,7 +34,7 @@ from reconciler.plan.refusal import AcceptedGuard, Judges, Refusal
 from reconciler.plan.review.access_change import GainingPrincipal
 from reconciler.plan.review.access_review import AccessReview, AccessTrend
 from reconciler.plan.review.topics import TopicReview
-from reconciler.plan.step import Bridges, Step
+from reconciler.plan.step import Bridges, Step, id_of
 from reconciler.policy.laws import NewAccess
 
 # ``--only`` and ``--exclude``: a part of the differences, chosen by the names that manifests use.
@@ -258,8 +259,9 @@ class Plan:
     ``created_at`` is when it was made, in UTC; ``login_warnings`` are what the login that made it may not do.
     ``skipped`` are the differences that stay; ``access`` is what a reviewer is asked to agree to; ``coverage`` is what
     depends on default-allow; ``gaining`` is empty where client quotas are not known, or there are none. ``refusals``
-    are what guards refuse: the steps that they are about are ``refused``, or they are among ``stops``. Nothing here is
-    an address, a setting or a secret.
+    are what guards refuse: the steps that they are about are ``refused``, or they are among ``stops``. ``causes`` says
+    of a drift report why each difference is there, by :func:`difference_id`; ``None``: what was applied last is not
+    known. Nothing here is an address, a setting or a secret.
     """
 
     cluster_id: str
@@ -282,6 +284,7 @@ class Plan:
     bridges: Bridges = dataclasses.field(default_factory=Bridges)
     guardrails: GuardrailReview = NO_GUARDRAILS
     gaining: tuple[GainingPrincipal, ...] = ()
+    causes: Mapping[str, DriftCause] | None = None
     #: Only for :func:`reconciler.plan.file.document.ids`, which keeps the ids of this very plan here.
     known_ids: tuple[str, str] | None = dataclasses.field(default=None, init=False, compare=False, repr=False)
 
@@ -329,6 +332,38 @@ class Plan:
         # A probe's barrier took 5 to 70 ms on three brokers that were well.
         barrier = self.terms.barrier_wait if self.terms.probe is None else 0.1
         return round(1.0 + creates * 1e-4 + scan + topics * 0.02 + len(self.barriers) * barrier, 1)
+
+
+def difference_id(item: Step | Skipped) -> str:
+    """What names a difference in any plan: the id of its change, or the words of what could not be read."""
+    if isinstance(item, Step):
+        return item.id
+    return item.subject if item.change is None else id_of(CHANGE.write(item.change))
+
+
+def differences_of(plan: Plan) -> Iterator[tuple[str, Change | None]]:
+    """Each difference of a drift report with what names it."""
+    items: tuple[Step | Skipped, ...] = (*plan.steps, *plan.skipped)
+    yield from ((difference_id(item), item.change) for item in items)
+
+
+def causes_of(now: Plan, applied: Plan, expired: Collection[AclBinding]) -> Mapping[str, DriftCause]:
+    """Why each difference of ``now`` is there; ``applied`` is the same of the manifests that were applied last.
+
+    ``expired`` are the bindings whose end those declared, and which is over.
+    """
+    theirs = dict(differences_of(applied))
+    touched = {key for change in theirs.values() if change is not None for key in kind_of(change).touches(change)}
+
+    def cause(name: str, change: Change | None) -> DriftCause:
+        if name in theirs:
+            ended = change is not None and (gone := deleted_bindings([change])) and all(one in expired for one in gone)
+            return DriftCause.EXPIRED if ended else DriftCause.BY_HAND
+        if change is not None and not touched.isdisjoint(kind_of(change).touches(change)):
+            return DriftCause.BOTH
+        return DriftCause.MERGED
+
+    return FrozenMap({name: cause(name, change) for name, change in differences_of(now)})
 
 
 def bindings_after(before: Collection[AclBinding], steps: Iterable[Step]) -> frozenset[AclBinding]:

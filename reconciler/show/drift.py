@@ -13,9 +13,9 @@ from typing import Any, Final
 from reconciler.model.characters import Style, as_name, counted, plain
 from reconciler.model.desired import Origin
 from reconciler.model.listing import Change
-from reconciler.plan.difference import SkipReason
+from reconciler.plan.difference import DriftCause, SkipReason
 from reconciler.plan.kinds.acl import touched_binding
-from reconciler.plan.proposal import Plan
+from reconciler.plan.proposal import Plan, differences_of
 from reconciler.results.words import pattern_words
 from reconciler.show.access_lines import AccessLine
 from reconciler.show.document import ReportDocument, Row, Section, SectionName, document_lines, first_rows
@@ -94,7 +94,15 @@ def drift_counts(plan: Plan) -> str:
         if found is which
     ]
     said += [counted(len(plan.skipped), "difference") + " that no plan removes"] if plan.skipped else []
-    return ", ".join(said) or "no difference"
+    return (", ".join(said) or "no difference") + (f" ({cause_counts(plan)})" if plan.causes else "")
+
+
+def cause_counts(plan: Plan) -> str:
+    """``2 merged and waiting for apply, 1 expired``; ``all expired``; empty where what was applied is not known."""
+    counts = Counter(plan.causes[name] for name, _ in differences_of(plan)) if plan.causes else Counter[DriftCause]()
+    if len(counts) == 1:
+        return f"all {next(iter(counts)).words}" if counts.total() > 1 else next(iter(counts)).words
+    return ", ".join(f"{counts[cause]:,} {cause.words}" for cause in DriftCause if counts[cause])
 
 
 def drift_table(plan: Plan) -> dict[str, Any]:
@@ -134,6 +142,7 @@ def _row(line: StepLine, which: Deviation) -> Row:
     """A difference; what a step would do about it is not said."""
     row = step_row(line)
     label = "no longer declared" if which is Deviation.UNDECLARED and line.origin is not None else ""
+    label = label if line.cause is None else line.cause.words
     below = row.below if which is Deviation.DIFFERENT else tuple(replace(one, role="dim") for one in row.below)
     return replace(row, sign=_SIGNS[which], role=_ROLES[which], label=label, below=below)
 
@@ -143,7 +152,7 @@ def _skipped(groups: Sequence[SkippedGroup]) -> Iterator[Section]:
     for group in groups:
         row = skipped_row(group)
         below = tuple(replace(one, text=_from_cluster(one.text, group.reason)) for one in row.below)
-        rows.append(replace(row, below=below))
+        rows.append(replace(row, below=below, label="" if group.cause is None else group.cause.words))
     if rows:
         total = sum(group.total for group in groups)
         yield Section(SectionName.SKIPPED, "Differences that no plan removes", tuple(rows), total)
@@ -177,12 +186,15 @@ def _reverting(plan: Plan, *, expand: bool) -> Iterator[Section]:
 
 
 def _next(plan: Plan, where: str) -> Iterator[Section]:
-    found = {deviation(step.change) for step in plan.steps}
-    found |= {deviation(item.change) for item in plan.skipped if item.change is not None}
+    changes = [(name, change) for name, change in differences_of(plan) if change is not None]
+    # Nobody adopts what a merge has taken away.
+    since = {DriftCause.MERGED, DriftCause.EXPIRED}
+    kept = {deviation(change) for name, change in changes if not plan.causes or plan.causes[name] not in since}
+    found = {deviation(change) for _, change in changes}
     if not found:
         return
-    rows = [Row(f"Keep it:    reconciler adopt {where}")] if found - {Deviation.MISSING} else []
+    rows = [Row(f"Keep it:    reconciler adopt {where}")] if kept - {Deviation.MISSING} else []
     deletes = " --allow-deletes" if Deviation.UNDECLARED in found else ""
-    verb = "Remove it: " if found == {Deviation.UNDECLARED} else "Revert it: "
+    verb = "Remove it: " if found == {Deviation.UNDECLARED} else "Revert it: " if kept else "Apply it:  "
     rows.append(Row(f"{verb} reconciler plan {where}{deletes} --out plan.json && reconciler apply plan.json"))
     yield Section(SectionName.NEXT, "What to do", tuple(rows))

@@ -12,9 +12,9 @@ from typing import Final, TypeAlias
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import counted
 from reconciler.model.desired import Origin
-from reconciler.plan.difference import Skipped, SkipReason
+from reconciler.plan.difference import DriftCause, Skipped, SkipReason
 from reconciler.plan.phase import Phase
-from reconciler.plan.proposal import Plan
+from reconciler.plan.proposal import Plan, difference_id
 from reconciler.plan.review.effects import Effect, EffectKind
 from reconciler.plan.review.topics import BrokerAnswer, Ruling, TopicReview, irreversible
 from reconciler.plan.step import Step
@@ -54,6 +54,8 @@ class StepLine:
     names: tuple[str, ...] = ()
     unnamed: int = 0
     notes: tuple[str, ...] = ()
+    #: Of a drift report, where what was applied last is known.
+    cause: DriftCause | None = None
 
 
 def step_lines(plan: Plan, *, expand: bool = False, fold: bool = True) -> Iterator[StepLine]:
@@ -66,11 +68,11 @@ def step_lines(plan: Plan, *, expand: bool = False, fold: bool = True) -> Iterat
     answers = {answer.step: answer for answer in validation.answers} if validation else {}
     tagged = zip(plan.steps, plan.access.effects or repeat(None), strict=False)
     for _, steps in groupby(tagged, key=lambda item: item[0].phase):
-        shared = [list(group) for _, group in groupby(steps, key=lambda item: _key(*item, expand=expand))]
+        shared = [list(group) for _, group in groupby(steps, key=lambda item: _key(plan, *item, expand=expand))]
         if expand:
             yield from (_line(plan, [one], answers) for one in shared)
             continue
-        lines = arranged(shared, lambda one: _alike(one, answers), fold=fold)
+        lines = arranged(shared, lambda one: _alike(plan, one, answers), fold=fold)
         most = MOST_LINES if fold and len(lines) > MOST_LINES else len(lines)
         yield from (_line(plan, line, answers) for line in lines[:most])
         if lines[most:]:
@@ -100,13 +102,18 @@ def note_lines(lines: Sequence[StepLine]) -> Iterator[tuple[int, str]]:
         yield sum(line.steps for line in lines if note in line.notes), note
 
 
-def _key(step: Step, effect: Effect | None, *, expand: bool) -> Hashable:
+def _cause(plan: Plan, item: Step | Skipped) -> DriftCause | None:
+    return None if plan.causes is None else plan.causes[difference_id(item)]
+
+
+def _key(plan: Plan, step: Step, effect: Effect | None, *, expand: bool) -> Hashable:
     shared = None if expand else kind_of(step.change).shared(step.change)
     if shared is None:
         return step.id
     # Of the operations of one DENY some may narrow an ALLOW of the plan and others nothing: they stay one line.
     told = _TOGETHER if effect is not None and effect.kind in _TOGETHER else effect
-    return type(step.change), shared, told, step.origin, step.expires, step.reason, step.ticket, step.role
+    said = step.origin, step.expires, step.reason, step.ticket, step.role
+    return type(step.change), shared, told, said, _cause(plan, step)
 
 
 def _effect(shared: _Shared) -> Effect | None:
@@ -115,14 +122,14 @@ def _effect(shared: _Shared) -> Effect | None:
     return next(found, shared[0][1])
 
 
-def _alike(shared: _Shared, answers: _Answers) -> Alike:
+def _alike(plan: Plan, shared: _Shared, answers: _Answers) -> Alike:
     step, effect = shared[0][0], _effect(shared)
     answer = answers.get(step.id) if answers else None
     if answer is not None and answer.ruling is not Ruling.ACCEPTED:
         return Alike(0, step.id)  # what the broker says about it is about this step only
     gravity, shape = kind_of(step.change).alike([one.change for one, _ in shared])
     kind = None if effect is None else effect.kind
-    return Alike(gravity, (type(step.change), shape, kind, step.expires, step.role))
+    return Alike(gravity, (type(step.change), shape, kind, step.expires, step.role, _cause(plan, step)))
 
 
 def _line(plan: Plan, lines: Sequence[_Shared], answers: _Answers) -> StepLine:
@@ -142,6 +149,7 @@ def _line(plan: Plan, lines: Sequence[_Shared], answers: _Answers) -> StepLine:
         "" if step.expires is None else f"until {step.expires}",
         _why(step),
         notes=words.notes,
+        cause=_cause(plan, step),
     )
     if len(lines) == 1:
         return replace(line, details=(*words.details, *_answered(answers.get(step.id)))) if answers else line
@@ -206,6 +214,7 @@ class SkippedGroup:
     detail: str
     lines: tuple[SkippedLine, ...]
     total: int
+    cause: DriftCause | None = None
 
     @property
     def heading(self) -> str:
@@ -223,15 +232,16 @@ def skipped_groups(plan: Plan, *, expand: bool = False, fold: bool = True) -> It
 
     Very many reasons are one more group, without a reason.
     """
-    groups: dict[tuple[SkipReason, str], list[Skipped]] = {}
+    groups: dict[tuple[SkipReason, str, DriftCause | None], list[Skipped]] = {}
     for item in plan.skipped:
-        groups.setdefault((item.reason, item.detail), []).append(item)
+        groups.setdefault((item.reason, item.detail, _cause(plan, item)), []).append(item)
     found = list(groups.items())
     if fold and not expand and len(found) > FEW:
         found.sort(key=lambda item: item[0][0] in _ASKED_FOR)
     most = FEW if fold and not expand else len(found)
-    for (reason, detail), items in found[:most]:
-        yield SkippedGroup(reason, detail, tuple(_lines(items, plan.topics, expand=expand, fold=fold)), len(items))
+    for (reason, detail, cause), items in found[:most]:
+        lines = tuple(_lines(items, plan.topics, expand=expand, fold=fold))
+        yield SkippedGroup(reason, detail, lines, len(items), cause)
     if others := [item for _, items in found[most:] for item in items]:
         line = SkippedLine(f"{len(others):,} more for {len(found) - most:,} other reasons", unnamed=len(others))
         yield SkippedGroup(others[0].reason, "and others", (line,), len(others))

@@ -14,7 +14,7 @@ from reconciler.plan.review.access_review import AccessTrend
 from reconciler.plan.step import Step
 from reconciler.policy.laws import ACL, TOPIC
 from reconciler.results.findings import LEVELS, CheckStatus, Level
-from reconciler.show.drift import drift_counts
+from reconciler.show.drift import cause_counts, drift_counts
 from reconciler.show.fleet_report import FleetReport
 from reconciler.show.kinds import sign_of
 from reconciler.show.reading import Report
@@ -84,7 +84,9 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
             return Verdict(Tone.CAUTION, "As far as it could be seen, the cluster is as declared: see the warnings")
         if not count:
             return Verdict(Tone.CALM, "The cluster is as declared")
-        return Verdict(Tone.CAUTION, f"The cluster differs from what is declared: {counted(count, 'difference')}")
+        causes = f", {cause_counts(plan)}" if plan.causes else ""
+        words = f"The cluster differs from what is declared: {counted(count, 'difference')}{causes}"
+        return Verdict(Tone.CAUTION, words)
     if not plan.refusals:
         return _of_steps(plan)
     words = f"Refused: {counted(len(plan.refusals), 'object')} that a safety check protects"

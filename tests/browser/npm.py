@@ -61,9 +61,10 @@ def packed(package: Package, directory: Path) -> Path:
 def script(package: Package, member: str) -> str:
     """The text of a file in a package, fetched once and kept in ``$XDG_CACHE_HOME/reconciler``."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reconciler"
-    file = cache / f"{package.name}-{package.version}.js"
+    name = package.name.replace("/", "+")  # of an organisation
+    file = cache / f"{name}-{package.version}.js"
     cache.mkdir(parents=True, exist_ok=True)
-    with open(cache / f"{package.name}.lock", "w", encoding="utf-8") as lock:
+    with open(cache / f"{name}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not file.exists():
             _unpack(package, member, cache, file)

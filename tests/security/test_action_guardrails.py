@@ -94,7 +94,7 @@ def test_no_guardrails_is_said(pipeline: Pipeline) -> None:
         ({}, "BASE is missing"),
         ({"BASE": "main"}, "BASE has to be the whole id of a commit"),
         ({"BASE": "--output=x"}, "BASE has to be the whole id of a commit"),
-        ({"BASE": "0" * 40}, "BASE has to be the whole id of a commit"),
+        ({"BASE": "0" * 40}, "BASE is the id of no commit"),
         ({"BASE": "1" * 40}, "is not in this checkout: fetch it too"),
         ({"GUARDRAILS": "nowhere"}, "there is no directory nowhere"),
         ({"GUARDRAILS": "kafka"}, "lies in the checkout of the manifests"),

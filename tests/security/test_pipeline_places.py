@@ -352,8 +352,8 @@ _EXAMPLES = ROOT / "examples" / "ci"
 
 def _gitlab(job: str, section: str = "script") -> str:
     document = yaml.safe_load((_EXAMPLES / "gitlab-ci.yml").read_text(encoding="utf-8"))
-    lines = [*document[".reconciler"]["before_script"], *document[job][section]]
-    return "\n".join(document[job][section] if section == "after_script" else lines)
+    lines = [*document[".reconciler"]["before_script"], *document[job]["script"]]
+    return "\n".join(document[".reconciler"][section] if section == "after_script" else lines)
 
 
 def _gitlab_variables(scene: Scene, **more: str) -> dict[str, str]:
@@ -399,6 +399,25 @@ def _bitbucket() -> Iterator[str]:
         yield "\n".join(step["step"]["script"]).replace("/opt/reconciler-source", str(ROOT))
 
 
+def _jenkins() -> Iterator[str]:
+    """The shell lines of the stages that run a script, with the variables that the file declares for all."""
+    text = (_EXAMPLES / "Jenkinsfile").read_text(encoding="utf-8")
+    given = dict(re.findall(r"^    ([A-Z_]+) += '([^']+)'$", text, re.M))
+    assert given.keys() == {"RECONCILER", "MANIFESTS", "CLUSTER", "ALLOW_ENV", "APPLIED"}
+    given["RECONCILER"] = str(ROOT)
+    before = {
+        "plan": "export BEFORE_APPLY=true\n",
+        "apply": "mkdir -p ../plan; cp ../out/plan.json ../plan/\n",
+        "drift": "",
+    }
+    for script, lines in before.items():
+        [shell] = re.findall(rf"sh '(.*action/{script}\.sh\".*)'", text)
+        after = "\ncp ../out/outputs ../outputs" if script == "plan" else ""
+        exported = "".join(f"export {name}={value}\n" for name, value in given.items())
+        place = "export WORKSPACE_TMP=.. CONNECTIONS=../connections.yaml\n"
+        yield f"{exported}{place}{lines}{shell}{after}"
+
+
 def _azure() -> Iterator[str]:
     document = yaml.safe_load((_EXAMPLES / "azure-pipelines.yml").read_text(encoding="utf-8"))
     plan, apply, drift = (stage["jobs"][0] for stage in document["stages"])
@@ -441,12 +460,12 @@ class Pushes:
         return {"KAFKA_CONNECTIONS": base64.b64encode(_OPERATOR.encode()).decode()}
 
 
-@pytest.fixture(params=["bitbucket", "azure"])
+@pytest.fixture(params=["bitbucket", "azure", "jenkins"])
 def pushes(request: pytest.FixtureRequest, scene: Scene) -> Pushes:
     (scene.checkout / ".git" / "info" / "exclude").write_text(
         "/reports\n", encoding="utf-8"
     )  # each run has a new clone
-    return Pushes(scene, *(_bitbucket() if request.param == "bitbucket" else _azure()))
+    return Pushes(scene, *{"bitbucket": _bitbucket, "azure": _azure, "jenkins": _jenkins}[request.param]())
 
 
 def test_a_push_of_several_commits_is_judged_by_what_was_applied_before(pushes: Pushes) -> None:
@@ -482,6 +501,13 @@ def test_a_schedule_is_red_while_the_cluster_differs(pushes: Pushes) -> None:
     assert pushes.applied(GUARDRAILS="none").returncode == 0
     done = pushes.watched()
     assert done.returncode == 0, done.stdout + done.stderr
+    pushes.scene.push({"more.yaml": _grant("User:svc-more", "orders")})
+    done = pushes.watched()
+    assert done.returncode == 2
+    assert "1 difference, merged and waiting for apply" in done.stdout
+    live = snapshot_text(ClusterState("prod"), BrokerFacts(broker_ids=(1,)))
+    (pushes.scene.directory / "live.json").write_text(live, encoding="utf-8")
+    assert "1 merged and waiting for apply, 1 changed by hand" in pushes.watched().stdout
 
 
 def test_a_base_that_cannot_be_moved_fails_the_apply(pushes: Pushes) -> None:
@@ -500,4 +526,5 @@ def test_a_base_that_cannot_be_moved_fails_the_apply(pushes: Pushes) -> None:
 def test_no_example_takes_the_parent_for_the_commit_before_a_push() -> None:
     for file in _EXAMPLES.rglob("*"):
         assert not file.is_file() or not re.search(r"HEAD(\^|~)", file.read_text(encoding="utf-8")), file
-    assert "GIT_PREVIOUS_SUCCESSFUL_COMMIT" in (_EXAMPLES / "Jenkinsfile").read_text(encoding="utf-8")
+    for name in ("Jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", "gitlab-ci.yml"):
+        assert "refs/heads/reconciler/applied/prod" in (_EXAMPLES / name).read_text(encoding="utf-8")

@@ -18,6 +18,7 @@ from reconciler.codec.codec import (
     array,
     by_value,
     constant,
+    mapping,
     nullable,
     text,
 )
@@ -28,7 +29,7 @@ from reconciler.model.acl import PatternType, ResourcePattern, ResourceType
 from reconciler.model.listing import Change
 from reconciler.model.says import Flat, Says
 from reconciler.plan.bridges import possible_barriers
-from reconciler.plan.difference import Skipped, SkipReason
+from reconciler.plan.difference import DriftCause, Skipped, SkipReason
 from reconciler.plan.guards import GUARDRAILS
 from reconciler.plan.kinds import CHANGE, with_reason
 from reconciler.plan.kinds.acl import is_acl_change
@@ -318,6 +319,15 @@ PLAN: Final[Record[Plan]] = record(
     field("topics", TOPIC_REVIEW, "The review of topic steps."),
     field(
         "left", array(SKIPPED, lines=True), "Differences that are not changed, each with the reason.", attr="skipped"
+    ),
+    field(
+        "causes",
+        mapping(by_value(DriftCause)),
+        "Of a drift report: why each difference is there, by the id of its change; absent where what was applied last "
+        "is not known.",
+        {_ID_EXAMPLE: "merged"},
+        default=None,
+        omit=True,
     ),
     field("steps", _ITEMS, "Everything that is sent, in order.", get=_items, attr="items"),
 )

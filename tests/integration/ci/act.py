@@ -24,7 +24,7 @@ from typing import Any, Final
 import yaml
 
 from tests.integration.ci.github import TOKEN, GitHub
-from tests.integration.ci.player import ROOT, Played, caller, calling_job, git, payload
+from tests.integration.ci.player import ROOT, Played, caller, calling_job, git, payload, remembered
 from tests.prepared import search_path
 
 MODULE: Final = "github.com/nektos/act"
@@ -78,7 +78,9 @@ class Act:
             text = yaml.safe_dump(document)
         log = self._logged(text, event, calling_job(text)["permissions"])
         called = yaml.safe_load((ROOT / ".github/workflows" / f"{workflow}.yml").read_text(encoding="utf-8"))
-        return {name: _played([record for record in log if record.get("jobID") == name]) for name in called["jobs"]}
+        played = {name: _played([record for record in log if record.get("jobID") == name]) for name in called["jobs"]}
+        remembered(self.github, event, caller(workflow, self._reconciler()[1]), played)
+        return played
 
     def play_all(self, example: str, event: Mapping[str, Any]) -> dict[str, Played]:
         """Runs an example with several jobs; each job that ran, as in ``plan (prod) / plan``."""
@@ -88,7 +90,9 @@ class Act:
             granted |= {subject: right for subject, right in job["permissions"].items() if right == "write"}
         log = self._logged(text, event, {"contents": "read", "pull-requests": "read", **granted})
         names = dict.fromkeys(record["job"] for record in log if "jobResult" in record)
-        return {name: _played([record for record in log if record.get("job") == name]) for name in names}
+        played = {name: _played([record for record in log if record.get("job") == name]) for name in names}
+        remembered(self.github, event, text, played)
+        return played
 
     def _logged(self, text: str, event: Mapping[str, Any], permissions: Mapping[str, str]) -> list[dict[str, Any]]:
         self.runs += 1
@@ -202,7 +206,11 @@ def _played(log: list[dict[str, Any]]) -> Played:
         record["msg"] for record in log if record.get("raw_output") or record.get("command") in ("error", "warning")
     ]
     summary = "".join(record["content"] for record in log if record.get("command") == "summary")
-    return Played(result, {}, "".join(said), summary)
+    name = next((record["job"].rpartition("/")[2] for record in log if "job" in record), "")
+    # Those of an action's own are below the step that uses it.
+    ended = [record for record in log if record.get("stage") == "Main" and len(record.get("stepID") or ()) == 1]
+    steps = {record["step"]: record["stepResult"] for record in ended if "stepResult" in record}
+    return Played(result, {}, "".join(said), summary, name, steps)
 
 
 if __name__ == "__main__":

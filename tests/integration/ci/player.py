@@ -4,6 +4,7 @@ Only what has no counterpart here is stood in for: a checkout is a clone, an art
 installation is the environment that runs the tests (``test_installation.py`` runs it by itself).
 """
 
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -51,7 +52,8 @@ def payload(event: Mapping[str, Any]) -> dict[str, Any]:
     # Whoever starts a workflow sends texts; ``inputs`` outside of the event has the declared types.
     strings = {name: str(value).lower() for name, value in event.get("inputs", {}).items()}
     sent = {"repository": repository, "inputs": strings, **event["event"]}
-    return {"run_attempt": "1", **event, "event": sent, "repository": "team/kafka", "token": TOKEN}
+    name = event["ref"].removeprefix("refs/heads/")
+    return {"run_attempt": "1", "ref_name": name, **event, "event": sent, "repository": "team/kafka", "token": TOKEN}
 
 
 @dataclass
@@ -62,6 +64,17 @@ class Played:
     outputs: dict[str, str] = field(default_factory=dict)
     log: str = ""
     summary: str = ""
+    #: Its name on GitHub, and how each step with a name ended.
+    name: str = ""
+    steps: dict[str, str] = field(default_factory=dict)
+
+
+def remembered(github: GitHub, event: Mapping[str, Any], example: str, played: Mapping[str, Played]) -> None:
+    """GitHub keeps the run, and how its jobs ended; the example says in which file it lies."""
+    file = re.search(r"workflows/([\w-]+\.yml)", example)
+    assert file
+    jobs = {f"prod / {job.name}": job.steps for job in played.values() if job.result != "skipped"}
+    github.ran(event, file[1], jobs)
 
 
 @dataclass
@@ -78,9 +91,9 @@ class Player:
     def play(self, workflow: str, event: Mapping[str, Any], **inputs: str) -> dict[str, Played]:
         """Runs a reusable workflow's jobs in order, as its example calls it; ``event`` is the ``github`` context."""
         document = yaml.safe_load((ROOT / ".github" / "workflows" / f"{workflow}.yml").read_text(encoding="utf-8"))
-        declared = document[True]["workflow_call"]["inputs"]
+        declared, example = document[True]["workflow_call"]["inputs"], caller(workflow, REVISION)
         outer = {"github": payload(event), "inputs": event.get("inputs", {})}
-        written = calling_job(caller(workflow, REVISION))["with"] | inputs
+        written = calling_job(example)["with"] | inputs
         given = {name: filled(text, outer, {"format": formatted}) for name, text in written.items()}
         assert given.keys() <= declared.keys()
         assert {name for name, one in declared.items() if one.get("required")} <= given.keys()
@@ -96,6 +109,8 @@ class Player:
             }
             ready = all(played[need].result == "success" for need in needs)
             played[name] = self._job(name, job, context, ready=ready)
+            played[name].name = filled(job.get("name", name), context, {})
+        remembered(self.github, event, example, played)
         return played
 
     def _job(self, name: str, job: Mapping[str, Any], context: dict[str, Any], *, ready: bool) -> Played:
@@ -122,6 +137,7 @@ class _Run:
     context: dict[str, Any]
     failed: bool = False
     log: str = ""
+    steps: dict[str, str] = field(default_factory=dict)
 
     @property
     def _functions(self) -> dict[str, Any]:
@@ -136,6 +152,7 @@ class _Run:
             implicit = condition is not None and not asked and self.failed
             if wanted and not implicit:
                 status, outputs = self._step(step)
+                self.steps[step.get("name", "")] = "failure" if status else "success"
                 if "id" in step:
                     self.context["steps"][step["id"]] = {"outputs": outputs}
                 self.failed |= status != 0 and not step.get("continue-on-error", False)
@@ -146,6 +163,7 @@ class _Run:
             outputs,
             self.log,
             summary.read_text(encoding="utf-8") if summary.exists() else "",
+            steps=self.steps,
         )
 
     def _filled(self, text: object) -> str:

@@ -481,3 +481,54 @@ def test_a_change_that_takes_away_is_not_done_while_deletions_need_a_word(pipeli
     again = pipeline.commit()
     pipeline.run("plan", **{**given, "BASE": again})
     assert pipeline.run("apply", PLAN_ID=pipeline.outputs["plan-id"], **{**given, "BASE": again}).returncode == 0
+
+
+def test_drift_tells_what_was_merged_from_what_was_changed_by_hand(pipeline: Pipeline) -> None:
+    """By the branch that apply moves, which a rerun for an older commit does not move back."""
+    remote, applied = pipeline.directory / "remote.git", "refs/heads/reconciler/applied/demo"
+    git(pipeline.checkout, "init", "--quiet", "--bare", str(remote))
+    git(pipeline.checkout, "remote", "add", "origin", str(remote))
+    given = {**pipeline.here, "APPLIED": applied}
+    assert pipeline.run("drift", **given).returncode == 2
+    unknown = (
+        "nothing was applied yet, so what was merged and waits for apply is not told from what was changed by hand"
+    )
+    comment = pipeline.out / "comment.md"
+    assert unknown in "".join(comment.read_text(encoding="utf-8").splitlines()[:4])
+    pipeline.run("plan", GUARDRAILS="none", **given)
+    assert pipeline.run("apply", PLAN_ID=pipeline.outputs["plan-id"], GUARDRAILS="none", **given).returncode == 0
+    assert pipeline.outputs["applied"] == "true"
+    assert git(remote, "rev-parse", applied) == pipeline.base
+
+    topics = pipeline.checkout / "kafka" / "prod" / "topics.yaml"
+    text = topics.read_text(encoding="utf-8")
+    topics.write_text(text.replace("retention.ms: 7d", "retention.ms: 6d"), encoding="utf-8")
+    merged = pipeline.commit()
+    assert pipeline.run("drift", **given).returncode == 2
+    assert "all merged and waiting for apply" in comment.read_text(encoding="utf-8").splitlines()[1]
+    document = json.loads(pipeline.snapshot.read_text(encoding="utf-8"))
+    whole = json.dumps(document)
+    document["acls"] = document["acls"][1:]
+    [returned] = [one for one in document["topics"] if one["name"] == "orders.returned"]
+    returned["configs"]["retention.ms"] = "5"
+    pipeline.snapshot.write_text(json.dumps(document), encoding="utf-8")
+    assert pipeline.run("drift", **given).returncode == 2
+    causes = json.loads((pipeline.out / "result.json").read_text(encoding="utf-8"))["causes"].values()
+    assert {*causes} == {"merged", "by-hand", "both"}
+    # What somebody else writes into the branch is not believed, and keeps nothing from being reported.
+    stray = git(pipeline.checkout, "commit-tree", "-m", "stray", f"{merged}^{{tree}}")
+    git(pipeline.checkout, "push", "--quiet", "--force", "origin", f"{stray}:{applied}")
+    assert pipeline.run("drift", **given).returncode == 2
+    assert "is not in the history of this commit" in comment.read_text(encoding="utf-8")
+    assert "causes" not in json.loads((pipeline.out / "result.json").read_text(encoding="utf-8"))
+    refused = pipeline.run("plan", **{**given, "GUARDRAILS": "base"})
+    assert refused.returncode == 64
+    assert "is not in the history of this commit" in refused.stderr
+
+    git(pipeline.checkout, "push", "--quiet", "--force", "origin", f"{merged}:{applied}")
+    pipeline.snapshot.write_text(whole, encoding="utf-8")
+    git(pipeline.checkout, "checkout", "--quiet", pipeline.base)
+    pipeline.run("plan", GUARDRAILS="none", **given)
+    done = pipeline.run("apply", PLAN_ID=pipeline.outputs["plan-id"], GUARDRAILS="none", **given)
+    assert done.returncode == 0, done.stderr
+    assert git(remote, "rev-parse", applied) == merged

@@ -1,14 +1,16 @@
 """What the action tells GitHub: once, in its own place, with the rights of the job, and to nobody else."""
 
+import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.ci.github import BOT, TOKEN, GitHub, github
+from tests.integration.ci.github import BOT, LONGEST_BODY, TOKEN, GitHub, github, problems, unknown_fields
 from tests.integration.ci.player import ROOT
 
 _ID, _OTHER = "change-" + "a" * 64, "change-" + "b" * 64
@@ -92,6 +94,51 @@ def test_what_the_comment_says_since_the_merge_is_no_approval(hub: GitHub, tmp_p
     assert _told(hub, "approved", "prod").stdout == ""
 
 
+def _ran(hub: GitHub, sha: str, event: str = "push", ref: str = "refs/heads/main", **of: str) -> dict[str, object]:
+    """A run that has applied to prod, but for what is said otherwise."""
+    job, step = of.get("job", "prod / apply prod"), of.get("step", "Applied")
+    steps = {"Connections, outside the checkout": "success", step: of.get("conclusion", "success")}
+    hub.ran({"event_name": event, "ref": ref, "sha": sha}, of.get("file", "kafka-merge.yml"), {job: steps})
+    return hub.runs[0]
+
+
+def test_the_commit_that_was_applied_last_is_what_a_run_of_the_branch_applied(hub: GitHub) -> None:
+    """Whatever a proposer can start (a pull request from main or a fork, another branch, another file) is not one."""
+    hub.rights = {"actions": "read"}
+    asked = ("applied", "prod", "kafka-merge.yml")
+    _ran(hub, "e" * 40, file="other.yml")
+    assert "404" in _told(hub, *asked, BRANCH="main").stderr
+    _ran(hub, "0" * 40, conclusion="failure")
+    assert _told(hub, *asked, BRANCH="main").stdout == "0" * 40 + "\n"
+    _ran(hub, "a" * 40)
+    _ran(hub, "b" * 40, "workflow_dispatch")
+    forged = [
+        _ran(hub, "f" * 40, "pull_request"),
+        _ran(hub, "f" * 40, ref="refs/heads/proposal"),
+        _ran(hub, "f" * 40, "schedule"),
+        _ran(hub, "f" * 40, "pull_request_target"),
+        _ran(hub, "f" * 40, file="kafka-forged.yml"),
+        _ran(hub, "f" * 40, job="prod / apply other-prod"),
+        _ran(hub, "f" * 40, job="prod / plan"),
+        _ran(hub, "f" * 40, conclusion="skipped"),
+        _ran(hub, "f" * 40, step="Apply"),
+        _ran(hub, "f" * 40),
+        _ran(hub, "f" * 40),
+    ]
+    forged[-1]["head_repository"] = None
+    forged[-2]["head_repository"] = {"full_name": "stranger/kafka"}
+    assert _told(hub, *asked, BRANCH="main").stdout == "b" * 40 + "\n"
+    assert _told(hub, "applied", "other-prod", "kafka-merge.yml", BRANCH="main").stdout == "f" * 40 + "\n"
+    # Very many clusters have more jobs than a page.
+    hub.runs[0] |= {
+        "head_repository": {"full_name": "team/kafka"},
+        "jobs": hub.runs[5]["jobs"] * 120 + hub.runs[0]["jobs"],
+    }
+    assert _told(hub, *asked, BRANCH="main").stdout == "f" * 40 + "\n"
+    hub.rights = {}
+    assert "403" in _told(hub, *asked, BRANCH="main").stderr
+
+
 def test_an_issue_is_opened_once_kept_current_and_closed(hub: GitHub, tmp_path: Path) -> None:
     _told(hub, "issue", _report(tmp_path, "nothing"), "close")
     assert hub.issues == []
@@ -108,11 +155,59 @@ def test_an_issue_is_opened_once_kept_current_and_closed(hub: GitHub, tmp_path: 
 
 def test_alerts_are_uploaded_for_the_commit(hub: GitHub, tmp_path: Path) -> None:
     file = tmp_path / "a.sarif"
-    file.write_text('{"version": "2.1.0"}', encoding="utf-8")
+    log = {"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "reconciler"}}, "results": []}]}
+    file.write_text(json.dumps(log), encoding="utf-8")
     assert _told(hub, "sarif", str(file)).returncode == 0
     [upload] = hub.sarif
     assert (upload["commit_sha"], upload["ref"]) == ("c" * 40, "refs/pull/7/merge")
-    assert upload["sarif"] == {"version": "2.1.0"}
+    assert upload["sarif"] == log
+    # As code scanning does, the server judges log and upload.
+    file.write_text('{"version": "2.1.0"}', encoding="utf-8")
+    assert "400" in _told(hub, "sarif", str(file)).stderr
+    file.write_text(json.dumps(log), encoding="utf-8")
+    assert "422" in _told(hub, "sarif", str(file), COMMIT="main").stderr
+    assert len(hub.sarif) == 1
+
+
+def test_a_rate_limit_is_waited_for_and_any_other_refusal_is_not(hub: GitHub, tmp_path: Path) -> None:
+    report = _report(tmp_path, "text")
+    soon = str(int(time.time()))
+    hub.refusals = [(429, {"Retry-After": "1"}), (403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": soon})]
+    done = _told(hub, "comment", report)
+    assert (done.returncode, done.stderr.count("trying again in 1 s")) == (0, 2), done.stderr
+    assert len(hub.comments[7]) == 1
+    hub.refusals = [(429, {"Retry-After": "1"})] * 3
+    assert "429" in _told(hub, "comment", report).stderr
+    for refusal in ((403, {}), (429, {"Retry-After": "3600"}), (403, {"X-RateLimit-Remaining": "12"}), (500, {})):
+        hub.refusals = [refusal]
+        done = _told(hub, "comment", report)
+        assert str(refusal[0]) in done.stderr
+        assert "trying again" not in done.stderr
+    assert len(hub.comments[7]) == 1
+
+
+def test_the_token_decides_who_wrote_a_comment(hub: GitHub, tmp_path: Path) -> None:
+    """Somebody writes what the bot would write, first: it is neither changed nor taken for an approval."""
+    hub.people["ghp_of-mallory"], hub.merged["c" * 40] = "mallory", 7
+    assert _told(hub, "comment", _report(tmp_path, _ids(_OTHER)), GITHUB_TOKEN="ghp_of-mallory").returncode == 0
+    assert _told(hub, "approved", "prod").stdout == ""
+    assert _told(hub, "comment", _report(tmp_path, _ids(_ID))).returncode == 0
+    assert [one["user"]["login"] for one in hub.comments[7]] == ["mallory", BOT]
+    assert _told(hub, "approved", "prod").stdout == f"{_ID}\n"
+
+
+def test_github_describes_what_is_asked_and_what_is_answered(hub: GitHub, tmp_path: Path) -> None:
+    """The server here is no looser than GitHub: of what is wrong, each is refused."""
+    assert "422" in _told(hub, "comment", _report(tmp_path, "x" * LONGEST_BODY)).stderr
+    assert problems("GET", "issues", "state=open&labels=x&per_page=100&page=1", None) == []
+    assert problems("GET", "issue", "", None)
+    assert problems("PUT", "issues/7/comments", "", {"body": "x"})
+    assert problems("GET", "issues", "label=x", None)
+    assert problems("POST", "issues/7/comments", "", {"text": "x"})
+    assert problems("POST", "issues/7/comments", "", {"body": 7})
+    assert problems("PATCH", "pulls/7", "", {"state": "merged"})
+    assert unknown_fields("GET", "issues", 200, [{"number": 7, "colour": "red"}]) == {"colour"}
+    assert unknown_fields("POST", "issues", 200, {"number": 7})
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,18 @@ def test_a_merge_request_is_planned_merged_applied_and_then_as_declared(project:
     # Retried after it succeeded, the plan is another one by now; nothing is left to do.
     assert project.merged(change, base, "apply").jobs == {"merged": "PASS", "apply": "PASS"}
 
+    # Reverted, nothing is deleted and apply is red, until somebody runs a pipeline by hand that may delete.
+    git(project.gitlab.origin, "rm", "--quiet", "manifests/owner.yaml")
+    revert = project.commit({})
+    drift = project.gitlab.run(revert, "schedule", CI_COMMIT_BRANCH="main")
+    assert "merged and waiting for apply" in drift.of("drift")
+    assert project.merged(revert, change, "apply").jobs == {"merged": "PASS", "apply": "FAIL"}
+    assert "orders.spied" in project.snapshot.read_text(encoding="utf-8")
+    given = {"CI_COMMIT_BRANCH": "main", "OPTIONS": "--allow-deletes"}
+    deleted = project.gitlab.run(revert, "web", "apply", **given)
+    assert deleted.jobs == {"merged": "PASS", "apply": "PASS"}, deleted.log
+    assert "orders.spied" not in project.snapshot.read_text(encoding="utf-8")
+
 
 def test_a_fork_is_checked_and_sees_no_secret(project: Project) -> None:
     project.commit({"manifests/guard.yaml": _GUARD})

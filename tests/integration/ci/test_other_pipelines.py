@@ -13,7 +13,8 @@ from tests.integration.ci.player import ROOT, git
 from tests.prepared import search_path
 
 _EXAMPLES = ROOT / "examples" / "ci"
-_KNOWN = set(re.findall(r"^#   ([A-Z_]+) +\w", (ROOT / "action" / "arguments.sh").read_text(encoding="utf-8"), re.M))
+_TEXTS = [(ROOT / "action" / name).read_text(encoding="utf-8") for name in ("arguments.sh", "guardrails.sh")]
+_KNOWN = {name for text in _TEXTS for name in re.findall(r"^#   ([A-Z_]+) +\w", text, re.M)}
 _KNOWN |= {"PLAN", "PLAN_ID", "GITHUB_OUTPUT", "CI"}
 
 

@@ -191,14 +191,22 @@ def test_from_a_proposal_to_the_fix_of_a_change_by_hand(story: Story) -> None:
     granted = story.live()
     assert len(granted) == 5
 
-    # A clean cluster opens no issue; a change by hand opens one.
+    # A clean cluster opens no issue; what is merged and waits opens one, and a change by hand is told from it.
     assert _results(story.watched(merged)) == {"drift": "success", "tell": "success"}
     assert story.hub.issues == []
+    waiting = story.commit({"manifests/guest.yaml": _ACLS.replace("story", "waiting").replace("waiting-", "story-")})
+    assert _results(story.watched(waiting)) == {"drift": "success", "tell": "success"}
+    [issue] = story.hub.issues
+    assert "2 differences, all merged and waiting for apply" in issue["body"].splitlines()[1]
     with story.cluster() as cluster:
         cluster.send(creations([_BY_HAND]))
+    assert _results(story.watched(waiting)) == {"drift": "success", "tell": "success"}
+    assert "2 merged and waiting for apply, 1 changed by hand" in issue["body"].splitlines()[1]
+    git(story.origin, "revert", "--no-edit", waiting)
     assert _results(story.watched(merged)) == {"drift": "success", "tell": "success"}
-    [issue] = story.hub.issues
+    assert story.hub.issues == [issue]
     assert issue["state"] == "open"
+    assert "1 difference, changed by hand" in issue["body"].splitlines()[1]
     assert "User:story-guest" in issue["body"]
 
     # Fixed by the manifests, the issue closes by itself.

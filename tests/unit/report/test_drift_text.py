@@ -2,10 +2,15 @@
 
 import itertools
 import re
+from dataclasses import replace
 
 import pytest
 
 from reconciler.model.acl import AclBinding
+from reconciler.plan.difference import DriftCause
+from reconciler.plan.file.document import plan_from_json, plan_to_json
+from reconciler.plan.kinds.acl import touched_bindings
+from reconciler.plan.proposal import causes_of
 from reconciler.show.drift import drift_counts, drift_lines, drift_table
 from reconciler.show.reading import Report
 from tests.integration.report.formats import FORMATS
@@ -59,3 +64,25 @@ def test_markdown_and_metrics_say_the_same() -> None:
     metrics = FORMATS["metrics.prom"](report)
     assert 'reconciler_drift{cluster="c",difference="undeclared",kind="acl"} 1.0' in metrics
     assert 'action="delete"' not in metrics
+
+
+@pytest.mark.parametrize("applied", [some for size in range(3) for some in itertools.combinations(_WORLD, size)])
+def test_a_difference_was_merged_if_the_cluster_is_as_it_was_applied_and_else_changed_by_hand(
+    applied: tuple[AclBinding, ...],
+) -> None:
+    for live, declared in _WORLDS[::9]:
+        now = plan(live, declared)
+        drift = replace(now, causes=causes_of(now, plan(live, applied), ()))
+        different = {one for one in _WORLD if (one in live) is not (one in declared)}
+        merged = {one for one in different if (one in live) is (one in applied)}
+        by_hand = different - merged
+        expected = {one: DriftCause.MERGED if one in merged else DriftCause.BY_HAND for one in different}
+        assert drift.causes == {step.id: expected[touched_bindings([step.change])[0]] for step in now.steps}
+        lines = list(drift_lines(drift, expand=True))
+        for cause, bindings_of in ((DriftCause.MERGED, merged), (DriftCause.BY_HAND, by_hand)):
+            for one in bindings_of:
+                [line] = [line for line in lines if re.match(rf"  [+~-] {re.escape(step_words(one))}(  |$)", line)]
+                assert f"[{cause.words}]" in line
+        adopts = any(line.strip().startswith("Keep it:") for line in lines)
+        assert adopts is bool(by_hand - {*declared}), "nobody adopts what a merge has taken away"
+        assert plan_from_json(plan_to_json(drift)).causes == drift.causes
