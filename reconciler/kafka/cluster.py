@@ -30,8 +30,7 @@ from reconciler.kafka.listing import AclListing, AclReader, ask, asking, feature
 from reconciler.kafka.reader_process import started_early
 from reconciler.kafka.replicas import cancel_reassignments, read_layout, set_replication_rates
 from reconciler.kafka.settings import ClientSettings
-from reconciler.kafka.topic_uses import topic_uses
-from reconciler.kafka.topics import broker_configs, broker_settings
+from reconciler.kafka.topics import broker_configs, broker_settings, topic_uses
 from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,

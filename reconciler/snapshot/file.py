@@ -16,7 +16,7 @@ from reconciler.model.topic import Layout, TopicUse
 from reconciler.ports import NONE_KNOWN, NOT_VALIDATED, Answer, AnswerStatus, ClusterError, ReadRequest
 from reconciler.snapshot.document import BrokerFacts, Snapshot, failed, read_document, snapshot_pieces
 from reconciler.snapshot.kinds import KINDS, kind_of
-from reconciler.snapshot.layout import layout
+from reconciler.snapshot.kinds.topic import layout
 
 
 class SnapshotCluster:

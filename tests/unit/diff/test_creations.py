@@ -13,7 +13,7 @@ from reconciler.plan.diff.compare import compare
 from reconciler.plan.difference import DiffRules
 from reconciler.ports import ClusterError
 from reconciler.snapshot.document import BrokerFacts, Snapshot
-from reconciler.snapshot.layout import layout, placed
+from reconciler.snapshot.kinds.topic import layout, placed
 
 PLACE = Origin("t.yaml", 1, 1)
 ASSIGNED: list[Assignments | None] = [None, ((1,),), ((1, 2), (2, 3)), ((4,),), ((1, 9),)]
