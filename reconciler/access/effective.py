@@ -13,7 +13,7 @@ from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import AccessComparison
 from reconciler.access.hosts import Hosts
-from reconciler.access.index import outermost
+from reconciler.access.index import Index, outermost
 from reconciler.access.interpretation import Interpretation, unnamed_principal
 from reconciler.access.names import ALL_NAMES, NameSet, Region, RegionEffect, has_names, names_of, shortest_name
 from reconciler.access.operations import operations_in
@@ -381,3 +381,48 @@ class _OpenNames(NamedTuple):
         region = Region(self.kind, ALL_NAMES, tuple(cuts))
         if (name := shortest_name(self.kind, region.names, region.cuts)) is not None:
             yield self.outer._replace(region=region, name=name)
+
+
+# Everything that anybody may do, each request in one row.
+
+
+def own_names(authorizer: Authorizer, principal: str, kind: ResourceType) -> list[NameSet]:
+    """The names on which a principal's own ACLs decide, outermost sets: elsewhere it may do what everybody may."""
+    indexes = _indexes(authorizer)
+    if kind is ResourceType.CLUSTER:
+        decides = any(index.bindings(item, principal) for index in indexes for item in (kind, ResourceType.TOPIC))
+        return [CLUSTER_NAMES] if decides else []
+    on_cluster = (binding for index in indexes for binding in index.bindings(ResourceType.CLUSTER, principal))
+    if kind is ResourceType.TOPIC and any(binding.entry.operation in _OF_CLUSTER for binding in on_cluster):
+        return [ALL_NAMES]
+    groups = (index.group(kind, principal) for index in indexes)
+    return outermost(key for group in groups if group is not None for key in group.ordered)
+
+
+def every_access(authorizer: Authorizer) -> list[Access]:
+    """What all principals may do, sorted: each request that is permitted is in one row.
+
+    Rows with ``principal=None`` are of every principal, but for super users, on the names that are not its own by
+    :func:`own_names`. Super users may do everything and have no rows.
+    """
+    return _readings(authorizer, partial(_every_access_in, authorizer))
+
+
+def _every_access_in(authorizer: Authorizer, interpretation: Interpretation) -> Iterator[Access]:
+    indexes = _indexes(authorizer)
+    unnamed = unnamed_principal(indexes, authorizer.super_users)
+    comparison = AccessComparison(None, interpretation, unnamed)
+    for kind in _TYPES:
+        zone = CLUSTER_NAMES if kind is ResourceType.CLUSTER else ALL_NAMES
+        yield from (_access(None, piece) for piece in comparison.pieces(unnamed, kind, zone))
+    named = {principal for index in indexes for _, principal in index.group_keys()}
+    for principal in sorted(named - authorizer.super_users - {WILDCARD_PRINCIPAL}):
+        for kind in _TYPES:
+            zones = [(zone, False) for zone in own_names(authorizer, principal, kind)]
+            pieces = comparison.pieces_of_zones(principal, kind, zones) if zones else ()
+            yield from (_access(principal, piece) for piece in pieces)
+
+
+def _indexes(authorizer: Authorizer) -> list[Index]:
+    least, most = authorizer.interpretations.both
+    return [least.index] if least is most else [least.index, most.index]

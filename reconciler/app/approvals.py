@@ -71,33 +71,43 @@ def approve(plan_file: str, key_file: str, out: str | None = None) -> SignedPlan
     Raises a :class:`WorkflowError`.
     """
     plan, digest = saved_plan(plan_file)
-    message = _bytes_of(plan_file, digest)
+    file, key = detached_signature(_bytes_of(plan_file, digest), plan_file, key_file, NAMESPACE, out)
+    return SignedPlan(plan, file, key)
+
+
+def detached_signature(
+    message: bytes, signed: str, key_file: str, namespace: str, out: str | None = None
+) -> tuple[str, str]:
+    """Sign the bytes of a file; the signature's file, next to it unless ``out`` is given, and the key's fingerprint.
+
+    Raises a :class:`WorkflowError`.
+    """
     try:
         key = private_key(Path(key_file).read_bytes())
     except KeyFileError as error:
-        advice = f"sign with OpenSSH, which asks or uses your agent: ssh-keygen -Y sign -n {NAMESPACE} -f KEY PLAN"
+        advice = f"sign with OpenSSH, which asks or uses your agent: ssh-keygen -Y sign -n {namespace} -f KEY {signed}"
         raise WorkflowError(f"{key_file} cannot sign: {error}", advice) from error
     except OSError as error:
         raise RequestError(f"{key_file} cannot be read: {error}") from error
-    text = sign(key, message, NAMESPACE)
-    found = fingerprint(verify(text, message, NAMESPACE))
-    short = "".join(filter(str.isalnum, found.removeprefix("SHA256:")))[:12]
-    file = out or f"{plan_file}.{short}.sig"
+    text = sign(key, message, namespace)
+    made_by = fingerprint(verify(text, message, namespace))
+    short = "".join(filter(str.isalnum, made_by.removeprefix("SHA256:")))[:12]
+    file = out or f"{signed}.{short}.sig"
     try:
         write_atomically(text, file)
     except OSError as error:
         raise WorkflowError(f"the signature cannot be written: {error}") from error
-    return SignedPlan(plan, file, found)
+    return file, made_by
 
 
 def check_approvals(plan_file: str, digest: str, rule: ApprovalRule, at: datetime.datetime) -> ApprovalEvidence:
     """Whose signatures the plan has whose file has that digest; raises :class:`NotApprovedError` for too few."""
-    signers, signers_digest = _signers(rule.allowed_signers)
+    signers, signers_digest = signers_of(rule.allowed_signers)
     authors = _authors(rule, signers)
     message = _bytes_of(plan_file, digest)
     found: dict[frozenset[str], Approval] = {}
     without: list[str] = []
-    for file in rule.signatures or _next_to(plan_file):
+    for file in rule.signatures or signatures_next_to(plan_file):
         try:
             one = _approval(file, message, signers, at)
             if one.person & authors:
@@ -145,8 +155,8 @@ def _authors(rule: ApprovalRule, signers: AllowedSigners) -> frozenset[str]:
     return found
 
 
-def _signers(file: str) -> tuple[AllowedSigners, str]:
-    """The signers, and the digest of their file."""
+def signers_of(file: str) -> tuple[AllowedSigners, str]:
+    """The allowed signers of a file, and its digest; raises a :class:`WorkflowError`."""
     try:
         content = Path(file).read_bytes()
         return parse_allowed_signers(content.decode("utf-8")), f"sha256:{hashlib.sha256(content).hexdigest()}"
@@ -156,8 +166,9 @@ def _signers(file: str) -> tuple[AllowedSigners, str]:
         raise RequestError(f"the allowed signers in {file} cannot be read: {error}") from error
 
 
-def _next_to(plan_file: str) -> Sequence[str]:
-    return sorted(_matching(f"{glob.escape(plan_file)}.sig", f"{glob.escape(plan_file)}.*.sig"))
+def signatures_next_to(file: str) -> Sequence[str]:
+    """The files of signatures next to a file: its name, and ``.sig`` at the end."""
+    return sorted(_matching(f"{glob.escape(file)}.sig", f"{glob.escape(file)}.*.sig"))
 
 
 def _matching(*patterns: str) -> Iterator[str]:

@@ -318,14 +318,7 @@ def authorizer(
 
     ``said`` is what is declared of some of them, where ``bindings`` is a set.
     """
-    # Sentinels and markers permit nobody anything; any other binding on a reserved name does.
-    harmless = {b for b in bindings if is_reserved(b.pattern.name) and is_harmless(b)}
-    if harmless:
-        said = {b: note for b, note in said.items() if b not in harmless} if said else said
-        if isinstance(bindings, frozenset):
-            bindings -= harmless
-        else:
-            bindings = {b: note for b, note in bindings.items() if b not in harmless}
+    bindings, said = with_effect(bindings, said)
     known = Authorizer(
         bindings,
         declaration.super_users if declaration else (),
@@ -335,6 +328,20 @@ def authorizer(
         notes=said,
     )
     return known.with_members(declaration.flavor.membership_types) if declaration else known
+
+
+def with_effect(
+    bindings: Mapping[AclBinding, Declaration | None] | frozenset[AclBinding],
+    said: Mapping[AclBinding, Declaration] | None = None,
+) -> tuple[Mapping[AclBinding, Declaration | None] | frozenset[AclBinding], Mapping[AclBinding, Declaration] | None]:
+    """Both without probe ACLs and markers, which permit nobody anything; any other one on a reserved name does."""
+    harmless = {b for b in bindings if is_reserved(b.pattern.name) and is_harmless(b)}
+    if not harmless:
+        return bindings, said
+    said = {b: note for b, note in said.items() if b not in harmless} if said else said
+    if isinstance(bindings, frozenset):
+        return bindings - harmless, said
+    return {b: note for b, note in bindings.items() if b not in harmless}, said
 
 
 def claimed_facts(declaration: ClusterDeclaration) -> ClaimedFacts:

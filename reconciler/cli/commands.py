@@ -108,7 +108,7 @@ _SETTABLE: Final = """
 _TYPED: Final = """
     accept act all allow-cleartext-login allow-deletes allowed-signers also as-is as-of at-once attempts audit base
     baseline batch bootstrap-servers branch break-lease by canary certificate client-id config default-allow
-    defaults detailed-exitcode fail-on finish fix fleet for from git-ref git-remote guardrails head hops host
+    defaults detailed-exitcode due fail-on finish fix fleet for from git-ref git-remote grace guardrails head hops host
     implied interval ip journal kafka-version keep key known-principals layout lease length limit listen
     log-permitted logs marker matrix max-age mechanism mode name no-roles nodes not-author not-before notify-ca
     notify-secret notify-webhook notify-when offline once only operator out override overwrite plan plans policy
@@ -395,6 +395,7 @@ RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
     "explain": ('Solve "Not authorized to access topic"', "Find out who can write to a topic, and why"),
     "access": ("Find out who can write to a topic, and why",),
     "reach": ("Keep two duties apart, and see what a credential is worth",),
+    "certify": ("Let owners confirm who has access",),
     "quota": ("Limit what a client may send",),
     "usage": ("Find unused ACLs",),
     "tighten": ("Take away access that nobody uses",),
@@ -477,6 +478,16 @@ who-can WRITE 'topic/payments.*'
 who-can READ topic/payments.orders --cluster prod --plan plan.json
 reach User:svc-orders
 reach User:svc-orders --cluster prod --hops 1
+certify open -c prod --due 2w --out certify/2026Q4
+certify open -c prod --due 2w --out certify/2027Q1 --base certify/2026Q4.tar --store readings
+certify sign certify/2026Q4/payments.yaml --key ~/.ssh/id_ed25519
+certify sign certify/2026Q4/platform.yaml --key platform_key
+certify status certify/2026Q4 --allowed-signers signers
+certify status certify/2026Q4 --allowed-signers signers -o table
+certify close certify/2026Q4 -c prod --allowed-signers signers --out q4.tar --write
+certify close certify/2026Q4 -c prod --allowed-signers signers --out q4.tar --branch certify-q4
+certify verify certify/2026Q4.tar
+certify verify certify/2026Q4.tar --allowed-signers signers
 explain User:svc-orders WRITE topic/payments.orders
 explain User:svc-orders READ group/orders --host 10.0.0.7 --cluster prod
 access User:svc-payments

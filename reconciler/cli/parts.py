@@ -51,6 +51,7 @@ PARTS: Final = {
     "evidence": InstallablePart("unused ACLs, least privilege"),
     "fleet": InstallablePart("many clusters on Spark", "fleet"),
     "history": InstallablePart("access in the past", "history"),
+    "certify": InstallablePart("access that its owners confirm, or that ends"),
     "convert": InstallablePart("other tools' files as manifests"),
     "local": InstallablePart("a local Kafka: sandbox, demo", "sandbox"),
 }

@@ -19,6 +19,11 @@ class OutputKind(StrEnum):
     AUDIT_LIST = "AuditList"
     AUDIT_VERIFY = "AuditVerify"
     CAN_I = "CanI"
+    CERTIFY_CLOSE = "CertifyClose"
+    CERTIFY_OPEN = "CertifyOpen"
+    CERTIFY_SIGN = "CertifySign"
+    CERTIFY_STATUS = "CertifyStatus"
+    CERTIFY_VERIFY = "CertifyVerify"
     CLEANUP = "Cleanup"
     CONVERT = "Convert"
     #: ``convert --path``: an edit of manifests that are there.

@@ -27,19 +27,19 @@ from reconciler.plan.proposal import Plan
 # Write files atomically: readers see the old or the new content, never a part.
 
 
-def write_atomically(text: str, out: str) -> None:
-    """Write ``text`` as UTF-8 to ``out``, with the permissions that the process' umask leaves; raises ``OSError``."""
+def write_atomically(text: str | bytes, out: str) -> None:
+    """Write bytes, or text as UTF-8, to ``out``, with the permissions that the umask leaves; raises ``OSError``."""
     write_pieces_atomically([text], out)
 
 
-def write_pieces_atomically(pieces: Iterable[str], out: str) -> None:
+def write_pieces_atomically(pieces: Iterable[str | bytes], out: str) -> None:
     """The same of a text that is made while it is written; what that raises leaves ``out`` as it was.
 
     Pipes and devices are written to directly, and links are followed; otherwise the rename would replace
     ``/dev/stdout`` by a file, for a user who may.
     """
     if Path(out).exists() and not Path(out).is_file():
-        Path(out).write_text("".join(pieces), encoding="utf-8")  # a pipe cannot be replaced by a rename
+        Path(out).write_bytes(b"".join(map(_encoded, pieces)))  # a pipe cannot be replaced by a rename
         return
     target = Path(os.path.realpath(out))
     try:
@@ -47,14 +47,18 @@ def write_pieces_atomically(pieces: Iterable[str], out: str) -> None:
     except OSError as error:
         raise type(error)(error.errno, error.strerror, out) from error  # report the name that the user gave
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.writelines(pieces)
+        with os.fdopen(descriptor, "wb") as file:
+            file.writelines(map(_encoded, pieces))
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _encoded(piece: str | bytes) -> bytes:
+    return piece if isinstance(piece, bytes) else piece.encode("utf-8")
 
 
 def _new_file(target: Path) -> tuple[int, str]:

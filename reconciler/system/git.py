@@ -1,6 +1,7 @@
 """Commits read and made by the user's own git; the files and the index of the working tree stay as they are."""
 
 import datetime
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -16,6 +17,8 @@ _NEW_FILE: Final = "100644"
 _FETCH: Final = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
 #: Where a fetched reference is kept: no branch of the user's.
 _FETCHED: Final = "refs/reconciler/serve"
+#: What git blame says before each line: commit, the line's number there, and its number here.
+_BLAMED: Final = re.compile(r"[0-9a-f]{40,64} [0-9]+ ([0-9]+)(?: [0-9]+)?$")
 
 
 class GitError(Exception):
@@ -85,6 +88,21 @@ def commit_before(root: Path, day: datetime.date) -> str | None:
     Raises :class:`GitError`.
     """
     return _git(root, "rev-list", "-1", f"--before={day}T00:00:00Z", "HEAD").strip() or None
+
+
+def line_authors(root: Path, file: str) -> dict[int, str]:
+    """Whose each line of a file is, by number from 1: the addresses of the commits' authors; raises :class:`GitError`.
+
+    A line that is not committed is nobody's.
+    """
+    authors: dict[int, str] = {}
+    number = 0
+    for line in _git(root, "blame", "--line-porcelain", "--", file).split("\n"):
+        if (head := _BLAMED.match(line)) is not None:
+            number = int(head[1])
+        elif line.startswith("author-mail <") and line != "author-mail <not.committed.yet>":
+            authors[number] = line.removeprefix("author-mail <").removesuffix(">")
+    return authors
 
 
 def top_of(path: Path) -> Path:

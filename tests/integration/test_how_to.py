@@ -114,7 +114,9 @@ def _add_lease(holder: str) -> None:
 
 
 @pytest.mark.parametrize("recipe", sorted(_RECIPES | _ALARMS))
-def test_a_recipe_does_what_it_shows(recipe: str, world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recipe_does_what_it_shows(
+    recipe: str, world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     if recipe == "Prove a plan to an auditor":
         shutil.copy(_ROOT / "check_plan.py", ".")
     if recipe == "Delete a topic":
@@ -131,6 +133,11 @@ def test_a_recipe_does_what_it_shows(recipe: str, world: Path, capsys: pytest.Ca
         _add_binding("User:svc-night", "payments.settled")
         assert run(["plan", "--allow-deletes", "--out", "plan.json"]) == 0
         _add_lease("ci@runner-7")
+    if recipe == "Let owners confirm who has access":
+        wanted = desired(load("access"), "bank", today())
+        _write_cluster(ClusterState("bank", frozenset(wanted.bindings)))
+        monkeypatch.setenv("RECONCILER_PATH", "access")
+        monkeypatch.setenv("RECONCILER_CLUSTER", "bank=snapshot:live.json")
     for step in steps_of((_RECIPES | _ALARMS)[recipe]):
         if step.file:
             file = Path(world, step.file)

@@ -142,6 +142,11 @@ _LINES: Final[dict[OutputKind, tuple[str, ...]]] = {
     OutputKind.REPORT: ("report", "plan.json", "-o", "json"),
     OutputKind.UNDO: ("undo", "plan.json", "m"),
     OutputKind.CLEANUP: ("cleanup", *_AT, "--yes"),
+    OutputKind.CERTIFY_OPEN: ("certify", "open", *_AT, "--due", "2w", "--out", "q4"),
+    OutputKind.CERTIFY_SIGN: ("certify", "sign", "q4/platform.yaml", "--key", "key"),
+    OutputKind.CERTIFY_STATUS: ("certify", "status", "q4", "--allowed-signers", "signers"),
+    OutputKind.CERTIFY_CLOSE: ("certify", "close", "q4", *_AT, "--allowed-signers", "signers", "--out", "q4.tar"),
+    OutputKind.CERTIFY_VERIFY: ("certify", "verify", "q4.tar"),
     OutputKind.LOCK: ("lock", "User:old", *_AT, "--reason", "x", "--yes", "--accept", "closed-by-default=User:old"),
     OutputKind.LOCKS: ("locks", *_AT),
     OutputKind.UNLOCK: ("unlock", "User:old", *_AT, "--reason", "x", "--out", "unlock.json"),
@@ -177,6 +182,10 @@ def test_what_a_command_prints_has_its_kind(kind: OutputKind, place: Path, capsy
         assert run(list(_LINES[OutputKind.APPLY])) == 0
     if kind is OutputKind.UNLOCK:
         assert run(list(_LINES[OutputKind.LOCK])) == 0
+    if kind.startswith("Certify"):
+        (place / "signers").write_text("")
+        for before in (OutputKind.CERTIFY_OPEN, OutputKind.CERTIFY_CLOSE)[: 0 if kind == "CertifyOpen" else 2]:
+            assert run(list(_LINES[before])) == 0
     if kind is OutputKind.UNDO:
         redirect(place / "plan.json", "c=snapshot:live.json")
     capsys.readouterr()

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from reconciler.access.authorizer import AccessRequest
 from reconciler.access.difference import compare_access
-from reconciler.access.effective import Access, Holders, access_of, who_can
+from reconciler.access.effective import Access, Holders, access_of, every_access, own_names, who_can
 from reconciler.access.lint import lint
 from reconciler.access.questions import AnswerWord, can_i, explain
 from reconciler.access.remediation import minimise
@@ -40,6 +40,24 @@ def test_access_of_a_principal_is_right_at_every_point(cluster: Cluster, princip
             assert held == reach(cluster, principal, host, kind, name)
     for row in rows:
         assert reach(cluster, principal, row.host, row.region.resource_type, row.name) == row.operations
+
+
+@quick
+@given(clusters)
+def test_every_request_that_is_permitted_is_in_one_row_of_all(cluster: Cluster) -> None:
+    authorizer = authorizer_of(cluster)
+    rows = every_access(authorizer)
+    for principal in ASKERS:
+        own = {kind: own_names(authorizer, principal, kind) for kind, _ in POINTS}
+        for host in FROM:
+            for kind, name in POINTS:
+                who = principal if any(zone.matches(name) for zone in own[kind]) else None
+                found = row_at([row for row in rows if row.principal == who], host, kind, name, cluster.version)
+                assert len(found) <= 1
+                if principal not in cluster.super_users:
+                    held = found[0].operations if found else frozenset()
+                    assert held == reach(cluster, principal, host, kind, name)
+    assert not {row.principal for row in rows} & {*cluster.super_users}
 
 
 @quick

@@ -19,6 +19,7 @@ COMMANDS = {
 OPTIONS = {
     "--store": "reconciler.parts.history.app",
     "--keep": "reconciler.parts.history.update",
+    "certify --store": "reconciler.parts.history.app",
     "drift --store": "reconciler.parts.history.cli",
     "serve --store": "reconciler.parts.history.update",
 }

@@ -389,14 +389,15 @@ def ask_history(
 def since_when(sources: PastSources, cluster: str, bindings: Collection[AclBinding]) -> tuple[HeldFact, ...]:
     """When ACLs came and went, the last time of each; of one that no reading has seen, nothing."""
     history = open_history(store_at(sources.store), cluster, sources.audit)
-    whose = _Whose(history.coverage.runs, _alterations(sources.accesses(history.coverage.cluster_id)))
-    wanted = set(map(acl_fact, bindings))
+    accesses, wanted = sources.accesses(history.coverage.cluster_id), set(map(acl_fact, bindings))
     newest: dict[Fact, FactRow] = {}
     for row in history.rows():
         if row.fact in wanted and (
             row.fact not in newest or (row.interval.from_lo or 0) > (newest[row.fact].interval.from_lo or 0)
         ):
             newest[row.fact] = row
+    uses = _uses(accesses, newest.values()) if sources.logs else None
+    whose = _Whose(history.coverage.runs, _alterations(accesses), uses)
     return tuple(_held(row, whose) for _, row in sorted(newest.items(), key=repr))
 
 

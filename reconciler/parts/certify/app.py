@@ -1,0 +1,404 @@
+"""Campaigns as use cases: open one, sign a file, look how far it is, close it into a pack, check a pack."""
+
+import datetime
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.hosts import ANY_HOST
+from reconciler.app.approvals import detached_signature, signatures_next_to, signers_of
+from reconciler.app.manifests import sound
+from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore, moment
+from reconciler.app.reasons import RequestError, StaleError, WorkflowError
+from reconciler.app.states import AccessState, live_access
+from reconciler.codec.codec import SchemaError, document_text
+from reconciler.codec.document import compact, load
+from reconciler.dataclass import dataclass
+from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.safeguards import guardrail_ownership, ownership
+from reconciler.model.acl import AclBinding, AclOperation, ResourceType
+from reconciler.model.desired import Expiry, instant_of
+from reconciler.model.locks import denials_of_locks
+from reconciler.parts.certify.campaign import (
+    CAMPAIGN,
+    NAMESPACE,
+    UNSIGNED,
+    UNUSED,
+    Answers,
+    AnswersError,
+    Campaign,
+    CertifiedRight,
+    OwnedPattern,
+    OwnerAnswers,
+    OwnerFile,
+    answers_of,
+    digest_of,
+    fates_of,
+    file_text,
+    of_different_people,
+    pattern_of,
+    read_answers,
+)
+from reconciler.parts.certify.rights import AccessRight, OwnedNames, Standing, rights_of
+from reconciler.results.words import binding_words, why_words
+from reconciler.snapshot.document import snapshot_text
+from reconciler.system.files import write_atomically
+from reconciler.system.git import GitError, line_authors
+from reconciler.system.openssh import AllowedSigners
+
+if TYPE_CHECKING:
+    from reconciler.parts.history.app import HeldFact
+
+#: Since when ACLs of a cluster are there, and by whom, where a store of readings says it.
+Past = Callable[[str, Collection[AclBinding]], "tuple[HeldFact, ...]"]
+CAMPAIGN_FILE, SNAPSHOT_FILE = "campaign.json", "snapshot.json"
+
+
+class CampaignTerms(NamedTuple):
+    """Until when owners answer, how long rights last between campaigns, and how long after it what nobody answered.
+
+    ``kept`` are the rights that the campaign before kept.
+    """
+
+    due: Expiry
+    interval: datetime.timedelta
+    grace: datetime.timedelta
+    kept: Collection[str] = ()
+
+    def end(self, span: datetime.timedelta) -> Expiry:
+        """So long after it is due: days after a day."""
+        until = self.due.until
+        if isinstance(until, datetime.datetime) or not span % datetime.timedelta(days=1):
+            return Expiry(until + span)
+        return Expiry(self.due.end + span)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedCampaign:
+    """A campaign that was opened just now, and its files."""
+
+    campaign: Campaign
+    files: tuple[str, ...]
+
+
+# Open: what the cluster has becomes rights, and rights become a file for each owner.
+
+
+def open_campaign(
+    request: StateRequest,
+    connection: ConnectionOptions,
+    terms: CampaignTerms,
+    out: str,
+    past: Past | None = None,
+    tell: Tell = ignore,
+) -> OpenedCampaign:
+    """Read the cluster, and write what there is to confirm into the new directory ``out``.
+
+    Raises a :class:`WorkflowError`.
+    """
+    directory = Path(out)
+    if directory.exists() and any(directory.iterdir()):
+        raise RequestError(f"{out} is not empty", "give each campaign a directory of its own")
+    path = request.path or connection.default_path
+    if directory.resolve().is_relative_to(Path(path).resolve()):
+        raise RequestError(f"{out} is among the manifests below {path}, and would be read as one", "put it elsewhere")
+    if terms.due.over(request.at):
+        raise RequestError(f"it would be due on {terms.due}, which is over", "name a day to come")
+    seen = live_access(replace(request, path=path), connection, tell=tell)
+    if seen.state is None or seen.manifests is None or seen.declaration is None:
+        raise RequestError("no manifests declare the cluster", "give PATH, the directory of its manifests")
+    snapshot = snapshot_text(seen.state)
+    owned = _owned(seen.manifests, seen.view.cluster)
+    rights = rights_of(seen.view.authorizer, OwnedNames(owned))
+    asked = _BindingFacts(seen, path, past, terms.kept, request.at)
+    campaign = Campaign(
+        directory.name,
+        seen.view.cluster,
+        seen.state.cluster_id,
+        Expiry(instant_of(request.at)),
+        terms.due,
+        terms.end(terms.grace),
+        terms.end(terms.interval + terms.grace),
+        digest_of(snapshot.encode("utf-8")),
+        tuple(sorted(seen.view.authorizer.super_users)),
+        _default_allow(seen.view.authorizer),
+        tuple(sorted(seen.declaration.flavor.membership_types)),
+        owned,
+        tuple(_gaps(seen)),
+        tuple(sorted(map(asked.certified, rights), key=lambda right: (right.owner, _place(right), right.id))),
+    )
+    text = document_text(CAMPAIGN.write(campaign), compact)
+    digest = digest_of(text.encode("utf-8", "surrogatepass"))
+    files = {CAMPAIGN_FILE: text, SNAPSHOT_FILE: snapshot}
+    files |= {f"{owner}.yaml": file_text(campaign, digest, owner) for owner in campaign.owners}
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            write_atomically(content, str(directory / name))
+    except OSError as error:
+        raise WorkflowError(f"the campaign cannot be written: {error}") from error
+    return OpenedCampaign(campaign, tuple(str(directory / name) for name in files))
+
+
+def _place(right: CertifiedRight) -> tuple[int, str]:
+    """Unused and new rights are asked about first; what no answer changes comes last."""
+    return (
+        3 if not right.through else 2 if right.group == _AS_LAST_TIME else 1 if "new" in right.group else 0
+    ), right.group
+
+
+def _owned(manifests: Manifests, cluster: str) -> tuple[OwnedPattern, ...]:
+    with sound():
+        owners = [owner for of in (ownership, guardrail_ownership) for owner in of(manifests, cluster)[0]]
+    users = ResourceType.USER
+    return tuple(
+        OwnedPattern(pattern, owner.team)
+        for owner in owners
+        for pattern in (*owner.patterns, *(owner.principals.patterns(users) if owner.principals else ()))
+    )
+
+
+def _gaps(seen: AccessState) -> Iterator[str]:
+    """What of the cluster nobody can certify."""
+    state, view = seen.state, seen.view
+    if state is not None and state.opaque:
+        yield f"cluster {view.cluster}: {len(state.opaque):,} of its ACLs cannot be read"
+    if _default_allow(view.authorizer) is None:
+        yield f"cluster {view.cluster}: nobody states allow.everyone.if.no.acl.found"
+    yield from (f"cluster {view.cluster}: {fact}" for fact in view.unseen)
+
+
+def _default_allow(facts: Authorizer) -> bool | None:
+    least, most = (world.default_allow for world in facts.interpretations.both)
+    return least if least == most else None
+
+
+_UNUSED: Final = f"not used for {UNUSED.days} days"
+_AS_LAST_TIME: Final = "kept last time, and the same now"
+_ACT_AS: Final = {
+    (ResourceType.USER, AclOperation.CREATE_TOKENS),
+    *((ResourceType.CLUSTER, item) for item in (AclOperation.ALTER, AclOperation.ALTER_CONFIGS)),
+}
+
+
+class _BindingFacts:
+    """What is known of the ACLs behind rights, to say it to their owners."""
+
+    def __init__(
+        self, seen: AccessState, path: str, past: Past | None, kept: Collection[str], at: datetime.date
+    ) -> None:
+        self.found, self.kept, self.at = seen, kept, at
+        self.declared = seen.desired.bindings if seen.desired is not None else {}
+        self.locked = denials_of_locks(seen.state.bindings) if seen.state is not None else frozenset()
+        bindings = seen.view.authorizer.bindings
+        self.past = {item.what: item for item in past(seen.view.cluster, bindings)} if past is not None else {}
+        self.root = Path(path) if Path(path).is_dir() else Path(path).parent
+        self.authors: dict[str, dict[int, str]] = {}
+
+    def certified(self, right: AccessRight) -> CertifiedRight:
+        """The right in words, with what is known of the ACLs behind it."""
+        who, group = right.principal or "everybody else", "decided elsewhere"
+        if right.through:
+            unused = all(self._unused(binding) for binding in right.through)
+            group = f"{_UNUSED}: {who}" if unused else f"new: {who}"
+            group = _AS_LAST_TIME if right.id in self.kept and not unused else group
+        proposers = {who for binding in right.through for who in self._proposers(binding)}
+        return CertifiedRight(
+            right.id,
+            right.owner,
+            right.standing,
+            group,
+            _sentence(right, who),
+            tuple(self._notes(right)),
+            tuple(map(self._line, right.through)),
+            tuple(sorted(proposers)),
+            right.through,
+            pattern_of(right),
+        )
+
+    def _unused(self, binding: AclBinding) -> bool:
+        facts = self.past.get(str(binding))
+        if facts is None or not facts.use_known:
+            return False
+        return facts.last_used is None or facts.last_used < (instant_of(self.at) - UNUSED).date().isoformat()
+
+    def _notes(self, right: AccessRight) -> Iterator[str]:
+        if not right.certain:
+            yield "perhaps: it depends on what is not known of the cluster"
+        if any(item.pattern.is_wildcard for item in right.through):
+            yield "every name"
+        if right.region and any((right.region.resource_type, item) in _ACT_AS for item in right.operations):
+            yield "may act as others"
+        if any(item not in self.declared for item in right.through):
+            yield "not declared"
+        if any(item.entry.principal == right.principal for item in self.locked):
+            yield "locked"
+
+    def _line(self, binding: AclBinding) -> str:
+        """Where an ACL is declared, since when it is there, by whom, until when, and when it was used."""
+        note, past, given = (
+            self.declared.get(binding),
+            self.past.get(str(binding)),
+            self.found.view.break_glass.get(binding),
+        )
+        words = [binding_words(binding)]
+        if note is not None:
+            ends = f"until {note.expires}" if note.expires is not None else ""
+            words += [str(note.origin), ends, why_words(note.reason, note.ticket)]
+        if given is not None:
+            words.append(given.words)
+        if past is not None and past.began is not None:
+            words.append(f"since {past.began.exactly or f'{past.began.after} or later'}")
+            words += [f"approved by {', '.join(past.began.approved_by)}"] if past.began.approved_by else []
+        if past is not None and past.use_known:
+            words.append(f"last used {past.last_used}" if past.last_used else "no use is known")
+        words += [f"proposed by {item}" for item in self._proposers(binding)]
+        return ", ".join(filter(None, words))
+
+    def _proposers(self, binding: AclBinding) -> list[str]:
+        """Who proposed an ACL: the run's commit, else the author of the line that declares it."""
+        past, note = self.past.get(str(binding)), self.declared.get(binding)
+        if past is not None and past.began is not None and past.began.proposer:
+            return [past.began.proposer]
+        if note is None:
+            return []
+        file = note.origin.file
+        if file not in self.authors:
+            try:
+                self.authors[file] = line_authors(self.root, file)
+            except GitError:
+                # No repository, or the file is not in it: nothing is known of who wrote it.
+                self.authors[file] = {}
+        author = self.authors[file].get(note.origin.line)
+        return [author] if author else []
+
+
+def _sentence(right: AccessRight, who: str) -> str:
+    if right.region is None:
+        return f"{who} may do everything: it is a super user"
+    operations = ", ".join(operation.name for operation in right.operations)
+    on = f"{operations} on {right.region.describe()}" + ("" if right.hosts == ANY_HOST else f" from {right.hosts}")
+    match right.standing:
+        case Standing.NO_EFFECT:
+            return f"{who} would have {on}: without effect now, because of a DENY or a name that nothing can have"
+        case Standing.DENY:
+            return f"{who} is denied {on}"
+        case Standing.DEFAULT:
+            return f"{who} may {on}: no ACL is needed there, by allow.everyone.if.no.acl.found"
+        case Standing.FOLLOWS:
+            return f"{who} may {on}: it follows from ACLs of User:*, or on another resource"
+    return f"{who} may {on}"
+
+
+# Sign, and look how far it is.
+
+
+@dataclass(frozen=True, slots=True)
+class SignedAnswers:
+    """A file that was signed just now: its owner, the signature's file, the key, and how many rights have no answer."""
+
+    owner: str
+    file: str
+    key: str
+    namespace: str
+    unanswered: int
+
+
+def sign_answers(file: str, key_file: str, as_of: datetime.date | None = None) -> SignedAnswers:
+    """Sign the answers of an owner's file, and write the day into it before; raises a :class:`WorkflowError`."""
+    path, today = Path(file), instant_of(as_of or moment()).date()
+    campaign, digest = read_campaign(path.parent)
+    if campaign.due.over(as_of or moment()):
+        raise StaleError(f"{file} was due on {campaign.due}: nobody answers it any more", "answer the next campaign")
+    owner, data = path.name.removesuffix(".yaml"), content_of(path)
+    answers = _answers(file, data, campaign, digest, owner)
+    own = replace(campaign, rights=tuple(campaign.of(owner)))
+    if conflicts := fates_of(own, answers.decisions).conflicts:
+        advice = "give them the same answer, or narrow: then you write a narrower rule"
+        raise WorkflowError("\n  ".join(["answers contradict each other", *conflicts]), advice)
+    if answers.signed is None:
+        data = _stamped(data, today)
+        if _answers(file, data, campaign, digest, owner) != answers._replace(signed=today):
+            raise WorkflowError(f"{file}: the day cannot be written into it", f"write signed: {today} yourself")
+        _write(path, data)
+    elif campaign.due.over(answers.signed) or answers.signed > today:
+        raise StaleError(
+            f"{file} says that it was signed on {answers.signed}", f"write signed: {UNSIGNED}, and sign again"
+        )
+    namespace = f"{NAMESPACE}/{owner}"
+    signature, key = detached_signature(data, file, key_file, namespace)
+    unanswered = sum(bool(right.through) and right.id not in answers.decisions for right in own.rights)
+    return SignedAnswers(owner, signature, key, namespace, unanswered)
+
+
+def _answers(file: str, data: bytes, campaign: Campaign, digest: str, owner: str) -> Answers:
+    try:
+        return read_answers(file, data, campaign, digest, owner)
+    except AnswersError as error:
+        raise RequestError("\n  ".join([f"{file} cannot be used", *error.reasons])) from error
+
+
+def _stamped(data: bytes, day: datetime.date) -> bytes:
+    return re.sub(
+        rb"(\bsigned[\"']?[ \t]*:[ \t]*)(\"not yet\"|'not yet'|not yet)", rb"\g<1>%s" % str(day).encode(), data, count=1
+    )
+
+
+def read_campaign(directory: Path) -> tuple[Campaign, str]:
+    """A campaign and its digest; raises :class:`RequestError`."""
+    return campaign_of(content_of(directory / CAMPAIGN_FILE), str(directory / CAMPAIGN_FILE))
+
+
+def campaign_of(data: bytes, file: str) -> tuple[Campaign, str]:
+    """The campaign in a file, and its digest; raises :class:`RequestError`."""
+    try:
+        return CAMPAIGN.read(load(data.decode("utf-8", "surrogatepass"))), digest_of(data)
+    except (SchemaError, ValueError) as error:
+        raise RequestError(f"{file} is no campaign: {error}", "name a directory that certify open wrote") from error
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of a file; raises :class:`RequestError`."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RequestError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        write_atomically(data, str(path))
+    except OSError as error:
+        raise WorkflowError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def owner_files(directory: Path, campaign: Campaign) -> dict[str, OwnerFile]:
+    """The files of owners that are there, with the signatures next to them."""
+    seen = {}
+    for owner in campaign.owners:
+        path = directory / f"{owner}.yaml"
+        if path.exists():
+            signatures = {Path(item).name: content_of(Path(item)) for item in signatures_next_to(str(path))}
+            seen[owner] = OwnerFile(path.name, content_of(path), signatures)
+    return seen
+
+
+def campaign_status(
+    directory: str, allowed_signers: str, as_of: datetime.date | None = None
+) -> tuple[Campaign, list[OwnerAnswers]]:
+    """What each owner answered so far, and what of it counts; raises a :class:`WorkflowError`."""
+    campaign, digest = read_campaign(Path(directory))
+    signers, _ = signers_of(allowed_signers)
+    at = instant_of(as_of or moment())
+    return campaign, all_answers(campaign, digest, owner_files(Path(directory), campaign), signers, at)
+
+
+def all_answers(
+    campaign: Campaign, digest: str, files: Mapping[str, OwnerFile], signers: AllowedSigners, at: datetime.datetime
+) -> list[OwnerAnswers]:
+    """The answers of all owners."""
+    seen = [answers_of(campaign, digest, owner, files.get(owner), signers, at) for owner in campaign.owners]
+    return of_different_people(seen)

@@ -1,0 +1,317 @@
+"""The end of a campaign: answers become ends of ACLs in the manifests, and all of it a pack that proves itself."""
+
+import datetime
+import io
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple
+
+from reconciler.access.authorizer import Authorizer
+from reconciler.app.approvals import signers_of
+from reconciler.app.audit import verify_audit
+from reconciler.app.options import ConnectionOptions, PlanOptions, StateRequest, Tell, ignore
+from reconciler.app.plan import plan
+from reconciler.app.reasons import RequestError, StaleError
+from reconciler.app.records import save_plan
+from reconciler.app.states import AccessState, live_access, with_effect
+from reconciler.codec.annotated import record_of
+from reconciler.codec.codec import SchemaError, document_text
+from reconciler.codec.document import compact, load
+from reconciler.codec.objects import Record
+from reconciler.dataclass import dataclass
+from reconciler.model.acl import AclBinding, AclPermissionType
+from reconciler.model.desired import Declaration, DesiredState, Expiry, instant_of
+from reconciler.model.says import AnyText, Says
+from reconciler.model.state import ClusterState
+from reconciler.parts.certify.app import (
+    CAMPAIGN_FILE,
+    SNAPSHOT_FILE,
+    all_answers,
+    campaign_of,
+    content_of,
+    owner_files,
+    read_campaign,
+)
+from reconciler.parts.certify.campaign import (
+    Campaign,
+    OwnerAnswers,
+    OwnerFile,
+    RightAnswer,
+    digest_of,
+    fates_of,
+)
+from reconciler.parts.certify.rights import OwnedNames, Standing, rights_of
+from reconciler.parts.edit.app.editing import ManifestEdit, edit, gain_of
+from reconciler.parts.edit.app.grant import NOWHERE, on_cluster
+from reconciler.results.words import binding_words
+from reconciler.snapshot.document import SnapshotError, parse_snapshot
+from reconciler.system.openssh import SignersError, parse_allowed_signers
+
+_CLOSING, _SUMS, _SIGNERS = "closing.json", "SHA256SUMS", "allowed_signers"
+_PATCH, _PLAN = "changes.patch", "plan.json"
+
+
+# Close: answers become ends of ACLs, in the manifests; all of it becomes a pack.
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What a campaign came to."""
+
+    closed: Annotated[Expiry, Says("When it was closed.", "2026-12-16T09:00:00Z")]
+    complete: Annotated[bool, Says("Whether all of the cluster could be read and every answer was followed.", True)]
+    decisions: Annotated[Mapping[str, RightAnswer], Says("The answers that count, by right.")]
+    signed: Annotated[Mapping[str, tuple[AnyText, ...]], Says("Who signed, by owner.")]
+    refused: Annotated[tuple[AnyText, ...], Says("What did not count, and why.")]
+    conflicts: Annotated[tuple[AnyText, ...], Says("Answers that no ACL can follow.")]
+    notes: Annotated[tuple[AnyText, ...], Says("What is left for people to do.")]
+    plan: Annotated[str, Says("The digest of the plan that follows.", "sha256:0123")]
+    audit_head: Annotated[str, Says("The digest of the last line of the audit log; empty: none was given.", "")]
+
+
+CLOSING: Final[Record[Closing]] = record_of(Closing)
+
+
+class ClosedCampaign(NamedTuple):
+    """A campaign, what it came to, the edit that does it, and its pack."""
+
+    campaign: Campaign
+    closing: Closing
+    edit: ManifestEdit
+    pack: bytes
+
+
+def close_campaign(
+    directory: str,
+    request: StateRequest,
+    connection: ConnectionOptions,
+    allowed_signers: str,
+    audit: str | None = None,
+    tell: Tell = ignore,
+) -> ClosedCampaign:
+    """What the answers that count come to; nothing is written. Raises a :class:`WorkflowError`."""
+    place, at = Path(directory), instant_of(request.at)
+    campaign, digest = read_campaign(place)
+    path = request.path or connection.default_path
+    request = replace(request, path=path, cluster=request.cluster or campaign.cluster)
+    signers, _ = signers_of(allowed_signers)
+    files = owner_files(place, campaign)
+    answers = all_answers(campaign, digest, files, signers, at)
+    decisions = _counted(answers)
+    live = live_access(request, connection, tell=tell)
+    if live.state is None or live.state.cluster_id != campaign.cluster_id:
+        raise RequestError(f"the campaign is of the cluster {campaign.cluster_id}, this is another one")
+    fates = fates_of(campaign, decisions)
+    ends = _Ends(campaign, decisions, live, at)
+    keeps = {binding.entry.principal for binding, end in fates.ends.items() if end is not None}
+    result = edit(
+        path,
+        lambda book: on_cluster(book, live.view.cluster, ends.wanted),
+        gain_of(*keeps),
+        at,
+        connection=connection,
+    )
+    planned = _plan_after(result, request, connection, at)
+    head = _audit_head(audit) if audit is not None else ""
+    closing = Closing(
+        Expiry(at),
+        not (campaign.gaps or fates.conflicts),
+        decisions,
+        {item.owner: tuple(sorted(map(min, item.people))) for item in answers if item.people},
+        tuple(f"{item.owner}: {reason}" for item in answers for reason in item.refused),
+        fates.conflicts,
+        (*fates.notes, *ends.notes()),
+        digest_of(planned),
+        head,
+    )
+    entries = {
+        CAMPAIGN_FILE: content_of(place / CAMPAIGN_FILE),
+        SNAPSHOT_FILE: content_of(place / SNAPSHOT_FILE),
+        _SIGNERS: content_of(Path(allowed_signers)),
+        _CLOSING: document_text(CLOSING.write(closing), compact).encode("utf-8", "surrogatepass"),
+        _PATCH: result.patch().encode("utf-8", "surrogatepass"),
+        _PLAN: planned,
+        **{file.name: file.data for file in files.values()},
+        **{name: text for file in files.values() for name, text in file.signatures.items()},
+    }
+    return ClosedCampaign(campaign, closing, result, packed(entries))
+
+
+def _counted(answers: Iterable[OwnerAnswers]) -> dict[str, RightAnswer]:
+    """The answers of all owners that count, by right."""
+    return {name: answer for owner in answers for name, answer in owner.decisions.items()}
+
+
+class _Ends:
+    """The declared state of a cluster with the ends that answers come to."""
+
+    def __init__(
+        self, campaign: Campaign, decisions: Mapping[str, RightAnswer], live: AccessState, at: datetime.datetime
+    ) -> None:
+        self.campaign, self.live, self.at = campaign, live, at
+        self.fates = fates_of(campaign, decisions)
+        self.there = live.state.bindings if live.state is not None else frozenset()
+        self.given = live.view.break_glass
+        self.kept = {item for item, end in self.fates.ends.items() if end == campaign.renewed}
+
+    def wanted(self, state: DesiredState) -> DesiredState:
+        """The same with the end of each ACL; one that only the cluster has is declared with its end."""
+        bindings, before = dict(state.bindings), state.bindings
+        for binding, end in self.fates.ends.items():
+            if end is None or end.over(self.at):
+                bindings.pop(binding, None)
+            elif binding in before:
+                bindings[binding] = before[binding]._replace(expires=self._end(before[binding], end))
+            elif self._is_ours(binding):
+                bindings[binding] = Declaration(NOWHERE, self._reason, None, end)
+        for part, (whole, end) in self.fates.narrower.items():
+            if part not in bindings and (whole in before or self._is_ours(whole)) and not end.over(self.at):
+                note = before.get(whole, Declaration(NOWHERE, self._reason))
+                bindings[part] = Declaration(NOWHERE, note.reason, note.ticket, self._end(note, end))
+        return replace(state, bindings=bindings)
+
+    @property
+    def _reason(self) -> str:
+        return f"certified in {self.campaign.name}"
+
+    def _end(self, note: Declaration, end: Expiry) -> Expiry:
+        """What is kept is renewed; nothing else lasts longer than it did."""
+        if end == self.campaign.renewed or note.expires is None:
+            return end
+        return min(note.expires, end, key=lambda item: item.end)
+
+    def _is_ours(self, binding: AclBinding) -> bool:
+        """Whether a plan ends an ACL that only the cluster has."""
+        declaration = self.live.declaration
+        owns = declaration is not None and declaration.scope.owns(binding)
+        return owns and binding in self.there and binding not in self.given
+
+    def notes(self) -> Iterator[str]:
+        """What no edit of these manifests ends, and what came after the campaign was opened."""
+        declared = self.live.desired.bindings if self.live.desired is not None else {}
+        for binding in self.fates.ends:
+            if binding in self.given:
+                yield f"{binding_words(binding)}: {self.given[binding].words}; it ends by itself"
+            elif binding in self.there and binding not in declared and not self._is_ours(binding):
+                yield f"{binding_words(binding)} is outside of the scope of these manifests: no plan ends it"
+        asked = set(self.fates.ends)
+        later = sorted(item for item in self.there - asked if item.entry.permission_type is AclPermissionType.ALLOW)
+        yield from (f"{binding_words(item)} came after the campaign was opened: nobody was asked" for item in later)
+        for right in self.campaign.rights:
+            if right.standing in (Standing.SUPER_USER, Standing.DEFAULT):
+                yield f"no ACL gives it, so none ends: {right.right}"
+
+
+def _plan_after(
+    result: ManifestEdit, request: StateRequest, connection: ConnectionOptions, at: datetime.datetime
+) -> bytes:
+    """The plan of the manifests as they are after the edit, as it is saved."""
+    with tempfile.TemporaryDirectory() as directory:
+        for name, text in result.after.items():
+            path = Path(directory, "manifests", name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        options = PlanOptions(as_of=at, allow_deletes=True, guardrails=request.guardrails)
+        planned = plan(str(Path(directory, "manifests")), request.cluster, options, connection, again=True)
+        file = Path(directory, _PLAN)
+        save_plan(planned.plan, str(file))
+        return file.read_bytes()
+
+
+def _audit_head(audit: str) -> str:
+    result = verify_audit(audit)
+    if not result.intact:
+        raise StaleError(f"the audit log {audit} is not as it was written: {result.problems[0]}")
+    return result.head
+
+
+# The pack: one archive that is the same bytes for the same content, so that no byte of it is free.
+
+
+def packed(entries: Mapping[str, bytes]) -> bytes:
+    """An archive of files; the last one has the digests of all others."""
+    sums = "".join(f"{digest_of(entries[name])[7:]}  {name}\n" for name in sorted(entries))
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, data in (*sorted(entries.items()), (_SUMS, sums.encode())):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def _unpacked(data: bytes) -> dict[str, bytes]:
+    """The files of a pack; raises :class:`StaleError` where a byte of it was changed."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            entries = {item.name: file.read() for item in archive if (file := archive.extractfile(item)) is not None}
+        entries.pop(_SUMS, None)
+        same = {CAMPAIGN_FILE, SNAPSHOT_FILE, _CLOSING, _SIGNERS, _PLAN} <= entries.keys() and packed(entries) == data
+    except (tarfile.TarError, ValueError, OSError, KeyError, OverflowError, UnicodeError) as error:
+        raise StaleError(f"the pack is damaged: {error}") from error
+    if not same:
+        raise StaleError("the pack is not as it was written: its bytes are not those of its files and digests")
+    return entries
+
+
+class VerifiedPack(NamedTuple):
+    """A pack whose bytes are as they were written: what it holds, what is wrong with it, and what it could not do."""
+
+    campaign: Campaign
+    closing: Closing
+    problems: tuple[str, ...]
+    incomplete: tuple[str, ...]
+
+
+def verify_pack(file: str, allowed_signers: str | None = None) -> VerifiedPack:
+    """Check a pack with nothing but itself: digests, signatures, answers, and that its rights are those of its reading.
+
+    ``allowed_signers`` is the operator's file, in the place of the copy in the pack. Raises :class:`StaleError`.
+    """
+    entries = _unpacked(content_of(Path(file)))
+    campaign, digest = campaign_of(entries[CAMPAIGN_FILE], CAMPAIGN_FILE)
+    try:
+        closing = CLOSING.read(load(entries[_CLOSING].decode("utf-8", "surrogatepass")))
+        signers = parse_allowed_signers(entries[_SIGNERS].decode("utf-8"))
+        state = parse_snapshot(entries[SNAPSHOT_FILE].decode("utf-8"))
+    except (SchemaError, SignersError, SnapshotError, ValueError) as error:
+        raise StaleError(f"the pack is not as it was written: {error}") from error
+    if allowed_signers is not None:
+        signers = signers_of(allowed_signers)[0]
+    files = {
+        owner: OwnerFile(f"{owner}.yaml", entries[f"{owner}.yaml"], _signatures(entries, f"{owner}.yaml"))
+        for owner in campaign.owners
+        if f"{owner}.yaml" in entries
+    }
+    answers = all_answers(campaign, digest, files, signers, instant_of(closing.closed.until))
+    problems = []
+    if digest_of(entries[SNAPSHOT_FILE]) != campaign.snapshot:
+        problems.append("the reading is another one than the campaign's")
+    if digest_of(entries[_PLAN]) != closing.plan:
+        problems.append("the plan is another one than the closing names")
+    if _counted(answers) != dict(closing.decisions):
+        problems.append("the answers that count by the signatures are others than those that the closing followed")
+    derived = rights_of(_as_read(campaign, state), OwnedNames(campaign.owned))
+    if sorted(right.id for right in derived) != sorted(right.id for right in campaign.rights):
+        problems.append("the rights are not those of the reading: some were left out, added or changed")
+    return VerifiedPack(campaign, closing, tuple(problems), (*campaign.gaps, *closing.conflicts))
+
+
+def _as_read(campaign: Campaign, state: ClusterState) -> Authorizer:
+    """The cluster of a reading, by the facts that were stated when it was read."""
+    bindings, _ = with_effect(state.bindings)
+    facts = (bindings, campaign.super_users, campaign.default_allow, state.kafka_version)
+    return Authorizer(*facts, opaque=state.opaque).with_members(frozenset(campaign.members))
+
+
+def _signatures(entries: Mapping[str, bytes], file: str) -> dict[str, bytes]:
+    return {name: data for name, data in entries.items() if name.startswith(f"{file}.") and name.endswith(".sig")}
+
+
+def kept_in(base: str) -> frozenset[str]:
+    """The rights that were kept in the campaign of a pack; raises :class:`StaleError`."""
+    result = verify_pack(base)
+    return frozenset(name for name, item in result.closing.decisions.items() if item is RightAnswer.KEEP)

@@ -1,0 +1,393 @@
+"""Certification: owners answer and sign, answers become ends of ACLs, and a pack proves it without a network."""
+
+import datetime
+import random
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from reconciler.app.approvals import detached_signature
+from reconciler.app.manifests import desired, load
+from reconciler.app.options import today
+from reconciler.app.reasons import StaleError
+from reconciler.cli.main import run
+from reconciler.codec.codec import document_text
+from reconciler.codec.document import compact
+from reconciler.model.acl import AclBinding
+from reconciler.model.state import ClusterState
+from reconciler.parts.certify.app import read_campaign
+from reconciler.parts.certify.campaign import CAMPAIGN, Campaign, digest_of, file_text
+from reconciler.parts.certify.pack import _unpacked, packed, verify_pack
+from reconciler.snapshot.document import parse_snapshot, snapshot_text
+from reconciler.system.git import _git
+from tests.worlds import bindings
+
+_ROOT = Path(__file__).parents[2]
+_DUE = today() + datetime.timedelta(days=14)
+_LAPSE = _DUE + datetime.timedelta(days=14)
+_RENEWED = _LAPSE + datetime.timedelta(days=90)
+_DIR = Path("certify/2026Q4")
+#: Beside what the manifests of the bank declare: by hand, a DENY, and everybody.
+_MORE = (
+    "User:hand ALLOW READ on TOPIC pii.customers",
+    "User:svc-ledger DENY READ on TOPIC pii.x",
+    "User:* ALLOW DESCRIBE on TOPIC PREFIXED ledger.",
+)
+_PEOPLE = {"payments": "alice", "ledger": "carol", "platform": "dave"}
+
+
+@pytest.fixture
+def bank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The example's manifests, a cluster that has what they declare and more, and people who may sign."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(_ROOT / "examples" / "access", "manifests")
+    wanted = desired(load("manifests"), "bank", today())
+    write_cluster(*wanted.bindings, *bindings(*_MORE))
+    monkeypatch.setenv("RECONCILER_PATH", "manifests")
+    monkeypatch.setenv("RECONCILER_CLUSTER", "bank=snapshot:live.json")
+    monkeypatch.setenv("NO_COLOR", "1")
+    write_signers({owner: (owner, name) for owner, name in _PEOPLE.items()})
+    return tmp_path
+
+
+def write_cluster(*made: AclBinding, **more: object) -> None:
+    state = ClusterState("bank-id", frozenset(made), kafka_version=(4, 4))
+    Path("live.json").write_text(snapshot_text(replace(state, **more)), encoding="utf-8")  # type: ignore[arg-type]
+
+
+def write_signers(owners: dict[str, tuple[str, str]]) -> None:
+    """A key of each person, and who signs for which owner: by key, the owner and the name."""
+    lines = []
+    for key, (owner, name) in owners.items():
+        if not Path(key).exists():
+            made = Ed25519PrivateKey.generate()
+            form = (serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption())
+            Path(key).write_bytes(made.private_bytes(*form))
+        private = serialization.load_ssh_private_key(Path(key).read_bytes(), None)
+        public = private.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+        lines.append(f'{name}@example.com namespaces="kafka-reconciler-certify/{owner}" {public.decode()}\n')
+    Path("signers").write_text("".join(lines), encoding="utf-8")
+
+
+def opened(*options: str) -> Campaign:
+    assert run(["certify", "open", "--due", str(_DUE), "--out", str(_DIR), *options]) == 0
+    return read_campaign(_DIR)[0]
+
+
+def edited(owner: str, change: Callable[[str], str]) -> None:
+    file = _DIR / f"{owner}.yaml"
+    before = file.read_bytes().decode()
+    after = change(before)
+    assert after != before
+    file.write_bytes(after.encode())
+
+
+def answered(word: str, *owners: str) -> None:
+    for owner in owners:
+        edited(owner, lambda text: text.replace("decision: each", f"decision: {word}"))
+
+
+def signed(*owners: str) -> None:
+    for owner in owners:
+        assert run(["certify", "sign", str(_DIR / f"{owner}.yaml"), "--key", owner]) == 0
+
+
+def closed(*options: str) -> int:
+    return run(["certify", "close", str(_DIR), "--allowed-signers", "signers", "--out", "pack.tar", *options])
+
+
+def refusals(capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    assert run(["certify", "status", str(_DIR), "--allowed-signers", "signers"]) == 3
+    return capsys.readouterr().err
+
+
+def ends() -> dict[AclBinding, str]:
+    found = desired(load("manifests"), "bank", today()).bindings
+    return {binding: str(said.expires) for binding, said in found.items()}
+
+
+def test_what_is_kept_lasts_what_is_revoked_goes_and_the_rest_lapses(bank: Path) -> None:
+    campaign = opened()
+    asked = {binding for right in campaign.rights for binding in right.through}
+    live = parse_snapshot(Path("live.json").read_text(encoding="utf-8")).bindings
+    assert asked == live - set(bindings("User:svc-ledger DENY READ on TOPIC pii.x"))
+    answered("keep", "payments", "ledger")
+    by_hand = next(right for right in campaign.rights if "User:hand" in right.right)
+    edited("payments", lambda text: re.sub(rf"({by_hand.id}(?:.*\n)*?.*decision: )unanswered", r"\1revoke", text))
+    signed("payments", "ledger")
+    assert closed("--write") == 0
+    after = ends()
+    kept = {str(one): end for one, end in after.items() if one.entry.principal == "User:svc-payments"}
+    assert set(kept.values()) == {str(_RENEWED)}
+    # Nobody answered for the platform: what it alone owns ends, what others kept is narrower now.
+    auditor = {str(one): end for one, end in after.items() if one.entry.principal == "User:auditor"}
+    assert auditor == {
+        "User:auditor ALLOW DESCRIBE on CLUSTER kafka-cluster": str(_LAPSE),
+        "User:auditor ALLOW DESCRIBE on TOPIC *": str(_LAPSE),
+        **{
+            f"User:auditor ALLOW DESCRIBE on TOPIC PREFIXED {prefix}": str(_RENEWED)
+            for prefix in ("ledger.", "payments.", "pii.")
+        },
+    }
+    everybody, by_hand_itself = bindings(_MORE[2], _MORE[0])
+    assert after[everybody] == str(_RENEWED)
+    assert by_hand_itself not in after
+    found = verify_pack("pack.tar")
+    assert (found.problems, found.incomplete) == ((), ())
+    assert run(["certify", "verify", "pack.tar"]) == 0
+    # No plan ends it before, and the one after does.
+    for day, ending in ((_LAPSE, False), (_LAPSE + datetime.timedelta(days=1), True)):
+        wanted = desired(load("manifests"), "bank", day)
+        assert any(one.entry.principal == "User:auditor" for one in wanted.expired) is ending
+
+
+def test_what_was_kept_last_time_is_one_group_in_the_next_campaign(bank: Path) -> None:
+    opened()
+    answered("keep", "payments", "ledger")
+    signed("payments", "ledger")
+    assert closed("--write") == 0
+    shutil.rmtree(_DIR)
+    campaign = opened("--base", "pack.tar")
+    groups = {right.group for right in campaign.of("ledger") if right.through}
+    assert groups == {"kept last time, and the same now"}
+    assert {right.group.partition(":")[0] for right in campaign.of("platform") if right.through} == {"new"}
+
+
+def test_nothing_is_answered_by_one_word_for_a_whole_file(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opened()
+    edited("ledger", lambda text: text.replace("groups:", "decision: keep\ngroups:"))
+    assert "one answer for the whole file does not count" in refusals(capsys)
+
+
+#: The first of two rights in a group, after what is before it.
+_OF_TWO = re.compile(r"(about: 'new: User:svc-ledger'\n(?:.*\n){2})(  - id: (?:.*\n)+?    decision: .*\n)")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda text: _OF_TWO.sub(r"\1", text), "was removed, put it back"),
+        (lambda text: re.sub(r"(  - id: (?:.*\n)+?    decision: .*\n)", r"\1\1", text, count=1), "is there twice"),
+        (lambda text: re.sub(r"id: '?[0-9a-f]{16}'?", "id: 'feedfeedfeedfeed'", text, count=1), "who added it?"),
+        (lambda text: text.replace("may READ", "may WRITE", 1), "was changed"),
+        (lambda text: text.replace("digest: sha256:", "digest: sha256:0", 1), "of another campaign"),
+        (lambda text: text.replace("owner: ledger", "owner: payments"), "the file of payments"),
+        (lambda text: text.replace("decision: keep", "decision: maybe", 1), "is no answer"),
+        (lambda text: text.replace("signed: ", "signed: &x ", 1), "anchor"),
+        (lambda text: text.replace("signed: ", "signed: never  # ", 1), "is no day"),
+        (lambda text: text.replace("about: 'new: User:svc-ledger'", "about: x"), "moved to another group"),
+        (lambda text: text + "---\na: b\n", "not one document"),
+        (lambda text: text.replace("groups:", "note: x\ngroups:"), "no field is called note"),
+    ],
+)
+def test_a_file_that_is_not_the_campaigns_does_not_count(
+    change: Callable[[str], str], sentence: str, bank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened()
+    answered("keep", "ledger")
+    edited("ledger", change)
+    assert sentence in refusals(capsys)
+    assert run(["certify", "sign", str(_DIR / "ledger.yaml"), "--key", "ledger"]) != 0
+
+
+def test_a_file_is_read_in_every_form_that_people_write(bank: Path) -> None:
+    opened()
+    answered("keep", "ledger")
+
+    def ugly(text: str) -> str:
+        # Reordered in its group.
+        text = re.sub(_OF_TWO.pattern + r"(  - id: (?:.*\n)+?    decision: .*\n)", r"\1\3\2", text)
+        text = re.sub(r"decision: unanswered", "decision:   'revoke'   # müssen wir nicht behalten ✓", text, count=1)
+        text = re.sub(
+            r"  - (id: .*)\n    (right: .*)\n    by:\n    - (.*)\n    (decision: .*)\n(?=- about)",
+            lambda found: (
+                f"  - {{{found[1]}, 'right': {quoted(found[2][7:])}, by: [{quoted(found[3])}],\n     {found[4]}}}\n"
+            ),
+            text,
+            count=1,
+        )
+        assert "{id:" in text
+        return text.replace("\n", "\r\n")
+
+    edited("ledger", ugly)
+    signed("ledger")
+    assert b"\r\n" in (_DIR / "ledger.yaml").read_bytes()
+    # One owner takes back its part of an ACL for every name: nothing narrower is left for the others.
+    assert closed() == 3
+    assert sorted(map(str, set(verify_pack("pack.tar").closing.decisions.values()))) == ["keep", "revoke"]
+
+
+def quoted(text: str) -> str:
+    return text if text.startswith("'") else f"'{text}'"
+
+
+def test_signatures_that_do_not_count_say_why(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opened()
+    answered("keep", "payments", "ledger", "platform")
+    # Edited after it was signed.
+    signed("ledger")
+    edited("ledger", lambda text: text.replace("decision: keep", "decision: revoke", 1))
+    # By a key of another owner.
+    assert run(["certify", "sign", str(_DIR / "payments.yaml"), "--key", "ledger"]) == 0
+    # For another owner.
+    theirs = next(_DIR.glob("payments.yaml.*.sig"))
+    shutil.copy(theirs, _DIR / "platform.yaml.copy.sig")
+    text = refusals(capsys)
+    assert "edited after it was signed" in text
+    assert "is of no owner of these rights" in text
+    assert "no signature for platform alone: each owner signs its own file" in text
+    assert closed() == 3
+    assert verify_pack("pack.tar").closing.decisions == {}
+
+
+def test_a_key_for_every_owner_and_one_person_for_all_count_for_none(
+    bank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened()
+    answered("keep", "payments", "ledger", "platform")
+    write_signers({"ledger": ("*", "carol")})
+    for owner in _PEOPLE:
+        assert run(["certify", "sign", str(_DIR / f"{owner}.yaml"), "--key", "ledger"]) == 0
+    assert refusals(capsys).count("is of no owner of these rights") == 3
+    write_signers(
+        {
+            "ledger": (
+                ",".join(
+                    f"{'' if at == 0 else 'kafka-reconciler-certify/'}{owner}" for at, owner in enumerate(_PEOPLE)
+                ),
+                "carol",
+            )
+        }
+    )
+    assert refusals(capsys).count("carol@example.com signed for all 3 owners") == 3
+    assert closed() == 3
+
+
+def test_whoever_proposed_a_grant_does_not_confirm_it(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree("manifests", "repository/manifests")
+    campaign = opened()
+    mine = tuple(replace(right, proposers=("carol@example.com",)) for right in campaign.rights)
+    text = document_text(CAMPAIGN.write(replace(campaign, rights=mine)), compact)
+    (_DIR / "campaign.json").write_text(text, encoding="utf-8")
+    found, digest = read_campaign(_DIR)
+    assert digest == digest_of(text.encode())
+    (_DIR / "ledger.yaml").write_text(file_text(found, digest, "ledger"), encoding="utf-8")
+    answered("keep", "ledger")
+    signed("ledger")
+    assert refusals(capsys).count("carol@example.com proposed right") == len(
+        [one for one in mine if one.owner == "ledger" and one.through]
+    )
+
+
+def test_the_author_of_the_line_is_who_proposed_it(bank: Path) -> None:
+    repository = Path()
+    _git(repository, "init", "--quiet")
+    _git(repository, "add", "manifests")
+    _git(repository, "-c", "user.name=Carol", "-c", "user.email=carol@example.com", "commit", "--quiet", "-m", "x")
+    campaign = opened()
+    declared = [right for right in campaign.rights if right.standing == "acls" and "not declared" not in right.notes]
+    assert {right.proposers for right in declared} == {("carol@example.com",)}
+
+
+def test_after_it_was_due_nobody_answers_any_more(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opened()
+    answered("keep", "ledger")
+    late = _DUE + datetime.timedelta(days=1)
+    sign = ["certify", "sign", str(_DIR / "ledger.yaml"), "--key", "ledger"]
+    assert run([*sign, "--as-of", str(late)]) == 4
+    edited("ledger", lambda text: text.replace("signed: not yet", f"signed: {late}"))
+    assert run(sign) == 4
+    file = _DIR / "ledger.yaml"
+    detached_signature(file.read_bytes(), str(file), "ledger", "kafka-reconciler-certify/ledger")
+    assert f"signed on {late}, after it was due" in refusals(capsys)
+    edited("ledger", lambda text: text.replace(f"signed: {late}", "signed: not yet"))
+    for old in _DIR.glob("*.sig"):
+        old.unlink()
+    detached_signature(file.read_bytes(), str(file), "ledger", "kafka-reconciler-certify/ledger")
+    assert "does not say on which day" in refusals(capsys)
+
+
+def test_answers_that_no_acl_can_follow_are_refused_when_they_are_signed(bank: Path) -> None:
+    write_cluster(*bindings("User:x ALLOW READ on TOPIC PREFIXED ledger.", "User:x ALLOW WRITE on TOPIC ledger.a"))
+    opened()
+    ids = re.findall(r"id: '?([0-9a-f]{16})'?\n    right: User:x may (.*)", (_DIR / "ledger.yaml").read_text())
+    literal = next(name for name, words in ids if "starting" not in words)
+    answered("keep", "ledger")
+    edited("ledger", lambda text: re.sub(rf"({literal}(?:.*\n)*?.*decision: )unanswered", r"\1revoke", text))
+    assert run(["certify", "sign", str(_DIR / "ledger.yaml"), "--key", "ledger"]) == 1
+    edited("ledger", lambda text: text.replace("decision: revoke", "decision: narrow"))
+    assert run(["certify", "sign", str(_DIR / "ledger.yaml"), "--key", "ledger"]) == 1
+
+
+def test_what_could_not_be_read_is_certified_by_nobody(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = Path("manifests/cluster.yaml").read_text(encoding="utf-8")
+    Path("manifests/cluster.yaml").write_text(text.replace("allowEveryoneIfNoAclFound: false", ""), encoding="utf-8")
+    assert run(["certify", "open", "--due", str(_DUE), "--out", str(_DIR)]) == 1
+    assert "cluster bank: nobody states allow.everyone.if.no.acl.found" in capsys.readouterr().err
+    answered("keep", "ledger")
+    signed("ledger")
+    assert closed() == 1
+    assert run(["certify", "verify", "pack.tar"]) == 1
+    assert "incomplete" in capsys.readouterr().err
+    Path("live.json").unlink()
+    assert run(["certify", "open", "--due", str(_DUE), "--out", "certify/other"]) == 1
+    assert not Path("certify/other").exists()
+
+
+def small_pack() -> bytes:
+    write_cluster(*bindings("User:x ALLOW READ on TOPIC ledger.a"))
+    opened()
+    answered("keep", "ledger")
+    signed("ledger")
+    assert closed() == 0
+    return Path("pack.tar").read_bytes()
+
+
+def found_flips(data: bytes, places: list[int], chance: random.Random) -> None:
+    for at in places:
+        flipped = bytearray(data)
+        flipped[at] ^= 1 << chance.randrange(8)
+        with pytest.raises(StaleError):
+            _unpacked(bytes(flipped))
+
+
+def test_a_byte_of_a_pack_that_was_changed_is_found(bank: Path) -> None:
+    data, chance = small_pack(), random.Random(1)
+    found_flips(data, chance.sample(range(len(data)), 1_000), chance)
+    for cut in (data[:-1], data + b"\0", data[:-512], b""):
+        with pytest.raises(StaleError):
+            _unpacked(cut)
+
+
+@pytest.mark.long
+def test_every_byte_of_a_pack_that_was_changed_is_found(bank: Path) -> None:
+    data = small_pack()
+    found_flips(data, list(range(len(data))), random.Random(2))
+
+
+def test_a_pack_that_was_packed_again_does_not_prove_another_content(bank: Path) -> None:
+    entries = _unpacked(small_pack())
+
+    def problems(**changed: tuple[bytes, bytes]) -> str:
+        made = dict(entries)
+        for name, (old, new) in changed.items():
+            file = next(one for one in made if one.startswith(name))
+            assert old in made[file]
+            made[file] = made[file].replace(old, new, 1)
+        Path("other.tar").write_bytes(packed(made))
+        return " ".join(verify_pack("other.tar").problems)
+
+    assert problems(snapshot=(b"User:x", b"User:y")).count("reading") == 2
+    assert "answers that count" in problems(closing=(b'"keep"', b'"revoke"'))
+    assert "answers that count" in problems(ledger=(b"decision: keep", b"decision: revoke"))
+    assert "plan is another" in problems(plan=(b'"bank"', b'"bonk"'))
+    assert "not those of the reading" in problems(campaign=(b'"id":"', b'"id":"0'))
+    write_signers({"payments": ("ledger", "mallory")})
+    assert "answers that count" in " ".join(verify_pack("pack.tar", "signers").problems)
