@@ -89,8 +89,8 @@ class Act:
         for job in yaml.safe_load(text)["jobs"].values():
             granted |= {subject: right for subject, right in job["permissions"].items() if right == "write"}
         log = self._logged(text, event, {"contents": "read", "pull-requests": "read", **granted})
-        names = dict.fromkeys(record["job"] for record in log if "jobResult" in record)
-        played = {name: _played([record for record in log if record.get("job") == name]) for name in names}
+        names = dict.fromkeys(record["job"].strip() for record in log if "jobResult" in record)
+        played = {name: _played([record for record in log if record.get("job", "").strip() == name]) for name in names}
         remembered(self.github, event, text, played)
         return played
 
@@ -206,7 +206,7 @@ def _played(log: list[dict[str, Any]]) -> Played:
         record["msg"] for record in log if record.get("raw_output") or record.get("command") in ("error", "warning")
     ]
     summary = "".join(record["content"] for record in log if record.get("command") == "summary")
-    name = next((record["job"].rpartition("/")[2] for record in log if "job" in record), "")
+    name = next((record["job"].strip().rpartition("/")[2] for record in log if "job" in record), "")
     # Those of an action's own are below the step that uses it.
     ended = [record for record in log if record.get("stage") == "Main" and len(record.get("stepID") or ()) == 1]
     steps = {record["step"]: record["stepResult"] for record in ended if "stepResult" in record}

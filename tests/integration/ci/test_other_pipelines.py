@@ -46,6 +46,27 @@ def test_an_example_is_yaml_and_judges_a_change_by_the_commit_before_it(name: st
     assert "BASE=" in text
 
 
+def test_jobs_that_fetch_or_push_have_the_right_to_and_keep_what_they_did() -> None:
+    """Private repositories ask for a login; a run that was cut short is told by its journal."""
+    azure = yaml.safe_load((_EXAMPLES / "azure-pipelines.yml").read_text(encoding="utf-8"))
+    for stage in azure["stages"]:
+        [job] = stage["jobs"]
+        steps = job.get("steps") or job["strategy"]["runOnce"]["deploy"]["steps"]
+        [checkout] = [step for step in steps if "checkout" in step]
+        assert (checkout["fetchDepth"], checkout["persistCredentials"]) == (0, True)
+        assert [step["condition"] for step in steps if "publish" in step] == ["always()"]
+    gitlab = yaml.safe_load((_EXAMPLES / "gitlab-ci.yml").read_text(encoding="utf-8"))
+    assert gitlab["variables"]["GIT_DEPTH"] == 0
+    assert gitlab[".reconciler"]["artifacts"]["when"] == "always"
+    assert not [name for name, job in gitlab.items() if "script" in job and "when" in job.get("artifacts", {})]
+    stages = re.split(r"(?m)^    stage\('", (_EXAMPLES / "Jenkinsfile").read_text(encoding="utf-8"))[1:]
+    for stage in stages:
+        runs = "action/" in stage
+        assert ("gitUsernamePassword" in stage) is runs
+        assert (re.search(r"post \{\s+always \{", stage) is not None) is runs
+        assert ("agent {" in stage) is runs, "no agent waits for an approval"
+
+
 def test_gitlab_gives_credentials_to_jobs_of_the_project_only() -> None:
     jobs = yaml.safe_load((_EXAMPLES / "gitlab-ci.yml").read_text(encoding="utf-8"))
     for name, job in jobs.items():

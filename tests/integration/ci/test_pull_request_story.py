@@ -437,7 +437,30 @@ def test_of_many_clusters_those_that_a_change_touches_are_planned_and_the_others
     assert all(result == "success" for result in ended.values()), _failed(played)
     assert "plan-prod" in story.player.artifacts
     assert "plan-dev" not in story.player.artifacts
+    assert played["kafka clusters/done"].result == "success"
     left, named, planned = (comment["body"] for comment in story.hub.comments[7])
     assert left == "<!-- reconciler:dev -->\n### Not planned: this change does not touch `dev`\n"
     assert "does not touch them: `dev`" in named
     assert "User:story-shop" in planned
+
+    # Merged, those are applied, in the run that drift asks for; the others have no job.
+    merged = story.merge("grant", 7)
+    push = {"ref": "refs/heads/main", "event_name": "push"}
+    applied = story.player.play_all("clusters", {**push, "sha": merged, "event": {"before": base}})
+    assert applied["kafka clusters/done"].result == "success", _failed(applied)
+    assert [job.name for job in applied.values() if "apply " in job.name and job.steps] == ["apply prod"]
+    assert len(story.live()) == 2
+    schedule = {**push, "event_name": "schedule", "sha": merged, "event": {}}
+    story.player.play("drift", schedule, **{"apply-workflow": "kafka-clusters.yml"})
+    assert story.hub.issues == []
+    with story.cluster() as cluster:
+        cluster.send(creations([_BY_HAND]))
+    story.player.play("drift", schedule, **{"apply-workflow": "kafka-clusters.yml"})
+    [issue] = story.hub.issues
+    assert "1 difference, changed by hand" in issue["body"].splitlines()[1]
+
+    # What is about no cluster has no job for any, and the required check is green all the same.
+    (story.origin / "README.md").write_text("Kafka\n", encoding="utf-8")
+    nothing = story.player.play_all("clusters", {**push, "sha": story.commit({}), "event": {"before": merged}})
+    assert nothing["kafka clusters/done"].result == "success", _failed(nothing)
+    assert not [job.name for job in nothing.values() if job.steps and job.name.startswith(("apply", "plan"))]

@@ -4,6 +4,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,75 @@ def test_what_is_released_has_its_provenance_and_its_bill_of_materials() -> None
     assert "sbom" in str(jobs["assets"]["steps"])
     assert "rm " not in str([step.get("run") for job in jobs.values() for step in job["steps"] if "dist" in str(step)])
     assert set(jobs["major"]["needs"]) == jobs.keys() - {"build", "major"}
+
+
+def test_what_is_tested_and_kept_new_is_what_the_package_says() -> None:
+    """Each Python that the package names is tested, and Dependabot looks after actions and Python packages."""
+    project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    jobs = _document(_ROOT / ".github/workflows/ci.yml")["jobs"]
+    assert jobs["check"]["strategy"]["matrix"]["python"] == named == ["3.11", "3.12", "3.13", "3.14"]
+    assert project["requires-python"] == f">={named[0]}"
+    updates = _document(_ROOT / ".github/dependabot.yml")["updates"]
+    assert {one["package-ecosystem"] for one in updates} == {"github-actions", "pip"}
+
+
+@dataclass
+class _Release:
+    """Shell steps of the workflow that publishes, with programs that only note how they are called."""
+
+    directory: Path
+
+    def run(self, job: str, name: str, **programs: str) -> list[str]:
+        """The calls, and what the step says to later ones; ``programs`` are lines of shell, by name."""
+        [step] = [
+            one
+            for one in _document(_ROOT / ".github/workflows/publish.yml")["jobs"][job]["steps"]
+            if one.get("name") == name
+        ]
+        tools = self.directory / "bin"
+        tools.mkdir(exist_ok=True)
+        for program, lines in programs.items():
+            text = f'#!/bin/bash\necho {program} "$@" >>{self.directory}/calls\n{lines}\n'
+            (tools / program).write_text(text, encoding="utf-8")
+            (tools / program).chmod(0o755)
+        event = {"release": {"tag_name": "v1.4.2"}}
+        github = {"token": "t", "repository": "Owner/reconciler", "sha": "c" * 40, "event": event}
+        context = {
+            "github": github,
+            "steps": {"provenance": {"outputs": {"bundle-path": str(self.directory / "bundle")}}},
+        }
+        env = {key: filled(value, context, {}) for key, value in step["env"].items()}
+        own = {"PATH": f"{tools}:/usr/bin:/bin", "GITHUB_REPOSITORY": "Owner/reconciler", "GITHUB_ACTOR": "alice"}
+        own["GITHUB_OUTPUT"] = str(self.directory / "calls")
+        bash = shutil.which("bash")
+        assert bash
+        subprocess.run([bash, "-eo", "pipefail", "-c", step["run"]], cwd=self.directory, env={**own, **env}, check=True)
+        return (self.directory / "calls").read_text(encoding="utf-8").splitlines()
+
+
+def test_the_assets_of_a_release_are_its_files_with_their_provenance(tmp_path: Path) -> None:
+    (tmp_path / "dist").mkdir()
+    for name in ("dist/r.whl", "dist/r.tar.gz", "dist/r.cdx.json", "bundle"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    [call] = _Release(tmp_path).run("assets", "Upload", gh="")
+    assert call == "gh release upload v1.4.2 dist/provenance.sigstore.json dist/r.cdx.json dist/r.tar.gz dist/r.whl"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_tag_of_a_major_version_moves_to_the_release(tmp_path: Path, *, there: bool) -> None:
+    calls = _Release(tmp_path).run("major", "Move the tag", gh="" if there else '[ "$3" != PATCH ]')
+    moved = f"gh api --method PATCH repos/Owner/reconciler/git/refs/tags/v1 -f sha={'c' * 40} -F force=true"
+    made = f"gh api --method POST repos/Owner/reconciler/git/refs -f ref=refs/tags/v1 -f sha={'c' * 40}"
+    assert calls == ([moved] if there else [moved, made])
+
+
+def test_the_image_is_pushed_with_the_version_and_signed_by_its_digest(tmp_path: Path) -> None:
+    calls = _Release(tmp_path).run(
+        "image", "Build and push", docker='[ "$1" != inspect ] || echo "ghcr.io/x@sha256:abc"'
+    )
+    assert "docker push ghcr.io/owner/reconciler:1.4.2" in calls
+    assert {"name=ghcr.io/owner/reconciler", "digest=sha256:abc"} <= set(calls)
 
 
 @pytest.mark.parametrize("path", _REUSABLE, ids=_name)
