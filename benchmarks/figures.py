@@ -83,7 +83,7 @@ LISTED: Final = (
                 "show/questions.py",
                 "show/quota.py",
                 "api.py",
-                "app/plan.py",
+                "app/planning.py",
                 "app/quota.py",
             }
         ),
@@ -104,7 +104,7 @@ LISTED: Final = (
                 "cli/recipes.py",
                 "parts/edit/cli/users.py",
                 "results/access.py",
-                "app/plan.py",
+                "app/planning.py",
                 "parts/edit/app/users.py",
             }
         ),
