@@ -361,8 +361,11 @@ def instants(states: Iterable[DesiredState], day: datetime.date) -> list[datetim
 
 def in_force(state: DesiredState, when: datetime.date) -> dict[AclBinding, Declaration]:
     """The bindings that have not ended at an instant, or when a day begins."""
-    found = state.bindings.items()
-    return {one: said for one, said in found if said.expires is None or not said.expires.over(when)}
+    return {
+        binding: declared
+        for binding, declared in state.bindings.items()
+        if declared.expires is None or not declared.expires.over(when)
+    }
 
 
 def differences_by_day(
@@ -394,9 +397,9 @@ def broken(
     if promise.is_any:
         return
     asked = frozenset(promise.asked.get(declaration.name, ())) - states[1].bindings.keys()
-    left = {one: said for one, said in states[0].bindings.items() if one not in asked}
+    kept = {binding: declared for binding, declared in states[0].bindings.items() if binding not in asked}
     for when, difference in differences_by_day(
-        doubted(declaration, promise), [replace(states[0], bindings=left), states[1]], day
+        doubted(declaration, promise), [replace(states[0], bindings=kept), states[1]], day
     ):
         if any(promise.broken_by(row) for row in (*difference.rows, *difference.reached())):
             since = "" if when == day else f", from {moment_text(when)} on"
