@@ -100,8 +100,6 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (45, ("tests/property/test_plan_laws.py",)),
     (45, ("tests/property/test_ends.py",)),
     (40, ("tests/faults/test_no_window_open.py",)),
-    # A session of Spark of its own.
-    (40, ("tests/security/test_secrets.py",)),
     (40, ("tests/property/test_break_glass_law.py",)),
     (40, ("tests/security/test_break_glass_marks.py",)),
     (40, ("tests/integration/apply/test_cut_commands.py",)),

@@ -2,16 +2,19 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import pytest
 
 from reconciler.kafka.cluster import KafkaCluster, connect
 from reconciler.kafka.probe import KafkaProbe
+from reconciler.parts.local.sandbox import lifecycle
 from reconciler.parts.local.sandbox.launch import wait_until_ready
 from reconciler.parts.local.sandbox.layout import Listener, SandboxSpec, generated_users
-from reconciler.parts.local.sandbox.lifecycle import launch_node, running, start_node, stop_node
+from reconciler.parts.local.sandbox.lifecycle import running, start_node, stop_node
 from reconciler.parts.local.sandbox.state import Sandbox
 from tests.faults.proxy import HOST, Mode, Proxies, Proxy
 from tests.integration.kafka.conftest import settings_of
@@ -92,16 +95,34 @@ def three_brokers(root: Path, *, controllers: int = 3, default_allow: bool = Fal
             "controller.quorum.fetch.timeout.ms": "1000",
         },
     )
-    with Proxies() as proxies, running(spec, root=root) as sandbox:
-        yield _behind(proxies, sandbox)
+    with Proxies() as proxies:
+        placed: list[Cluster] = []
+        with running_with(lambda sandbox: placed.append(_behind(proxies, sandbox)), spec, root) as sandbox:
+            yield replace(placed[-1], sandbox=sandbox)
+
+
+@contextmanager
+def running_with(write: Callable[[Sandbox], None], spec: SandboxSpec, root: Path) -> Iterator[Sandbox]:
+    """A sandbox; ``write`` changes its nodes' properties before the first of them starts."""
+    launch = lifecycle.launch_node
+
+    def launched(sandbox: Sandbox, node_id: int) -> Sandbox:
+        # Another sandbox may be started first, to make the archive of its version's classes.
+        if sandbox.name == spec.name and not any(node.process for node in sandbox.nodes):
+            write(sandbox)
+        return launch(sandbox, node_id)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(lifecycle, "launch_node", launched)
+        with running(spec, root=root) as sandbox:
+            patched.undo()
+            yield sandbox
 
 
 def _behind(proxies: Proxies, sandbox: Sandbox) -> Cluster:
-    """Start the brokers again, with addresses that lead through proxies."""
+    """Give the brokers addresses that lead through proxies."""
     cluster = Cluster(sandbox, {}, {})
     controllers = [node for node in sandbox.nodes if not node.is_broker]
-    for broker in BROKERS:
-        cluster.stop(broker)
     for broker in BROKERS:
         node = cluster.sandbox.node(broker)
         client = cluster.clients[broker] = proxies.before(node.ports[Listener.CLIENT])
@@ -119,7 +140,4 @@ def _behind(proxies: Proxies, sandbox: Sandbox) -> Cluster:
         # Two racks of unequal size: 1 and 3 share theirs.
         lines.append(f"broker.rack=rack-{broker % 2}")
         file.write_text("\n".join(lines) + "\n")
-    for broker in BROKERS:
-        cluster.sandbox = launch_node(cluster.sandbox, broker)
-    wait_until_ready(cluster.sandbox, BROKERS)
     return cluster

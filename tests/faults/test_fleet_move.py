@@ -1,8 +1,10 @@
-"""A fleet moves replicas on three real brokers: in batches and throttled, and nothing of the throttle stays."""
+"""A fleet moves replicas on three real brokers: in batches and throttled, and nothing of the throttle stays.
+
+On the local engine: test_fleet_of_brokers.py applies on Spark, whose tasks start the same process.
+"""
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,10 +13,7 @@ from reconciler.ports import REPLICATION_RATES, ReadRequest
 from tests.faults.cluster import Cluster
 from tests.faults.test_reassignment import Declared, Moving
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = [pytest.mark.broker, pytest.mark.spark]
+pytestmark = pytest.mark.broker
 _FLEET = """\
 apiVersion: reconciler/v1
 kind: Fleet
@@ -24,7 +23,7 @@ spec: {waves: [{name: all, clusters: {matchLabels: {}}}]}
 
 
 def test_fleet_apply_moves_replicas_in_batches_and_takes_its_throttle_away(
-    three: Cluster, spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    three: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     declared = Declared(three, tmp_path, capsys)
     with three.connect() as cluster:

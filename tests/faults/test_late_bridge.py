@@ -23,11 +23,11 @@ from reconciler.model.listing import Change, Create
 from reconciler.model.markers import bridge_on
 from reconciler.model.state import ClusterState
 from reconciler.parts.local.sandbox.layout import Listener, SandboxSpec, generated_users
-from reconciler.parts.local.sandbox.lifecycle import running, start_node, stop_node
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.plan.kinds.acl import created_bindings
 from reconciler.ports import Answer, AnswerStatus, ReadRequest
 from reconciler.system.process import SystemClock
+from tests.faults.cluster import running_with
 from tests.faults.proxy import Mode, Proxies, Proxy
 from tests.faults.scenario import before, plan_for, wish
 from tests.faults.test_no_window_open import _plan, _terms
@@ -72,18 +72,22 @@ class _Open:
 def open_one(sandbox_root: Path) -> Iterator[_Open]:
     users = generated_users("admin", "reconciler", "acl-probe")
     spec = SandboxSpec("late", users=users, allow_everyone_if_no_acl_found=True, heap="256m")
-    with Proxies() as proxies, running(spec, root=sandbox_root) as sandbox:
-        (node,) = sandbox.nodes
-        port = node.ports[Listener.CLIENT]
-        proxy = proxies.before(port)
-        stopped = stop_node(sandbox, node.id)
-        file = sandbox.files(node).properties
-        lines = (
-            line.replace(f":{port}", f":{proxy.port}") if line.startswith("advertised.listeners") else line
-            for line in file.read_text().splitlines()
-        )
-        file.write_text("\n".join(lines) + "\n")
-        yield _Open(start_node(stopped, node.id), proxy)
+    with Proxies() as proxies:
+        placed: list[Proxy] = []
+
+        def write(sandbox: Sandbox) -> None:
+            (node,) = sandbox.nodes
+            port = node.ports[Listener.CLIENT]
+            placed.append(proxies.before(port))
+            file = sandbox.files(node).properties
+            lines = (
+                line.replace(f":{port}", f":{placed[-1].port}") if line.startswith("advertised.listeners") else line
+                for line in file.read_text().splitlines()
+            )
+            file.write_text("\n".join(lines) + "\n")
+
+        with running_with(write, spec, sandbox_root) as sandbox:
+            yield _Open(sandbox, placed[-1])
 
 
 class _Late:

@@ -1,7 +1,6 @@
 """Whoever proposes manifests, or sits between us and a broker, gets no secret of the operator's."""
 
 import base64
-import json
 import os
 import re
 import shutil
@@ -358,33 +357,6 @@ def test_what_any_child_gets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert SECRET not in "".join(given.values())
     assert (given["HTTP_PROXY"], given["CI"]) == ("http://proxy:3128", "true")
     assert secret_environment(("KAFKA_PASSWORD",)).keys() >= {"KAFKA_PASSWORD", "AWS_SECRET_ACCESS_KEY"}
-
-
-#: What a worker and the JVM of a real session have in their environment, and what is left in ours.
-_SPARK = """\
-import json, os
-from pathlib import Path
-from reconciler.parts.fleet.api import spark, task_secrets
-from reconciler.app.options import ConnectionOptions
-
-asked = task_secrets(connection=ConnectionOptions(allow_env=("KAFKA_PASSWORD",)))
-with spark("local[1]", secrets=asked) as engine:
-    context = engine.session.sparkContext
-    worker = context.parallelize([0], 1).map(lambda _: dict(os.environ)).collect()[0]
-    jvm = context._jvm.java.lang.System.getenv()
-    print(json.dumps([worker, {name: jvm[name] for name in jvm}, dict(os.environ)]))
-"""
-
-
-def test_spark_gets_no_secret_but_those_that_its_tasks_log_in_with() -> None:
-    """A task of a fleet runs next to whatever else the operator has exported; the JVM and each worker could be read."""
-    given = {**os.environ, "AWS_SECRET_ACCESS_KEY": SECRET, "GITHUB_TOKEN": SECRET, "KAFKA_PASSWORD": "of-the-tasks"}
-    done = subprocess.run([sys.executable, "-c", _SPARK], capture_output=True, text=True, env=given, check=True)
-    worker, jvm, ours = json.loads(done.stdout)
-    for environment in (worker, jvm):
-        assert SECRET not in environment.values()
-        assert environment["KAFKA_PASSWORD"] == "of-the-tasks"
-    assert ours["AWS_SECRET_ACCESS_KEY"] == SECRET
 
 
 def test_tasks_know_of_the_environment_only_what_they_log_in_with(

@@ -1,4 +1,4 @@
-"""Sessions of commands: where a machine has no name, and what is said where Spark fails."""
+"""Sessions of commands: where a machine has no name, beside secrets, and what is said where Spark fails."""
 
 import importlib
 import json
@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pyspark
 import pytest
@@ -18,19 +19,37 @@ from reconciler.parts.fleet.spark.engine import SparkEngine
 
 pytestmark = pytest.mark.spark
 
-#: What a session counts, and what a task of it gives back.
+SECRET = "not for a task"
+#: What a session counts, what a task of it gives back, and the environments of a worker, of its JVM and of the script.
 _SCRIPT = """\
-from reconciler.parts.fleet.api import spark
+import json, os
+from reconciler.app.options import ConnectionOptions
+from reconciler.parts.fleet.api import spark, task_secrets
 
-with spark("local[1]") as engine:
-    print(engine.session.range(3).count())
-    print(engine.run([["a"]], lambda units, attempt: units, "echo"))
+asked = task_secrets(connection=ConnectionOptions(allow_env=("KAFKA_PASSWORD",)))
+with spark("local[1]", secrets=asked) as engine:
+    context = engine.session.sparkContext
+    counted = engine.session.range(3).count()
+    ran = engine.run([["a"]], lambda units, attempt: units, "echo")
+    worker = context.parallelize([0], 1).map(lambda _: dict(os.environ)).collect()[0]
+    jvm = context._jvm.java.lang.System.getenv()
+    print(json.dumps([counted, ran, worker, {name: jvm[name] for name in jvm}, dict(os.environ)]))
 """
 
 
+class Said(NamedTuple):
+    """What the script prints."""
+
+    counted: int
+    ran: list[str]
+    worker: dict[str, str]
+    jvm: dict[str, str]
+    ours: dict[str, str]
+
+
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What the script prints where the machine has no name, in a directory of modules that are not what they say."""
+def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
+    """Where the machine has no name, in a directory of modules that are not what they say, beside secrets."""
     directory = tmp_path_factory.mktemp("nowhere")
     hosts = directory / "hosts"
     hosts.write_text("127.0.0.1 localhost\n", encoding="utf-8")
@@ -40,24 +59,33 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     for name in ("json", "types", "secrets", "reconciler"):
         (directory / f"{name}.py").write_text("raise SystemExit('was run')\n", encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_LOCAL")}
+    exported = {"AWS_SECRET_ACCESS_KEY": SECRET, "GITHUB_TOKEN": SECRET, "KAFKA_PASSWORD": "of-the-tasks"}
     done = subprocess.run(
         [sys.executable, str(script)],
         capture_output=True,
         text=True,
         check=False,
         cwd=directory,
-        env={**environment, "JAVA_TOOL_OPTIONS": f"-Djdk.net.hosts.file={hosts}"},
+        env={**environment, **exported, "JAVA_TOOL_OPTIONS": f"-Djdk.net.hosts.file={hosts}"},
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return Said(*json.loads(done.stdout))
 
 
-def test_a_local_session_needs_no_host_name(said: list[str]) -> None:
-    assert said[:1] == ["3"]
+def test_a_local_session_needs_no_host_name(said: Said) -> None:
+    assert said.counted == 3
 
 
-def test_nothing_in_the_directory_is_run_by_workers(said: list[str]) -> None:
-    assert said[1:] == ["['a']"]
+def test_nothing_in_the_directory_is_run_by_workers(said: Said) -> None:
+    assert said.ran == ["a"]
+
+
+def test_spark_gets_no_secret_but_those_that_its_tasks_log_in_with(said: Said) -> None:
+    """A task of a fleet runs next to whatever else the operator has exported; the JVM and each worker could be read."""
+    for environment in (said.worker, said.jvm):
+        assert SECRET not in environment.values()
+        assert environment["KAFKA_PASSWORD"] == "of-the-tasks"
+    assert said.ours["AWS_SECRET_ACCESS_KEY"] == SECRET
 
 
 def test_a_failure_of_spark_says_why(spark: SparkSession) -> None:
