@@ -26,8 +26,8 @@ class ClusterError(Exception):
     """
 
     def __init__(self, code: str, message: str, advice: str = "") -> None:
-        """Keeps the three parts; ``str()`` shows code and message."""
-        super().__init__(f"{code}: {message}")
+        """Keeps the three parts; ``str()`` shows code, ours as words, and message."""
+        super().__init__(f"{code.replace('_', ' ') if code.islower() else code}: {message}")
         self.code, self.message, self.advice = code, message, advice
 
 

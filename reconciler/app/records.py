@@ -183,7 +183,8 @@ def save_plan(made: Plan, file: str) -> str:
     try:
         return write_plan(made, file)
     except OSError as error:
-        raise WorkflowError(f"the plan cannot be saved: {error}") from error
+        advice = "make the directory first" if isinstance(error, FileNotFoundError) else ""
+        raise WorkflowError(f"the plan cannot be saved: {file}: {error.strerror}", advice) from error
 
 
 def save_certificate(made: Plan, live: ClusterState, file: str) -> None:

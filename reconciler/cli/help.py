@@ -9,6 +9,7 @@ from reconciler.cli.commands import all_recipes
 from reconciler.cli.console import CommandError, Exit, out, style_for
 from reconciler.cli.main import program
 from reconciler.cli.options import ConnectionOption
+from reconciler.manifest.read.problem import did_you_mean
 from reconciler.show.lint import rule_lines
 
 _CONNECTION, _RECIPES = "connection", "recipes"
@@ -50,8 +51,10 @@ def _help(context: click.Context, words: tuple[str, ...]) -> str:
     for word in words:
         below = command.get_command(context, word) if isinstance(command, click.Group) else None
         if below is None:
+            names = command.list_commands(context) if isinstance(command, click.Group) else []
             rules = ", ".join(f"{rule.code} {rule.name}" for rule in RULES)
-            advice = f"commands: reconciler help; more: {_CONNECTION}, {_RECIPES}; lint rules: {rules}"
+            otherwise = f"commands: reconciler help; more: {_CONNECTION}, {_RECIPES}; lint rules: {rules}"
+            advice = did_you_mean(word, [*names, _CONNECTION, _RECIPES], otherwise)
             raise CommandError(f"there is no help on {' '.join(words)!r}", advice, Exit.USAGE)
         command, context = below, click.Context(below, parent=context, info_name=word)
     return command.get_help(context)

@@ -11,7 +11,7 @@ import click
 
 from reconciler import __version__
 from reconciler.app.reasons import WorkflowError
-from reconciler.cli.commands import CommandTable, prepared
+from reconciler.cli.commands import CommandTable, examples_of, prepared
 from reconciler.cli.console import (
     CommandError,
     Exit,
@@ -87,14 +87,42 @@ ELSEWHERE: Final = {
     "cancel": "reassignments",
     "check": "validate",
     "clean": "cleanup",
+    "create": "grant",
+    "delete": "plan",
+    "describe": "access",
     "destroy": "plan",
     "fmt": "lint",
+    "get": "access",
     "import": "adopt",
     "list": "access",
+    "login": "doctor",
     "ping": "doctor",
+    "refresh": "drift",
     "revert": "undo",
     "rollback": "undo",
     "why": "explain",
+}
+#: Options of terraform, kubectl and Kafka's own scripts, and what to write instead.
+OPTIONS_ELSEWHERE: Final = {
+    "--approve": "apply: --yes, or --require-id with the id that was reviewed",
+    "--auto-approve": "apply: --yes, or --require-id with the id that was reviewed",
+    "--bootstrap-server": "spec.bootstrapServers of the Cluster document, or of the file of --connections",
+    "--command-config": "spec.client of the Cluster document, or of the file of --connections",
+    "--context": "--cluster NAME",
+    "--destroy": "plan --allow-deletes deletes what no manifest declares",
+    "--diff": "plan",
+    "--dry-run": "plan, which writes nothing to a cluster",
+    "--force": "--accept GUARD=OBJECT for each safety check that refuses",
+    "--format": "--output",
+    "--json": "--output json",
+    "--namespace": "--cluster NAME",
+    "--prefix": "the resource as 'topic/PREFIX*'",
+    "--refresh-only": "drift",
+    "--target": "--only FIELD=NAME, as in topics=payments.*",
+    "--topic": "the resource as topic/NAME, or --only topics=NAME",
+    "--var": "vars of the Cluster document",
+    "--yaml": "--output yaml",
+    "-n": "--cluster NAME",
 }
 #: Commands whose text is read, and who do nothing meanwhile that somebody watches.
 _READ: Final = frozenset(
@@ -197,7 +225,7 @@ def _run(arguments: list[str] | None) -> int:
         error(failure.message, failure.advice)
         return failure.status
     except click.UsageError as usage:
-        usage.show(sys.stderr)
+        _with_words(usage).show(sys.stderr)
         return Exit.USAGE
     except click.ClickException as wrong:
         error(wrong.format_message(), str(getattr(wrong, "advice", "")))
@@ -213,6 +241,16 @@ def _run(arguments: list[str] | None) -> int:
             dull(sys.stdout)
         error(": ".join(str(part) for part in (trouble.filename, trouble.strerror or trouble) if part is not None))
         return Exit.ERROR
+
+
+def _with_words(usage: click.UsageError) -> click.UsageError:
+    """What click says of a mistake, with what to write instead."""
+    if isinstance(usage, click.NoSuchOption) and (meant := OPTIONS_ELSEWHERE.get(usage.option_name)):
+        return click.UsageError(f"No such option {usage.option_name!r}. Write {meant}.", usage.ctx)
+    if isinstance(usage, click.MissingParameter) and usage.ctx is not None:
+        for line in examples_of(tuple(usage.ctx.command_path.split()[1:])):
+            return click.UsageError(f"{usage.format_message()} For example: reconciler {line}", usage.ctx)
+    return usage
 
 
 def main() -> None:

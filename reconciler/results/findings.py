@@ -156,9 +156,9 @@ def matter(one: Finding | Check) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]
 
 
-def known_among(found: Iterable[_Item], known: Iterable[str]) -> Iterator[_Item]:
+def known_among(found: Iterable[_Item], matters: Iterable[str]) -> Iterator[_Item]:
     """Those that the base has as well, by the matters that it has; of equal ones as many as there are in the base."""
-    left = Counter(known)
+    left = Counter(matters)
     for one in found:
         if left[which := matter(one)] > 0:
             left[which] -= 1

@@ -378,9 +378,9 @@ def warning_finding(text: str, cluster: str) -> Finding:
     return Finding("plan-warning", "plan-warning", Level.WARNING, text, "", cluster)
 
 
-def without_known(plan: Plan, known: Iterable[str]) -> tuple[Plan, tuple[Finding, ...]]:
+def without_known(plan: Plan, matters: Iterable[str]) -> tuple[Plan, tuple[Finding, ...]]:
     """The plan without the warnings that the base has as well, and these as findings."""
-    folded = tuple(known_among((warning_finding(text, plan.terms.cluster) for text in plan.warnings), known))
+    folded = tuple(known_among((warning_finding(text, plan.terms.cluster) for text in plan.warnings), matters))
     texts = frozenset(one.message for one in folded)
     if not texts:
         return plan, ()

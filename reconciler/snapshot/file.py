@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from reconciler.model.acl import AclBinding, ResourcePattern
 from reconciler.model.listing import Change
@@ -17,6 +18,9 @@ from reconciler.ports import NONE_KNOWN, NOT_VALIDATED, Answer, AnswerStatus, Cl
 from reconciler.snapshot.document import BrokerFacts, Snapshot, failed, read_document, snapshot_pieces
 from reconciler.snapshot.kinds import KINDS, kind_of
 from reconciler.snapshot.kinds.topic import layout
+
+#: What to write for a snapshot that is not there.
+_WRITTEN_BY: Final = "write snapshot:FILE with a file that reconciler export --snapshot wrote"
 
 
 class SnapshotCluster:
@@ -99,7 +103,11 @@ def _load(path: Path, known: Mapping[ResourcePattern, ResourcePattern] = NONE_KN
         with path.open(encoding="utf-8") as file:
             return read_document(file, known)
     except OSError as error:
-        raise ClusterError("snapshot_unreadable", f"{path.name}: {error.strerror}", "Check the path.") from error
+        raise ClusterError(
+            "snapshot_unreadable",
+            f"{path.name}: {error.strerror}",
+            "write snapshot:FILE with a file that reconciler export --snapshot wrote",
+        ) from error
     except UnicodeDecodeError as error:
         raise ClusterError("invalid_snapshot", f"{path.name}: byte {error.start}: not UTF-8") from error
 

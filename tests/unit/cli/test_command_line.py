@@ -18,7 +18,7 @@ import pytest
 from reconciler.cli.commands import EXAMPLES, FROM_VARIABLES, RECIPES, TYPED_ONLY, prepared, variables
 from reconciler.cli.console import Exit
 from reconciler.cli.export import LISTS
-from reconciler.cli.main import ELSEWHERE, program, run
+from reconciler.cli.main import ELSEWHERE, OPTIONS_ELSEWHERE, program, run
 from reconciler.codec.kinds import LISTED
 from reconciler.model.acl import OpaqueBinding
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
@@ -543,6 +543,16 @@ def test_words_of_other_tools_name_the_command_to_look_at(capsys: pytest.Capture
         assert (command,) in _COMMANDS
         assert run([word]) == Exit.USAGE
         assert f"No such command '{word}'. See: reconciler {command} --help" in capsys.readouterr().err
+
+
+def test_options_of_other_tools_name_what_to_write(capsys: pytest.CaptureFixture[str]) -> None:
+    """None is an option here, and what is named instead is one."""
+    ours = {name for command in _COMMANDS.values() for one in command.params for name in one.opts}
+    for option, meant in OPTIONS_ELSEWHERE.items():
+        assert option not in ours
+        assert all(name in ours for name in re.findall(r"--[a-z-]+", meant)), meant
+        assert run(["reassignments", "list", option]) == Exit.USAGE
+        assert f"Write {meant}." in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_package_runs_as_a_module() -> None:

@@ -151,7 +151,7 @@ def _less(state: DesiredState, asked: AskedAccess, notes: list[str]) -> DesiredS
     others = [binding for binding in sorted(state.bindings.keys() - gone) if _still(binding, asked)]
     still = [f"{binding} at {state.bindings[binding].origin}" for binding in others]
     if not gone:
-        advice = f"what grants it is {', '.join(still)}" if still else ""
+        advice = f"what grants it is {', '.join(still)}" if still else f"reconciler access {asked.principal} lists all"
         raise NotDeclaredError(f"no manifest declares that for {asked.principal}", advice)
     notes += [f"still granted by {one}" for one in still]
     return replace(state, bindings={one: said for one, said in state.bindings.items() if one not in gone})
@@ -182,7 +182,7 @@ def rename(
     def wanted(book: Book) -> Mapping[str, DesiredState]:
         less = {name: without_principal(state, old) for name, state in book.desired.items()}
         if less == book.desired:
-            raise RequestError(f"no manifest grants {old} anything")
+            raise RequestError(f"no manifest grants {old} anything", "reconciler access lists who has what")
         if finish:
             for name, state in less.items():
                 notes.extend(_lacking(book.desired[name], state, new))
