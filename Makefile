@@ -124,6 +124,8 @@ lock:
 	  --python-version 3.11 --generate-hashes --no-header --constraint requirements.lock --output-file requirements-runtime.lock
 	uv pip compile --quiet pyproject.toml --extra policy --extra msk-iam --extra fleet --group install --universal \
 	  --python-version 3.11 --generate-hashes --no-header --constraint requirements.lock --output-file requirements-fleet.lock
+	uv pip compile --quiet --group platforms --universal \
+	  --python-version 3.11 --generate-hashes --no-header --constraint requirements.lock --output-file tests/integration/fleet/platforms.lock
 
 clean:
 	rm -rf $(VENV) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

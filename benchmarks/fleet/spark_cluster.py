@@ -14,23 +14,23 @@ import pyspark
 #: Spark's own scripts.
 SPARK: Final = Path(pyspark.__file__).parent / "bin"
 _DEPLOY: Final = "org.apache.spark.deploy"
-_START_SECONDS: Final = 90.0
+_START_SECONDS: Final = 300.0
 
 
 @contextlib.contextmanager
 def spark_cluster(directory: Path, workers: int = 2) -> Iterator[tuple[str, list[int]]]:
     """The master's address, and the workers' process ids; logs and work are kept in ``directory``."""
-    port = _free_port()
+    port = free_port()
     url, host = f"spark://127.0.0.1:{port}", ("--host", "127.0.0.1")
     with contextlib.ExitStack() as cluster:
-        arguments = (f"{_DEPLOY}.master.Master", *host, "--port", str(port), "--webui-port", str(_free_port()))
+        arguments = (f"{_DEPLOY}.master.Master", *host, "--port", str(port), "--webui-port", str(free_port()))
         cluster.enter_context(_daemon(directory / "master.log", *arguments, ready="I have been elected leader"))
         started = []
         for number in range(workers):
             size = ("--cores", "1", "--memory", "1g", "--work-dir", str(directory / f"work{number}"))
             # Each on a host of its own, as Spark sees it: it puts no copy of a task on the same host.
             own = f"127.0.0.{number + 1}"
-            worker = (f"{_DEPLOY}.worker.Worker", "--host", own, "--webui-port", str(_free_port()), *size, url)
+            worker = (f"{_DEPLOY}.worker.Worker", "--host", own, "--webui-port", str(free_port()), *size, url)
             log = directory / f"worker{number}.log"
             started.append(
                 cluster.enter_context(_daemon(log, *worker, ready="Successfully registered with master", ip=own))
@@ -38,7 +38,24 @@ def spark_cluster(directory: Path, workers: int = 2) -> Iterator[tuple[str, list
         yield url, [process.pid for process in started]
 
 
-def _free_port() -> int:
+@contextlib.contextmanager
+def connect_server(directory: Path) -> Iterator[str]:
+    """The address of a Spark Connect server on two cores of this machine; its log is kept in ``directory``."""
+    port = free_port()
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+    }
+    words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    name = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    command = (f"{_DEPLOY}.SparkSubmit", "--class", name, "--master", "local[2]", *words, "spark-internal")
+    with _daemon(directory / "connect.log", *command, ready="Spark Connect server started"):
+        yield f"sc://127.0.0.1:{port}"
+
+
+def free_port() -> int:
+    """One that nothing listens on."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])

@@ -199,6 +199,8 @@ _UNKNOWN: Final = 10
 
 
 _HARMLESS: Final = 5
+#: So many clusters are listed by kind of difference, below a heading and above the sum of the others.
+_HOTTEST: Final = 8
 
 
 def cluster_names(names: Sequence[str], *, expand: bool = False) -> str:
@@ -270,10 +272,31 @@ def drift_lines(report: FleetReport, style: Style = plain, *, expand: bool = Fal
         left = [counts_words(counts)] if unseen < len(others) else []
         left += [f"{unseen:,} not known"] if unseen else []
         yield f"  and {counted(len(others), 'cluster')} more: {', '.join(left)}"
+    yield from _heat_lines(report, style)
     yield ""
     yield style("title", drift_summary(report))
     skipped = f"{report.buckets_skipped:,} of {counted(report.buckets, 'bucket')} were equal by digest and not read"
     yield style("dim", skipped)
+
+
+def _heat_lines(report: FleetReport, style: Style) -> Iterator[str]:
+    """Of a large fleet, the clusters with most differences by kind of difference, in at most ten lines."""
+    differing = sorted(report.differing, key=_gravity)
+    if len(differing) <= _HOTTEST:
+        return
+    yield ""
+    rows = [(item.cluster, item.counts or DriftCounts()) for item in differing[:_HOTTEST]]
+    others = sum((item.counts or DriftCounts() for item in differing[_HOTTEST:]), DriftCounts())
+    rows.append((f"and {counted(len(differing) - _HOTTEST, 'cluster')} more", others))
+    cells = [(name, *(f"{number:,}" for number in _kinds_of(counts))) for name, counts in rows]
+    head, *lines = columns_of(("CLUSTER", "MISSING", "UNDECLARED", "TOPICS AND OTHERS", "NO PLAN REMOVES"), cells)
+    yield style("title", f"  {head}")
+    yield from (f"  {line}" for line in lines)
+
+
+def _kinds_of(counts: DriftCounts) -> tuple[int, int, int, int]:
+    """Differences by kind: missing and undeclared bindings, changes of all else, what no plan removes."""
+    return counts.creates, counts.deletes, counts.others, counts.left
 
 
 def drift_summary(report: FleetReport) -> str:

@@ -1,8 +1,13 @@
 """What every store of a fleet keeps to: its files, and the runs, wishes and comparisons that are made of them."""
 
 import datetime
+import os
+import signal
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,11 +28,41 @@ from reconciler.results.fleet_drift import (
     run_text,
 )
 from tests.contract.memory_files import MemoryFiles
+from tests.integration.fleet.platforms import BUCKET, hdfs_cluster, installed, s3_server
 
 
-@pytest.fixture(params=["disk", "memory"])
-def files(request: pytest.FixtureRequest, tmp_path: Path) -> StoreFiles:
+@pytest.fixture(scope="session")
+def s3() -> Iterator[dict[str, str]]:
+    """How clients find an S3 server on loopback."""
+    with s3_server() as variables:
+        yield variables
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of HDFS on loopback."""
+    with hdfs_cluster(tmp_path_factory.mktemp("hdfs")) as address:
+        yield address
+
+
+def address_of(platform: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty place on a data platform, which this process then finds."""
+    if platform == "hdfs":
+        monkeypatch.syspath_prepend(installed())
+        return f"{request.getfixturevalue('hdfs')}/{uuid.uuid4().hex}"
+    for name, value in request.getfixturevalue("s3").items():
+        monkeypatch.setenv(name, value)
+    return f"{platform}://{BUCKET}/{uuid.uuid4().hex}"
+
+
+PLATFORMS = [pytest.param(name, marks=pytest.mark.long) for name in ("s3a", "hdfs")]
+
+
+@pytest.fixture(params=["disk", "memory", *PLATFORMS])
+def files(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreFiles:
     """An empty place."""
+    if request.param in ("s3a", "hdfs"):
+        return Files.at(address_of(request.param, request, monkeypatch))
     makers: dict[str, Callable[[], StoreFiles]] = {"disk": lambda: Files.at(str(tmp_path)), "memory": MemoryFiles}
     return makers[request.param]()
 
@@ -48,6 +83,69 @@ def test_an_address_that_nothing_opens_is_refused_at_once_and_hadoop_s_name_of_a
     assert hadoop._open() == ("s3://bucket/fleet", "base")
 
 
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("s3://bucket/fleet?nowhere=1", "Unexpected query parameter"),
+        ("abfs://account", "valid account name"),
+        ("file://fleet", "cannot be relative"),
+        ("hdfs://127.0.0.1:1/fleet", r"cannot be opened: .*lib[^\n]*$"),
+    ],
+)
+def test_a_store_that_cannot_be_opened_is_a_reason_in_one_line(
+    place: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARROW_LIBHDFS_DIR", "/nowhere")
+    for use in (FleetStore.run, FleetStore.drift, FleetStore.begun, lambda store: store.commit(_run("run-1"))):
+        with pytest.raises(WorkflowError, match=why):
+            use(FleetStore(Files.at(place)))
+
+
+#: Half of a file is at the store when its writer is killed: a run's record, which would be the newest.
+_WRITER = """
+import sys, time
+from reconciler.parts.fleet import tables
+
+class Stream:
+    def __init__(self, whole): self.whole = whole
+    def __enter__(self): return self
+    def __exit__(self, *_): self.whole.close()
+    def write(self, data):
+        self.whole.write(data[: len(data) // 2])
+        self.whole.flush()
+        print("half", flush=True)
+        time.sleep(600)
+
+class System:
+    def __init__(self, whole): self.whole = whole
+    def __getattr__(self, name): return getattr(self.whole, name)
+    def open_output_stream(self, place): return Stream(self.whole.open_output_stream(place))
+
+whole = tables.Files._open
+tables.Files._open = lambda files: (System(whole(files)[0]), whole(files)[1])
+tables.Files.at(sys.argv[1]).write("runs/run-2.json", b"x" * 20_000_000)
+"""
+
+
+@pytest.mark.parametrize("platform", ["disk", *PLATFORMS])
+def test_a_killed_writer_leaves_nothing_that_is_read(
+    platform: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = str(tmp_path) if platform == "disk" else address_of(platform, request, monkeypatch)
+    store = FleetStore(Files.at(place))
+    store.commit(_run("run-1"))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    words = [sys.executable, "-c", _WRITER, place]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "half\n"
+        writer.send_signal(signal.SIGKILL)
+    assert store.run_ids() == ["run-1"]
+    assert store.run() == _run("run-1")
+    store.commit(_run("run-2"))
+    assert store.run() == _run("run-2")
+
+
 def test_a_file_is_read_as_it_was_written(files: StoreFiles) -> None:
     files.write("a/b/one", b"\x00first")
     files.write("a/b/one", b"second")
@@ -63,11 +161,16 @@ def test_what_is_not_there_is_no_empty_file(files: StoreFiles) -> None:
 
 
 def test_a_directory_names_what_is_directly_in_it(files: StoreFiles) -> None:
+    by_seconds = isinstance(files, Files) and files.root.startswith("s3")  # S3's clock counts no less
     for name in ("d/z", "d/a", "d/below/file", "other/x"):
         files.write(name, b"1")
-        time.sleep(0.01)  # a file system's clock is coarse
+        time.sleep(1.1 if by_seconds else 0.01)  # a file system's clock is coarse
     assert list(files.names("d")) == ["a", "below", "z"]
-    assert list(files.names_by_age("d")) == ["z", "a", "below"]
+    # A directory of S3 has no age.
+    assert [name for name in files.names_by_age("d") if name != "below" or not by_seconds] == [
+        *("z", "a"),
+        *([] if by_seconds else ["below"]),
+    ]
 
 
 def test_what_is_removed_is_gone_and_nothing_else(files: StoreFiles) -> None:
@@ -127,7 +230,7 @@ def test_what_was_compiled_is_found_by_its_key(store: FleetStore) -> None:
 def test_the_newest_comparison_of_a_run(store: FleetStore) -> None:
     for name in ("run-1-a", "run-1-b", "run-2-a"):
         store.keep_drift(name, FleetDrift(name, "now", 0, 0, 0, (ClusterDrift("c"),)))
-        time.sleep(0.01)
+        time.sleep(1.1 if isinstance(store.files, Files) and store.files.root.startswith("s3") else 0.01)
     newest, of_one = store.drift(), store.drift("run-1")
     assert (newest.run, of_one.run) == ("run-2-a", "run-1-b")
 

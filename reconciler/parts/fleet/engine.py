@@ -8,8 +8,8 @@ import os
 import time
 import traceback
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
@@ -28,6 +28,11 @@ Work: TypeAlias = Callable[[Sequence[T], str], Iterable[str]]
 Grouping: TypeAlias = Callable[[Sequence[T], str], Iterable[tuple[int, bytes]]]
 #: What is made of a group: its number and its chunks in, in any order.
 Judge: TypeAlias = Callable[[int, Sequence[bytes]], R]
+
+#: What of a line is counted while other tasks are at work, by kind.
+Tally: TypeAlias = Callable[[str], Mapping[str, int]]
+#: Is told what tasks do, how many units have ended, of how many, and what was counted in their lines.
+Watch: TypeAlias = Callable[[str, int, int, Mapping[str, int]], None]
 
 #: Starting a task takes some 40 ms, in which a core compares 100,000 rows: a task has to be worth that.
 ROWS_IN_A_TASK: Final = 500_000
@@ -56,7 +61,9 @@ class Groups(ABC):
 
 
 class Engine(ABC):
-    """Runs tasks, and says how many at a time."""
+    """Runs tasks, and says how many at a time; ``watch`` hears how far they are."""
+
+    watch: Watch | None = None
 
     @property
     @abstractmethod
@@ -65,12 +72,19 @@ class Engine(ABC):
 
     @abstractmethod
     def run(
-        self, lists: Sequence[Sequence[T]], work: Work[T], doing: str, group: str = "", again: Work[T] | None = None
+        self,
+        lists: Sequence[Sequence[T]],
+        work: Work[T],
+        doing: str,
+        group: str = "",
+        again: Work[T] | None = None,
+        tally: Tally | None = None,
     ) -> list[str]:
         """Run ``work`` on each list in a task of its own; all lines, in the order of the lists.
 
         ``doing`` is shown to an operator; :meth:`ending` ends the tasks of a ``group``. With ``again`` a task has
-        effects: where the engine begins it a second time, that runs instead. Raises :class:`TaskFailedError`.
+        effects: where the engine begins it a second time, that runs instead. With ``tally``, :attr:`watch` hears what
+        it counts, as tasks end. Raises :class:`TaskFailedError`.
         """
 
     @abstractmethod
@@ -112,17 +126,35 @@ def is_small(size: int, in_a_task: int) -> bool:
 class LocalEngine(Engine):
     """Tasks as threads of this process: they wait for brokers, or compute in Polars, which needs no lock of Python."""
 
+    def __init__(self, watch: Watch | None = None) -> None:
+        """``watch`` hears how far tasks are."""
+        self.watch = watch
+
     @property
     def cores(self) -> int:
         """Those of this machine."""
         return os.cpu_count() or 1
 
     def run(
-        self, lists: Sequence[Sequence[T]], work: Work[T], doing: str, group: str = "", again: Work[T] | None = None
+        self,
+        lists: Sequence[Sequence[T]],
+        work: Work[T],
+        doing: str,
+        group: str = "",
+        again: Work[T] | None = None,
+        tally: Tally | None = None,
     ) -> list[str]:
         """Each list once."""
+        answers: list[str] = []
+        ended, size, counts = 0, sum(map(len, lists)), Counter[str]()
         with _told():
-            return [line for lines in self._each(lists, lambda units, name: list(work(units, name))) for line in lines]
+            for units, lines in zip(lists, self._each(lists, lambda units, name: list(work(units, name))), strict=True):
+                answers += lines
+                if self.watch is not None and tally is not None:
+                    ended += len(units)
+                    counts.update(tallied(tally, lines))
+                    self.watch(doing, ended, size, counts)
+        return answers
 
     def grouped(self, lists: Sequence[Sequence[T]], work: Grouping[T], groups: int, doing: str) -> Groups:
         """The chunks are made at once: there is work for some seconds only."""
@@ -152,6 +184,14 @@ class LocalEngine(Engine):
             return
         with ThreadPoolExecutor(self.cores) as pool:
             yield from pool.map(work, lists, names)
+
+
+def tallied(tally: Tally, lines: Iterable[str]) -> Counter[str]:
+    """What is counted in all of these lines."""
+    counts = Counter[str]()
+    for line in lines:
+        counts.update(tally(line))
+    return counts
 
 
 @contextmanager

@@ -6,9 +6,13 @@ import os
 import re
 import struct
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -104,6 +108,7 @@ def _text(array: pa.Array) -> memoryview:
 # written under another name and then renamed.
 
 _SCHEMES: Final = ("file", "hdfs", "viewfs", "s3", "s3a", "gs", "abfs", "abfss")
+_OF_HADOOP: Final = ("hdfs://", "viewfs://")
 _OBJECT_STORES: Final = frozenset({"s3", "gcs", "abfs"})
 
 
@@ -123,22 +128,21 @@ class Files:
 
     def read(self, name: str) -> bytes:
         """All bytes of a file; raises ``OSError``."""
-        system, base = self._open()
-        with system.open_input_stream(f"{base}/{name}") as stream:
+        with self._reached() as (system, base), system.open_input_stream(f"{base}/{name}") as stream:
             return checked(name, bytes(stream.read()))
 
     def write(self, name: str, data: bytes) -> str:
         """Write a file whole, making directories as needed; its name with its digest. Raises ``OSError``."""
-        system, base = self._open()
         name, data = with_digest(name, data)
-        target = f"{base}/{name}"
-        direct = system.type_name in _OBJECT_STORES
-        place = target if direct else f"{os.path.dirname(target)}/.{uuid.uuid4().hex}"
-        system.create_dir(os.path.dirname(target), recursive=True)
-        with system.open_output_stream(place) as stream:
-            stream.write(data)
-        if not direct:
-            system.move(place, target)
+        with self._reached() as (system, base):
+            target = f"{base}/{name}"
+            direct = system.type_name in _OBJECT_STORES
+            place = target if direct else f"{os.path.dirname(target)}/.{uuid.uuid4().hex}"
+            system.create_dir(os.path.dirname(target), recursive=True)
+            with system.open_output_stream(place) as stream:
+                stream.write(data)
+            if not direct:
+                system.move(place, target)
         return name
 
     def names(self, directory: str) -> list[str]:
@@ -151,29 +155,76 @@ class Files:
 
     def remove_directory(self, directory: str) -> None:
         """Remove a directory and all in it."""
-        system, base = self._open()
-        system.delete_dir(f"{base}/{directory}")
+        with self._reached() as (system, base):
+            system.delete_dir(f"{base}/{directory}")
 
     def remove(self, name: str) -> None:
         """Remove one file."""
-        system, base = self._open()
-        system.delete_file(f"{base}/{name}")
+        with self._reached() as (system, base):
+            system.delete_file(f"{base}/{name}")
 
     def address(self, name: str) -> str:
         """The file as Spark names it."""
         return f"{self.root}/{name}" if "://" in self.root else f"file://{self.root}/{name}"
 
     def _listed(self, directory: str) -> list[Any]:
-        system, base = self._open()
-        found = system.get_file_info(fs.FileSelector(f"{base}/{directory}", allow_not_found=True))
+        with self._reached() as (system, base):
+            found = system.get_file_info(fs.FileSelector(f"{base}/{directory}", allow_not_found=True))
         return [item for item in found if not item.base_name.startswith(".")]
 
+    @contextmanager
+    def _reached(self) -> Iterator[tuple[Any, str]]:
+        """The file system, and our place in it; what is wrong with the address or the login is a reason like others."""
+        try:
+            yield self._open()
+        except pa.ArrowException as error:
+            if isinstance(error, OSError):
+                raise
+            raise _no_store(self.root, error) from error
+
     def _open(self) -> tuple[Any, str]:
-        if "://" in self.root:
-            # Hadoop's name for the same store; Spark gets the address as it was given.
-            system, base = fs.FileSystem.from_uri(re.sub("^s3a:", "s3:", self.root))
-            return system, base.rstrip("/")
-        return fs.LocalFileSystem(), self.root
+        if "://" not in self.root:
+            return fs.LocalFileSystem(), self.root
+        if self.root.startswith(_OF_HADOOP):
+            return _hadoop(self.root)
+        # Hadoop's name for the same store; Spark gets the address as it was given.
+        system, base = fs.FileSystem.from_uri(re.sub("^s3a:", "s3:", self.root))
+        return system, base.rstrip("/")
+
+
+class _HdfsFiles(fs.FSSpecHandler):  # type: ignore[misc]
+    """A file that is moved takes the place of one that is there, as everywhere else, and files have an age."""
+
+    @staticmethod
+    def _create_file_info(path: str, info: dict[str, Any]) -> Any:
+        """With the age under the name by which pyarrow looks for it, in seconds."""
+        return fs.FSSpecHandler._create_file_info(path, {**info, "mtime": info["modification_time"] / 1000})
+
+    def move(self, src: str, dest: str) -> None:
+        """As ``FileContext.rename`` with ``OVERWRITE``."""
+        self.fs.mv(src, dest, overwrite=True)
+
+
+def _hadoop(root: str) -> tuple[Any, str]:
+    """HDFS by the client ``hdfs-native`` if it is installed, else by Hadoop's own library, which wants a JVM here."""
+    if find_spec("hdfs_native") is not None:
+        address = urlsplit(root)
+        client = import_module("hdfs_native.fsspec").HdfsFileSystem(host=address.hostname, port=address.port)
+        return fs.PyFileSystem(_HdfsFiles(client)), address.path.rstrip("/")
+    try:
+        system, base = fs.FileSystem.from_uri(root)
+    except OSError as error:
+        raise _no_store(root, error) from error
+    return system, base.rstrip("/")
+
+
+def _no_store(root: str, error: Exception) -> WorkflowError:
+    lines = str(error).splitlines()
+    hint = "pip install hdfs-native, or set HADOOP_HOME and CLASSPATH" if root.startswith(_OF_HADOOP) else ""
+    return WorkflowError(
+        f"the store at {root} cannot be opened: {lines[0] if lines else error!r}",
+        hint or "correct the address or what logs in there",
+    )
 
 
 def store_at(place: str) -> FleetStore:

@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ from pyspark.sql import SparkSession
 import reconciler
 from reconciler.app.reasons import WorkflowError
 from reconciler.parts.fleet.app.runs import spark as spark_of
+from reconciler.parts.fleet.engine import LocalEngine
 from reconciler.parts.fleet.spark.engine import SparkEngine
 
 pytestmark = pytest.mark.spark
@@ -187,3 +190,28 @@ def test_an_operator_s_settings_count_but_for_those_that_fence_effects(tmp_path:
     }
     assert (trust, log.startswith("file://")) == ("store", True)
     assert [text.split()[2] for text in told] == ["spark.speculation", "spark.task.maxFailures"]
+
+
+def _two_seconds(units: Sequence[str], _: str) -> list[str]:
+    time.sleep(0.1 if units == ["a", "b"] else 2.5)
+    return [f"!{unit}" if unit == "b" else unit for unit in units]
+
+
+def _odd(line: str) -> dict[str, int]:
+    return {"odd": int(line.startswith("!"))}
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_how_far_tasks_are_is_heard_while_others_are_at_work(local: bool, request: pytest.FixtureRequest) -> None:
+    heard: list[tuple[str, int, int, dict[str, int]]] = []
+
+    def watch(doing: str, ended: int, size: int, counts: Mapping[str, int]) -> None:
+        heard.append((doing, ended, size, dict(counts)))
+
+    engine = LocalEngine(watch) if local else SparkEngine(request.getfixturevalue("spark"), watch=watch)
+    lines = engine.run([["a", "b"], ["c"]], _two_seconds, "wait", tally=_odd)
+    assert lines == ["a", "!b", "c"]
+    assert ("wait", 2, 3, {"odd": 1}) in heard
+    heard.clear()
+    engine.run([["a", "b"]], _two_seconds, "wait")  # nobody counts
+    assert heard == []

@@ -29,6 +29,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.cli import pack
 from reconciler.parts.fleet.readings import read_live
 from reconciler.parts.fleet.spark.jvm import SHORT_LIVED, archive_option
 from reconciler.parts.fleet.tables import store_at
@@ -38,6 +39,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]  # a master, two workers, a d
 
 ROOT = Path(__file__).resolve().parents[3]
 _COUNT = 12
+#: How the blocks of the documents begin that tests run, in this order: the second one takes a file of the first.
+_DOCUMENTED = ("reconciler fleet pack", "--py-files packed/kafka_reconciler.zip")
+#: What a command says on stderr at most.
+_MOST_LINES = 10
 #: In one session, as on a cluster the start is most of the time: snapshot, drift, and a reading that takes a while.
 _DRIVER = """
 import json, sys, time
@@ -156,19 +161,21 @@ class Ran:
                 )
                 try:
                     self._kill_in_the_middle(workers[0], driver)
-                    out, _ = driver.communicate(timeout=200)
+                    out, _ = driver.communicate(timeout=900)
                 finally:
                     driver.kill()
                     driver.communicate()
-            self.documented = self._documented(master, python, [places[-1], *where])
+            self.documented = [self._documented(block, master, python, [places[-1], *where]) for block in _DOCUMENTED]
         assert driver.returncode == 0, (self.directory / "said").read_text(errors="replace")
         return [json.loads(text) for text in out.split("===")]
 
-    def _documented(self, master: str, python: str, arguments: list[str]) -> "subprocess.CompletedProcess[str]":
+    def _documented(
+        self, begin: str, master: str, python: str, arguments: list[str]
+    ) -> "subprocess.CompletedProcess[str]":
         """The command of the documents, for this master and this Python of the executors."""
-        command = documented("docs/fleet.md", "spark-submit")
+        command = documented("docs/fleet.md", begin)
+        assert "spark://master:7077" in command
         for ours, theirs in ((master, "spark://master:7077"), (python, "/opt/requirements/bin/python")):
-            assert theirs in command
             command = command.replace(theirs, ours)
         path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
         environment = {**os.environ, "PATH": path, "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -179,12 +186,12 @@ class Ran:
             capture_output=True,
             text=True,
             check=False,
-            timeout=200,
+            timeout=900,
         )
 
     def _kill_in_the_middle(self, worker: int, driver: "subprocess.Popen[str]") -> None:
         """When four clusters have been begun, the executor of one worker goes, and its Python with it."""
-        deadline = time.monotonic() + 200
+        deadline = time.monotonic() + 900
         while len(list((self.directory / "marks").iterdir())) < 4:
             assert driver.poll() is None, (self.directory / "said").read_text(errors="replace")
             assert time.monotonic() < deadline
@@ -204,9 +211,25 @@ def test_the_code_reaches_executors_that_do_not_have_it(ran: Ran) -> None:
     assert all("kafka_reconciler.whl" in place for place in ran.places)
 
 
-def test_the_command_of_the_documents_says_the_same(ran: Ran) -> None:
-    assert ran.documented.returncode == 2, ran.documented.stderr
-    assert json.loads(ran.documented.stdout)["totals"] == ran.drift["totals"]
+def test_the_commands_of_the_documents_say_the_same(ran: Ran) -> None:
+    for done in ran.documented:
+        assert done.returncode == 2, done.stderr
+        answer = done.stdout[done.stdout.index("{") :]  # behind what `fleet pack` says
+        assert json.loads(answer)["totals"] == ran.drift["totals"]
+        assert len(done.stderr.splitlines()) <= _MOST_LINES, done.stderr
+
+
+def test_what_is_packed_was_all_that_executors_had(ran: Ran) -> None:
+    """Spark unpacked it beside them; and without anything else Python finds there what a task needs."""
+    unpacked = [*ran.directory.glob("work*/app-*/*/environment")]
+    assert unpacked
+    for place in unpacked:
+        words = [str(place / "bin" / "python"), "-c", "import polars, pyarrow, reconciler; print(reconciler.__file__)"]
+        done = subprocess.run(
+            words, capture_output=True, text=True, check=True, cwd=place, env={"PATH": "/usr/bin:/bin"}
+        )
+        assert Path(done.stdout.strip()).is_relative_to(place.resolve())
+        assert not (place / "lib" / "pyspark").exists()
 
 
 def test_snapshot_and_drift_on_two_workers(ran: Ran) -> None:
@@ -242,3 +265,9 @@ def test_the_processes_that_list_acls_find_code_that_travelled(tmp_path: Path) -
     # Nobody answers there: each of the three says so, and none ends without a reply.
     assert "acl_listing_failed" in done.stderr
     assert "the process ended with" not in done.stderr
+
+
+def test_what_is_packed_is_what_this_package_requires_without_spark() -> None:
+    names = {found.metadata["Name"].lower().replace("_", "-") for found in pack._required()}
+    assert {"polars", "polars-runtime-32", "pyarrow", "confluent-kafka", "click", "pydantic-core"} <= names
+    assert names.isdisjoint({"pyspark", "py4j", "pytest", "mypy", "duckdb"})

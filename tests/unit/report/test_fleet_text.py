@@ -2,7 +2,11 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
+import pytest
+
+from reconciler.parts.fleet.cli import fleet as fleet_cli
 from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, fleet_plan_id
 from reconciler.parts.fleet.show import fleet_plan_lines, quiet_fleet_plan
 from reconciler.results.fleet_drift import DriftCounts, Failure
@@ -144,3 +148,32 @@ def test_clusters_that_differ_alike_share_a_line_unless_expanded() -> None:
     assert drift_summary(report) == (
         "41 clusters: 0 as declared, 41 differ, 0 not known; 123 differences among 369 bindings in scope"
     )
+
+
+def test_how_far_tasks_are_is_said_ten_times_in_an_hour_and_a_half(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(fleet_cli, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    tick = fleet_cli.Ticker()
+    for second in range(5_000):
+        now[0] = float(second)
+        tick("plan clusters", second, 5_000, {"steps": 3_000, "not planned": second})
+    tick("plan clusters", 5_000, 5_000, {})
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "plan clusters: 5 of 5,000 done, 5 not planned, 3,000 steps"
+    assert len(lines) == 9
+
+
+def test_of_a_large_fleet_a_table_of_ten_lines_has_the_kinds_of_differences() -> None:
+    clusters = [_cluster(number, DriftCounts(9, 9, creates=10, deletes=number, others=1)) for number in range(1, 31)]
+    lines = list(drift_lines(FleetReport("run", "2026-11-20", tuple(clusters))))
+    first = next(number for number, line in enumerate(lines) if "UNDECLARED" in line)
+    table = [re.split(r"\s{2,}", line.strip()) for line in lines[first : lines.index("", first)]]
+    assert len(table) == 10
+    assert table[0] == ["CLUSTER", "MISSING", "UNDECLARED", "TOPICS AND OTHERS", "NO PLAN REMOVES"]
+    assert table[1] == ["site-030", "10", "30", "1", "0"]
+    assert table[9][0] == "and 22 clusters more"
+    for column, whole in ((1, 300), (2, sum(range(1, 31))), (3, 30), (4, 0)):
+        assert sum(int(row[column].replace(",", "")) for row in table[1:]) == whole
+    assert not any("UNDECLARED" in line for line in drift_lines(FleetReport("run", "2026-11-20", tuple(clusters[:8]))))

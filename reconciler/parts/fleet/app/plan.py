@@ -119,11 +119,17 @@ def plan_fleet(
     terms = PlanTerms(tuple(sources), connections, options, commit, limits.at_once, limits.timeout, judging)
     tasks = engine.task_count(len(fleet.clusters), max(limits.at_once, CLUSTERS_IN_A_TASK))
     lists = partition(fleet.clusters, [1] * len(fleet.clusters), tasks)
-    lines = engine.run(lists, partial(plan_members, terms=terms), "plan clusters")
+    lines = engine.run(lists, partial(plan_members, terms=terms), "plan clusters", tally=_tally)
     made = _told_apart([MemberPlan(**json.loads(line)) for line in lines])
     notes = {item.cluster: item.notes for item in sorted(made, key=lambda item: item.cluster) if item.notes}
     texts = {item.cluster: item.text for item in made if item.text}
     return PlannedFleet(assembled(fleet, made, moment_text(as_of), commit), texts, notes)
+
+
+def _tally(line: str) -> Mapping[str, int]:
+    made = MemberPlan(**json.loads(line))
+    kinds = {"clusters differ": bool(made.text), "not planned": bool(made.reason)}
+    return {**kinds, "steps": made.steps, "deletions": made.deletes}
 
 
 def _told_apart(made: Sequence[MemberPlan]) -> list[MemberPlan]:

@@ -33,7 +33,7 @@ from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.read.findings import Source
 from reconciler.model.frozen import FrozenMap
 from reconciler.parts.fleet.app.plan import PlannedFleet
-from reconciler.parts.fleet.engine import Engine, LocalEngine, is_small
+from reconciler.parts.fleet.engine import Engine, LocalEngine, Watch, is_small
 from reconciler.parts.fleet.membership import Fleet, UnknownFleetError, fleet_of, same_cluster, told_apart
 from reconciler.parts.fleet.proposal import (
     ApplyRecord,
@@ -43,7 +43,7 @@ from reconciler.parts.fleet.proposal import (
     parse_apply_records,
     parse_fleet_plan,
 )
-from reconciler.parts.fleet.spark.session import Session, is_running, starting_session
+from reconciler.parts.fleet.spark.session import Session, is_running, remote_of, starting_session
 from reconciler.parts.fleet.store import FleetStore, NoRunError
 from reconciler.parts.fleet.tasks.collecting import CollectionLimits, SnapshotSource, carried, collect
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired
@@ -296,9 +296,9 @@ class EngineOptions:
 class EngineChoice:
     """The engine that a command gets, decided by the work; Spark starts while the command does something else."""
 
-    def __init__(self, asked: EngineName, start: Callable[[], Session]) -> None:
-        """``start`` begins to start Spark."""
-        self._asked, self._start = asked, start
+    def __init__(self, asked: EngineName, start: Callable[[], Session], watch: Watch | None = None) -> None:
+        """``start`` begins to start Spark; ``watch`` hears how far tasks are."""
+        self._asked, self._start, self._watch = asked, start, watch
         self._session: Session | None = None
         self._sized = False
 
@@ -326,7 +326,7 @@ class EngineChoice:
 
     def __call__(self) -> Engine:
         """The engine, as soon as it is there."""
-        return LocalEngine() if self.is_local else self.on_spark()
+        return LocalEngine(self._watch) if self.is_local else self.on_spark()
 
     def on_spark(self) -> "SparkEngine":
         """Spark, whatever the size."""
@@ -334,11 +334,13 @@ class EngineChoice:
 
         self.begin()
         assert self._session is not None  # noqa: S101 - it has begun
-        return SparkEngine(self._session())
+        return SparkEngine(self._session(), watch=self._watch)
 
 
 @contextmanager
-def chosen_engine(options: EngineOptions, tell: Callable[[str], None] = lambda _: None) -> Iterator[EngineChoice]:
+def chosen_engine(
+    options: EngineOptions, tell: Callable[[str], None] = lambda _: None, watch: Watch | None = None
+) -> Iterator[EngineChoice]:
     """The choice, for the time of the block; ``tell`` gets each setting of the operator for Spark that does not count.
 
     A session that is there, a master or Spark's own page decide for Spark. What fails in Spark is a
@@ -358,9 +360,10 @@ def chosen_engine(options: EngineOptions, tell: Callable[[str], None] = lambda _
                 )
             )
 
-        choice = EngineChoice(options.name, start)
+        choice = EngineChoice(options.name, start, watch)
         submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-        on_spark = options.name is EngineName.SPARK or options.master or options.ui or submitted or is_running()
+        there = submitted or is_running() or remote_of(options.master)
+        on_spark = options.name is EngineName.SPARK or options.master or options.ui or there
         if options.name is not EngineName.LOCAL and on_spark:
             choice.begin()
         try:

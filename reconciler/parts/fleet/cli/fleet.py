@@ -1,7 +1,8 @@
 """``reconciler fleet``: the same on many clusters, on Spark. A subcommand's module is imported when it is asked for."""
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
@@ -17,7 +18,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model.characters import safe
 from reconciler.parts.fleet import NEEDS
 from reconciler.parts.fleet.app.runs import EngineChoice, EngineName, EngineOptions, chosen_engine, task_secrets
-from reconciler.parts.fleet.spark.session import is_running
+from reconciler.parts.fleet.spark.session import is_running, remote_of
 from reconciler.show.fleet_report import cluster_names
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ SUBCOMMANDS: Final = {
     "query": "Query the whole fleet",
     "usage": "Evaluate authorizer logs: used bindings, refusals, replay",
     "tighten": "Narrow access of all clusters to what their logs show in use",
+    "pack": "Pack the environment for a Spark cluster's executors",
 }
 
 
@@ -58,6 +60,10 @@ def command() -> None:
 
 
 # Options that the fleet's subcommands share, and what follows from them: a session, a store, members.
+
+
+#: Seconds until it is first said how far tasks are.
+_FIRST_TICK: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +116,9 @@ spark_options = with_options(
             help="Where the work is done: on Spark, or in this process. auto: in this process if that takes less time "
             "than Spark's start.",
         ),
-        click.option("--master", metavar="URL", help="Spark master.  [default: all local cores]"),
+        click.option(
+            "--master", metavar="URL", help="Spark master, or sc://… for Spark Connect.  [default: all local cores]"
+        ),
         click.option("--spark-ui", "ui", is_flag=True, help="Start Spark's web UI."),
     )
 )
@@ -133,13 +141,33 @@ def engine_for(
     """
     if options.engine == "local" and (options.master is not None or options.ui):
         raise CommandError("--master and --spark-ui are Spark's", "leave them out, or --engine local", Exit.USAGE)
-    first = options.master is None and not is_running()
+    first = options.master is None and not is_running() and not remote_of(None)
     secrets = task_secrets(places, connection, passwords=passwords)
     asked = EngineOptions(EngineName(options.engine), options.master, options.ui, secrets, workers, once)
-    with chosen_engine(asked, tell=info) as choice:
+    # spark-submit puts what a program says on stderr among its standard output, where a program may look for JSON.
+    ticker = None if "PYSPARK_GATEWAY_PORT" in os.environ else Ticker()
+    with chosen_engine(asked, tell=info, watch=ticker) as choice:
         yield choice
     if first and not choice.is_local and "CI" not in os.environ:
         _prepare_quick_starts()
+
+
+class Ticker:
+    """Says how far tasks are: after some seconds first, then ever less often, some ten times in an hour and a half."""
+
+    def __init__(self) -> None:
+        """From now on."""
+        self._pause = _FIRST_TICK
+        self._next = time.monotonic() + self._pause
+
+    def __call__(self, doing: str, ended: int, size: int, counts: Mapping[str, int]) -> None:
+        """As :data:`reconciler.parts.fleet.engine.Watch`."""
+        if time.monotonic() < self._next or ended == size:
+            return
+        self._pause *= 2
+        self._next = time.monotonic() + self._pause
+        parts = [f"{doing}: {ended:,} of {size:,} done", *(f"{counts[kind]:,} {kind}" for kind in sorted(counts))]
+        progress(", ".join(parts))
 
 
 def _prepare_quick_starts() -> None:

@@ -9,7 +9,8 @@ Views of a store are for questions in SQL. ``docs/fleet.md`` describes their col
 import functools
 import json
 import re
-from collections import deque
+import threading
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -17,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from py4j.protocol import Py4JError
-from pyspark import RDD, Broadcast, StorageLevel, TaskContext, cloudpickle
+from pyspark import RDD, Accumulator, AccumulatorParam, Broadcast, StorageLevel, TaskContext, cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -26,7 +27,7 @@ from reconciler.app.reasons import WorkflowError
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclOperation, AclPermissionType, PatternType, ResourceType
 from reconciler.parts.fleet.differences import RESULT_SCHEMA
-from reconciler.parts.fleet.engine import Engine, Grouping, Groups, Judge, TaskFailedError, Work
+from reconciler.parts.fleet.engine import Engine, Grouping, Groups, Judge, Tally, TaskFailedError, Watch, Work, tallied
 from reconciler.parts.fleet.rows import COLUMNS, ScopeMembership
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.parts.fleet.tables import CONFIG_SCHEMA, LIVE_SCHEMA, TOPIC_SCHEMA
@@ -40,6 +41,10 @@ R = TypeVar("R")
 
 #: Where a session does not say how many tasks run at a time.
 _UNKNOWN_CORES: Final = 8
+#: How often it is looked how far tasks are, in seconds.
+_LOOK: Final = 1.0
+#: Under which name the units that have ended are counted.
+_ENDED: Final = ""
 #: Where a worker's own error begins in what Spark says of it.
 _TRACEBACK: Final = "Traceback (most recent call last):"
 
@@ -50,6 +55,7 @@ class SparkEngine(Engine):
 
     spark: SparkSession
     frames: bool = False
+    watch: Watch | None = None
 
     @property
     def session(self) -> SparkSession:
@@ -68,19 +74,34 @@ class SparkEngine(Engine):
         return self.spark.sparkContext if isinstance(self.spark, SparkSession) else None
 
     def run(
-        self, lists: Sequence[Sequence[T]], work: Work[T], doing: str, group: str = "", again: Work[T] | None = None
+        self,
+        lists: Sequence[Sequence[T]],
+        work: Work[T],
+        doing: str,
+        group: str = "",
+        again: Work[T] | None = None,
+        tally: Tally | None = None,
     ) -> list[str]:
         """A task that is lost runs again: only the lines of the attempt that ended well come back."""
         if not lists:
             return []
         carried = self._carried((work, again), [list(units) for units in lists])
 
+        context, watch, sizes = self._rdds, self.watch, [len(units) for units in lists]
+        # Spark Connect counts nothing for a client.
+        counts = (
+            None if context is None or watch is None or tally is None else context.accumulator(Counter(), _Counts())
+        )
+
         def task(number: int) -> list[str]:
-            return list(_begun(carried, number))
+            lines = list(_begun(carried, number))
+            if counts is not None and tally is not None:
+                counts.add(Counter({_ENDED: sizes[number]}) + tallied(tally, lines))
+            return lines
 
         try:
-            with self._described(doing, group):
-                if (context := self._rdds) is not None:
+            with self._described(doing, group), _watched(watch, counts, doing, sum(sizes)):
+                if context is not None:
                     results = context.parallelize(range(len(lists)), len(lists)).map(task).collect()
                 else:
                     rows = self._rows(len(lists), task, "array<string>").collect()
@@ -171,6 +192,39 @@ class SparkEngine(Engine):
         parts = tuple(_pickled(part) for part in (works, *lists))
         # Through a broadcast each worker gets them once, and a task's description stays small.
         return _Carried(parts if self._context is None else self._context.broadcast(parts))
+
+
+class _Counts(AccumulatorParam["Counter[str]"]):
+    """Added up as tasks end."""
+
+    def zero(self, value: "Counter[str]") -> "Counter[str]":
+        """Nothing."""
+        return Counter()
+
+    def addInPlace(self, value1: "Counter[str]", value2: "Counter[str]") -> "Counter[str]":  # noqa: N802 - Spark's
+        """The sum, as a new one: it is read while it is added to."""
+        return value1 + value2
+
+
+@contextmanager
+def _watched(watch: Watch | None, counts: "Accumulator[Counter[str]] | None", doing: str, size: int) -> Iterator[None]:
+    """For the time of the block ``watch`` hears how far the tasks are."""
+    if watch is None or counts is None:
+        yield
+        return
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(_LOOK):
+            current = Counter(counts.value)
+            # A task that ran again was counted twice.
+            watch(doing, min(current.pop(_ENDED, 0), size), size, current)
+
+    threading.Thread(target=look, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +333,11 @@ def _cure(why: str) -> str:
     if module is None:
         return "nothing was kept of the run; correct the cause, then start again"
     if module[1] == "reconciler":
-        return "the Python of the executors does not find this package: hand it over with --py-files"
-    return "the Python of the executors needs the packages of the extra fleet: say by PYSPARK_PYTHON which one has them"
+        return (
+            "the Python of the executors does not find this package: hand it over, as `reconciler fleet pack` packs it"
+        )
+    has = "say by PYSPARK_PYTHON which one has them, or hand over what `reconciler fleet pack` packs"
+    return f"the Python of the executors needs the packages of the extra fleet: {has}"
 
 
 _NAMED: Final = {

@@ -61,11 +61,16 @@ def starting_session(
     With ``workers``, Python workers of this machine start as soon as they can. With ``once``, tasks change clusters:
     Spark begins each of them once, and so many at a time on this machine, where they wait for brokers rather than
     compute. What the operator sets for Spark counts before what is usual here, but not before that on which results
-    rest; which settings do not count is said by ``tell``. Imports nothing of PySpark.
+    rest; which settings do not count is said by ``tell``. A ``master`` ``sc://…``, or ``SPARK_REMOTE`` without one, is
+    a server of Spark Connect, whose own settings count. Imports nothing of PySpark.
     """
     active = _active()
     if active is not None:
         yield lambda: active
+        return
+    if remote := remote_of(master):
+        with _connected(remote) as session:
+            yield session
         return
     # Workers would run whatever "python3" is; an operator's word for a cluster goes first.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -108,6 +113,31 @@ def starting_session(
                 each.stop()
             if jvm is not None and not started:
                 jvm.end()
+
+
+def remote_of(master: str | None) -> str:
+    """The address of the Spark Connect server that is meant; ``""`` where none is."""
+    meant = os.environ.get("SPARK_REMOTE", "") if master is None else master
+    return meant if meant.startswith("sc://") else ""
+
+
+@contextmanager
+def _connected(remote: str) -> Iterator[Session]:
+    """A session of a Spark Connect server."""
+    started: list[SparkSession] = []
+
+    def session() -> "SparkSession":
+        if not started:
+            # Tells at length what the exception says.
+            logging.getLogger("pyspark.sql.connect.client.logging").setLevel(logging.CRITICAL)
+            started.append(_builder().remote(remote).getOrCreate())
+        return started[0]
+
+    try:
+        yield session
+    finally:
+        for each in started:
+            each.stop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +183,6 @@ def _has_jvm() -> bool:
 
 def _started(own: _Settings, given: Mapping[str, str] | None, *, workers: bool) -> "SparkSession":
     from pyspark import SparkConf, SparkContext
-    from pyspark.sql import SparkSession
 
     # Says a second time, as JSON on stderr, what the exception says.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
@@ -171,11 +200,17 @@ def _started(own: _Settings, given: Mapping[str, str] | None, *, workers: bool) 
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if workers:
         threading.Thread(target=_start_workers, args=(context,), daemon=True).start()
-    builder: Any = SparkSession.builder
+    builder = _builder()
     for key, value in settings.items():
         builder = builder.config(key, value)
     session: SparkSession = builder.getOrCreate()
     return session
+
+
+def _builder() -> Any:
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder
 
 
 def _submitted() -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Reads clusters in tasks into a store."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -77,7 +77,7 @@ def collect(
     lists = partition(sources, [1] * len(sources), engine.task_count(len(sources), patience.at_once))
     work = partial(_read_all, store=store, side=f"taken={run.id}", taken=run.taken, patience=patience)
     readings, failures = list(run.readings), list(run.failures)
-    for line in engine.run(lists, work, "read clusters"):
+    for line in engine.run(lists, work, "read clusters", tally=_tally):
         if line.startswith(_FAILED):
             failures.append(parse_failure(line.removeprefix(_FAILED)))
         else:
@@ -137,6 +137,10 @@ def _read(source: SnapshotSource, patience: CollectionLimits) -> ClusterState | 
         if attempt < patience.attempts:
             time.sleep(patience.pause * 2 ** (attempt - 1))
     return failure
+
+
+def _tally(line: str) -> Mapping[str, int]:
+    return {"not read": int(line.startswith(_FAILED))}
 
 
 def _failure(failure: Failure) -> str:

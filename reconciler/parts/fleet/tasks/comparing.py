@@ -107,7 +107,7 @@ def compare_fleet(
     lists: list[list[Unit]] = partition(units, weights, engine.task_count(sum(weights), ROWS_IN_A_TASK))
     parts = [
         parse_partial_drift(line)
-        for line in engine.run(lists, partial(_compare_all, store=store, name=name), "compare buckets")
+        for line in engine.run(lists, partial(_compare_all, store=store, name=name), "compare buckets", tally=_tally)
     ]
     return FleetDrift(
         live.id,
@@ -117,6 +117,13 @@ def compare_fleet(
         sum(part.bytes_read for part in parts),
         merge((*settled, *parts), _failures(desired, live), {name: _doubt(found) for name, found in live_of.items()}),
     )
+
+
+def _tally(line: str) -> Mapping[str, int]:
+    part = parse_partial_drift(line)
+    counts = part.counts
+    kinds = {"bindings missing": counts.creates, "bindings undeclared": counts.deletes}
+    return {**kinds, "changes of topics or others": counts.others, "not known": bool(part.error)}
 
 
 def _has_topics(desired: Reading, rules: Rules) -> bool:
