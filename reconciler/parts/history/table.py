@@ -12,6 +12,7 @@ or of another one at the same time, and does not count.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
@@ -265,6 +266,7 @@ def _newest_of(tables: Sequence[pa.Table]) -> pa.Table:
     return pa.concat_tables([*rows[::-1], INTERVALS.empty_table()])
 
 
+@lru_cache(maxsize=2)  # a question reads it twice, and thousands of runs are in it
 def _coverage(data: bytes) -> TableCoverage:
     text = (pq.read_schema(pa.BufferReader(data)).metadata or {}).get(_COVERAGE)
     if text is None:
