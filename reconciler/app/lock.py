@@ -7,17 +7,24 @@ not work on, and what it would break. To end a lock gives access: that is a plan
 import datetime
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from reconciler.app.access_checks import checks_of
 from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
+from reconciler.app.connections import read_connections
 from reconciler.app.manifests import desired, teams_listing
-from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment, now
+from reconciler.app.options import ClientNote, ConnectionOptions, PlanOptions, Tell, ignore, moment, now
 from reconciler.app.planning import WHO_LOGS_IN, Planned, beside_live, request_on
 from reconciler.app.probe import barrier_of, run_of_nothing
-from reconciler.app.reasons import PlanRefusedError, RequestError, UnsavedPlanError, WorkflowError
+from reconciler.app.reasons import (
+    InvalidManifestsError,
+    PlanRefusedError,
+    RequestError,
+    UnsavedPlanError,
+    WorkflowError,
+)
 from reconciler.app.records import RecordOptions, command_ledger, new_run
 from reconciler.app.session import Target, open_any
 from reconciler.app.terms import terms, unbounded
@@ -230,12 +237,29 @@ def lockable(
 ) -> Iterator[Lockable]:
     """The principal on a cluster, ready to be locked. Raises a :class:`RequestError` for one that a lock is not for."""
     _check_name(given)
-    with open_any(path, cluster, connection, tell) as (manifests, target):
+    with _opened(path, cluster, connection, tell) as (manifests, target):
         live = target.read_whole(_ALL)
         refuse_unlockable(given, target, live)
         if live.may_alter_acls is False:
             raise WorkflowError("our principal may not alter ACLs, so it cannot lock", "grant it ALTER on the cluster")
         yield Lockable(target, live, given, connection, manifests)
+
+
+@contextmanager
+def _opened(
+    path: str | None, cluster: str | None, connection: ConnectionOptions, tell: Tell
+) -> Iterator[tuple[Manifests | None, Target]]:
+    """The cluster. Manifests that are not sound hold up no lock where the operator's file knows the cluster."""
+    with ExitStack() as stack:
+        try:
+            opened = stack.enter_context(open_any(path, cluster, connection, tell))
+        except InvalidManifestsError as error:
+            stated = connection.connections is not None and cluster in read_connections(connection.connections)
+            if path is None or not stated:
+                raise
+            tell(ClientNote(f"without the manifests, which are not sound: {error.problems[0].message}"))
+            opened = stack.enter_context(open_any(None, cluster, connection, tell))
+        yield opened
 
 
 def refuse_unlockable(given: LockTerms, target: Target, live: ClusterState) -> None:
@@ -391,7 +415,7 @@ class LockList:
 
 def list_locks(path: str | None, cluster: str | None, connection: ConnectionOptions = ConnectionOptions()) -> LockList:
     """The locks on a cluster. Raises a :class:`WorkflowError`."""
-    with open_any(path, cluster, connection) as (_, target):
+    with _opened(path, cluster, connection, ignore) as (_, target):
         found = locks(target.read_whole(_ALL).bindings)
         demanded = _facts(target).emergency.locked
         missing = tuple(name for name in demanded if name not in found or not found[name].whole)

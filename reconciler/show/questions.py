@@ -12,6 +12,7 @@ from reconciler.codec.values import BINDING, PATTERN
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, AclOperation, PatternType, ResourcePattern
 from reconciler.model.characters import Style, as_name, binding_name, counted, plain, safe
+from reconciler.model.locks import is_lock_denial
 from reconciler.results.access import AccessView, times
 from reconciler.results.words import (
     decision_document,
@@ -277,6 +278,8 @@ def _place(binding: AclBinding, view: AccessView) -> str:
         return f"  {safe(given.words)}"
     authorizer = view.authorizer
     note = authorizer.sources.notes.get(binding)
+    if note is None and is_lock_denial(binding):
+        return "  (“reconciler locks” says whether that is a lock)"
     if note is None:
         return "  (declared in no manifest)" if any(authorizer.sources.notes.values()) else ""
     return f"  {safe(note_words(note))}"

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from reconciler.access.authorizer import AccessRequest
-from reconciler.apply.audit import Sight, about_command, break_glass_lines
+from reconciler.apply.audit import LockAction, LockRecord, Sight, about_command, break_glass_lines, lock_line
 from reconciler.apply.environment import Identity, Outcome
 from reconciler.cli.main import run
 from reconciler.model.acl import AclOperation, ResourceType
+from reconciler.model.locks import lock_denials
 from reconciler.model.state import ClusterState, FactSource, StatedFacts
 from reconciler.parts.evidence.usage.message import Event, LoggedReason
 from reconciler.parts.history.evidence import seconds
@@ -149,6 +150,27 @@ def test_super_users_are_those_of_then(
     read(place, {NIGHT}, 250 * 3600, stated=None)
     assert run(["history", "--by", "hand", *ASKED[:4]]) == 0
     assert "super user" not in capsys.readouterr().out
+
+
+def test_a_lock_is_nobodys_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its line in the audit log, written before it was sent, says who did what a reading shows."""
+    monkeypatch.chdir(tmp_path)
+    place, name = store(tmp_path / "store"), "User:svc-pay"
+    for hour in range(0, 24, 6):
+        read(place, {BASE, *(lock_denials(name) if hour >= 12 else ())}, hour * 3600)
+    about = about_command(Identity("lock-1", "anna@ops"), CLUSTER_ID, "prod")
+    when = text(9 * 3600)
+    write_log(Path("audit.jsonl"), [lock_line(LockRecord(about, LockAction.LOCK, name, when, when, ticket="INC-7"))])
+    asked = ["history", name, "--cluster", "prod", "--store", "store", "--audit", "audit.jsonl"]
+    assert run(asked) == 0
+    said = capsys.readouterr().out
+    assert said.count("lock-1") == len(lock_denials(name))
+    assert "anna@ops" in said
+    assert "INC-7" in said
+    assert run([*asked, "--by", "hand"]) == 0
+    assert "DENY" not in capsys.readouterr().out
 
 
 def test_where_no_reading_has_super_users_those_of_today_are_perhaps_right(

@@ -388,6 +388,29 @@ def test_an_unlock_gives_back_what_other_acls_permit_and_is_a_plan_that_says_so(
         unlock(stage.path, stage.cluster, WHY, stage.connection)
 
 
+def test_manifests_that_are_not_sound_hold_up_no_lock(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the operator's file knows the cluster; an unlock, which gives access, waits until they are."""
+    known = OPERATOR.replace("spec:\n", "spec:\n  bootstrapServers: [b.invalid:9092]\n")
+    stage.rule(known)
+    stage.declare(ACLS.replace("READ", "REED"))
+
+    @contextmanager
+    def live(name: str, *_: object, **__: object) -> Iterator[Target]:
+        facts = read_connections(str(stage.connections))[name].facts
+        yield Target(name, SnapshotCluster(stage.snapshot), None, operator=facts)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("reconciler.app.session.live", live)
+        at = [NAME, stage.path, "-c", "prod", "--connections", str(stage.connections), "--reason", "x", "--yes"]
+        assert run(["lock", *at]) == 0
+        assert "without the manifests, which are not sound" in capsys.readouterr().err
+        assert not may_anything(stage.live())
+        assert run(["locks", *at[1:6]]) == 0
+        assert run(["unlock", *at]) != 0
+        stage.rule(OPERATOR.replace("name: prod", "name: other"))
+        assert run(["lock", *at]) == Exit.ERROR, "nobody else says what the cluster is"
+
+
 def test_it_can_be_locked_again_and_two_operators_hold_one_lock(stage: Stage) -> None:
     stage.lock()
     stage.write(LockMark(NAME, NOW - datetime.timedelta(hours=1), None, "bob", "INC-8", "me too").binding)

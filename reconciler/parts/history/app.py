@@ -131,7 +131,7 @@ def check_covered(cluster: str, coverage: TableCoverage, time: int) -> None:
     if time < first[1]:
         raise RequestError(
             f"{text_of(time)} is before the first evidence: the first reading of cluster {cluster} ended at "
-            f"{text_of(first[1] - 1 - CLOCKS)}, and clocks may differ by a minute"
+            f"{text_of(first[1] - 1 - CLOCKS)}. As clocks may differ by a minute, answers begin at {text_of(first[1])}"
         )
     if time > now().timestamp():
         raise RequestError(f"{text_of(time)} is in the future: nobody knows what cluster {cluster} will have")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final, NamedTuple
 
-from reconciler.apply.audit import AuditedStep, BreakGlassRecord, CleanupRecord, Sight
+from reconciler.apply.audit import AuditedStep, BreakGlassRecord, CleanupRecord, LockAction, LockRecord, Sight
 from reconciler.apply.environment import Outcome
 from reconciler.apply.records import About, BridgesRecord, EndRecord, RunRecord
 from reconciler.codec.document import compact
@@ -20,6 +20,7 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.desired import instant_of, read_moment
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Change, Listing
+from reconciler.model.locks import lock_denials
 from reconciler.model.markers import without_harmless
 from reconciler.model.state import ClusterState, StatedFacts
 from reconciler.model.topic import Topic
@@ -196,6 +197,8 @@ class DeedReader:
                 self._times.setdefault(command.run, _Times(*[seconds(time)] * 3))
                 given = {"breakGlass": end, "overrode": list(overrode)}
                 self.deeds.runs[command.run] = {**self.deeds.runs.get(command.run, {}), **given}
+            case LockRecord(action=LockAction.LOCK):
+                self._lock(content)
             case CleanupRecord(about=command, action=action, bindings=bindings, time=time):
                 self._cleanup(command.run, action, bindings, seconds(time))
 
@@ -255,6 +258,16 @@ class DeedReader:
         }.get(action, (None, False))
         for bridge in bridges:
             self.deeds.see(bridge, times.sighting(there, left=left, since_begin=not left)._replace(run=about.run))
+
+    def _lock(self, record: LockRecord) -> None:
+        """Its line was written before the request: it says who did what a reading shows, and proves nothing alone."""
+        run, time = record.about.run, seconds(record.time)
+        sent = _Times(time, time, time).sighting(None, left=True)._replace(run=run)
+        self.deeds.runs[run] = {"operator": record.about.operator}
+        for denial in lock_denials(record.principal):
+            self.deeds.see(denial, sent)
+            if why := record.ticket or record.reason:
+                self.deeds.tickets[run, acl_fact(denial)] = why
 
     def _cleanup(self, run: str, action: str, bindings: Sequence[AclBinding], time: int) -> None:
         times = self._times.setdefault(run, _Times(time, time, time))
