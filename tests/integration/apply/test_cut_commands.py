@@ -14,6 +14,7 @@ from reconciler.model.acl import AclBinding, ResourcePattern, ResourceType
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.listing import Create, Update
+from reconciler.model.locks import locks
 from reconciler.model.markers import marker_of
 from reconciler.model.scope import is_reserved
 from reconciler.model.topic import Topic, TopicConfigs
@@ -22,6 +23,7 @@ from reconciler.ports import AnswerStatus, ReadRequest
 from tests.faults.killed_command import killed
 from tests.integration.apply.test_users import CLUSTER, FIRST, HEAD, SECOND, logs_in
 from tests.integration.main_job import Job
+from tests.security.test_locks import may_anything
 from tests.shared_brokers import opened
 from tests.verbs import creations, deletions
 from tests.worlds import binding
@@ -187,3 +189,50 @@ def test_configs_of_a_topic_are_set_and_removed_together_or_not_at_all(team: Job
     configs = admin.read(ReadRequest(acls=False, all_topics=False, topic_names=[name])).topics[name].configs
     admin.send(deletions([Topic(name, 1, 1)]))
     assert configs == {"retention.ms": "1", "flush.ms": "2"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [0, 1, 3])
+@pytest.mark.parametrize("deed", ["plan", "apply", "apply a saved plan", "undo", "cleanup", "serve", "lock"])
+def test_a_lock_stands_whatever_is_killed_under_it(
+    team: Job, admin: KafkaCluster, tmp_path: Path, deed: str, number: int
+) -> None:
+    """And whatever the same command does when it is given again, with deletions allowed."""
+    name, saved = f"User:{team.prefix}svc", str(tmp_path / "plan.json")
+    head = "apiVersion: reconciler/v1\nkind: Acls\nmetadata: {name: team}\nspec:\n  principal: '@svc'\n  rules:\n"
+    rule = "    - {{allow: {}, topics: ['@orders']{}}}\n".format
+    # What stays, so that no deletion takes the last ACL of a name.
+    head = head.replace("@svc", name) + rule("DESCRIBE", "")
+    facts = ("--connections", str(team.connections))
+    where = (str(team.directory), "--cluster", "it", *facts)
+    team.write("team.yaml", head + rule("READ", ""))
+    assert team.run("apply", "--yes").status == 0
+    team.write("team.yaml", head + rule("READ", "") + rule("WRITE", ""))
+    assert team.run("plan", "--out", saved).status == 0
+    if deed == "undo":
+        assert team.bare("apply", saved, str(team.directory), *facts, "--yes").status == 0
+    locked = team.bare("lock", name, *where, "--reason", "key leaked", "--yes")
+    assert locked.status == 0, locked.err
+    if deed in ("plan", "apply", "serve"):
+        team.write("team.yaml", head + rule("WRITE", "") + rule("READ", ", expires: 2026-01-01"))
+    back = str(tmp_path / "back.json")
+    if deed == "undo":
+        undone = team.bare("undo", saved, str(team.directory), *facts, "--allow-deletes", "--out", back)
+        assert undone.status in (0, 2), undone.err
+    if deed == "cleanup":
+        admin.send(creations([*start_sentinels(DEAD, "User:acl-probe")]))
+    words = {
+        "plan": ("plan", *where, "--allow-deletes"),
+        "apply": ("apply", *where, "--allow-deletes", "--yes"),
+        "apply a saved plan": ("apply", saved, str(team.directory), *facts, "--yes"),
+        "undo": ("apply", back, str(team.directory), *facts, "--yes"),
+        "cleanup": ("cleanup", *where, "--yes", "--run", DEAD),
+        "serve": ("serve", *where, "--act", "--once"),
+        "lock": ("lock", name, *where, "--reason", "again", "--yes"),
+    }[deed]
+    for end in (killed("", number, *words), team.bare(*words).status):
+        assert end in (KILLED, 0, 2, 6), "killed, done, or another one's lease"
+        live = admin.read(ReadRequest(all_topics=False)).bindings
+        assert locks(live)[name].whole
+        assert not may_anything(live, name)
+    assert f"{name} is locked" in team.run("plan").out
