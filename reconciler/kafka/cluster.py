@@ -34,10 +34,8 @@ from reconciler.kafka.topics import broker_configs, broker_settings, topic_uses
 from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
-    AclBinding,
     AclOperation,
     AclPermissionType,
-    OpaqueBinding,
     ResourceType,
 )
 from reconciler.model.frozen import FrozenMap
@@ -140,13 +138,16 @@ def _token_gap(request: ReadRequest, state: ClusterState) -> str:
 def _shows_tokens(state: ClusterState, principal: str, kind: ResourceType, operation: AclOperation) -> bool:
     covering = (AclOperation.ALL, operation)
 
-    def ours(item: AclBinding | OpaqueBinding) -> bool:
-        who = item.entry.principal if isinstance(item, AclBinding) else item.principal
-        return who in (principal, WILDCARD_PRINCIPAL)
-
-    near = [b for b in state.bindings if b.pattern.resource_type is kind and ours(b) and b.entry.operation in covering]
+    ours = (principal, WILDCARD_PRINCIPAL)
+    near = [
+        binding
+        for binding in state.bindings
+        if binding.pattern.resource_type is kind
+        and binding.entry.principal in ours
+        and binding.entry.operation in covering
+    ]
     hidden = any(b.entry.permission_type is AclPermissionType.DENY for b in near)
-    hidden |= any(ours(item) and item.resource_type in (None, kind) for item in state.opaque)
+    hidden |= any(item.principal in ours and item.resource_type in (None, kind) for item in state.opaque)
     return not hidden and any(b.pattern.is_wildcard and b.entry.host == WILDCARD for b in near)
 
 

@@ -15,13 +15,11 @@ from reconciler.manifest.write.manifests import Export, Layout, cluster_document
 from reconciler.manifest.write.ownership import DRAFT_FILE
 from reconciler.manifest.write.pages import Book, read
 from reconciler.manifest.write.text import ExportStyle, comment
-from reconciler.model.acl import AclBinding
 from reconciler.model.desired import DesiredState
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
-from reconciler.model.topic import Topic
 from reconciler.parts.convert.conversion import Remark, Sign
 from reconciler.parts.convert.files import source_files
 from reconciler.parts.convert.recognition import AUTO, convert
@@ -29,6 +27,8 @@ from reconciler.parts.convert.tree import SourceError
 from reconciler.parts.edit.app.editing import ManifestEdit, edit, gain_of
 
 _MOST_NOTES: Final = 6
+#: The place of what has none.
+_NO_PLACE: Final = "the source"
 _LONGEST_NOTE: Final = 160
 LEFT_FILE: Final = "not-converted.yaml"
 _STUB: Final = f"""\
@@ -115,7 +115,9 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
     )
     # Writing and reading are two programs: what one leaves out, the other finds here and not after an apply.
     stub = _proven_stub(export, state, name)
-    skipped = (*found.skipped, *(_left(item, found.origins) for item in export.left))
+    of_topics = {topic: found.origins.get(topic.name, _NO_PLACE) for topic in state.topics.values()}
+    at: dict[Any, str] = {**found.origins, **of_topics}
+    skipped = (*found.skipped, *(_left(item, at) for item in export.left))
     manifests = {"cluster.yaml": stub, **export.files}
     if style.layout == "team" and where:
         manifests[DRAFT_FILE] = proven_draft(state, where, manifests)
@@ -137,11 +139,9 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
     )
 
 
-def _left(left: Inexpressible, origins: Mapping[AclBinding | str, str]) -> Remark:
+def _left(left: Inexpressible, places: Mapping[Any, str]) -> Remark:
     """What no manifest can say, with its place in the source if that is known."""
-    key = left.item.name if isinstance(left.item, Topic) else left.item
-    place = origins.get(key, "the source") if isinstance(key, str | AclBinding) else "the source"
-    return Remark(place, left.subject, left.reason)
+    return Remark(places.get(left.item, _NO_PLACE), left.subject, left.reason)
 
 
 def _more_roles(state: ClusterState, export: Export) -> int:

@@ -12,13 +12,14 @@ import pyarrow.parquet as pq
 from reconciler.codec.document import compact
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Declaration, Origin
-from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.listing import Change
 from reconciler.parts.fleet.readings import origin_of
 from reconciler.parts.fleet.rows import COLUMNS, TEXT_COLUMNS, Row, binding_of
 from reconciler.parts.fleet.store import StoreFiles
 from reconciler.plan.difference import Comparison, DeclaredChange, Skipped
 from reconciler.plan.file.codec import SKIPPED
 from reconciler.plan.kinds import CHANGE
+from reconciler.plan.kinds.acl import ACL_CHANGES
 
 #: Differences of small units wait until there are so many: a row group for each would cost more than comparing it.
 _GROUP_ROWS: Final = 4_096
@@ -144,7 +145,7 @@ def changes_of(
             topics.append(_declared(CHANGE.read(json.loads(side["detail"])), origin))
         else:
             binding = binding_of(tuple(side[name] for name in COLUMNS))
-            change = Create(binding) if side["action"] == "CreateAcl" else Delete(binding)
+            change = ACL_CHANGES[side["action"]](binding)
             acls.append((binding, _declared(change, origin)))
     acls.sort(key=lambda item: (item[1].change.after is None, item[0]))
     return [*(found for _, found in acls), *topics], left

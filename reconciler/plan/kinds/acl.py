@@ -3,7 +3,7 @@
 The order, its proof, bridges and the access review are about bindings only; they take them from the functions below.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
@@ -19,6 +19,13 @@ from reconciler.plan.kinds.interface import Conditions, Kind, LackingRight, Phas
 from reconciler.plan.observed import DONE, PENDING, Observed
 from reconciler.plan.phase import Phase
 from reconciler.policy.laws import ACL, Law
+
+CREATE_ACL: Final = "CreateAcl"
+DELETE_ACL: Final = "DeleteAcl"
+#: What a change of a binding is, by the name of its action.
+ACL_CHANGES: Final[Mapping[str, Callable[[AclBinding], AclChange]]] = MappingProxyType(
+    {CREATE_ACL: Create, DELETE_ACL: Delete}
+)
 
 
 def touched_binding(change: Change) -> AclBinding | None:
@@ -58,7 +65,7 @@ class Acls(Kind):
     """ACL bindings."""
 
     types = (AclBinding,)
-    codecs = MappingProxyType({"CreateAcl": created(BINDING), "DeleteAcl": deleted(BINDING)})
+    codecs = MappingProxyType({CREATE_ACL: created(BINDING), DELETE_ACL: deleted(BINDING)})
 
     def law(self, change: Change) -> Law:
         """The one of ACLs."""
@@ -66,7 +73,7 @@ class Acls(Kind):
 
     def action(self, change: Change) -> str:
         """``CreateAcl`` or ``DeleteAcl``."""
-        return "CreateAcl" if isinstance(change, Create) else "DeleteAcl"
+        return CREATE_ACL if isinstance(change, Create) else DELETE_ACL
 
     def describe(self, change: Change) -> str:
         """``create User:alice ALLOW READ on TOPIC payments.orders``."""

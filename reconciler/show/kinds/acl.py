@@ -15,7 +15,7 @@ from reconciler.model.acl import (
 from reconciler.model.characters import as_name
 from reconciler.model.listing import Change, Delete
 from reconciler.model.topic import INTERNAL_TOPICS
-from reconciler.plan.kinds.acl import touched_binding, touched_bindings
+from reconciler.plan.kinds.acl import CREATE_ACL, DELETE_ACL, touched_binding, touched_bindings
 from reconciler.plan.review.topics import TopicReview
 from reconciler.results.words import binding_words, pattern_words
 from reconciler.show.kinds.interface import Alike, Detail, Words
@@ -23,7 +23,7 @@ from reconciler.show.kinds.interface import Alike, Detail, Words
 TYPES: Final = (AclBinding,)
 NOUN: Final = "ACL"
 METRIC: Final = "acl"
-ACTIONS: Final = {"CreateAcl": "create", "DeleteAcl": "delete"}
+ACTIONS: Final = {CREATE_ACL: "create", DELETE_ACL: "delete"}
 
 _HARMLESS_ON_CLUSTER: Final = frozenset(
     {AclOperation.IDEMPOTENT_WRITE, AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS}

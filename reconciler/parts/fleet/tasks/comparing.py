@@ -38,6 +38,7 @@ from reconciler.parts.fleet.store import DamagedError, FleetStore, StoreFiles
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.difference import Comparison, DiffRules, Skipped, SkipReason
 from reconciler.plan.kinds import describe
+from reconciler.plan.kinds.acl import CREATE_ACL, DELETE_ACL
 from reconciler.plan.leftovers import left_behind, not_yet, partial_locks
 from reconciler.results.fleet_drift import (
     Bucket,
@@ -246,7 +247,7 @@ def _judged(found: pl.DataFrame, scope: Scope) -> pl.DataFrame:
 
 def _created(creates: pl.DataFrame) -> list[Difference]:
     rows: list[tuple[Any, ...]] = creates.sort(list(COLUMNS)).rows() if creates.height > 1 else creates.rows()
-    return [Difference("CreateAcl", row[:-1], row[-1]) for row in rows]
+    return [Difference(CREATE_ACL, row[:-1], row[-1]) for row in rows]
 
 
 def _expired(files: StoreFiles, desired: Reading, deletes: pl.DataFrame) -> list[Difference]:
@@ -254,7 +255,7 @@ def _expired(files: StoreFiles, desired: Reading, deletes: pl.DataFrame) -> list
         return []
     expired = expired_bindings(files, desired)
     rows: list[Row] = deletes.sort(list(COLUMNS)).rows()
-    return [Difference("DeleteAcl", row, str(expired[row].origin) if row in expired else None) for row in rows]
+    return [Difference(DELETE_ACL, row, str(expired[row].origin) if row in expired else None) for row in rows]
 
 
 def _compare_topics(unit: Unit, files: StoreFiles, results: Results) -> PartialDrift:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.kafka.topic_config_messages import OWN, ConfigAnswer, read_answer
+from reconciler.kafka.topic_config_messages import OWN, read_answer
 
 with warnings.catch_warnings(action="ignore"):  # it reads its schemas by a deprecated function
     Response: Any = import_module("kafka.protocol.admin").DescribeConfigsResponse
@@ -95,4 +95,4 @@ def test_each_answer_is_read_so_and_not_only_the_first(monkeypatch: pytest.Monke
         response = registry.get_response_class(request)
         frame = io.BytesIO(b"\0\0\0\1\0" + answer([(0, None, "t", [("a", "1", OWN, [])])]).encode(version=4))
         response.parse_header(frame)
-        assert isinstance(response.decode(frame), ConfigAnswer)
+        assert isinstance(response.decode(frame), messages.ConfigAnswer)
