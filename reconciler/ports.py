@@ -110,16 +110,28 @@ class ReadRequest:
         return replace(self, listings=frozenset({*self.listings, kind}))
 
 
-class ClusterReader(Protocol):
-    """Reads one cluster."""
+@runtime_checkable
+class PipelinedWriter(Protocol):
+    """Sends a request while answers to earlier ones are still due. Who needs an order waits for the answer first."""
+
+    def begin(self, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
+        """Send as :meth:`Cluster.send` does; what is returned waits for the answers, and is called once.
+
+        Either of the two raises as ``send`` does.
+        """
+        ...
+
+
+#: The dynamic configs of a broker that limit how fast it copies replicas, in bytes a second (KIP-73).
+REPLICATION_RATES: Final = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
+
+
+class Cluster(Protocol):
+    """Reads and changes one cluster. Callers choose the batches: what is given to ``send`` is one request."""
 
     def read(self, request: ReadRequest) -> ClusterState:
         """The state as one broker sees it; raises :class:`ClusterError` if it is refused or cannot be read."""
         ...
-
-
-class ClusterWriter(Protocol):
-    """Changes one cluster. Callers choose the batches: an implementation sends what it is given as one request."""
 
     def send(self, changes: Sequence[Change]) -> list[Answer]:
         """Perform at most 1,000 changes of one verb and one type, none of them ``Impossible``; no resource twice.
@@ -139,41 +151,32 @@ class ClusterWriter(Protocol):
         """
         ...
 
+    def controller_time(self) -> datetime.datetime | None:
+        """What the clock of the active controller shows now, in UTC (DescribeQuorum, KIP-836).
 
-@runtime_checkable
-class PipelinedWriter(Protocol):
-    """Sends a request while answers to earlier ones are still due. Who needs an order waits for the answer first."""
-
-    def begin(self, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
-        """Send as :meth:`ClusterWriter.send` does; what is returned waits for the answers, and is called once.
-
-        Either of the two raises as ``send`` does.
+        ``None`` where nobody tells: without KRaft, without DESCRIBE on the cluster, or in a snapshot. Never raises.
         """
         ...
 
 
-class ChangeValidator(Protocol):
-    """Asks a cluster what it would say to changes; nothing is changed.
+class InspectableCluster(Cluster, Protocol):
+    """A cluster that also answers a plan's reviewer, and whose moves of replicas can be slowed and cancelled."""
 
-    The cluster runs the whole request, its policies, quotas and limits included, and throws the result away
-    (KIP-108).
-    """
+    def brokers(self) -> frozenset[int]:
+        """The ids of the brokers that the cluster names; raises :class:`ClusterError`."""
+        ...
 
     def validate(self, changes: Sequence[Change]) -> list[Answer]:
-        """What :meth:`ClusterWriter.send` would answer; ``NOT_VALIDATED`` for what Kafka cannot be asked about."""
+        """What :meth:`Cluster.send` would answer; ``NOT_VALIDATED`` for what Kafka cannot be asked about.
+
+        Nothing is changed. The cluster runs the whole request, its policies, quotas and limits included, and throws the
+        result away (KIP-108).
+        """
         ...
-
-
-class TopicInspector(Protocol):
-    """Looks at what topics are used for; changes nothing."""
 
     def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """A use for each name, with gaps where something was refused; never raises for what one topic refuses."""
+        """How each topic is used, with gaps where something was refused; never raises for what one topic refuses."""
         ...
-
-
-class BrokerInspector(Protocol):
-    """Looks at the configs of brokers and the features of the cluster; changes nothing."""
 
     def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
         """What every broker that the cluster names says of ``configs``, and with ``features`` the finalized ones.
@@ -183,24 +186,12 @@ class BrokerInspector(Protocol):
         """
         ...
 
-
-#: The dynamic configs of a broker that limit how fast it copies replicas, in bytes a second (KIP-73).
-REPLICATION_RATES: Final = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
-
-
-class ReplicationRates(BrokerInspector, Protocol):
-    """Limits how fast brokers copy replicas that are throttled. No other config of a broker can be changed here."""
-
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
         """Set both rates of each broker, in bytes a second, or with ``None`` remove them.
 
         The answer says why it failed, by the broker where it did; never raises for what one broker refuses.
         """
         ...
-
-
-class Reassignments(Protocol):
-    """Lists and cancels the reassignments that are unfinished, whoever began them (KIP-455)."""
 
     def reassignments(self) -> Layout:
         """The topics of which a reassignment is unfinished, with all partitions; raises :class:`ClusterError`."""
@@ -212,25 +203,6 @@ class Reassignments(Protocol):
         DONE says that it was accepted. Where nothing is moving it is FAILED with NO_REASSIGNMENT_IN_PROGRESS, and with
         INVALID_REPLICA_ASSIGNMENT where only replicas that are out of sync would be left.
         """
-        ...
-
-
-class Cluster(ClusterReader, ClusterWriter, Protocol):
-    """A cluster that can be read and written."""
-
-    def controller_time(self) -> datetime.datetime | None:
-        """What the clock of the active controller shows now, in UTC (DescribeQuorum, KIP-836).
-
-        ``None`` where nobody tells: without KRaft, without DESCRIBE on the cluster, or in a snapshot. Never raises.
-        """
-        ...
-
-
-class InspectableCluster(Cluster, ChangeValidator, TopicInspector, ReplicationRates, Reassignments, Protocol):
-    """A cluster that can also be asked what a plan's reviewer wants to know."""
-
-    def brokers(self) -> frozenset[int]:
-        """The ids of the brokers that the cluster names; raises :class:`ClusterError`."""
         ...
 
 

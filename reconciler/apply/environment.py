@@ -15,7 +15,7 @@ from reconciler.model.says import AnyText, Apart, Says
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import MoveLimits
 from reconciler.plan.phase import Phase
-from reconciler.ports import Clock, Cluster, Ledger, PipelinedWriter, ReplicationRates, TopicInspector
+from reconciler.ports import Clock, Cluster, InspectableCluster, Ledger, PipelinedWriter
 
 if TYPE_CHECKING:
     from reconciler.apply.run import Run
@@ -243,9 +243,9 @@ class ApplyEnvironment:
     send_seconds: float = 65.0
     redact: Callable[[str], str] = str
     throttle: int | None = None
-    rates: ReplicationRates | None = None
+    rates: InspectableCluster | None = None
     move_limits: MoveLimits = MoveLimits()
-    uses: TopicInspector | None = None
+    uses: InspectableCluster | None = None
     pipeline: PipelinedWriter | None = None
     prepare: Callable[[], None] = lambda: None
 

@@ -28,7 +28,7 @@ from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import transition
 from reconciler.plan.review.topics import BrokerAnswer, BrokerValidation, Ruling
 from reconciler.plan.step import Step
-from reconciler.ports import Answer, AnswerStatus, ChangeValidator, Clock, ClusterError, PipelinedWriter
+from reconciler.ports import Answer, AnswerStatus, Clock, ClusterError, InspectableCluster, PipelinedWriter
 
 
 class _Sent(NamedTuple):
@@ -190,7 +190,7 @@ _NOT_ASKED: Final = Answer(
 )
 
 
-def validate(plan: Plan, live: ClusterState, cluster: ChangeValidator, clock: Clock) -> BrokerValidation:
+def validate(plan: Plan, live: ClusterState, cluster: InspectableCluster, clock: Clock) -> BrokerValidation:
     """Ask about every step that the cluster can be asked about."""
     now = clock.now()
     asked = [step for step in plan.steps if kind_of(step.change).right(step.change) is not None]

@@ -11,8 +11,9 @@ import json
 import math
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from reconciler.kafka.errors import SettingProblem
@@ -36,15 +37,15 @@ class Token(NamedTuple):
     expires: float
 
 
-class Bearer(Protocol):
+class Bearer(ABC):
     """Provides tokens that are valid now."""
 
+    @abstractmethod
     def token(self) -> Token:
         """A token; raises :class:`ClusterError` if there is none."""
-        ...
 
 
-class StaticToken:
+class StaticToken(Bearer):
     """One configured token; its expiry is read from it if it is a JWT with an ``exp`` claim."""
 
     def __init__(self, text: str) -> None:
@@ -61,7 +62,7 @@ class StaticToken:
         return Token(self._text, now + _AN_HOUR if expires is None else expires)
 
 
-class UnsecuredToken:
+class UnsecuredToken(Bearer):
     """An unsigned JWT, for test brokers (``OAuthBearerUnsecuredValidatorCallbackHandler``)."""
 
     def __init__(self, principal: str) -> None:
@@ -75,7 +76,7 @@ class UnsecuredToken:
         return Token(f"{_part({'alg': 'none'})}.{_part(claims)}.", now + _AN_HOUR)
 
 
-class MskIamToken:
+class MskIamToken(Bearer):
     """A token signed with the AWS credentials of the environment (``aws-msk-iam-sasl-signer-python``)."""
 
     def __init__(self, region: str) -> None:

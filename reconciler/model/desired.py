@@ -5,9 +5,10 @@ What the manifests want of one cluster, each wish with the place that declares i
 
 import datetime
 import re
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field, replace
-from typing import Any, Final, Generic, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Final, Generic, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
@@ -121,10 +122,12 @@ class Declaration(NamedTuple):
     keep: str | None = None
 
 
-@runtime_checkable
-class KnowsEnds(Protocol):
+class KnowsEnds(Mapping[AclBinding, Declaration]):
     """Declared bindings that find those with an end without making a declaration for each of millions."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def ending(self) -> Iterator[tuple[AclBinding, Expiry]]:
         """Each binding that is declared with an end, and the end."""
 

@@ -39,7 +39,7 @@ class SnapshotCluster:
         return frozenset(_load(self.path).broker.broker_ids or ())
 
     def send(self, changes: Sequence[Change]) -> list[Answer]:
-        """See :class:`reconciler.ports.ClusterWriter`; a file that cannot be read or replaced refuses every item."""
+        """See :class:`reconciler.ports.Cluster`; a file that cannot be read or replaced refuses every item."""
         try:
             with _locked(self.path.parent) as directory:
                 before = _load(self.path)
@@ -55,7 +55,7 @@ class SnapshotCluster:
             return [failed("snapshot_unwritable", str(error))] * len(changes)
 
     def validate(self, changes: Sequence[Change]) -> list[Answer]:
-        """See :class:`reconciler.ports.ChangeValidator`; a file that cannot be read answers nothing, of no item."""
+        """See :class:`reconciler.ports.InspectableCluster`; a file that cannot be read answers nothing, of no item."""
         try:
             now = _load(self.path)
         except ClusterError as error:
@@ -63,11 +63,11 @@ class SnapshotCluster:
         return MemoryCluster(now.state, now.broker).validate(changes)
 
     def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """See :class:`reconciler.ports.TopicInspector`; a snapshot holds no records."""
+        """See :class:`reconciler.ports.InspectableCluster`; a snapshot holds no records."""
         return MemoryCluster(ClusterState("")).topic_uses(names)
 
     def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
-        """See :class:`reconciler.ports.BrokerInspector`; a snapshot holds neither."""
+        """See :class:`reconciler.ports.InspectableCluster`; a snapshot holds neither."""
         return MemoryCluster(ClusterState("")).broker_settings(configs, features=features)
 
     def controller_time(self) -> datetime.datetime | None:
@@ -75,15 +75,15 @@ class SnapshotCluster:
         return None
 
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
-        """See :class:`reconciler.ports.ReplicationRates`; nobody copies anything here."""
+        """See :class:`reconciler.ports.InspectableCluster`; nobody copies anything here."""
         return MemoryCluster(ClusterState("")).set_replication_rates(brokers, rate)
 
     def reassignments(self) -> Layout:
-        """See :class:`reconciler.ports.Reassignments`; raises :class:`ClusterError`: no file tells what moves."""
+        """See :class:`reconciler.ports.InspectableCluster`; raises :class:`ClusterError`: no file tells what moves."""
         raise ClusterError("layout_unread", "a snapshot does not say which replicas are moving")
 
     def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
-        """See :class:`reconciler.ports.Reassignments`; there are none."""
+        """See :class:`reconciler.ports.InspectableCluster`; there are none."""
         return MemoryCluster(ClusterState("")).cancel_reassignments(partitions)
 
 
@@ -180,24 +180,24 @@ class MemoryCluster:
         return frozenset(self.snapshot.broker.broker_ids or ())
 
     def send(self, changes: Sequence[Change]) -> list[Answer]:
-        """See :class:`reconciler.ports.ClusterWriter`."""
+        """See :class:`reconciler.ports.Cluster`."""
         if not changes:
             return []
         self.snapshot, answers = kind_of(changes[0]).send(self.snapshot, changes)
         return answers
 
     def validate(self, changes: Sequence[Change]) -> list[Answer]:
-        """See :class:`reconciler.ports.ChangeValidator`."""
+        """See :class:`reconciler.ports.InspectableCluster`."""
         if changes and not kind_of(changes[0]).can_validate(changes[0]):
             return [NOT_VALIDATED] * len(changes)
         return MemoryCluster(self.state, self.snapshot.broker).send(changes)
 
     def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """See :class:`reconciler.ports.TopicInspector`; a snapshot holds no records."""
+        """See :class:`reconciler.ports.InspectableCluster`; a snapshot holds no records."""
         return {name: TopicUse(gaps=("a snapshot does not say what a topic contains",)) for name in names}
 
     def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
-        """See :class:`reconciler.ports.BrokerInspector`; a snapshot holds neither."""
+        """See :class:`reconciler.ports.InspectableCluster`; a snapshot holds neither."""
         return BrokerSettings(gap="a snapshot holds no configs of brokers and no features")
 
     def controller_time(self) -> datetime.datetime | None:
@@ -205,13 +205,13 @@ class MemoryCluster:
         return None
 
     def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
-        """See :class:`reconciler.ports.ReplicationRates`; nobody copies anything here."""
+        """See :class:`reconciler.ports.InspectableCluster`; nobody copies anything here."""
         return dict.fromkeys(brokers, "a snapshot has no brokers that copy replicas")
 
     def reassignments(self) -> Layout:
-        """See :class:`reconciler.ports.Reassignments`; every move is finished at once. Raises where nobody can tell."""
+        """See :class:`reconciler.ports.InspectableCluster`; every move is finished at once. Raises if unknown."""
         return layout(self.snapshot, ())
 
     def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
-        """See :class:`reconciler.ports.Reassignments`; there are none."""
+        """See :class:`reconciler.ports.InspectableCluster`; there are none."""
         return [failed("NO_REASSIGNMENT_IN_PROGRESS", "No partition reassignment is in progress.")] * len(partitions)

@@ -55,7 +55,7 @@ class Kind(Protocol):
     def send(
         self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False
     ) -> list[Answer]:
-        """See :meth:`reconciler.ports.ClusterWriter.send`; with ``only_validate``, ``ChangeValidator.validate``."""
+        """See :meth:`reconciler.ports.Cluster.send`; with ``only_validate``, ``InspectableCluster.validate``."""
         ...
 
     def begin(self, connection: AdminConnection, changes: Sequence[Change]) -> Callable[[], list[Answer]]:

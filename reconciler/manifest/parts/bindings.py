@@ -24,7 +24,7 @@ from reconciler.manifest.parts.rules import (
 from reconciler.manifest.read.findings import Findings, Trouble
 from reconciler.manifest.read.problem import Code
 from reconciler.model.acl import AccessControlEntry, AclBinding, ResourcePattern
-from reconciler.model.desired import Declaration, Expiry, Origin
+from reconciler.model.desired import Declaration, Expiry, KnowsEnds, Origin
 from reconciler.model.scope import Selector
 
 # Bindings with what declares them, as few objects as can be: there may be millions.
@@ -70,7 +70,7 @@ def by_entry(said: OnPattern) -> dict[AccessControlEntry, Said]:
     return dict.fromkeys(entries_of(said), said) if isinstance(said, RuleDeclaration) else said
 
 
-class DeclaredBindings(Mapping[AclBinding, Declaration]):
+class DeclaredBindings(KnowsEnds):
     """Bindings by identity; a binding and its declaration are made when they are asked for."""
 
     __slots__ = ("_count", "_on")

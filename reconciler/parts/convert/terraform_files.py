@@ -158,7 +158,7 @@ class _FileReading:
 
 
 @dataclass(slots=True)
-class _Module:
+class _Module(EvaluationScope):
     """One use of a directory; ``given`` are the arguments of its caller, evaluated where they are used, if it has one.
 
     ``where`` is the place of the outermost call, where a person would look for its resources; empty in a root module.

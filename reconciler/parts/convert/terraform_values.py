@@ -5,10 +5,11 @@ raises :class:`NotPlainError`: a value that is guessed may grant what nobody dec
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from reconciler.dataclass import dataclass
 
@@ -130,19 +131,19 @@ _LONGEST: Final = 8_192
 _CONSTANTS: Final[Mapping[str, Any]] = {"true": True, "false": False, "null": None}
 
 
-class EvaluationScope(Protocol):
+class EvaluationScope(ABC):
     """What an expression can refer to."""
 
+    @abstractmethod
     def value_of(self, steps: Sequence[Any]) -> tuple[Any, int]:
         """The value that the first steps of ``var.x["key"].name`` name, and how many steps these are.
 
         Raises :class:`NotPlainError`.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
+class Within(EvaluationScope):
     """A scope with names of its own: ``each``, ``count``, and what ``for`` counts with."""
 
     outer: EvaluationScope

@@ -153,7 +153,7 @@ def command(
     wake = threading.Event()
     pages = ServePages(history, wake, interval * _MISSED)
     host, port = listen
-    with status_server(host, port, pages, info) as address, stoppable(wake.set) as stopped:
+    with status_server(host, port, pages.answer, info) as address, stoppable(wake.set) as stopped:
         info(
             f"{'acts on' if act else 'watches'} {', '.join(map(safe, history.clusters))}; pages and metrics: {address}"
         )

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedReader, RawIOBase
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import unquote
 
 from reconciler import __version__
@@ -56,13 +56,6 @@ class StatusAnswer:
     kind: str
     body: str
     own_policy: bool = False
-
-
-class StatusPages(Protocol):
-    """What a server shows."""
-
-    def answer(self, method: str, path: str) -> StatusAnswer:
-        """The answer to a request; called by many threads."""
 
 
 class _BoundedReader(RawIOBase):
@@ -144,11 +137,11 @@ def _cut_off(connection: socket.socket) -> None:
 
 @contextmanager
 def status_server(
-    host: str, port: int, pages: StatusPages, say: Callable[[str], None] = lambda _: None
+    host: str, port: int, answer: Callable[[str, str], StatusAnswer], say: Callable[[str], None] = lambda _: None
 ) -> Iterator[str]:
-    """Serve ``pages`` until the context ends; yields the address. Raises ``OSError`` where it cannot listen.
+    """Serve until the context ends; yields the address. Raises ``OSError`` where it cannot listen.
 
-    ``say`` gets a line, rarely, about an error in ``pages``.
+    ``answer`` is called with method and path, by many threads; ``say`` gets a line, rarely, about an error in it.
     """
     loopback = _is_loopback(host)
 
@@ -177,7 +170,7 @@ def status_server(
             if loopback and name not in _NAMES_OF_LOOPBACK:
                 found = StatusAnswer(403, "text/plain", "this server answers to localhost only\n")
             else:
-                found = pages.answer(method, self.path.partition("?")[0])
+                found = answer(method, self.path.partition("?")[0])
             body = found.body.encode()
             self.send_response(found.status)
             self.send_header("Content-Type", f"{found.kind}; charset=utf-8")
@@ -230,7 +223,7 @@ class ServePages:
     making: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, method: str, path: str) -> StatusAnswer:
-        """See :class:`StatusPages`. The webhook needs no secret: all that it does is to look sooner."""
+        """The answer to a request. The webhook needs no secret: all that it does is to look sooner."""
         if method == "POST":
             if path != "/reload":
                 return _NOT_FOUND

@@ -69,7 +69,7 @@ def _until(connection: socket.socket) -> float:
 @pytest.fixture
 def site() -> Iterator[_Site]:
     said: list[str] = []
-    with status_server("127.0.0.1", 0, _Pages(), said.append) as address:
+    with status_server("127.0.0.1", 0, _Pages().answer, said.append) as address:
         yield _Site(address, said)
 
 

@@ -3,7 +3,7 @@
 import datetime
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
-from typing import Final
+from typing import Final, cast
 
 from reconciler.apply.environment import ApplyEnvironment, NoLedger, Silent
 from reconciler.apply.moves import begin, settle
@@ -14,7 +14,7 @@ from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs,
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.step import Step
-from reconciler.ports import REPLICATION_RATES, Answer, AnswerStatus, ClusterError, ReadRequest
+from reconciler.ports import REPLICATION_RATES, Answer, AnswerStatus, ClusterError, InspectableCluster, ReadRequest
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
 from tests.unit.apply.test_throttle import Kept
@@ -110,7 +110,7 @@ def run_on(cluster: Brokers, throttle: int | None = RATE, *, rates: bool = True,
         Silent(),
         journal=kept or NoLedger(),
         throttle=throttle,
-        rates=cluster if rates else None,
+        rates=cast("InspectableCluster", cluster) if rates else None,
     )
     return Run(PLAN, environment, cluster.read(ReadRequest()), default_allow=False)
 

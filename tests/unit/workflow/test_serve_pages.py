@@ -9,7 +9,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from reconciler.parts.serve.http import ServePages, StatusPages, status_server
+from reconciler.parts.serve.http import ServePages, status_server
 from reconciler.show.rounds import HISTORY, Round, RoundHistory
 from tests.unit.workflow.serving import World
 
@@ -42,8 +42,8 @@ def _get(address: str, path: str, host: str | None = None, method: str = "GET") 
 
 def test_pages_show_what_rounds_saw(world: World) -> None:
     history, wake = RoundHistory(("prod", "<b>other</b>")), threading.Event()
-    pages: StatusPages = ServePages(history, wake, WATCHED)
-    with status_server("127.0.0.1", 0, pages) as address:
+    pages = ServePages(history, wake, WATCHED)
+    with status_server("127.0.0.1", 0, pages.answer) as address:
         assert _get(address, "/healthz")[0] == 200
         assert _get(address, "/readyz") == (503, "not read lately: prod, <b>other</b>\n")
         assert _get(address, "/clusters/prod")[0] == 404

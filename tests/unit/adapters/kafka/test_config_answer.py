@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.kafka.topic_config_messages import OWN, read_answer
-
 with warnings.catch_warnings(action="ignore"):  # it reads its schemas by a deprecated function
     Response: Any = import_module("kafka.protocol.admin").DescribeConfigsResponse
+    messages: Any = import_module("reconciler.kafka.topic_config_messages")
+OWN, read_answer = messages.OWN, messages.read_answer
 TEXTS = st.text(max_size=5) | st.text(min_size=130, max_size=140)
 CONFIG = st.tuples(
     TEXTS,
@@ -88,7 +88,7 @@ def test_each_answer_is_read_so_and_not_only_the_first(monkeypatch: pytest.Monke
     registry = import_module("kafka.protocol.api_header").ResponseClassRegistry
     monkeypatch.setattr(registry, "_response_class_registry", dict(registry._response_class_registry))
     monkeypatch.setattr(Response, "_VERSIONS", {})
-    messages = importlib.reload(import_module("reconciler.kafka.topic_config_messages"))
+    importlib.reload(messages)
     messages.decode_bytes()
     request = SimpleNamespace(request_api_key=Response.API_KEY, request_api_version=4)
     for _ in range(2):
