@@ -129,7 +129,7 @@ def _owner(
 ) -> Iterator[OwnerDeclaration]:
     patterns = _patterns(node, table, findings)
     principals = principal_names(node.get("principals"), findings)
-    files = checked_texts(node.get("files"), _glob_problem, findings)
+    files = checked_texts(node.get("files"), _glob_problem, findings, "")
     if not node.values.keys() - {"team"}:
         findings.add(_OWNS, node)
     if item is not None:
@@ -148,7 +148,7 @@ def _team(name: ScalarNode, node: Node, table: PatternTable, findings: Findings)
     named = [table.names(kind, forms, findings) for kind in _OF_A_TEAM] if prefix is not None else []
     patterns = tuple(pattern for names in named for pattern, _ in names)
     principals = principal_names(node.get("principals"), findings)
-    files = checked_texts(node.get("files"), _glob_problem, findings)
+    files = checked_texts(node.get("files"), _glob_problem, findings, "")
     if not node.values:
         findings.add(_OWNS, node)
     if "files" not in node.values and set(name.plain) & set("*?/\\"):

@@ -116,6 +116,10 @@ class AccessTestsDeclaration:
     controls: tuple[Control, ...] = ()
 
 
+#: For a principal that ends as prefixes do.
+_GLOB: Final = "end it with a star for all that begin so, as in User:svc-*"
+
+
 def declare_access_tests(document: Document, table: PatternTable) -> AccessTestsDeclaration | None:
     """Checks and converts; ``None`` after reporting problems that leave no document."""
     findings = document.findings
@@ -163,8 +167,8 @@ def _claims(
     document: str, node: MappingNode, item: "AccessTestItem | None", table: PatternTable, findings: Findings
 ) -> Iterator[AccessTest]:
     patterns = tuple(pattern for names in table.named(node, findings).values() for pattern, _ in names)
-    principals = checked_texts(node.get("principals"), principal_glob_problem, findings)
-    excluded = checked_texts(node.get("except"), principal_glob_problem, findings)
+    principals = checked_texts(node.get("principals"), principal_glob_problem, findings, _GLOB)
+    excluded = checked_texts(node.get("except"), principal_glob_problem, findings, _GLOB)
     _check_form(node, findings)
     for claim in Claim:
         place = node.get(claim)
@@ -174,7 +178,7 @@ def _claims(
         if claim is Claim.SEPARATE:
             duties = tuple(_duties(place, table, findings))
         elif claim in _OF_EVERYBODY:
-            about = checked_texts(place, principal_glob_problem, findings)
+            about = checked_texts(place, principal_glob_problem, findings, _GLOB)
             _check_kinds(claim, node.keys[claim], {pattern.resource_type for pattern in patterns}, findings)
         else:
             operations = named_operations(place, [pattern.resource_type for pattern in patterns], findings)

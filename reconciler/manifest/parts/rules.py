@@ -15,6 +15,7 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.document import Heading
 from reconciler.manifest.parts.resources import (
     FIELDS,
+    NAME_ENDS,
     DeclaredPatterns,
     Named,
     Permission,
@@ -22,6 +23,7 @@ from reconciler.manifest.parts.resources import (
     host_problem,
     name_problem,
     permission,
+    prefix_warning,
     principal_problem,
     terms_in,
 )
@@ -177,8 +179,16 @@ def _misspelt(node: MappingNode, fields: Iterable[str], findings: Findings) -> b
     return any(findings.marks(key) and nearest(key.plain, known) for key in node.keys.values())
 
 
-def checked_texts(node: Node | None, check: Callable[[str], Trouble | None], findings: Findings) -> tuple[str, ...]:
-    """The texts of a field, each once; ``check`` says what is wrong with one."""
+def checked_texts(
+    node: Node | None,
+    check: Callable[[str], Trouble | None],
+    findings: Findings,
+    advice: str = "name each of them: prefixes are not possible here",
+) -> tuple[str, ...]:
+    """The texts of a field, each once; ``check`` says what is wrong with one.
+
+    A warning with ``advice`` says of one that ends as prefixes do that it is a name; without advice there is none.
+    """
     texts: dict[str, ScalarNode] = {}
     for item in scalars(node):
         if findings.marks(item):
@@ -189,6 +199,8 @@ def checked_texts(node: Node | None, check: Callable[[str], Trouble | None], fin
         elif item.plain in texts:
             twice = Trouble(Code.DUPLICATE_BINDING, f"{item.plain} is in the list twice", "remove one of them")
             findings.add(twice, item, related=[findings.origin(texts[item.plain])])
+        elif advice and item.plain.endswith(NAME_ENDS):
+            findings.add(prefix_warning(item.plain)._replace(advice=advice), item, severity="warning")
         texts.setdefault(item.plain, item)
     return tuple(texts)
 
