@@ -7,6 +7,7 @@ import pytest
 
 from reconciler.cli.main import run
 from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
 from reconciler.snapshot.document import snapshot_text
 from tests.worlds import binding
 
@@ -48,3 +49,80 @@ def test_what_is_answered_is_what_is_kept(
     assert shown.err.count("Keep as the cluster has it?") == asked
     files = {path.stem for path in (tmp_path / "m").rglob("*.yaml")} - {"cluster"}
     assert files == set(kept)
+
+
+_TWO = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {{name: {name}, labels: {{env: {name}}}}}
+spec: {{allowEveryoneIfNoAclFound: false, prune: [topics], scope: {{include: [{{topics: {{any: true}}}}]}}}}
+---
+"""
+_TOPICS = """\
+apiVersion: reconciler/v1
+kind: Topics
+metadata: {name: t}
+spec:
+  topics:
+    - {name: a.one, partitions: 3, configs: {retention.ms: 1d}}
+    - {name: a.two, partitions: 3, configs: {retention.ms: 1d}}
+  overrides:
+    - {clusters: {matchLabels: {env: prod}}, topics: [a.one], configs: {retention.ms: 7d}}
+    - {clusters: {matchLabels: {env: prod}}, topics: [a.two, a.one], partitions: 6}
+"""
+_DAY = 86_400_000
+
+
+@pytest.mark.parametrize(
+    ("days", "partitions", "gone", "changed"),
+    [
+        (3, 6, (), ["    - {clusters: {matchLabels: {env: prod}}, topics: [a.one], configs: {retention.ms: 7d}}"]),
+        (7, 12, (), ["    - {clusters: {matchLabels: {env: prod}}, topics: [a.two, a.one], partitions: 6}"]),
+        (7, 6, ("a.one",), ["    - {name: a.one, partitions: 3, configs: {retention.ms: 1d}}"]),
+        (7, 6, ("a.one", "a.two"), ["  overrides:"]),
+    ],
+)
+def test_what_an_override_sets_or_names_is_adopted_there(
+    days: int,
+    partitions: int,
+    gone: tuple[str, ...],
+    changed: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The other cluster is declared as before: its topics have values of their own."""
+    manifests, live = tmp_path / "m", tmp_path / "live.json"
+    manifests.mkdir()
+    both = _TWO.format(name="prod") + _TWO.format(name="dev")
+    (manifests / "m.yaml").write_text(both + _TOPICS, encoding="utf-8")
+    topics = (
+        Topic("a.one", partitions, 1, {"retention.ms": str(days * _DAY)}),
+        Topic("a.two", partitions, 1, {"retention.ms": str(_DAY)}),
+    )
+    state = ClusterState("demo", topics={one.name: one for one in topics if one.name not in gone})
+    live.write_text(snapshot_text(state), encoding="utf-8")
+    reach = ("-c", f"prod=snapshot:{live}")
+    assert run(["adopt", str(manifests), *reach, "--all", "--write"]) == 0
+    shown = capsys.readouterr()
+    assert "not adopted" not in shown.err
+    text = (manifests / "m.yaml").read_text(encoding="utf-8")
+    for line in changed:
+        assert line in _TOPICS
+        assert line not in text
+    assert run(["drift", str(manifests), *reach]) == 0
+
+
+def test_an_override_of_several_topics_is_left_to_a_person(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only one of them differs: its line says which other would change, in the words of plans."""
+    manifests, live = tmp_path / "m", tmp_path / "live.json"
+    manifests.mkdir()
+    (manifests / "m.yaml").write_text(_TWO.format(name="prod") + _TOPICS, encoding="utf-8")
+    one, two = (Topic(f"a.{name}", count, 1, {"retention.ms": str(days * _DAY)}) for name, count, days in _ODD)
+    live.write_text(snapshot_text(ClusterState("demo", topics={"a.one": one, "a.two": two})), encoding="utf-8")
+    run(["adopt", str(manifests), "-c", f"prod=snapshot:{live}", "--all"])
+    shown = capsys.readouterr()
+    assert "not adopted: change partitions of a.one: prod: " in shown.err
+    assert "Update(" not in shown.err
+
+
+_ODD = (("one", 9, 7), ("two", 6, 1))

@@ -50,7 +50,7 @@ _FIELDS: Final = (
 )
 
 
-def _codes(kind: str, spec: str) -> list[Code]:
+def _codes(kind: str, spec: str) -> list[str]:
     try:
         return [warning.code for warning in load([Source("c.yaml", _HEAD.format(kind, spec))]).warnings]
     except ManifestError as error:

@@ -134,6 +134,7 @@ class TopicReduction:
         self._spec = page.span.get("spec") or page.span
         topics = self._spec.get("topics")
         self._items = topics.items if topics is not None else []
+        self._overrides = _Overrides(page.text, self._spec)
         self._gone: list[int] = []
         self._targets: dict[int, tuple[DesiredTopic, DesiredTopic]] = {}
         for name, by_topic in differing.items():
@@ -144,8 +145,10 @@ class TopicReduction:
                     target = by_topic[topic]
                     if target is None:
                         self._gone.append(number)
+                        self._overrides.without(topic)
                     else:
-                        self._targets[number] = (book.desired[name].topics[topic], target)
+                        before = book.desired[name].topics[topic]
+                        self._targets[number] = self._overrides.changed(before, target, book.clusters[name].labels)
 
     def splices(self) -> list[Splice]:
         """All changes of the document."""
@@ -172,7 +175,7 @@ class TopicReduction:
             if counts and item.flow and not any(cut.new for cut in cuts):
                 cuts = []  # what comes would meet the last one that goes: it is looked at next
             splices += [*counts, *cuts]
-        return splices + self._without_defaults(inherited.keys())
+        return splices + self._without_defaults(inherited.keys()) + self._overrides.splices()
 
     def _given_up(self) -> dict[str, str]:
         """The configs of the document's defaults that some topic is not to have: every other one says them itself."""
@@ -194,6 +197,89 @@ class TopicReduction:
             return without_entries(self._page.text, configs, gone)
         whole = len(defaults.entries) == 1
         return without_entries(self._page.text, self._spec if whole else defaults, {"defaults" if whole else "configs"})
+
+
+class _Overrides:
+    """The overrides of a document: values that they set on a cluster are changed there, and topics that go leave them.
+
+    Whether that changes another topic, or another cluster, the proof of the edit finds out.
+    """
+
+    def __init__(self, text: str, spec: TextSpan) -> None:
+        self._text, self._spec = text, spec
+        overrides = spec.get("overrides")
+        self._items = overrides.items if overrides is not None else []
+        self._splices: list[Splice] = []
+        self._gone: dict[int, set[str]] = defaultdict(set)
+
+    def without(self, topic: str) -> None:
+        """No override names the topic."""
+        for number, item in enumerate(self._items):
+            if topic in _literals(item):
+                self._gone[number].add(topic)
+
+    def changed(
+        self, before: DesiredTopic, target: DesiredTopic, labels: Mapping[str, str]
+    ) -> tuple[DesiredTopic, DesiredTopic]:
+        """What is left to change in the topic itself: less what an override sets on a cluster with these labels."""
+        there, wish = before.topic, target.topic
+        here = [item for item in self._items if _selects(item, there.name) and _labels(item).items() <= labels.items()]
+        for name, text in _changed(there.configs, wish.configs).items():
+            place = next((item.get("configs") for item in reversed(here) if item.get("configs", name)), None)
+            if place is not None:
+                self._splices += with_entry(self._text, place, name, text)
+                there = replace(there, configs={**there.configs, name: wish.configs[name]})
+        for field, name in ATTRIBUTES.items():
+            setting = next((item for item in reversed(here) if item.get(field)), None)
+            if setting is not None and getattr(there, name) != (count := getattr(wish, name)) is not None:
+                self._splices += with_entry(self._text, setting, field, str(count))
+                there = replace(there, **{name: count})
+        return replace(before, topic=there), target
+
+    def splices(self) -> list[Splice]:
+        """All changes of the overrides."""
+        empty = [number for number, names in self._gone.items() if _literals(self._items[number]) <= names]
+        empty = [number for number in empty if not _prefixes(self._items[number])]
+        splices = list(self._splices)
+        for number, names in self._gone.items():
+            topics = self._items[number].get("topics")
+            if number not in empty and topics is not None:
+                splices += without_items(
+                    self._text, topics, [at for at, one in enumerate(topics.items) if one.plain in names]
+                )
+        entry = self._spec.entry("overrides")
+        if entry is None or not empty:
+            return splices
+        if len(empty) == len(self._items):
+            return without_entries(self._text, self._spec, {"overrides"})
+        return splices + without_items(self._text, entry[1], sorted(empty))
+
+
+def _literals(override: TextSpan) -> set[str]:
+    """The topics that an override names one by one."""
+    topics = override.get("topics")
+    items = [] if topics is None else topics.items or [topics]
+    return {item.plain for item in items if not item.entries and item.plain}
+
+
+def _prefixes(override: TextSpan) -> list[str]:
+    """The prefixes of an override; an empty one for every name."""
+    topics = override.get("topics")
+    found: list[str] = []
+    for item in [] if topics is None else [topics, *topics.items]:
+        for key, value in item.entries:
+            texts = [one.plain for one in value.items] or [value.plain]
+            found += texts if key.plain == "prefix" else [""] if key.plain == "any" else []
+    return found
+
+
+def _selects(override: TextSpan, topic: str) -> bool:
+    return topic in _literals(override) or topic.startswith(tuple(_prefixes(override)))
+
+
+def _labels(override: TextSpan) -> Mapping[str, str]:
+    labels = override.get("clusters", "matchLabels")
+    return {} if labels is None else {key.plain: value.plain for key, value in labels.entries}
 
 
 def item_name(item: TextSpan, texts: Mapping[tuple[int, int], str]) -> str:
@@ -246,7 +332,7 @@ def _with_configs(text: str, item: TextSpan, written: Mapping[str, str], gone: C
 
 DOCUMENT: str = "Topics"
 CONTENT: tuple[str, ...] = ("topics",)
-WRITTEN: frozenset[str] = frozenset((*CONTENT, "defaults"))
+WRITTEN: frozenset[str] = frozenset((*CONTENT, "defaults", "overrides"))
 
 
 def told(state: DesiredState) -> dict[str, tuple[object, ...]]:

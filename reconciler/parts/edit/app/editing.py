@@ -54,6 +54,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.diff.compare import compare
 from reconciler.plan.difference import DiffRules
+from reconciler.plan.kinds import describe
 from reconciler.plan.review.access_change import AccessChange
 from reconciler.plan.review.access_review import AccessReview, difference_review
 from reconciler.policy.ownership import Breach
@@ -82,7 +83,7 @@ def differences(after: DesiredState, wanted: DesiredState) -> Iterator[str]:
     rules = DiffRules(prune={Topic.KIND, *LISTED})
     for one, other in ((after, wanted), (wanted, after)):
         found = compare(one, as_live(other), Scope(), rules)
-        yield from (f"not as wanted: {change.change}" for change in found.changes)
+        yield from (f"other than wanted, {describe(change.change)}" for change in found.changes)
         yield from (f"not as wanted: {skipped.subject}" for skipped in found.skipped)
     for kind in KINDS:
         told, wish = kind.told(after), kind.told(wanted)
