@@ -1,9 +1,11 @@
 """Changes of live topics, for tests, in one line each."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from reconciler.model.listing import Update
 from reconciler.model.topic import TopicConfigs, TopicPartitions
+from reconciler.plan.kinds.topic import touched_names
+from reconciler.plan.step import Step
 
 
 def partitions(
@@ -16,3 +18,8 @@ def partitions(
 def configs(name: str, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Update[TopicConfigs]:
     """From some configs to others."""
     return Update(TopicConfigs(name, before), TopicConfigs(name, after))
+
+
+def touched_topics(steps: Iterable[Step]) -> tuple[str, ...]:
+    """Names of the topics that steps touch, each once, in order of first mention."""
+    return touched_names(step.change for step in steps)

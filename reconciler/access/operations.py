@@ -77,8 +77,3 @@ def supported(resource_type: ResourceType, version: KafkaVersion) -> frozenset[A
     if version < (4, 0) and resource_type is ResourceType.GROUP:
         known -= {_O.DESCRIBE_CONFIGS, _O.ALTER_CONFIGS}
     return known
-
-
-def to_bit_field(operations: Iterable[AclOperation]) -> int:
-    """KIP-430's 32-bit field (``Utils.to32BitField``): bit N for code N; never the bits of ALL, ANY and UNKNOWN."""
-    return bits(operation for operation in operations if operation > _O.ALL)

@@ -34,13 +34,8 @@ def topic_name_problem(name: str) -> str | None:
     return None
 
 
-def topic_names_collide(a: str, b: str) -> bool:
-    """Whether the two names differ only in ``.`` against ``_``, or not at all (``Topic.hasCollision``)."""
-    return collision_key(a) == collision_key(b)
-
-
 def collision_key(name: str) -> str:
-    """The form in which names collide, for looking many up at once."""
+    """Names with the same key differ only in ``.`` against ``_``, or not at all (``Topic.hasCollision``)."""
     return name.replace(".", "_")
 
 

@@ -4,7 +4,7 @@ One step of a plan: a change, when it is performed, and what it expects to find.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
@@ -18,7 +18,6 @@ from reconciler.model.says import REQUIRED, AnyText, Flat, Says
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import CHANGE, STEP_CHANGE, kind_of
 from reconciler.plan.kinds.interface import Halves
-from reconciler.plan.kinds.topic import touched_names
 from reconciler.plan.observed import Observed
 from reconciler.plan.phase import PHASE, PHASE_TITLES, Phase
 
@@ -89,11 +88,6 @@ class Step:
     def halves(self, live: ClusterState) -> Halves | None:
         """What was done and what is left of a step that was cut off between its requests; ``None`` otherwise."""
         return kind_of(self.change).halves(self.change, live)
-
-
-def touched_topics(steps: Iterable[Step]) -> tuple[str, ...]:
-    """Names of the topics that steps touch, each once, in order of first mention."""
-    return touched_names(step.change for step in steps)
 
 
 def id_of(change: Mapping[str, Any]) -> str:

@@ -183,13 +183,8 @@ def yaml_text(document: Any) -> str:
     return text if all(map(is_visible, text.split("\n"))) else yaml.safe_dump(document, sort_keys=True, width=120)
 
 
-def csv_text(document: Any, lists: Lists) -> str:
-    """Rows with a heading; no cell is a formula for a spreadsheet."""
-    return "".join(csv_pieces(document, lists))
-
-
 def csv_pieces(document: Any, lists: Lists) -> Iterator[str]:
-    """The same in pieces, of which one is in memory at a time."""
+    """CSV in pieces, of which one is in memory at a time: a heading and rows. No cell is a spreadsheet's formula."""
     columns, rows = _table(document, lists)
     lines: list[str] = []
     writer = csv.writer(_Lines(lines.append), lineterminator="\n")

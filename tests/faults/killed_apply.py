@@ -11,13 +11,13 @@ from pathlib import Path
 from reconciler.apply.environment import ApplyEnvironment, Identity, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
-from reconciler.plan.step import touched_topics
 from reconciler.ports import Cluster, ReadRequest
 from reconciler.snapshot.file import SnapshotCluster
 from reconciler.system.files import read_plan
 from reconciler.system.journal import RecordFile
 from reconciler.system.process import SystemClock
 from tests.faults.kill_points import WatchedCluster, WatchedLedger, killing_at
+from tests.topic_changes import touched_topics
 
 
 def main(target: str, plan_file: str, number: str) -> None:

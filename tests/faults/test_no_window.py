@@ -22,13 +22,13 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import AcceptedGuard, Guard
-from reconciler.plan.step import touched_topics
 from reconciler.ports import ReadRequest
 from reconciler.system.process import SystemClock
 from tests.faults.asking import Seen, asking
 from tests.faults.changes import CHANGES, Change, Make
 from tests.faults.cluster import BROKERS, Cluster
 from tests.property.transitions import declared
+from tests.topic_changes import touched_topics
 from tests.verbs import creations, deletions
 
 pytestmark = pytest.mark.broker

@@ -5,9 +5,8 @@ Rows sort as tuples; texts sort by code point, which is the order of their UTF-8
 
 import hashlib
 import json
-import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final, TypeAlias
 
@@ -104,19 +103,6 @@ def in_buckets(rows: Iterable[Row], buckets: int) -> list[list[Row]]:
 # SHA-256 over the columns of the sorted rows, one after the other: of a text column the lengths in bytes (32 bits,
 # little-endian) and then the UTF-8 bytes, of a code column one byte a row. No two different lists of rows have the
 # same input. Arrow holds columns in just this form, so its buffers are hashed as they are.
-
-
-def rows_digest(rows: Sequence[Row]) -> str:
-    """The digest of rows that are in order: the definition, in plain Python."""
-    found = hashlib.sha256(struct.pack("<q", len(rows)))
-    for index, column in enumerate(COLUMNS):
-        if column in TEXT_COLUMNS:
-            texts = [str(row[index]).encode() for row in rows]
-            found.update(struct.pack(f"<{len(texts)}i", *map(len, texts)))
-            found.update(b"".join(texts))
-        else:
-            found.update(struct.pack(f"<{len(rows)}b", *(row[index] for row in rows)))
-    return found.hexdigest()
 
 
 def scope_digest(scope: Scope) -> str:

@@ -59,7 +59,7 @@ def table_rows(table: pa.Table) -> list[Row]:
 
 
 def table_digest(table: pa.Table) -> str:
-    """As :func:`reconciler.parts.fleet.rows.rows_digest`, of a table whose rows are in order."""
+    """The digest of a table whose rows are in order (:mod:`reconciler.parts.fleet.rows` says of what)."""
     found = hashlib.sha256(struct.pack("<q", table.num_rows))
     for name in COLUMNS:
         column = table[name]

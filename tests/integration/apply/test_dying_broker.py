@@ -39,13 +39,13 @@ from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.plan.observed import StepState
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.step import touched_topics
 from reconciler.ports import CONTROLLER, Answer, AnswerStatus, ClusterError, ReadRequest, Visibility
 from reconciler.system.process import SystemClock
 from tests.faults.scenario import DAY
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import connections_file
 from tests.property.transitions import declared
+from tests.topic_changes import touched_topics
 from tests.worlds import acl
 
 pytestmark = pytest.mark.broker

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.operations import to_bit_field
+from reconciler.access.operations import bits
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
@@ -83,7 +83,8 @@ def test_authorized_operations_are_those_that_kafka_tells(row: dict[str, Any]) -
             query["principal"], query["host"], ResourceType[query["resource_type"]], query["resource_name"]
         )
         assert {operation.name for operation in found} == set(row["expected_operations"])
-        assert to_bit_field(found) == row["expected_bitfield"]
+        # KIP-430: bit N for code N (``Utils.to32BitField``).
+        assert bits(found) == row["expected_bitfield"]
 
 
 @pytest.mark.parametrize("row", rows("acl-filter.json"), ids=lambda row: row["name"])

@@ -19,7 +19,8 @@ from reconciler.model.topic import Topic
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.order import Blockers
 from reconciler.plan.phase import Phase
-from reconciler.plan.step import Step, touched_topics
+from reconciler.plan.step import Step
+from tests.topic_changes import touched_topics
 
 DENY, ALLOW = AclPermissionType.DENY, AclPermissionType.ALLOW
 

@@ -18,7 +18,7 @@ from reconciler.show.fleet_report import FleetReport, fleet_document, fleet_repo
 from reconciler.show.formats import FORMATS, FormatOptions, format_named
 from reconciler.show.formats.slack import slack_message
 from reconciler.show.reading import Report, ResultError, read_result
-from reconciler.show.result import csv_text, lists_at
+from reconciler.show.result import csv_pieces, lists_at
 from reconciler.show.verdicts import Tone, verdict
 from tests.worlds import binding, step_words
 
@@ -136,7 +136,7 @@ def test_a_result_of_another_shape_is_refused() -> None:
 
 def test_a_row_of_a_table_is_a_difference_and_a_cluster_that_is_not_known_has_one_with_the_reason() -> None:
     document = fleet_document(fleet(PROD, EQUAL, GONE))
-    rows = list(csv.DictReader(io.StringIO(csv_text(document, lists_at("clusters.differences")))))
+    rows = list(csv.DictReader(io.StringIO("".join(csv_pieces(document, lists_at("clusters.differences"))))))
     assert [row["cluster"] for row in rows] == ["prod", "prod", "equal", "gone"]
     assert [row["sign"].strip('"') for row in rows] == ["+", "!", "", ""]
     assert [row["counts.creates"] for row in rows] == ["2", "2", "0", ""]

@@ -3,10 +3,11 @@
 import csv
 import io
 import json
+from typing import Any
 
 import yaml
 
-from reconciler.show.result import Made, csv_pieces, csv_text, lists_at, plain_document, table_text, yaml_text
+from reconciler.show.result import Lists, Made, csv_pieces, lists_at, plain_document, table_text, yaml_text
 
 _LISTS = lists_at("states.holders", "states.superUsers=principal")
 _DOCUMENT = {
@@ -26,12 +27,16 @@ _DOCUMENT = {
 }
 
 
+def _csv(document: Any, lists: Lists) -> str:
+    return "".join(csv_pieces(document, lists))
+
+
 def _cells(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
 def test_csv_has_a_row_for_each_item_and_one_for_what_has_none() -> None:
-    rows = _cells(csv_text(_DOCUMENT, _LISTS))
+    rows = _cells(_csv(_DOCUMENT, _LISTS))
     assert [(row["cluster"], row["list"], row["principal"]) for row in rows] == [
         ("c", "holders", "User:a"),
         ("c", "holders", "\"=cmd|' /C calc'!A0\""),
@@ -47,7 +52,7 @@ def test_no_cell_is_a_formula() -> None:
     wide = "\uff1d\uff0b\uff0d\uff20\uff5c\ufe66\ufe62\ufe63\ufe6b\u207a\u208b\u2212"
     signs = f"=+-@|\t\r{wide}"
     for sign in signs:
-        cells = csv.reader(io.StringIO(csv_text({"rows": [{"a": f"{sign}1", f"{sign}b": "x"}]}, lists_at("rows"))))
+        cells = csv.reader(io.StringIO(_csv({"rows": [{"a": f"{sign}1", f"{sign}b": "x"}]}, lists_at("rows"))))
         for row in cells:
             assert not any(cell.startswith(tuple(signs)) for cell in row), sign
 
@@ -66,14 +71,14 @@ def test_a_table_says_once_what_all_rows_share() -> None:
 
 def test_a_document_that_is_a_table_stays_one() -> None:
     document = {"run": "r", "columns": ["cluster", "n"], "rows": [["a", 1], ["b", None]]}
-    assert csv_text(document, lists_at("rows")) == "cluster,n\na,1\nb,\n"
+    assert _csv(document, lists_at("rows")) == "cluster,n\na,1\nb,\n"
 
 
 def test_rows_that_are_made_one_at_a_time_read_like_a_list() -> None:
     rows = [{"name": f"={number}"} | ({"more": "x"} if number == 2_500 else {}) for number in range(3_000)]
     made, lists = {"rows": Made(lambda: iter(rows)), "n": 1}, lists_at("rows")
     pieces = list(csv_pieces(plain_document(made), lists))
-    assert "".join(pieces) == csv_text({"rows": rows}, lists)
+    assert "".join(pieces) == _csv({"rows": rows}, lists)
     assert max(map(len, pieces)) < len("".join(pieces)) / 2
     assert table_text(plain_document(made), lists) == table_text({"rows": rows}, lists)
 
