@@ -1,25 +1,34 @@
 """The chart and the recipes, read by the code of Helm, Kustomize, Kubernetes' types, Argo CD's Lua and Flux's CEL.
 
-No Kubernetes runs here: what these programs make of the files is checked, not what a cluster makes of the result.
+Kubernetes' API server then says whether it admits the objects and their pods. Nothing runs them.
 """
 
 import datetime
 import json
 import re
 import shutil
+import socket
+import ssl
 import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from reconciler import __version__
 from tests.integration.command_lines import parsed
 
 # To build the judge, Helm, Kustomize, Argo CD's and Flux's code with all that they need, takes two minutes of a
-# processor where nothing of it is kept, which is ten on a busy machine.
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+# processor where nothing of it is kept, which is ten on a busy machine; the API server takes several times as long.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(7200)]
 
 _ROOT = Path(__file__).parents[2]
 _CHART = _ROOT / "charts" / "reconciler"
@@ -292,3 +301,122 @@ def test_drift_is_health(judge: Judge, tmp_path: Path, status: dict[str, Any], a
     assert judge.about("flux-health", expressions, cron | {"status": status})["status"] == flux
     suspended = cron | {"spec": cron["spec"] | {"suspend": True}}
     assert judge.about("argo-health", script, suspended)["status"] == "Suspended"
+
+
+@dataclass
+class ApiServer:
+    """``compat/apiserver``, which runs; its namespace ``kafka`` admits only what is restricted."""
+
+    url: str
+    scratch: Path
+
+    def send(self, method: str, path: str, body: object = None) -> tuple[int, str]:
+        """The status, and the answer or the warning that it comes with."""
+        kind = "application/apply-patch+yaml" if method == "PATCH" else "application/json"
+        request = urllib.request.Request(  # noqa: S310 - on loopback
+            f"{self.url}{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": "Bearer admin", "Content-Type": kind},
+        )
+        try:
+            trusted = ssl.create_default_context(cafile=str(self.scratch / "certs" / "apiserver.crt"))
+            with urllib.request.urlopen(request, context=trusted, timeout=60) as answer:  # noqa: S310
+                return answer.status, str(answer.headers.get("Warning") or "")
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError as error:
+            return 0, str(error)
+
+    def admits(self, one: dict[str, Any]) -> list[tuple[int, str]]:
+        """What it says to an object, and to the pod that would come of it."""
+        group, name = one["apiVersion"], one["metadata"]["name"]
+        place = "/api/v1" if group == "v1" else f"/apis/{group}"
+        several = {"NetworkPolicy": "networkpolicies"}.get(one["kind"], f"{one['kind'].lower()}s")
+        asked = "fieldValidation=Strict&dryRun=All"
+        path = f"{place}/namespaces/kafka/{several}/{name}?fieldManager=test&force=true&{asked}"
+        answers = [self.send("PATCH", path, {**one, "metadata": {**one["metadata"], "namespace": "kafka"}})]
+        spec = one.get("spec", {})
+        pod = spec.get("jobTemplate", {}).get("spec", spec).get("template", {}).get("spec")
+        if pod is not None:
+            claims = [
+                {"name": claim["metadata"]["name"], "emptyDir": {}} for claim in spec.get("volumeClaimTemplates", ())
+            ]
+            made = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "it"}}
+            made["spec"] = {**pod, "volumes": [*pod.get("volumes", ()), *claims]}
+            answers.append(self.send("POST", f"/api/v1/namespaces/kafka/pods?{asked}", made))
+        return answers
+
+
+@pytest.fixture(scope="session")
+def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """Built, which takes a processor a quarter of an hour the first time, and ready after seconds."""
+    scratch = tmp_path_factory.mktemp("apiserver")
+    program = scratch / "apiserver"
+    command = ["go", "build", "-ldflags=-s -w", "-o", str(program), "."]
+    subprocess.run(command, cwd=_ROOT / "compat" / "apiserver", check=True)
+    (scratch / "tokens").write_text('admin,admin,1,"system:masters"\n', encoding="utf-8")
+    key = rsa.generate_private_key(65537, 2048)
+    (scratch / "key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    flags = {
+        "secure-port": port,
+        "bind-address": "127.0.0.1",
+        "cert-dir": scratch / "certs",
+        "token-auth-file": scratch / "tokens",
+        "authorization-mode": "RBAC",
+        "service-cluster-ip-range": "10.0.0.0/24",
+        "service-account-issuer": "https://kubernetes.default.svc",
+        "service-account-key-file": scratch / "key",
+        "service-account-signing-key-file": scratch / "key",
+        # A controller would make the accounts that pods run as.
+        "disable-admission-plugins": "ServiceAccount",
+    }
+    words = [str(program), str(scratch / "etcd"), *(f"--{name}={value}" for name, value in flags.items())]
+    with open(scratch / "log", "w", encoding="utf-8") as log:
+        process = subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        server = ApiServer(f"https://127.0.0.1:{port}", scratch)
+        until = time.monotonic() + 300
+        while server.send("GET", "/readyz")[0] != 200:
+            assert process.poll() is None, (scratch / "log").read_text(encoding="utf-8")
+            assert time.monotonic() < until
+            time.sleep(0.2)
+        levels = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
+        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kafka", "labels": levels}}
+        assert server.send("POST", "/api/v1/namespaces", space)[0] == 201
+        yield server
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_an_api_server_admits_what_the_chart_the_manifest_and_the_recipes_make(
+    judge: Judge, api_server: ApiServer, repository: Path
+) -> None:
+    """All but the ServiceMonitor, whose type is not Kubernetes' own; without a warning."""
+    made = [*judge.about("render", _CHART, LEAST), *judge.about("render", _CHART, MOST)]
+    made += [*judge.ask("objects", _SERVE / "kubernetes.yaml"), *judge.ask("build", repository)]
+    ours = [one for one in made if one["kind"] != "ServiceMonitor"]
+    assert len(ours) > 12
+    for one in ours:
+        answers = api_server.admits(one)
+        assert {status for status, _ in answers} <= {200, 201}, (one["kind"], answers)
+        assert {said for _, said in answers} == {""}, (one["kind"], answers)
+
+
+def test_an_api_server_refuses_what_is_wrong(judge: Judge, api_server: ApiServer) -> None:
+    """The judge is no looser than a cluster: a field that is not there, a value that cannot be, a pod with rights."""
+    [workload] = [one for one in judge.ask("objects", _SERVE / "kubernetes.yaml") if one["kind"] == "StatefulSet"]
+    unknown = {**workload, "spec": {**workload["spec"], "replica": 1}}
+    assert api_server.admits(unknown)[0][0] in (400, 500)
+    impossible = {**workload, "spec": {**workload["spec"], "podManagementPolicy": "Sometimes"}}
+    assert api_server.admits(impossible)[0][0] == 422
+    template = workload["spec"]["template"]
+    open_pod = {**template, "spec": {**template["spec"], "hostNetwork": True}}
+    (_, warned), (refused, why) = api_server.admits({**workload, "spec": {**workload["spec"], "template": open_pod}})
+    assert "hostNetwork" in warned or "host namespaces" in warned
+    assert refused == 403
+    assert "violates PodSecurity" in why
