@@ -173,6 +173,26 @@ def test_a_lock_is_nobodys_hand(
     assert "DENY" not in capsys.readouterr().out
 
 
+def test_a_run_within_a_minute_of_a_reading_is_nobodys_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Clocks may differ by a minute, so its time may be before the reading or after: it counts at once all the same."""
+    monkeypatch.chdir(tmp_path)
+    place = store(tmp_path / "store")
+    read(place, {BASE, NIGHT}, 0)
+    read(place, {BASE, RISK}, 6 * 3600)
+    steps = ((40, NIGHT, False), (6 * 3600 - 30, RISK, True))
+    records = [run_records(f"run-{at}", at - 5, [(at, one, made, Outcome.DONE)]) for at, one, made in steps]
+    write_log(Path("audit.jsonl"), [line for lines in records for line in lines])
+    asked = ["history", "--cluster", "prod", "--store", "store", "--audit", "audit.jsonl"]
+    assert run(asked) == 0
+    said = capsys.readouterr().out
+    assert said.count("run-40") == said.count("run-21570") == 1
+    assert "None" not in said
+    assert run([*asked, "--by", "hand"]) == 0
+    assert "0 intervals" in capsys.readouterr().out
+
+
 def test_where_no_reading_has_super_users_those_of_today_are_perhaps_right(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

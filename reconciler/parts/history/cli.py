@@ -41,6 +41,8 @@ def _words(turn: Turn) -> str:
         when = turn.exactly
     elif turn.before is None:
         when = f"after {turn.after}, or not yet"
+    elif turn.after is None:
+        when = f"before {turn.before}"
     else:
         when = f"between {turn.after} and {turn.before}"
     return ", ".join([when, *_whose(turn)])

@@ -194,7 +194,8 @@ def intervals(sightings: Iterable[FactSighting]) -> list[Interval]:
     if not known:
         return [Interval(before, None, None, None)]
     if known[0].lo > first and not known[0].there:
-        found.append(Interval(before, None, None, known[0].lo, _cause(seen, before, known[0].lo, there=True)))
+        causes = (_cause(seen, before, known[0].lo, there=there) for there in (True, False))
+        found.append(Interval(before, None, None, known[0].lo, *causes))
     for number, span in enumerate(known):
         later = known[number + 1] if number + 1 < len(known) else None
         until = later.lo if later is not None else None
@@ -218,6 +219,9 @@ def _cause(seen: Sequence[FactSighting], lo: int, hi: int | None, *, there: bool
     within = [one for one in seen if one.left and one.lo >= lo and (hi is None or one.hi <= hi)]
     within.sort(key=lambda one: (one.hi, one.number))
     sure = [one for one in within if one.there is there]
-    for one in sure[-1:] or [one for one in within if one.there is None][-1:]:
+    # A step whose time may be within: what a run perhaps did is not said to be of no run.
+    near = [one for one in seen if one.left and one.there in (there, None)]
+    near = [one for one in near if one.hi > lo and (hi is None or one.lo < hi)]
+    for one in sure[-1:] or [one for one in within if one.there is None][-1:] or near[-1:]:
         return Cause(one.run, bool(sure), one.hi - 1 - CLOCKS)
     return Cause()

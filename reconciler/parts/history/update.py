@@ -1,7 +1,7 @@
 """Keeps readings of a cluster in the store, and brings a table of intervals up to date with them.
 
 A reading is new where something differs; else the newest one still holds. The table takes in readings of the store and
-lines of audit logs that it has not seen. A line counts once a reading of a later time is there, which checks it. A log
+lines of audit logs that it has not seen. A line counts once a reading that ended later is there, which checks it. A log
 that comes late is taken in as long as the readings of its time are there.
 """
 
@@ -120,7 +120,7 @@ class _Taking:
         for state in self._states(readings):
             seen.add(state)
         last = {**before.last, **{kind: one.times[-1] for kind, one in seen.kinds.items()}}
-        deeds, taken, times = self._deeds(new, last[ACLS][0] if ACLS in last else 0)
+        deeds, taken, times = self._deeds(new, last[ACLS][1] if ACLS in last else 0)
         pending = {row.fact for row in known if row.interval.is_open}
         affected = seen.changed() | set(deeds.sightings) | pending
         first = {**{kind: one.times[0] for kind, one in seen.kinds.items()}, **before.first}

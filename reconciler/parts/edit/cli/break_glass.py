@@ -146,8 +146,12 @@ def _give(
     if at_once.require_approvals is not None:
         raise CommandError("people approve saved plans", "save it with --out PLAN, have it signed, apply it")
     _check_consent(at_once)
-    with _shown_checks():
-        result = break_glass(path, cluster, asked, terms, connection, _apply_options(at_once), attendant=terminal)
+    try:
+        with _shown_checks():
+            result = break_glass(path, cluster, asked, terms, connection, _apply_options(at_once), attendant=terminal)
+    except FailedChecksError as failed:
+        over = "over an access test: --override TEST --out PLAN, if the operator's file permits it (breakGlass)"
+        raise CommandError(failed.message, over, Exit.FAILED_CHECK) from failed
     document = _shown(result, output)
     if not result.succeeded:
         error(result.stopped or "not all of it was given: nothing was written to the manifests")
