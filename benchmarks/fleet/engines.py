@@ -1,7 +1,9 @@
-"""Where this process is done before Spark has started: one comparison by each engine, in a process of its own.
+"""One comparison by every engine, each in a process of its own from start to answer, in one run.
 
-Run: ``python -m benchmarks.fleet.engines [MILLIONS …]``. Seconds from start to end, and processor seconds of the
-process with its JVM and workers. ``LOCAL_TASKS`` in ``reconciler/parts/fleet/engine.py`` comes from here.
+Run: ``python -m benchmarks.fleet.engines [MILLIONS …]``. Wall seconds, and processor seconds of the process, its JVM
+and workers: those hardly change with what else the machine does. Spark at its best is an ordinary session (both of
+Java's compilers, adaptive execution) on files that were compacted before, four a side. ``LOCAL_TASKS`` in
+``reconciler/parts/fleet/engine.py`` comes from here.
 """
 
 import os
@@ -10,13 +12,17 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Final
+
+import duckdb
 
 from benchmarks.fleet.fleets import even, written
 from benchmarks.fleet.plans import family
+from reconciler.parts.fleet.rows import COLUMNS
 from reconciler.parts.fleet.tables import store_at
 from reconciler.results.fleet_drift import run_text
 
-_COMPARE = """
+_OURS: Final = """
 import sys, pathlib
 from reconciler.parts.fleet.app.runs import EngineName, EngineOptions, chosen_engine
 from reconciler.parts.fleet.tables import store_at
@@ -30,10 +36,54 @@ with chosen_engine(EngineOptions(EngineName(name))) as choice:
         choice.begin()
     desired, live = (parse_run(pathlib.Path(place, side).read_text()) for side in ("desired", "live"))
     drift = compare_fleet(choice(), store_at(place), desired, live, no_rules(live), "engines")
-    assert not drift.failed and len(drift.differing) == len(live.readings)
-    print("done", flush=True)
+    assert not drift.failed
+    print(drift.totals.changes, flush=True)
     sys.stdin.read()
 """
+_POLARS: Final = """
+import sys
+import polars as pl
+
+place, columns = sys.argv[1], sys.argv[2].split()
+sides = [pl.read_parquet(f"{place}/{side}/**/*.parquet", columns=columns, hive_partitioning=False)
+         for side in ("wishes", "bindings")]
+print(sum(one.join(other, on=columns, how="anti").height for one, other in (sides, sides[::-1])), flush=True)
+sys.stdin.read()
+"""
+_DUCKDB: Final = """
+import sys
+import duckdb
+
+place, columns = sys.argv[1], sys.argv[2].replace(" ", ", ")
+duckdb.execute("set threads=2; set enable_progress_bar=false")
+sides = [f"read_parquet('{place}/{side}/**/*.parquet')" for side in ("wishes", "bindings")]
+count = "select count(*) from {} a anti join {} b using (%s)" % columns
+print(sum(duckdb.sql(count.format(one, other)).fetchall()[0][0] for one, other in (sides, sides[::-1])), flush=True)
+sys.stdin.read()
+"""
+_SPARK: Final = """
+import sys
+from pyspark.sql import SparkSession
+
+place, columns = sys.argv[1], sys.argv[2].split()
+builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+builder = builder.config("spark.ui.showConsoleProgress", "false")
+session = builder.config("spark.sql.shuffle.partitions", "8").config("spark.driver.memory", "4g").getOrCreate()
+session.sparkContext.setLogLevel("ERROR")
+one, other = (session.read.parquet(f"{place}/compacted/{side}").select(columns) for side in ("wishes", "bindings"))
+print(one.join(other, columns, "anti").count() + other.join(one, columns, "anti").count(), flush=True)
+sys.stdin.read()
+"""
+#: What runs, and the argument after the place. A principal's name has its cluster, so that the columns tell clusters
+#: apart.
+ENGINES: Final = {
+    "this tool, in its process": (_OURS, "local"),
+    "one Polars process": (_POLARS, " ".join(COLUMNS)),
+    "one DuckDB process": (_DUCKDB, " ".join(COLUMNS)),
+    "this tool, on Spark": (_OURS, "spark"),
+    "Spark at its best": (_SPARK, " ".join(COLUMNS)),
+}
+_ROUNDS: Final = 2
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -46,28 +96,46 @@ def processor_seconds(pid: int) -> float:
     return sum(map(int, fields[11:15])) / _TICKS
 
 
-def compared(place: str, engine: str) -> tuple[float, float]:
-    """Wall and processor seconds until the answer is there."""
+def compacted(place: str) -> None:
+    """Each side in four files."""
+    con = duckdb.connect()
+    con.execute("set threads=1")
+    names = ", ".join(COLUMNS)
+    for side in ("wishes", "bindings"):
+        Path(place, "compacted", side).mkdir(parents=True)
+        for part in range(4):
+            rows = f"select {names} from read_parquet('{place}/{side}/**/*.parquet') where hash(principal) % 4 = {part}"  # noqa: S608
+            con.execute(f"copy ({rows}) to '{place}/compacted/{side}/{part}.parquet' (compression zstd)")
+
+
+def compared(place: str, name: str) -> tuple[float, float, int]:
+    """Wall and processor seconds until the answer is there, and the number of differences."""
+    script, argument = ENGINES[name]
     start = time.perf_counter()
-    words = [sys.executable, "-c", _COMPARE, place, engine]
+    words = [sys.executable, "-c", script, place, argument]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "done\n"
+        answer = int(process.stdout.readline())
         wall = time.perf_counter() - start
-        return wall, sum(map(processor_seconds, {process.pid, *family(process.pid)}))
+        return wall, sum(map(processor_seconds, {process.pid, *family(process.pid)})), answer
 
 
 def main() -> None:
-    """Print a table, the engines in turn."""
-    print("| bindings a side | local: wall s | processor s | Spark: wall s | processor s |\n|---|---|---|---|---|")
-    for millions in map(float, sys.argv[1:] or ("0.1", "0.5", "1", "2", "4")):
+    """Print a table, the engines in turn in each round; the least of each counts."""
+    for millions in map(float, sys.argv[1:] or ("0.1", "1")):
         with tempfile.TemporaryDirectory() as place:
             for side in ("desired", "live"):
                 run = written(store_at(place), side, even(int(millions * 100), 10_000))
                 Path(place, side).write_text(run_text(run), encoding="utf-8")
-            rounds = [[compared(place, engine) for engine in ("local", "spark")] for _ in range(3)]
-        best = [min(each[index] for each in rounds) for index in (0, 1)]
-        print(f"| {millions:g} M | " + " | ".join(f"{wall:.1f} | {used:.1f}" for wall, used in best) + " |", flush=True)
+            compacted(place)
+            rounds = [{name: compared(place, name) for name in ENGINES} for _ in range(_ROUNDS)]
+        answers = {found[2] for each in rounds for found in each.values()}
+        if len(answers) != 1:
+            raise AssertionError(f"answers differ: {rounds}")
+        print(f"{millions:g} million bindings a side, {answers.pop():,} differences, {_ROUNDS} rounds", flush=True)
+        for name in ENGINES:
+            wall, used = (min(each[name][index] for each in rounds) for index in (0, 1))
+            print(f"{name:28}{used:7.1f} processor s, {wall:7.1f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,11 @@ from reconciler.app.connections import cure, disagreement, proposal, version_of
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.probe import barrier_of, run_of_nothing
 from reconciler.app.reasons import RequestError, WorkflowError
+from reconciler.app.records import RecordOptions, audit_topic, ledgers
 from reconciler.app.session import Target, open_any
 from reconciler.app.terms import rights_doubts
-from reconciler.apply.environment import UnprovenError
+from reconciler.apply.environment import Result, UnprovenError
+from reconciler.apply.records import ended
 from reconciler.apply.run import StoppedError, doubts
 from reconciler.dataclass import dataclass
 from reconciler.kafka.cluster import Inspection, KafkaCluster
@@ -36,28 +38,43 @@ from reconciler.ports import ClusterError, ReadRequest
 # Whether ACLs decide on a cluster, asked before anything is planned: canaries, which are created and removed again.
 
 
-def canary_problem(target: Target, connection: ConnectionOptions) -> str:
+def canary_problem(target: Target, connection: ConnectionOptions, records: RecordOptions = RecordOptions()) -> str:
     """Why it cannot be said that ACLs decide here; empty where the barrier's probe saw that they do.
 
-    Writes: the first sentinels of a barrier, on names under ``__kr.<run>.``, and removes them. Raises a
-    :class:`WorkflowError` where no probe is declared, or the cluster cannot be read.
+    Writes: the first sentinels of a barrier, on names under ``__kr.<run>.``, and removes them. The audit log of
+    ``records`` has the run before anything is sent, and its end. Raises a :class:`WorkflowError` where no probe is
+    declared, the cluster cannot be read, or no record can be kept.
     """
-    with barrier_of(target, connection) as (barrier_for, redact):
+    topic = audit_topic(target, records)
+    with barrier_of(target, connection) as (barrier_for, redact), ledgers(records, topic) as (_, audit):
         if barrier_for is None or target.declaration is None:
             raise RequestError(
                 "a canary needs a probe: a principal without rights, as which brokers are asked",
                 "declare barrier.principal in the Cluster document, and its login in the connections file",
             )
-        run = run_of_nothing(target, target.declaration, target.read_whole(ReadRequest(all_topics=False)), redact)
+        live = target.read_whole(ReadRequest(all_topics=False))
+        run = run_of_nothing(target, target.declaration, live, redact, records.who(), audit)
         barrier = barrier_for(run)
-        problems = []
+        problems: list[str] = []
+        decided = False
+        try:
+            run.open()
+        except StoppedError as error:
+            raise WorkflowError(f"nothing was sent: {error}") from error
         try:
             barrier.start()
             barrier.wait()
+            decided = True
         except (UnprovenError, StoppedError) as error:
             problems.append(redact(str(error)))
         finally:
             problems += [f"{binding}: could not be removed; “reconciler cleanup” does" for binding in barrier.end()]
+            why = "; ".join(problems) or ("" if decided else "it did not end")
+            result = Result(run.plan, (), verified=not why, stopped=why)
+            try:
+                run.write_audit(ended(run.environment.identity.run, result, run.environment.clock.now()))
+            except StoppedError as error:
+                problems.append(str(error))
         return "; ".join((*problems, *doubts(run)))
 
 
@@ -120,13 +137,14 @@ def diagnose(
     cluster: str | None,
     connection: ConnectionOptions = ConnectionOptions(),
     *,
-    canary: bool = False,
+    canary: RecordOptions | None = None,
     upgrade: tuple[int, int] | None = None,
 ) -> Diagnosis:
     """Ask a cluster who we are to it; raises a :class:`WorkflowError` where it cannot be asked at all.
 
     With ``upgrade``, the (major, minor) of a release, also what its brokers refuse or understand otherwise.
-    With ``canary`` it also creates ACLs for the barrier's probe, looks whether they decide, and removes them.
+    With ``canary`` it also creates ACLs for the barrier's probe, looks whether they decide, and removes them; it says
+    where that is recorded.
     """
     with open_any(path, cluster, connection) as (_, target):
         asked = target.cluster.inner if isinstance(target.cluster, FlavoredCluster) else target.cluster
@@ -143,8 +161,8 @@ def diagnose(
         if isinstance(read, ClusterState):
             needs += state_checks(read, target.facts)
             needs += upgrade_checks(read, upgrade) if upgrade is not None else ()
-        if canary:
-            problem = canary_problem(target, connection)
+        if canary is not None:
+            problem = canary_problem(target, connection, canary)
             needs.append(NeedCheck(Need.ACLS_DECIDE, not problem, required=True, detail=problem))
         return Diagnosis(found, tuple(needs))
 

@@ -12,14 +12,14 @@ from reconciler.app.records import RecordOptions, new_run
 from reconciler.app.session import Target
 from reconciler.app.terms import terms
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import ApplyEnvironment, BarrierFactory, Identity, Silent
+from reconciler.apply.environment import ApplyEnvironment, BarrierFactory, Identity, NoLedger, Silent
 from reconciler.apply.run import Run
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.desired import DesiredState
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Options
 from reconciler.plan.propose import Request, propose
-from reconciler.ports import ClusterError
+from reconciler.ports import ClusterError, Ledger
 from reconciler.system.process import SystemClock
 
 #: What a login of another principal replaces as a whole.
@@ -67,13 +67,20 @@ def barrier_of(
 
 
 def run_of_nothing(
-    target: Target, declaration: ClusterDeclaration, live: ClusterState, redact: Callable[[str], str]
+    target: Target,
+    declaration: ClusterDeclaration,
+    live: ClusterState,
+    redact: Callable[[str], str],
+    operator: str | None = None,
+    audit: Ledger | None = None,
 ) -> Run:
     """A run without steps, by which a barrier asks brokers what they enforce of what is there already."""
     present = terms(declaration)
     nothing = propose(DesiredState({}, {}), ClusterState(live.cluster_id), present, Request(moment(), Options()))
-    identity = Identity(new_run(), RecordOptions().who())
-    environment = ApplyEnvironment(target.cluster, SystemClock(), Silent(), identity=identity, redact=redact)
+    identity = Identity(new_run(), RecordOptions(operator=operator).who())
+    environment = ApplyEnvironment(
+        target.cluster, SystemClock(), Silent(), identity=identity, audit=audit or NoLedger(), redact=redact
+    )
     return Run(nothing, environment, live, present.default_allow)
 
 

@@ -9,8 +9,15 @@ import click
 
 from reconciler.app.doctor import Diagnosis, NeedCheck, diagnose
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.console import Exit, out, out_json, style_for
-from reconciler.cli.options import cluster_option, connection_options, optional_path_argument, output_option
+from reconciler.app.records import RecordOptions
+from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
+from reconciler.cli.options import (
+    cluster_option,
+    connection_options,
+    optional_path_argument,
+    output_option,
+    record_options,
+)
 from reconciler.kafka.errors import WITHOUT_MESSAGES
 from reconciler.model.characters import Style, counted
 from reconciler.results.output import OutputKind
@@ -40,6 +47,7 @@ def _release(_context: click.Context, _parameter: click.Parameter, text: str | N
     callback=_release,
     help="Also check what brokers of that Kafka release, such as 4.4, refuse or understand otherwise.",
 )
+@record_options
 @connection_options
 @output_option
 def command(
@@ -48,14 +56,18 @@ def command(
     cluster: str | None,
     canary: bool,
     upgrade: tuple[int, int] | None,
+    records: RecordOptions,
     connection: ConnectionOptions,
     output: str,
 ) -> int:
     """Check what planning and applying need from a cluster, and report what is missing.
 
-    Nothing is changed, except by --canary. Exit 1 if planning for this cluster is not possible.
+    Nothing is changed, except by --canary, of which --audit keeps records. Exit 1 if planning for this cluster is not
+    possible.
     """
-    found = diagnose(path, cluster, connection, canary=canary, upgrade=upgrade)
+    if records != RecordOptions() and not canary:
+        raise CommandError("only --canary changes something that could be recorded", status=Exit.USAGE)
+    found = diagnose(path, cluster, connection, canary=records if canary else None, upgrade=upgrade)
     if output == "json":
         out_json(OutputKind.DOCTOR, _document(found))
     else:

@@ -107,8 +107,16 @@ def test_where_nobody_declared_default_allow_and_it_is_off_the_plan_is_performed
 
 def test_doctor_tries_a_canary_and_leaves_nothing(probed: Job) -> None:
     where = (str(probed.directory), "--cluster", "it", "--connections", str(probed.connections))
-    checked = probed.bare("doctor", *where, "--canary")
+    log = probed.directory.parent / "canary-audit"
+    checked = probed.bare("doctor", *where, "--canary", "--audit", str(log), "--operator", "ann")
     assert checked.status == 0, checked.err
+    begun, ended = (json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()[-2:])
+    assert (begun["operator"], begun["steps"], begun["run"]) == ("ann", 0, ended["run"])
+    assert (ended["verified"], ended["stopped"]) == (True, "")
+    nowhere = probed.bare("doctor", *where, "--canary", "--audit", "/nowhere/audit")
+    assert nowhere.status != 0
+    assert "nothing was sent" in nowhere.err
+    assert probed.bare("doctor", *where, "--audit", str(log)).status == 64
     assert "ok     ACLs decide: brokers enforced the canaries" in checked.out
     assert "acls-decide" not in probed.bare("doctor", *where, "-o", "json").out
     assert "Nothing is left" in probed.run("cleanup", "--yes").out

@@ -1,10 +1,11 @@
-"""A fleet's apply on a standalone Spark cluster: whatever Spark or a kill does, no cluster ever has two writers.
+"""A fleet's commands killed on a standalone Spark cluster: no cluster ever has two writers, no result is half of one.
 
 The processes of clusters are played: they say when they begin and how they end, and go on until they are let go.
 """
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,10 +18,12 @@ import pytest
 
 from benchmarks.fleet.spark_cluster import spark_cluster
 from reconciler.app.reasons import HeldError
+from reconciler.cli.main import run
 from reconciler.parts.fleet.app.runs import RECORD_FILE, plan_lock
+from tests.integration.fleet.test_connect import without_times
 from tests.unit.workflow.test_fleet_killed import FLEET, saved
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]  # a master, two workers, four drivers: a minute and a half
+pytestmark = [pytest.mark.spark, pytest.mark.long]  # a master, two workers, eight drivers: three minutes
 
 #: The process of a cluster: it holds on until there is a file that lets it go, or the task that began it is gone.
 _WRITER = """
@@ -75,7 +78,7 @@ with starting_session(master, once=2) as session:
 #: A task that takes longer than this is copied; a writer has begun by then.
 _THRESHOLD = 10
 _SPECULATION = {"quantile": "0.1", "multiplier": "1.1", "interval": "100ms"}
-_SECONDS = 90.0
+_SECONDS = 400.0
 
 
 def until(true: Callable[[], bool], what: str) -> None:
@@ -195,3 +198,94 @@ def test_a_session_that_copies_slow_tasks_is_refused_and_a_copy_writes_nothing(m
     assert next(message for name, _, message in told if name == "a").startswith("Spark began its task again")
     assert len(fleet.writers("a")) == 1
     until(lambda: not fleet.at_work("a"), "what wrote to a has ended")
+
+
+#: `fleet plan` and `fleet drift`, whose tasks say that they have begun and go on when they are let go.
+_OTHERS = """
+import sys
+from reconciler.cli.main import run
+from reconciler.parts.fleet.app import plan
+from reconciler.parts.fleet.tasks import comparing
+
+marks, *words = sys.argv[1:]
+
+def held(attempt):
+    import os, pathlib, time
+    (pathlib.Path(marks) / f"task-{attempt}.{os.getpid()}.begun").touch()
+    while not (pathlib.Path(marks) / "go").exists():
+        time.sleep(0.05)
+
+def planned(clusters, attempt, *, terms):
+    from reconciler.parts.fleet.app import plan as there
+    held(attempt)
+    yield from there.plan_members(clusters, attempt, terms=terms)
+
+def compared(units, attempt, *, store, name):
+    from reconciler.parts.fleet.tasks import comparing as there
+    held(attempt)
+    yield from there._compare_all(units, attempt, store=store, name=name)
+
+plan.plan_members, comparing._compare_all = planned, compared
+sys.exit(run(words))
+"""
+
+
+@pytest.mark.parametrize("what", ["plan", "drift"])
+def test_a_plan_or_a_drift_is_whole_or_not_at_all_whoever_is_killed(
+    master: str, tmp_path: Path, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, marks = saved(tmp_path / "fleet", FLEET), tmp_path / "marks"
+    marks.mkdir()
+    live, store, out = str(root / "live"), root / "store", root / "new"
+    assert run(["fleet", "snapshot", str(root / "m"), "--store", str(store), "--snapshots", live, "--quiet"]) == 0
+    apart = Path(shutil.copytree(store, root / "apart"))
+    words = {
+        "plan": ["plan", str(root / "m"), "--snapshots", live, "--allow-deletes", "--out"],
+        "drift": ["drift", str(root / "m"), "--store"],
+    }[what]
+    here = {"plan": root / "here", "drift": apart}[what]
+    there = {"plan": out, "drift": store}[what]
+    capsys.readouterr()
+    status = run(["fleet", *words, str(here), "--engine", "local", "--output", "json"])
+    expected = without_times(json.loads(capsys.readouterr().out))
+
+    def driver() -> "subprocess.Popen[str]":
+        for mark in marks.iterdir():
+            mark.unlink()
+        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+        command = [sys.executable, "-c", _OTHERS, str(marks), "fleet", *words, str(there), "--master", master]
+        return subprocess.Popen(
+            [*command, "--output", "json"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            cwd=root,
+        )
+
+    def workers() -> list[int]:
+        return [int(mark.name.split(".")[1]) for mark in marks.glob("*.begun")]
+
+    killed = driver()
+    try:
+        until(lambda: len(workers()) == 2, "both tasks are at work")
+    finally:
+        killed.kill()
+        killed.communicate()
+    assert not (out / "fleet.json").exists()
+    assert not [*store.rglob("drift*.json")]
+    until(lambda: not any(map(is_alive, workers())), "the tasks have ended")
+
+    again = driver()
+    try:
+        until(lambda: len(workers()) == 2, "both tasks are at work")
+        first, *_ = workers()
+        os.kill(parent(parent(first)), signal.SIGKILL)
+        until(lambda: len(workers()) == 3, "the task that was lost is at work again")
+        (marks / "go").touch()
+        told, err = again.communicate(timeout=_SECONDS)
+    finally:
+        again.kill()
+    assert again.returncode == status, err
+    assert without_times(json.loads(told)) == expected
+    assert (out / "fleet.json").exists() if what == "plan" else [*store.rglob("drift*.json")]

@@ -21,6 +21,7 @@ from reconciler.app.reasons import INTERRUPTED, WorkflowError
 from reconciler.app.records import RecordOptions, save_plan
 from reconciler.apply.environment import LeasePatience, LeaseRequest, Result
 from reconciler.apply.lease import lease_claims, marker
+from reconciler.cli.main import run
 from reconciler.model.listing import Create
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app import apply as child
@@ -196,3 +197,24 @@ def test_a_child_ends_with_the_task_that_began_it(fleet: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def test_a_fleet_of_which_no_cluster_could_be_planned_is_not_applied_with_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The manifests declare nothing, so a safety check refuses each cluster: the apply has the status of the plan."""
+    for name in ("m", "live"):
+        (tmp_path / name).mkdir()
+    spec = "spec: {principal: User:us, superUsers: [User:us], allowEveryoneIfNoAclFound: false}\n"
+    head = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: {name}}}\n"
+    clusters = "---\n".join(head.format(name=name) + spec for name in "ab")
+    (tmp_path / "m" / "clusters.yaml").write_text(clusters, encoding="utf-8")
+    for name in "ab":
+        state = ClusterState(f"id-{name}", frozenset({binding("User:old ALLOW READ on TOPIC orders")}))
+        (tmp_path / "live" / f"{name}.json").write_text(snapshot_text(state), encoding="utf-8")
+    manifests, plans = str(tmp_path / "m"), str(tmp_path / "plans")
+    where = ["--snapshots", str(tmp_path / "live"), "--engine", "local", "--allow-deletes"]
+    assert run(["fleet", "plan", manifests, "--out", plans, *where]) == 5
+    capsys.readouterr()
+    assert run(["fleet", "apply", plans, manifests, "--yes", "--engine", "local"]) == 5
+    assert "0 of 0 clusters as planned, 0 failed, 0 not begun, 2 not planned" in capsys.readouterr().out
