@@ -546,6 +546,8 @@ fleet usage manifests --logs /var/log/fleet
 fleet usage manifests --logs prod=/var/log/kafka --plan plans
 fleet tighten manifests --logs /var/log/fleet
 fleet tighten manifests --logs prod=/var/log/kafka --offline --branch tighten
+fleet pack packed
+fleet pack /mnt/share/spark --verbose
 export --cluster prod --connections connections.yaml --out manifests
 export --cluster prod --connections connections.yaml --snapshot prod.json
 convert ../jikkou --out manifests
