@@ -69,19 +69,29 @@ def cluster_test_lines(
 
 
 def _lines(result: ClusterTestResult, style: Style) -> Iterator[str]:
+    yield _standing_line(result, style)
+    if result.standing is ClaimStatus.PASSED:
+        return
+    yield f"    claimed: {safe(cluster_claim_words(result.test))}"
+    yield from (f"    {safe(line)}" for line in broken_lines(cluster_test_entry(result)))
+    yield from _exception_lines(result)
+
+
+def _standing_line(result: ClaimResult | ClusterTestResult, style: Style) -> str:
+    """The standing, the name of the test and its place."""
     test = result.test
     word = str(result.standing)
     if test.severity == "warning" and result.standing in (ClaimStatus.FAILED, ClaimStatus.UNDECIDED):
         word += " (warning)"
     place = style("dim", f"  {safe(str(test.origin))}")
-    yield style(_STYLE[result.standing], word) + f"  {safe(test.name)}{place}"
-    if result.standing is ClaimStatus.PASSED:
-        return
-    yield f"    claimed: {safe(cluster_claim_words(test))}"
-    yield from (f"    {safe(line)}" for line in broken_lines(cluster_test_entry(result)))
-    if test.exception is not None:
+    return style(_STYLE[result.standing], word) + f"  {safe(test.name)}{place}"
+
+
+def _exception_lines(result: ClaimResult | ClusterTestResult) -> Iterator[str]:
+    """The exception that accepts it, or did."""
+    if (exception := result.test.exception) is not None:
         stands = "accepted until" if result.standing is ClaimStatus.EXCEPTED else "was accepted until"
-        yield safe(f"    {stands} {test.exception.expires}: {ticked(test.exception.reason)}")
+        yield safe(f"    {stands} {exception.expires}: {ticked(exception.reason)}")
 
 
 def cluster_claim_words(test: ClusterTest) -> str:
@@ -145,15 +155,10 @@ def summary(results: Iterable[ClaimResult]) -> str:
 
 def result_lines(result: ClaimResult, style: Style = plain) -> Iterator[str]:
     """One result."""
-    test = result.test
-    word = str(result.standing)
-    if test.severity == "warning" and result.standing in (ClaimStatus.FAILED, ClaimStatus.UNDECIDED):
-        word += " (warning)"
-    place = style("dim", f"  {safe(str(test.origin))}")
-    yield style(_STYLE[result.standing], word) + f"  {safe(test.name)}{place}"
+    yield _standing_line(result, style)
     if result.standing is ClaimStatus.PASSED:
         return
-    yield f"    claimed: {safe(claim_words(test))}"
+    yield f"    claimed: {safe(claim_words(result.test))}"
     if result.since is not None:
         yield f"    it holds now, and no longer {ending_words(result.since)}:"
     for glob in result.nobody:
@@ -168,9 +173,7 @@ def result_lines(result: ClaimResult, style: Style = plain) -> Iterator[str]:
         yield from (f"    {safe(line)}" for line in _undecided(reason, stated="allow.everyone" in (reason or "")))
     if result.mending is not None:
         yield from (f"    {safe(line)}" for line in _mending(result.mending))
-    if test.exception is not None:
-        stands = "accepted until" if result.standing is ClaimStatus.EXCEPTED else "was accepted until"
-        yield safe(f"    {stands} {test.exception.expires}: {ticked(test.exception.reason)}")
+    yield from _exception_lines(result)
 
 
 def claim_words(test: AccessTest) -> str:
