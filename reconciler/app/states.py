@@ -332,16 +332,16 @@ def authorizer(
 
 def with_effect(
     bindings: Mapping[AclBinding, Declaration | None] | frozenset[AclBinding],
-    said: Mapping[AclBinding, Declaration] | None = None,
+    notes: Mapping[AclBinding, Declaration] | None = None,
 ) -> tuple[Mapping[AclBinding, Declaration | None] | frozenset[AclBinding], Mapping[AclBinding, Declaration] | None]:
     """Both without probe ACLs and markers, which permit nobody anything; any other one on a reserved name does."""
     harmless = {b for b in bindings if is_reserved(b.pattern.name) and is_harmless(b)}
     if not harmless:
-        return bindings, said
-    said = {b: note for b, note in said.items() if b not in harmless} if said else said
+        return bindings, notes
+    notes = {b: note for b, note in notes.items() if b not in harmless} if notes else notes
     if isinstance(bindings, frozenset):
-        return bindings - harmless, said
-    return {b: note for b, note in bindings.items() if b not in harmless}, said
+        return bindings - harmless, notes
+    return {b: note for b, note in bindings.items() if b not in harmless}, notes
 
 
 def claimed_facts(declaration: ClusterDeclaration) -> ClaimedFacts:

@@ -19,13 +19,18 @@ from reconciler.app.reasons import StaleError
 from reconciler.cli.main import run
 from reconciler.codec.codec import document_text
 from reconciler.codec.document import compact
+from reconciler.kafka.cluster import connect
 from reconciler.model.acl import AclBinding
 from reconciler.model.state import ClusterState
 from reconciler.parts.certify.app import read_campaign
 from reconciler.parts.certify.campaign import CAMPAIGN, Campaign, digest_of, file_text
 from reconciler.parts.certify.pack import _unpacked, packed, verify_pack
+from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import parse_snapshot, snapshot_text
 from reconciler.system.git import _git
+from tests.integration.kafka.conftest import settings_of
+from tests.integration.main_job import job
 from tests.worlds import bindings
 
 _ROOT = Path(__file__).parents[2]
@@ -155,9 +160,9 @@ def test_what_was_kept_last_time_is_one_group_in_the_next_campaign(bank: Path) -
     assert closed("--write") == 0
     shutil.rmtree(_DIR)
     campaign = opened("--base", "pack.tar")
-    groups = {right.group for right in campaign.of("ledger") if right.through}
+    groups = {right.group for right in campaign.of("ledger").rights if right.through}
     assert groups == {"kept last time, and the same now"}
-    assert {right.group.partition(":")[0] for right in campaign.of("platform") if right.through} == {"new"}
+    assert {right.group.partition(":")[0] for right in campaign.of("platform").rights if right.through} == {"new"}
 
 
 def test_nothing_is_answered_by_one_word_for_a_whole_file(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -278,7 +283,7 @@ def test_whoever_proposed_a_grant_does_not_confirm_it(bank: Path, capsys: pytest
     (_DIR / "campaign.json").write_text(text, encoding="utf-8")
     found, digest = read_campaign(_DIR)
     assert digest == digest_of(text.encode())
-    (_DIR / "ledger.yaml").write_text(file_text(found, digest, "ledger"), encoding="utf-8")
+    (_DIR / "ledger.yaml").write_text(file_text(found.of("ledger"), digest, "ledger"), encoding="utf-8")
     answered("keep", "ledger")
     signed("ledger")
     assert refusals(capsys).count("carol@example.com proposed right") == len(
@@ -391,3 +396,50 @@ def test_a_pack_that_was_packed_again_does_not_prove_another_content(bank: Path)
     assert "not those of the reading" in problems(campaign=(b'"id":"', b'"id":"0'))
     write_signers({"payments": ("ledger", "mallory")})
     assert "answers that count" in " ".join(verify_pack("pack.tar", "signers").problems)
+
+
+@pytest.mark.broker
+def test_on_a_broker_what_nobody_answers_ends_and_what_is_kept_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broker: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    team = job(tmp_path, broker, "certify.", capsys)
+    team.write(
+        "team.yaml",
+        "apiVersion: reconciler/v1\nkind: Acls\nmetadata: {name: team}\nspec:\n  principal: User:svc\n  rules:\n"
+        "    - {allow: READ, topics: ['@orders', '@idle']}\n",
+    )
+    team.write(
+        "owners.yaml",
+        "apiVersion: reconciler/v1\nkind: Ownership\nmetadata: {name: owners}\nspec:\n"
+        "  owners: [{team: ledger, files: team.yaml, topics: ['@orders']}]\n",
+    )
+    # By the word of manifests alone, a server ends no last ACL of a topic.
+    with team.connections.open("a") as connections:
+        connections.write("  allowEveryoneIfNoAclFound: false\n")
+    kept, idle = bindings(*(f"User:svc ALLOW READ on TOPIC certify.{name}" for name in ("orders", "idle")))
+    assert team.run("apply", "--yes").status == 0
+    monkeypatch.chdir(tmp_path)
+    write_signers({"ledger": ("ledger", "carol")})
+    where = ("--path", str(team.directory), "--cluster", "it", "--connections", str(team.connections))
+    assert team.bare("certify", "open", *where, "--due", "2d", "--out", str(_DIR)).status == 0
+    answered("keep", "ledger")
+    signed("ledger")
+    assert (
+        team.bare(
+            "certify", "close", str(_DIR), *where, "--allowed-signers", "signers", "--out", "pack.tar", "--write"
+        ).status
+        == 0
+    )
+    assert run(["certify", "verify", "pack.tar"]) == 0
+    with connect(settings_of(broker.settings("admin"))) as admin:
+        assert team.run("apply", "--yes").status == 0
+        assert team.run("serve", "--once", "--act").status == 0
+        assert {kept, idle} <= admin.read(ReadRequest(all_topics=False)).bindings
+        # The day of its end has come.
+        lapse = str(read_campaign(_DIR)[0].lapse)
+        for file in tmp_path.joinpath("manifests").glob("*.yaml"):
+            file.write_text(file.read_text(encoding="utf-8").replace(lapse, "2026-01-01"), encoding="utf-8")
+        assert team.run("serve", "--once", "--act").status == 0
+        live = admin.read(ReadRequest(all_topics=False)).bindings
+    assert kept in live
+    assert idle not in live

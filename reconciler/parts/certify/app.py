@@ -2,7 +2,7 @@
 
 import datetime
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,6 +21,7 @@ from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.safeguards import guardrail_ownership, ownership
 from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from reconciler.model.desired import Expiry, instant_of
+from reconciler.model.frozen import without_collector
 from reconciler.model.locks import denials_of_locks
 from reconciler.parts.certify.campaign import (
     CAMPAIGN,
@@ -110,30 +111,32 @@ def open_campaign(
     seen = live_access(replace(request, path=path), connection, tell=tell)
     if seen.state is None or seen.manifests is None or seen.declaration is None:
         raise RequestError("no manifests declare the cluster", "give PATH, the directory of its manifests")
-    snapshot = snapshot_text(seen.state)
-    owned = _owned(seen.manifests, seen.view.cluster)
-    rights = rights_of(seen.view.authorizer, OwnedNames(owned))
-    asked = _BindingFacts(seen, path, past, terms.kept, request.at)
-    campaign = Campaign(
-        directory.name,
-        seen.view.cluster,
-        seen.state.cluster_id,
-        Expiry(instant_of(request.at)),
-        terms.due,
-        terms.end(terms.grace),
-        terms.end(terms.interval + terms.grace),
-        digest_of(snapshot.encode("utf-8")),
-        tuple(sorted(seen.view.authorizer.super_users)),
-        _default_allow(seen.view.authorizer),
-        tuple(sorted(seen.declaration.flavor.membership_types)),
-        owned,
-        tuple(_gaps(seen)),
-        tuple(sorted(map(asked.certified, rights), key=lambda right: (right.owner, _place(right), right.id))),
-    )
-    text = document_text(CAMPAIGN.write(campaign), compact)
-    digest = digest_of(text.encode("utf-8", "surrogatepass"))
-    files = {CAMPAIGN_FILE: text, SNAPSHOT_FILE: snapshot}
-    files |= {f"{owner}.yaml": file_text(campaign, digest, owner) for owner in campaign.owners}
+    with without_collector():
+        snapshot = snapshot_text(seen.state)
+        owned = _owned(seen.manifests, seen.view.cluster)
+        rights = rights_of(seen.view.authorizer, OwnedNames(owned))
+        asked = _BindingFacts(seen, path, past, terms.kept, request.at)
+        campaign = Campaign(
+            directory.name,
+            seen.view.cluster,
+            seen.state.cluster_id,
+            Expiry(instant_of(request.at)),
+            terms.due,
+            terms.end(terms.grace),
+            terms.end(terms.interval + terms.grace),
+            digest_of(snapshot.encode("utf-8")),
+            tuple(sorted(seen.view.authorizer.super_users)),
+            _default_allow(seen.view.authorizer),
+            tuple(sorted(seen.declaration.flavor.membership_types)),
+            owned,
+            tuple(_gaps(seen)),
+            tuple(sorted(map(asked.certified, rights), key=lambda right: (right.owner, _place(right), right.id))),
+        )
+        text = document_text(CAMPAIGN.write(campaign), compact)
+        digest = digest_of(text.encode("utf-8", "surrogatepass"))
+        files = {CAMPAIGN_FILE: text, SNAPSHOT_FILE: snapshot}
+        for owner, own in campaign.by_owner().items():
+            files[f"{owner}.yaml"] = file_text(replace(campaign, rights=tuple(own)), digest, owner)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
@@ -197,6 +200,8 @@ class _BindingFacts:
         self.past = {item.what: item for item in past(seen.view.cluster, bindings)} if past is not None else {}
         self.root = Path(path) if Path(path).is_dir() else Path(path).parent
         self.authors: dict[str, dict[int, str]] = {}
+        # An ACL for every name is behind a right of each owner.
+        self.lines: dict[AclBinding, tuple[str, list[str]]] = {}
 
     def certified(self, right: AccessRight) -> CertifiedRight:
         """The right in words, with what is known of the ACLs behind it."""
@@ -205,7 +210,8 @@ class _BindingFacts:
             unused = all(self._unused(binding) for binding in right.through)
             group = f"{_UNUSED}: {who}" if unused else f"new: {who}"
             group = _AS_LAST_TIME if right.id in self.kept and not unused else group
-        proposers = {who for binding in right.through for who in self._proposers(binding)}
+        known_of = [self._said_of(binding) for binding in right.through]
+        proposers = {who for _, people in known_of for who in people}
         return CertifiedRight(
             right.id,
             right.owner,
@@ -213,7 +219,7 @@ class _BindingFacts:
             group,
             _sentence(right, who),
             tuple(self._notes(right)),
-            tuple(map(self._line, right.through)),
+            tuple(line for line, _ in known_of),
             tuple(sorted(proposers)),
             right.through,
             pattern_of(right),
@@ -237,7 +243,13 @@ class _BindingFacts:
         if any(item.entry.principal == right.principal for item in self.locked):
             yield "locked"
 
-    def _line(self, binding: AclBinding) -> str:
+    def _said_of(self, binding: AclBinding) -> tuple[str, list[str]]:
+        if binding not in self.lines:
+            people = self._proposers(binding)
+            self.lines[binding] = self._line(binding, people), people
+        return self.lines[binding]
+
+    def _line(self, binding: AclBinding, people: Iterable[str]) -> str:
         """Where an ACL is declared, since when it is there, by whom, until when, and when it was used."""
         note, past, given = (
             self.declared.get(binding),
@@ -255,7 +267,7 @@ class _BindingFacts:
             words += [f"approved by {', '.join(past.began.approved_by)}"] if past.began.approved_by else []
         if past is not None and past.use_known:
             words.append(f"last used {past.last_used}" if past.last_used else "no use is known")
-        words += [f"proposed by {item}" for item in self._proposers(binding)]
+        words += [f"proposed by {item}" for item in people]
         return ", ".join(filter(None, words))
 
     def _proposers(self, binding: AclBinding) -> list[str]:
@@ -314,14 +326,14 @@ def sign_answers(file: str, key_file: str, as_of: datetime.date | None = None) -
     if campaign.due.over(as_of or moment()):
         raise StaleError(f"{file} was due on {campaign.due}: nobody answers it any more", "answer the next campaign")
     owner, data = path.name.removesuffix(".yaml"), content_of(path)
-    answers = _answers(file, data, campaign, digest, owner)
-    own = replace(campaign, rights=tuple(campaign.of(owner)))
+    own = campaign.of(owner)
+    answers = _answers(file, data, own, digest, owner)
     if conflicts := fates_of(own, answers.decisions).conflicts:
         advice = "give them the same answer, or narrow: then you write a narrower rule"
         raise WorkflowError("\n  ".join(["answers contradict each other", *conflicts]), advice)
     if answers.signed is None:
         data = _stamped(data, today)
-        if _answers(file, data, campaign, digest, owner) != answers._replace(signed=today):
+        if _answers(file, data, own, digest, owner) != answers._replace(signed=today):
             raise WorkflowError(f"{file}: the day cannot be written into it", f"write signed: {today} yourself")
         _write(path, data)
     elif campaign.due.over(answers.signed) or answers.signed > today:
@@ -378,7 +390,7 @@ def _write(path: Path, data: bytes) -> None:
 def owner_files(directory: Path, campaign: Campaign) -> dict[str, OwnerFile]:
     """The files of owners that are there, with the signatures next to them."""
     seen = {}
-    for owner in campaign.owners:
+    for owner in campaign.by_owner():
         path = directory / f"{owner}.yaml"
         if path.exists():
             signatures = {Path(item).name: content_of(Path(item)) for item in signatures_next_to(str(path))}
@@ -400,5 +412,8 @@ def all_answers(
     campaign: Campaign, digest: str, files: Mapping[str, OwnerFile], signers: AllowedSigners, at: datetime.datetime
 ) -> list[OwnerAnswers]:
     """The answers of all owners."""
-    seen = [answers_of(campaign, digest, owner, files.get(owner), signers, at) for owner in campaign.owners]
+    seen = [
+        answers_of(replace(campaign, rights=tuple(own)), digest, owner, files.get(owner), signers, at)
+        for owner, own in campaign.by_owner().items()
+    ]
     return of_different_people(seen)

@@ -7,6 +7,7 @@ import datetime
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -90,14 +91,16 @@ class Campaign:
     gaps: Annotated[tuple[AnyText, ...], Says("What of the cluster could not be read.")]
     rights: Annotated[tuple[CertifiedRight, ...], Says("The rights of all owners.")]
 
-    def of(self, owner: str) -> list[CertifiedRight]:
-        """The rights of an owner."""
-        return [right for right in self.rights if right.owner == owner]
+    def by_owner(self) -> dict[str, list[CertifiedRight]]:
+        """The rights of each owner; owners are sorted."""
+        owners: dict[str, list[CertifiedRight]] = {}
+        for right in sorted(self.rights, key=lambda right: right.owner):
+            owners.setdefault(right.owner, []).append(right)
+        return owners
 
-    @property
-    def owners(self) -> list[str]:
-        """All owners of rights, sorted."""
-        return sorted({right.owner for right in self.rights})
+    def of(self, owner: str) -> "Campaign":
+        """The campaign with the rights of one owner."""
+        return replace(self, rights=tuple(right for right in self.rights if right.owner == owner))
 
 
 CAMPAIGN: Final[Record[Campaign]] = record_of(Campaign)
@@ -120,9 +123,9 @@ _HEAD: Final = """\
 
 
 def file_text(campaign: Campaign, digest: str, owner: str) -> str:
-    """The file that an owner answers: unused and new rights first, what no answer changes last."""
+    """The file that an owner answers; ``campaign`` has the rights of this owner alone, in their order."""
     groups: dict[str, list[CertifiedRight]] = defaultdict(list)
-    for right in campaign.of(owner):
+    for right in campaign.rights:
         groups[right.group].append(right)
     ends = {"due": campaign.due, "lapse": campaign.lapse, "renewed": campaign.renewed}
     head = _HEAD.format(name=safe(campaign.name), cluster=safe(campaign.cluster), owner=owner, **ends)
@@ -164,7 +167,10 @@ class Answers(NamedTuple):
 
 
 def read_answers(file: str, data: bytes, campaign: Campaign, digest: str, owner: str) -> Answers:
-    """The answers of a file; raises :class:`AnswersError` where it is not the file that the campaign gave the owner."""
+    """The answers of a file; ``campaign`` has the rights of the owner alone.
+
+    Raises :class:`AnswersError` where it is not the file that the campaign gave the owner.
+    """
     root = _root(file, data)
     if root.text("digest") != digest:
         name = root.text("campaign") or "no name"
@@ -173,7 +179,7 @@ def read_answers(file: str, data: bytes, campaign: Campaign, digest: str, owner:
         raise AnswersError([f"it is the file of {root.text('owner')}, in the place of that of {owner}"])
     if "decision" in root.keys:
         raise AnswersError(["one answer for the whole file does not count: answer each group, or each right"])
-    reading = _AnswerReading({right.id: right for right in campaign.of(owner)})
+    reading = _AnswerReading({right.id: right for right in campaign.rights})
     reading.fields(root, {"campaign", "digest", "owner", "signed", "groups"})
     for group in _items(root.get("groups")):
         reading.group(group)
@@ -297,8 +303,8 @@ class OwnerFile(NamedTuple):
 def answers_of(
     campaign: Campaign, digest: str, owner: str, file: OwnerFile | None, signers: AllowedSigners, at: datetime.datetime
 ) -> OwnerAnswers:
-    """What an owner answered and people signed who may, until it was due."""
-    rights = tuple(campaign.of(owner))
+    """What an owner answered and people signed who may, until it was due; ``campaign`` has its rights alone."""
+    rights = campaign.rights
     if file is None:
         return OwnerAnswers(owner, rights, {}, {}, frozenset(), ("its file is not there",))
     try:

@@ -115,7 +115,7 @@ def open_(
     terms = CampaignTerms(due, interval, grace, kept_in(base) if base is not None else ())
     opened = open_campaign(request, connection, terms, out, _past(store, audit, logs), info_note)
     campaign = opened.campaign
-    counts = {owner: len(campaign.of(owner)) for owner in campaign.owners}
+    counts = {owner: len(rights) for owner, rights in campaign.by_owner().items()}
     if output == "json":
         ends = {"due": str(campaign.due), "lapse": str(campaign.lapse), "renewed": str(campaign.renewed)}
         named = {"campaign": campaign.name, "cluster": campaign.cluster, **ends}

@@ -283,7 +283,7 @@ def verify_pack(file: str, allowed_signers: str | None = None) -> VerifiedPack:
         signers = signers_of(allowed_signers)[0]
     files = {
         owner: OwnerFile(f"{owner}.yaml", entries[f"{owner}.yaml"], _signatures(entries, f"{owner}.yaml"))
-        for owner in campaign.owners
+        for owner in campaign.by_owner()
         if f"{owner}.yaml" in entries
     }
     answers = all_answers(campaign, digest, files, signers, instant_of(closing.closed.until))
