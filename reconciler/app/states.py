@@ -37,7 +37,7 @@ from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.safeguards import follows_records
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Declaration, DesiredState, Origin, instant_of
-from reconciler.model.locks import denials_of_locks
+from reconciler.model.locks import denials_of_locks, lock_denials, locks
 from reconciler.model.markers import break_glass, is_harmless, standing_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState, FactSource, StatedFacts
@@ -225,6 +225,7 @@ def live_access(
                 for binding, mark in break_glass(state.bindings, request.at).items()
                 if binding not in said
             },
+            locks=locks(state.bindings),
         )
         if manifests is not None and declaration is not None:
             view = replace(view, owners=partial(teams_of, manifests, declaration.name))
@@ -403,7 +404,8 @@ def planned_view(plan: Plan, read: AccessState) -> AccessView:
     before = read.view
     known = before.beside and beside_after(before.beside, (step.change for step in plan.steps))
     authorized = before.authorizer.with_changes(added, removed)
-    return replace(before, basis=Basis.PLANNED, authorizer=authorized, beside=known)
+    held = {name: lock for name, lock in before.locks.items() if not {*removed}.intersection(lock_denials(name))}
+    return replace(before, basis=Basis.PLANNED, authorizer=authorized, beside=known, locks=held)
 
 
 def plan_asked(request: StateRequest, plan_file: str) -> Plan:

@@ -20,6 +20,7 @@ from reconciler.model.desired import moment_text
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds.quota import ClientQuota, levels, limit_text, limits
 from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.locks import Lock
 from reconciler.model.markers import BreakGlass
 from reconciler.model.state import ClusterState, DelegationToken, DelegationTokens
 from reconciler.plan.proposal import Plan
@@ -116,7 +117,7 @@ class AccessView(StateView):
     ACLs, a clause each: no answer can take it into account. ``beside`` is what is known of logins and quotas, where it
     was asked for. ``as_of`` is the time that decided what had ended, where that is not now. ``owners`` gives the teams
     that own a name. ``past`` is what an answer about a past time rests on. ``break_glass`` are the bindings that stand
-    by it and that no manifest declares.
+    by it and that no manifest declares. ``locks`` are those that are there, by principal.
     """
 
     authorizer: Authorizer
@@ -129,6 +130,7 @@ class AccessView(StateView):
     owners: Callable[[ResourcePattern], tuple[str, ...]] = lambda _: ()
     past: PastState | None = None
     break_glass: Mapping[AclBinding, BreakGlass] = field(default_factory=dict)
+    locks: Mapping[str, Lock] = field(default_factory=dict)
 
     @property
     def words(self) -> str:
@@ -148,12 +150,19 @@ class AccessView(StateView):
             unseen |= {"past": self.past.words, "unknown": list(self.past.unknown)}
         if self.break_glass:
             unseen |= {"breakGlass": [_break_glass_document(item) for _, item in sorted(self.break_glass.items())]}
+        if self.locks:
+            unseen |= {"locked": sorted(self.locks)}
         return {**StateView.document(self), "condition": self.condition or None, **unseen}
 
-    def break_glass_lines(self, principal: str | None) -> list[str]:
-        """Which access of a principal stands by break-glass, until when, and over which access tests."""
+    def lock_words(self, principal: str | None) -> str:
+        """Since when a principal is locked, by whom and why; empty where it is not."""
+        lock = self.locks.get(principal or "")
+        return f"locked {lock.marks[-1].words}: only “reconciler unlock” ends it" if lock is not None else ""
+
+    def emergency_lines(self, principal: str | None) -> list[str]:
+        """Whether it is locked; which access stands by break-glass, until when, and over which access tests."""
         mine = (item for _, item in sorted(self.break_glass.items()) if item.binding.entry.principal == principal)
-        return [f"{item.binding}: {item.words}" for item in mine]
+        return [*filter(None, [self.lock_words(principal)]), *(f"{item.binding}: {item.words}" for item in mine)]
 
     def beside_lines(self, principal: str | None) -> list[str]:
         """What is known of a principal's login and quota."""

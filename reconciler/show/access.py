@@ -74,7 +74,7 @@ def access_lines(found: Sequence[tuple[AccessView, tuple[Holding, ...]]], style:
         several = len(found) > 1
         yield from _section(before.get(principal, empty), after.get(principal, empty), style, several=several)
         yield from _compared(*beside, style, several=several)
-        given, last = (list(map(safe, view.break_glass_lines(principal))) for view in (found[0][0], found[-1][0]))
+        given, last = (list(map(safe, view.emergency_lines(principal))) for view in (found[0][0], found[-1][0]))
         yield from _compared(given, last, style, several=several)
         yield ""
     for view, _ in found:

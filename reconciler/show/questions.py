@@ -278,8 +278,8 @@ def _place(binding: AclBinding, view: AccessView) -> str:
         return f"  {safe(given.words)}"
     authorizer = view.authorizer
     note = authorizer.sources.notes.get(binding)
-    if note is None and is_lock_denial(binding):
-        return "  (“reconciler locks” says whether that is a lock)"
+    if is_lock_denial(binding) and (words := view.lock_words(binding.entry.principal)):
+        return f"  {safe(words)}"
     if note is None:
         return "  (declared in no manifest)" if any(authorizer.sources.notes.values()) else ""
     return f"  {safe(note_words(note))}"

@@ -587,8 +587,12 @@ def test_the_commands(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["principal"], found["whole"], found["ticket"]) == (NAME, True, "INC-7")
     assert run(["plan", *at, "--allow-deletes"]) == 0
     assert "User:svc is locked" in capsys.readouterr().out
-    assert run(["can-i", NAME, "READ", "topic/team.orders", "-f", *at]) == Exit.FAILED_CHECK
-    capsys.readouterr()
+    for question in (["can-i", NAME, "READ", "topic/team.orders"], ["access", NAME]):
+        capsys.readouterr()
+        assert run([*question, "-f", *at]) == (Exit.FAILED_CHECK if question[0] == "can-i" else 0)
+        said = capsys.readouterr().out
+        assert "locked since" in said
+        assert "INC-7: `key leaked`: only “reconciler unlock” ends it" in said
     assert run(["unlock", NAME, *at, "--reason", "rotated", "--yes"]) == 0
     assert run(["locks", *at]) == 0
 
