@@ -116,7 +116,6 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (30, ("tests/unit/workflow/test_fleet_killed.py",)),
     (25, ("tests/security/test_access_floods.py",)),
     (25, ("tests/integration/test_serve.py",)),
-    (25, ("tests/unit/test_sampled_mutants.py",)),
     (25, ("tests/security/test_audit.py",)),
     (20, ("tests/integration/test_tutorials.py",)),
     # Whatever else has a broker or Spark, or tries a law on many examples; then all the others, in their order.
