@@ -74,7 +74,7 @@ def test_a_cluster_that_cannot_be_read_cannot_be_planned_for() -> None:
     check = reading(Target("c", Unreadable(ClusterState("c")), None), FOUND)
     found = Diagnosis(FOUND, (check,))
     assert not found.can_plan
-    assert "cannot be read: acl_listing_failed" in check_words(check, found)
+    assert "cannot be read: acl listing failed" in check_words(check, found)
 
 
 def test_a_partial_listing_is_no_whole_one_whatever_else_may_be_read() -> None:
