@@ -107,14 +107,14 @@ _SETTABLE: Final = """
 #: All other options: each widens, deletes, confirms, approves, writes, judges, or selects what a command is about.
 _TYPED: Final = """
     accept act all allow-cleartext-login allow-deletes allowed-signers also as-is as-of at-once attempts audit base
-    baseline batch bootstrap-servers branch break-lease by canary certificate client-id config default-allow
+    baseline batch bootstrap-servers branch break-lease by canary certificate client-id config
     defaults detailed-exitcode due fail-on finish fix fleet for from git-ref git-remote grace guardrails head hops host
-    implied interval ip journal kafka-version keep key known-principals layout lease length limit listen
-    log-permitted logs marker matrix max-age mechanism mode name no-roles nodes not-author not-before notify-ca
+    implied interval journal kafka-version keep key known-principals layout lease length limit listen
+    logs marker matrix max-age mechanism mode name no-roles nodes not-author not-before notify-ca
     notify-secret notify-webhook notify-when offline once only operator out override overwrite plan plans policy
     port principal rare reason reference repeats replay require-approvals require-id resume run security-protocol
-    simplify since snapshot snapshots source-cluster spark-ui stage team throttle ticket timeout tls
-    trust-manifest-connection type until validate-with-broker wait write yes
+    simplify since snapshot snapshots source-cluster spark-ui stage team throttle ticket timeout
+    trust-manifest-connection type until validate-with-broker wait with write yes
 """
 #: A command with an option that is in neither set cannot be loaded.
 FROM_VARIABLES: Final = frozenset(_SETTABLE.split())
@@ -553,7 +553,7 @@ export --cluster prod --connections connections.yaml --snapshot prod.json
 convert ../jikkou --out manifests
 convert acls.txt --from kafka-acls --path manifests --write
 sandbox up
-sandbox up --nodes 3 --tls
+sandbox up --nodes 3 --with tls
 sandbox status
 sandbox status --name tutorial
 sandbox down

@@ -16,7 +16,7 @@ from reconciler.show.quota import Client, quota_document, quota_lines, quota_tab
 @click.command("quota", short_help="Explain which quotas limit a client")
 @click.argument("principal", metavar="[PRINCIPAL]", required=False)
 @click.option("--client-id", metavar="ID", default="", help="The client id.  [default: none]")
-@click.option("--ip", metavar="ADDRESS", help="Instead of PRINCIPAL: the address that connections come from.")
+@click.option("--host", "ip", metavar="ADDRESS", help="Instead of PRINCIPAL: the address that connections come from.")
 @state_options("answers.limits", past=False)
 def command(
     *,
@@ -33,7 +33,7 @@ def command(
     overrides. Without --cluster, the answer is about what is declared.
     """
     if (principal is None) == (ip is None) or (ip is not None and client_id):
-        raise CommandError("say PRINCIPAL, perhaps with --client-id, or --ip", status=Exit.USAGE)
+        raise CommandError("say PRINCIPAL, perhaps with --client-id, or --host", status=Exit.USAGE)
     client = Client(None if principal is None else asked_principal(principal), client_id, ip)
     views = quota_views(request, connection, tell=info_note)
     if output == "json":

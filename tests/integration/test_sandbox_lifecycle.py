@@ -148,7 +148,7 @@ def test_the_command_line_starts_shows_and_ends(
         assert run(["sandbox", *arguments]) == Exit.OK
         return capsys.readouterr().out
 
-    started = json.loads(sandbox_command("up", "--name", "cli", "--default-allow", "--output", "json"))
+    started = json.loads(sandbox_command("up", "--name", "cli", "--with", "default-allow", "--output", "json"))
     assert started.pop("kind") == "SandboxUp"
     sandbox = find("cli")
     assert (started["name"], started["version"], started["condition"]) == ("cli", "4.4.0", "up")

@@ -25,10 +25,13 @@ def command() -> None:
 )
 @click.option("--nodes", type=click.IntRange(1, 9), default=1, show_default=True, help="Number of brokers.")
 @click.option("--port", type=int, help="Client port of the first broker.  [default: a free port]")
-@click.option("--tls", is_flag=True, help="Add TLS listeners with their own certificate authority.")
-@click.option("--default-allow", is_flag=True, help="Set allow.everyone.if.no.acl.found.")
 @click.option(
-    "--log-permitted", is_flag=True, help="Log permitted access too, not only denials, in logs/ of its directory."
+    "--with",
+    "extras",
+    type=click.Choice(["tls", "default-allow", "permitted-log"]),
+    multiple=True,
+    help="TLS listeners with their own certificate authority; allow.everyone.if.no.acl.found; permitted access in "
+    "logs/ of its directory, not only denials. Repeatable.",
 )
 @output_option
 def up_command(
@@ -37,9 +40,7 @@ def up_command(
     kafka_version: str | None,
     nodes: int,
     port: int | None,
-    tls: bool,
-    default_allow: bool,
-    log_permitted: bool,
+    extras: tuple[str, ...],
     output: str,
 ) -> None:
     """Start a cluster and write its connections file."""
@@ -49,9 +50,9 @@ def up_command(
             kafka_version=kafka_version or DEFAULT_VERSION,
             nodes=nodes,
             port=port,
-            tls=tls,
-            allow_everyone_if_no_acl_found=default_allow,
-            log_permitted=log_permitted,
+            tls="tls" in extras,
+            allow_everyone_if_no_acl_found="default-allow" in extras,
+            log_permitted="permitted-log" in extras,
         )
         sandbox = up(spec, progress=progress)
     if output == "json":

@@ -153,6 +153,8 @@ def test_quotas_that_were_not_read_are_not_unlimited(
     assert "could not be read: not authorised" in shown.err
 
 
-@pytest.mark.parametrize("arguments", [[], ["User:a", "--ip", "10.0.0.1"], ["--ip", "10.0.0.1", "--client-id", "x"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["User:a", "--host", "10.0.0.1"], ["--host", "10.0.0.1", "--client-id", "x"]]
+)
 def test_who_is_meant_must_be_clear(arguments: list[str], path: str) -> None:
     assert run(["quota", *arguments, "--path", path]) == 64
