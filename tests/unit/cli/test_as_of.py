@@ -43,12 +43,13 @@ _COMMANDS: Final = {
     "adopt": (("m", "--all"), True),
     "usage": (("--path", "m", "--logs", "logs"), True),
     "tighten": (("--path", "m", "--logs", "logs"), True),
+    "certify open": (("--path", "m", "--due", "2w", "--out", "q"), True),
     "fleet plan": (("m", "--out", "plans"), True),
 }
 #: They have the option and read no cluster, work on what a store holds, or are tested with a plan that was applied.
 _OTHERS: Final = {
     *("grant", "revoke", "rename", "validate", "policy init", "undo", "report"),
-    *("fleet drift", "fleet usage", "fleet tighten"),
+    *("fleet drift", "fleet usage", "fleet tighten", "certify sign", "certify status", "certify close"),
 }
 
 
