@@ -420,10 +420,10 @@ def _partitions(connection: AdminConnection, names: Sequence[str]) -> tuple[dict
     """The partitions of each topic, and the reason for topics that could not be described."""
 
     def ask(asked: Sequence[str]) -> Mapping[str, Future[TopicDescription]]:
-        found: Mapping[str, Future[TopicDescription]] = connection.admin.describe_topics(
+        pending: Mapping[str, Future[TopicDescription]] = connection.admin.describe_topics(
             TopicCollection(list(asked)), request_timeout=_timeout(connection)
         )
-        return found
+        return pending
 
     told = connection.read_each(names, ask)
     return (

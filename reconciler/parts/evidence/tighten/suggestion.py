@@ -349,7 +349,7 @@ class _CrewJudge:
 
     def judged(self, crews: Iterable[list[GrantedRight]]) -> tuple[list[Narrowing], list[Held]]:
         """What to narrow of them, and what stays although it was not used in full."""
-        found: list[Narrowing] = []
+        narrowings: list[Narrowing] = []
         held: list[Held] = []
         for crew in crews:
             bindings = tuple(sorted(right.binding for right in crew))
@@ -364,9 +364,9 @@ class _CrewJudge:
             if reason is not None:
                 held += [Held(binding, reason.reason, reason.detail) for binding in bindings]
                 continue
-            found += [] if narrowing is None else [narrowing]
+            narrowings += [] if narrowing is None else [narrowing]
             held += [] if stays is None else [Held(binding, stays) for binding in bindings]
-        return found, held
+        return narrowings, held
 
     def _reason(self, bindings: Iterable[AclBinding]) -> Held | None:
         found = (self._hold(binding) or _of_principal(binding, self._evidence, self._bounds) for binding in bindings)
@@ -552,8 +552,8 @@ def _named(clusters: Sequence[str]) -> str:
 
 def _by_place(declared: Mapping[str, Iterable[tuple[AclBinding, Origin]]]) -> Iterable[dict[str, set[AclBinding]]]:
     """The rights of each cluster by the place of their names, of places that serve several clusters."""
-    found: dict[Origin, dict[str, set[AclBinding]]] = defaultdict(dict)
+    by_origin: dict[Origin, dict[str, set[AclBinding]]] = defaultdict(dict)
     for cluster, rights in declared.items():
         for binding, place in rights:
-            found[place].setdefault(cluster, set()).add(binding)
-    return [sides for sides in found.values() if len(sides) > 1]
+            by_origin[place].setdefault(cluster, set()).add(binding)
+    return [sides for sides in by_origin.values() if len(sides) > 1]

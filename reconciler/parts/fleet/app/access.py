@@ -126,11 +126,11 @@ class _SeenRegions:
 
     def rows(self, held: tuple[HeldRegion, ...]) -> list[AccessReach]:
         """A row for each operation; most principals of a cluster have the same on most types."""
-        found = self._rows.get(id(held))
-        if found is None:
+        entry = self._rows.get(id(held))
+        if entry is None:
             rows = [_reach("", right, self.count(right.regions)) for right in _rights(held, self)]
-            found = self._rows[id(held)] = held, rows
-        return found[1]
+            entry = self._rows[id(held)] = held, rows
+        return entry[1]
 
     def count(self, regions: Iterable[Region]) -> int:
         """How many existing topics are in some of the regions."""
@@ -144,13 +144,13 @@ class _SeenRegions:
         return self._region(region)[1]
 
     def _region(self, region: Region) -> tuple[Region, str, int]:
-        found = self._regions.get(id(region))
-        if found is None:
+        entry = self._regions.get(id(region))
+        if entry is None:
             topics = 0
             if region.resource_type is ResourceType.TOPIC:
                 topics = sum(1 << self._numbers[name] for name in region.select(self._existing))
-            found = self._regions[id(region)] = region, str(region), topics
-        return found
+            entry = self._regions[id(region)] = region, str(region), topics
+        return entry
 
 
 def _reach(principal: str, right: _Right, topics: int) -> AccessReach:
@@ -165,11 +165,11 @@ def _decides_alone(authorizer: Authorizer) -> bool:
 
 
 def _count(memory: ReachMemory, place: int, existing: tuple[str, ...], regions: tuple[Region, ...]) -> int:
-    found = memory.counts.get((place, regions))
-    if found is None:
-        found = len({name for region in regions for name in region.select(existing)})
-        memory.counts[place, regions] = found
-    return found
+    count = memory.counts.get((place, regions))
+    if count is None:
+        count = len({name for region in regions for name in region.select(existing)})
+        memory.counts[place, regions] = count
+    return count
 
 
 def _rights(held: Iterable[HeldRegion], seen: _SeenRegions) -> list[_Right]:
@@ -220,12 +220,12 @@ def blast_radius(
     sums: dict[str, Reached] = {}
     unjudged: dict[str, str] = {}
     for line in engine.run(access_lists(engine, run, manifests), partial(_radius, store=store), "blast radius"):
-        name, *found = json.loads(line)
-        if len(found) == 1:
-            unjudged[name] = found[0]
+        name, *values = json.loads(line)
+        if len(values) == 1:
+            unjudged[name] = values[0]
         else:
-            sums[name] = Reached(*found).with_others(sums.get(name, Reached()))
-    rows: list[list[Any]] = [[name, *found] for name, found in sums.items()]
+            sums[name] = Reached(*values).with_others(sums.get(name, Reached()))
+    rows: list[list[Any]] = [[name, *values] for name, values in sums.items()]
     rows.sort(key=lambda row: (-row[2], -row[4], -row[5], -row[6], row[0]))
     return (["principal", *Reached._fields], rows), unjudged
 
@@ -271,11 +271,11 @@ def _radius(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Iterat
 
 def _reached(rows: Iterable[AccessReach]) -> dict[str, Reached]:
     """Of one cluster, by principal."""
-    found: dict[str, Reached] = {}
+    reached: dict[str, Reached] = {}
     for row in rows:
-        before = found.get(row.principal, Reached(1))
+        before = reached.get(row.principal, Reached(1))
         over = row.resource_type == "CLUSTER" and row.operation in _OVER_CLUSTER
-        found[row.principal] = Reached(
+        reached[row.principal] = Reached(
             1,
             max(before.over_clusters, int(over)),
             max(before.on_every_topic, int(row.every_name and row.resource_type == "TOPIC")),
@@ -284,7 +284,7 @@ def _reached(rows: Iterable[AccessReach]) -> dict[str, Reached]:
             before.topics_to_read + (row.topics if row.operation == "READ" else 0),
             before.certain and row.certain,
         )
-    return found
+    return reached
 
 
 def access_lists(engine: Engine, run: FleetRun, manifests: Manifests) -> list[list[Unit]]:
@@ -361,16 +361,16 @@ def _holders(units: Sequence[Unit], attempt: str, *, store: FleetStore, question
         try:
             _, authorizer = _judge(reading, declaration, store)
             claimed = _claimed_by(declaration)
-            found = who_can(_established_default(authorizer, declaration), question.operation, question.pattern)
+            holders = who_can(_established_default(authorizer, declaration), question.operation, question.pattern)
         except Exception as error:  # one cluster's trouble must not hide the others
             yield json.dumps([reading.cluster, "", f"not known: {_why(error)}", "", False])
             continue
-        for row in found.rows:
+        for row in holders.rows:
             names = [reading.cluster, row.principal or "everybody else", str(row.region), str(row.hosts), row.certain]
             yield json.dumps(names, ensure_ascii=False)
-        for row in found.cluster_admins:
+        for row in holders.cluster_admins:
             right = "ALTER" if AclOperation.ALTER in row.operations else "ALTER_CONFIGS on"
             admin = [reading.cluster, row.principal or "everybody else", f"(may {right} the cluster)", str(row.hosts)]
             yield json.dumps([*admin, row.certain], ensure_ascii=False)
-        for name in sorted(found.super_users):
+        for name in sorted(holders.super_users):
             yield json.dumps([reading.cluster, name, "(super user)", "*", name not in claimed], ensure_ascii=False)
