@@ -12,7 +12,7 @@ from reconciler.access.hosts import address_range
 from reconciler.access.index import Index, NameIndex
 from reconciler.access.interpretation import Interpretation, Interpretations, interpret, of_members
 from reconciler.access.names import literal, matches, names_of
-from reconciler.access.operations import ASSUMED_VERSION, DENIED, ENTRY_MASKS, IMPLIED, permitted, supported
+from reconciler.access.operations import ASSUMED_VERSION, DENIED, IMPLIED, about, permitted, supported
 from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -146,19 +146,19 @@ def host_matches(text: str, host: str, version: KafkaVersion) -> bool:
 
 def covers_operation(entry: AccessControlEntry, operation: AclOperation) -> bool:
     """Whether an entry allows or denies an operation: by name, through ALL, or because an ALLOW implies it."""
-    # Fold the three parts of the mask (allowed, denied, implied) into one: any of them is about the operation.
-    mask = ENTRY_MASKS[entry.permission_type][entry.operation]
-    return bool((mask | mask >> 16 | mask >> IMPLIED) >> operation & 1)
+    return about(entry, 1 << operation)
 
 
 def applicable(index: Index, request: AccessRequest) -> Iterator[AclBinding]:
     """The bindings that apply to a request and cover its operation, unordered."""
+    name, wanted = request.resource_name, 1 << request.operation
     for principal in dict.fromkeys((request.principal, WILDCARD_PRINCIPAL)):
         for binding in index.bindings(request.resource_type, principal):
             pattern, entry = binding
-            if not covers_operation(entry, request.operation):
+            # Most are about other names: the first look is at texts alone.
+            if not (name.startswith(pattern.name) or pattern.name == WILDCARD) or not about(entry, wanted):
                 continue
-            if matches(pattern, request.resource_name) and host_matches(entry.host, request.host, index.version):
+            if matches(pattern, name) and host_matches(entry.host, request.host, index.version):
                 yield binding
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from reconciler.model.acl import SUPPORTED_OPERATIONS, AclOperation, AclPermissionType, ResourceType
+from reconciler.model.acl import SUPPORTED_OPERATIONS, AccessControlEntry, AclOperation, AclPermissionType, ResourceType
 from reconciler.model.flavor import KafkaVersion
 
 _O = AclOperation
@@ -67,6 +67,17 @@ ENTRY_MASKS: Final = {
     )
     for permission_type in (AclPermissionType.DENY, AclPermissionType.ALLOW)
 }
+
+#: The same folded to one part: an entry allows, denies or implies these operations.
+_ABOUT: Final = {
+    kind: tuple((mask | mask >> DENIED | mask >> IMPLIED) & EVERY for mask in masks)
+    for kind, masks in ENTRY_MASKS.items()
+}
+
+
+def about(entry: AccessControlEntry, mask: int) -> bool:
+    """Whether an entry allows or denies one of the operations: by name, through ALL, or because an ALLOW implies it."""
+    return bool(_ABOUT[entry.permission_type][entry.operation] & mask)
 
 
 def supported(resource_type: ResourceType, version: KafkaVersion) -> frozenset[AclOperation]:

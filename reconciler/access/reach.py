@@ -23,21 +23,39 @@ topic to the dead letter queue of a share group that somebody reads it with (KIP
 question.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from reconciler.access.api_rights import CLUSTER_NAMES
+from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC
 from reconciler.access.authorizer import AccessRequest, Authorizer
 from reconciler.access.comparison import AccessComparison
-from reconciler.access.effective import candidates
+from reconciler.access.hosts import address_range, is_dead
+from reconciler.access.index import inside, meets, meets_any, outermost
 from reconciler.access.interpretation import Interpretation, unnamed_principal
-from reconciler.access.names import ALL_NAMES, NameSet, Region, RegionEffect, common, literal, names_of, shortest_name
-from reconciler.access.operations import bits, operations_in
+from reconciler.access.names import (
+    ALL_NAMES,
+    ASTERISK_NAMES,
+    NameSet,
+    Region,
+    RegionEffect,
+    common,
+    less,
+    names_of,
+)
+from reconciler.access.operations import DENIED, ENTRY_MASKS, IMPLIED, bits
 from reconciler.access.questions import instead
-from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourceType
+from reconciler.model.acl import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ResourceType,
+)
 from reconciler.model.desired import Declaration, Origin
-from reconciler.model.duty import Control, Duty, Links
+from reconciler.model.duty import Control, Links
 
 _O, _T = AclOperation, ResourceType
 
@@ -73,7 +91,10 @@ _RELEVANT: Final[Mapping[ResourceType, frozenset[AclOperation]]] = {
 #: A session that logged in so may not do the same again.
 _BY_TOKEN: Final = frozenset({*_OVER_USER.values(), HopKind.HOLDING})
 _HOPS: Final = bits((*_OVER_CLUSTER, *_OVER_USER))
-_READ, _WRITE, _DESCRIBE = (1 << operation for operation in (_O.READ, _O.WRITE, _O.DESCRIBE))
+_DESCRIBE: Final = 1 << _O.DESCRIBE
+#: Of more principals than that it is cheaper to know all who differ.
+_FEW: Final = 64
+_NO_NAMES: Final[tuple[NameSet, ...]] = ()
 
 
 class Hop(NamedTuple):
@@ -153,18 +174,232 @@ class Known(NamedTuple):
         return principals is None or not principals.isdisjoint(self.super_users | self.claimed)
 
 
-class HeldRight(NamedTuple):
-    """One of some operations on some name of a region, with an example; ``moves``: how records get there, or from."""
+# Who may do one operation: everybody's regions once, and for each principal only what its own bindings change.
+
+
+class Piece(NamedTuple):
+    """Names on which an operation is permitted, with an example: the shortest name, and a host."""
 
     region: Region
-    request: AccessRequest
-    moves: tuple[Hop, ...] = ()
+    host: str
+    name: str
+
+
+class Holding(NamedTuple):
+    """What one principal may do: ``own``, and, if it is ``alike``, what everybody may on names outside of ``but``.
+
+    ``but`` are disjoint and sorted.
+    """
+
+    own: tuple[Piece, ...]
+    but: tuple[NameSet, ...] = _NO_NAMES
+    alike: bool = True
+
+
+_NOTHING: Final = Holding(())
+_ItemT = TypeVar("_ItemT")
+
+
+def within(piece: Piece, zone: Region) -> Piece | None:
+    """The names of a piece that are in a zone, too; ``None`` if there are none."""
+    region = piece.region
+    if not zone.cuts and zone.names.contains(region.names):
+        return piece
+    shared = common(region, zone)
+    return None if shared is None else Piece(shared, piece.host, shared.witness() or piece.name)
+
+
+class ByNames(Generic[_ItemT]):
+    """Items by the name sets of their regions: those that may share a name with a set, by look-up."""
+
+    __slots__ = ("_lengths", "_literals", "_ordered", "_prefixes")
+
+    def __init__(self, items: Iterable[tuple[NameSet, _ItemT]] = ()) -> None:
+        self._prefixes: dict[str, list[_ItemT]] = {}
+        self._literals: dict[str, list[_ItemT]] = {}
+        for names, item in items:
+            (self._literals if names.literal else self._prefixes).setdefault(names.text, []).append(item)
+        self._lengths = sorted({len(text) for text in self._prefixes})
+        self._ordered = sorted({*self._prefixes, *self._literals})
+
+    def meeting(self, names: NameSet) -> Iterator[_ItemT]:
+        """The items whose set is around a set, the widest first, and those inside it."""
+        text, prefixes = names.text, self._prefixes
+        for length in self._lengths:
+            if length > len(text) or (length == len(text) and not names.literal):
+                break
+            yield from prefixes.get(text[:length], ())
+        if names.literal:
+            yield from self._literals.get(text, ())
+            return
+        for at in range(bisect_left(self._ordered, text), len(self._ordered)):
+            inner = self._ordered[at]
+            if not inner.startswith(text):
+                return
+            yield from prefixes.get(inner, ())
+            yield from self._literals.get(inner, ())
+
+
+class Rights:
+    """Who may do one operation on which names of one resource type, in one interpretation.
+
+    A principal may do what its own ALLOWs and those of everybody permit, without the names that a DENY is about. So
+    only its own bindings are looked at; an ALLOW of an address, too, is a region. Ranges of hosts, DENYs of an address,
+    guesses about entries that cannot be read, and rights that other resource types give are compared in full.
+    """
+
+    __slots__ = (
+        "_bit",
+        "_by_names",
+        "_comparison",
+        "_denied",
+        "_held",
+        "_host",
+        "_pieces",
+        "_plain",
+        "_world",
+        "_zone",
+        "kind",
+    )
+
+    def __init__(self, world: Interpretation, comparison: AccessComparison, everybody: str, kind: ResourceType) -> None:
+        """``comparison`` is about the one operation; ``everybody`` is whom no binding names."""
+        self._world, self._comparison, self.kind = world, comparison, kind
+        self._bit = bit = comparison.supported[kind]
+        self._zone = CLUSTER_NAMES if kind is _T.CLUSTER else ALL_NAMES
+        group = world.index.group(kind, WILDCARD_PRINCIPAL)
+        rules = {} if group is None else group.rules
+        self._denied = {
+            host: outermost(names for names, mask in of_host.items() if mask >> DENIED & bit)
+            for host, of_host in rules.items()
+        }
+        addresses = frozenset(rules) - {WILDCARD}
+        self._host = comparison.classes(addresses)[0].sample
+        self._plain = (
+            world.index is world.cover
+            and (group is None or group.ranges is None)
+            and kind is not _T.CLUSTER
+            and not (kind is _T.TOPIC and bit & ON_EVERY_TOPIC)
+            and not any(names.text.startswith(WILDCARD) for some in self._denied.values() for names in some)
+        )
+        pieces = self._compared(everybody) if bit else ()
+        #: By ALLOW what it permits to those without a DENY of their own: many have the same.
+        self._pieces: dict[tuple[NameSet, str], Piece | None] = {}
+        self._held: dict[str, Holding] = {everybody: _NOTHING, WILDCARD_PRINCIPAL: _NOTHING}
+        self._by_names = ByNames((piece.region.names, piece) for piece in pieces)
+
+    def _compared(self, principal: str) -> tuple[Piece, ...]:
+        results = self._comparison.pieces(principal, self.kind, self._zone)
+        return tuple(Piece(item.region, item.host, item.name) for item in results if item.effect.gained)
+
+    def of(self, principal: str) -> Holding:
+        """What somebody may do."""
+        results = self._held.get(principal)
+        if results is None:
+            results = self._held[principal] = self._holding(principal)
+        return results
+
+    def _holding(self, principal: str) -> Holding:
+        of = self._world.index.bindings
+        bindings = of(self.kind, principal)
+        elsewhere = self.kind in _OVER_OTHERS and not self._plain and any(of(kind, principal) for kind in _OVER_OTHERS)
+        if not self._bit or not (bindings or elsewhere):
+            return _NOTHING
+        allowed: dict[tuple[NameSet, str], None] = {}
+        denied: list[NameSet] = []
+        plain, version = self._plain, self._world.index.version
+        for pattern, (_, host, operation, permission) in bindings:
+            mask = ENTRY_MASKS[permission][operation]
+            allows = permission is AclPermissionType.ALLOW
+            if not ((mask | mask >> IMPLIED) if allows else mask >> DENIED) & self._bit:
+                continue
+            if host != WILDCARD:
+                if is_dead(host, version):
+                    continue
+                plain = plain and allows and address_range(host, version) is None
+            names = names_of(pattern)
+            plain = plain and not names.text.startswith(WILDCARD)
+            if allows:
+                allowed[names, host] = None
+            else:
+                denied.append(names)
+        if not plain:
+            return Holding(self._compared(principal), alike=False)
+        but = outermost(denied)
+        if self.kind is not _T.TOPIC and ALL_NAMES in but:  # but for longer names that begin with an asterisk
+            return Holding(self._compared(principal), alike=False)
+        own = (self._piece(names, host, but) if but else self._common_piece(names, host) for names, host in allowed)
+        return Holding(tuple(piece for piece in own if piece is not None), tuple(but))
+
+    def _common_piece(self, names: NameSet, host: str) -> Piece | None:
+        key = names, host
+        if key not in self._pieces:
+            self._pieces[key] = self._piece(names, host, [])
+        return self._pieces[key]
+
+    def _piece(self, names: NameSet, host: str, but: list[NameSet]) -> Piece | None:
+        """The names of an ALLOW without those of the DENYs."""
+        if host == WILDCARD:
+            refused, host = [self._denied.get(WILDCARD, []), but], self._host
+        else:
+            refused = [self._denied.get(WILDCARD, []), self._denied.get(host, []), but]
+        if any(meets([names], some) == [names] for some in refused):
+            return None
+        cuts = outermost(cut for some in refused if some for cut in inside(some, names))
+        if names == ALL_NAMES and self.kind is not _T.TOPIC:
+            cuts = outermost([*cuts, ASTERISK_NAMES])
+        region = Region(self.kind, names, tuple(cuts))
+        name = region.witness()
+        return None if name is None else Piece(region, host, name)
+
+    def everybodys(self, zone: Region) -> list[Piece]:
+        """What everybody may do in a zone."""
+        results = (within(piece, zone) for piece in self._by_names.meeting(zone.names))
+        return [piece for piece in results if piece is not None]
+
+    def pieces(self, principal: str, zone: Region, everybodys: Sequence[Piece] | None = None) -> Iterator[Piece]:
+        """What somebody may do in a zone; ``everybodys`` is :meth:`everybodys` of it, if that is known."""
+        held = self.of(principal)
+        for piece in held.own:
+            if (part := within(piece, zone)) is not None:
+                yield part
+        if held.alike:
+            for piece in self.everybodys(zone) if everybodys is None else everybodys:
+                yield from self.outside(piece, held.but)
+
+    def outside(self, piece: Piece, but: Sequence[NameSet]) -> Iterator[Piece]:
+        """A piece without some names."""
+        refused = meets([piece.region.names], list(but)) if but else []
+        if not refused:
+            yield piece
+        elif refused != [piece.region.names]:
+            for region in less([piece.region], [Region(self.kind, names) for names in refused]):
+                yield Piece(region, piece.host, region.witness() or "")
+
+
+#: Bindings on these resource types may give rights on others, too.
+_OVER_OTHERS: Final = (_T.TOPIC, _T.CLUSTER)
 
 
 class Reach:
     """Who could act as whom in one interpretation; ``perhaps``: with what is not known of members of groups."""
 
-    __slots__ = ("_comparisons", "_hops", "_may_hop", "_selected", "known", "links", "perhaps", "topics", "world")
+    __slots__ = (
+        "_acting",
+        "_alike",
+        "_comparisons",
+        "_differs",
+        "_holders",
+        "_hops",
+        "_may_hop",
+        "_rights",
+        "_selected",
+        "_zones",
+        "known",
+        "links",
+        "perhaps",
+        "world",
+    )
 
     def __init__(self, world: Interpretation, people: Known, links: Links, *, perhaps: bool = False) -> None:
         """Nothing is computed yet."""
@@ -173,8 +408,12 @@ class Reach:
         self._hops: dict[str, tuple[Hop, ...]] = {}
         self._selected: dict[Region, frozenset[str]] = {}
         self._may_hop: frozenset[str] | None = None
-        #: What each principal may READ and WRITE; filled as flows are followed.
-        self.topics: dict[str, tuple[tuple[RegionEffect, ...], tuple[RegionEffect, ...]]] = {}
+        self._differs: dict[str, bool] = {people.unnamed: False, WILDCARD_PRINCIPAL: False}
+        self._rights: dict[tuple[ResourceType, AclOperation], Rights] = {}
+        self._alike: list[ReachRow] | None = None
+        self._acting: tuple[Mapping[str, Sequence[str]], Mapping[str, tuple[Hop, ...]]] | None = None
+        self._holders = {who for _, holders in links.tokens for who in holders} - {WILDCARD_PRINCIPAL}
+        self._zones = outermost(names_of(item) for control in links.controls for item in control.patterns)
 
     def comparison(self, mask: int) -> AccessComparison:
         """What somebody may do, limited to some operations."""
@@ -182,24 +421,36 @@ class Reach:
             self._comparisons[mask] = AccessComparison(None, self.world, self.known.unnamed, mask)
         return self._comparisons[mask]
 
+    def rights(self, kind: ResourceType, operation: AclOperation) -> Rights:
+        """Who may do an operation on which names of a resource type."""
+        key = kind, operation
+        if key not in self._rights:
+            self._rights[key] = Rights(self.world, self.comparison(1 << operation), self.known.unnamed, kind)
+        return self._rights[key]
+
     @property
     def may_hop(self) -> frozenset[str]:
         """Those with a hop that is not everybody else's, or with fewer; members of groups are not among them."""
         if self._may_hop is None:
-            index, results = self.world.index, set[str]()
-            zones = [names_of(item) for control in self.links.controls for item in control.patterns]
-            for kind, operations in _RELEVANT.items():
-                near = index.principals(kind).meeting(zones if kind is _T.TOPIC else [ALL_NAMES])
-                results |= {
-                    item for item in near if any(b.entry.operation in operations for b in index.bindings(kind, item))
-                }
-            results |= {who for _, holders in self.links.tokens for who in holders}
-            self._may_hop = frozenset(results - {WILDCARD_PRINCIPAL})
+            keys = {who for kind, who in self.world.index.group_keys() if kind in _RELEVANT and ":" in who}
+            self._may_hop = frozenset(filter(self.differs, keys | self._holders))
         return self._may_hop
+
+    def differs(self, principal: str) -> bool:
+        """Whether somebody is one of ``may_hop``; by its own bindings, so that nobody else's are looked at."""
+        results = self._differs.get(principal)
+        if results is None:
+            of = self.world.index.bindings
+            results = self._differs[principal] = principal in self._holders or any(
+                entry.operation in operations and (kind is not _T.TOPIC or meets_any(names_of(pattern), self._zones))
+                for kind, operations in _RELEVANT.items()
+                for pattern, entry in (of(kind, principal) if kind is not _T.TOPIC or self._zones else ())
+            )
+        return results
 
     def hops(self, principal: str) -> tuple[Hop, ...]:
         """What a principal may do by itself to act as somebody else; a super user need not."""
-        who = principal if principal in self.may_hop else self.known.unnamed
+        who = principal if self.differs(principal) else self.known.unnamed
         if who not in self._hops:
             self._hops[who] = tuple(self._found(who))
         results = self._hops[who] if who == principal else tuple(hop.by(principal) for hop in self._hops[who])
@@ -217,22 +468,31 @@ class Reach:
         users = self.comparison(_HOPS).pieces(principal, _T.USER, ALL_NAMES)
         for operation, kind in _OVER_USER.items():
             for piece in users:
-                others = self._users(piece.region) - {principal} if piece.effect.gained >> operation & 1 else ()
+                others = self._users(piece.region) if piece.effect.gained >> operation & 1 else frozenset[str]()
+                # The unnamed one acts as others whom no ACL names, too.
+                if principal != self.known.unnamed:
+                    others -= {principal}
                 if others:
-                    yield self._hop(kind, principal, operation, piece, frozenset(others))
+                    yield self._hop(kind, principal, operation, piece, others)
         owners = frozenset(owner for owner, holders in self.links.tokens if principal in holders)
         if owners:
             yield Hop(HopKind.HOLDING, principal, Region(_T.USER), owners)
         for control in self.links.controls:
             # Its own, too: who logged in as it with a token may do more by its records.
             for pattern in control.patterns:
-                for piece in self.comparison(_WRITE).pieces(principal, _T.TOPIC, names_of(pattern))[:1]:
-                    hop = self._hop(HopKind.CONTROL, principal, _O.WRITE, piece, frozenset({control.acts}))
+                zone = Region(_T.TOPIC, names_of(pattern))
+                writing = next(self.rights(_T.TOPIC, _O.WRITE).pieces(principal, zone), None)
+                if writing is not None:
+                    hop = self._hop(HopKind.CONTROL, principal, _O.WRITE, writing, frozenset({control.acts}))
                     yield hop._replace(control=control)
 
     @staticmethod
     def _hop(
-        kind: HopKind, principal: str, operation: AclOperation, piece: RegionEffect, acts_as: frozenset[str] | None
+        kind: HopKind,
+        principal: str,
+        operation: AclOperation,
+        piece: RegionEffect | Piece,
+        acts_as: frozenset[str] | None,
     ) -> Hop:
         request = AccessRequest(principal, piece.host, operation, piece.region.resource_type, piece.name)
         return Hop(kind, principal, piece.region, acts_as, request)
@@ -256,11 +516,43 @@ class Reach:
                 yield Hop(HopKind.MEMBER, principal, Region(_T.USER), groups)
 
     def reached(self, principal: str, most: int | None = None) -> list[ReachRow]:
-        """As whom a principal could act, by at most ``most`` hops, the nearest first; ends with anybody, if it may."""
-        rows = [ReachRow(frozenset({principal}), None, -1, 0)]
+        """As whom a principal could act, by at most ``most`` hops, the nearest first; ends with anybody, if it may.
+
+        A later row may have the principal itself, which then logs in otherwise.
+        """
+        first = ReachRow(frozenset({principal}), None, -1, 0)
         if principal in self.known.super_users:
-            return [rows[0]._replace(principals=None)]
-        full, by_token, common = {principal}, set[str](), set[HopKind]()
+            return [first._replace(principals=None)]
+        if most is not None or self.differs(principal) or (self.perhaps and self.links.memberships):
+            return self._followed(first, {principal}, most)
+        # All who are like everybody else act as the same others, and as others like themselves.
+        if self._alike is None:
+            self._alike = self._followed(ReachRow(frozenset({self.known.unnamed}), None, -1, 0), set(), None)
+        rows = self._alike[1:]
+        return [
+            first,
+            *(row if row.before or row.hop is None else row._replace(hop=row.hop.by(principal)) for row in rows),
+        ]
+
+    @property
+    def acting(self) -> tuple[Mapping[str, Sequence[str]], Mapping[str, tuple[Hop, ...]]]:
+        """By principal those who could act as it, but for itself; and how some could do anything."""
+        if self._acting is None:
+            results: dict[str, list[str]] = {}
+            anything: dict[str, tuple[Hop, ...]] = {}
+            for mover in (*sorted(self.may_hop), self.known.unnamed):
+                rows = self.reached(mover)
+                if rows[-1].principals is None:
+                    anything[mover] = self.path(rows, len(rows) - 1)
+                for row in rows[1:]:
+                    for principal in row.principals or ():
+                        results.setdefault(principal, []).append(mover)
+            self._acting = results, anything
+        return self._acting
+
+    def _followed(self, first: ReachRow, full: set[str], most: int | None) -> list[ReachRow]:
+        rows = [first]
+        by_token, common = set[str](), set[HopKind]()
         for number, row in enumerate(rows):  # grows meanwhile
             for hop in self._hops_of(row, common) if most is None or row.depth < most else ():
                 acts_as = hop.acts_as
@@ -276,13 +568,13 @@ class Reach:
     def _hops_of(self, row: ReachRow, common: set[HopKind]) -> Iterator[Hop]:
         """The hops of all in a row; those that everybody else has are followed once for each way to log in."""
         principals = row.principals or frozenset()
-        alike = principals - self.may_hop
+        few = len(principals) < _FEW
+        differing = sorted(filter(self.differs, principals) if few else principals & self.may_hop)
         followed = HopKind.CREATE_TOKENS if row.by_token else HopKind.CONTROL
-        if alike and followed not in common:
+        if len(differing) < len(principals) and followed not in common:
             common.add(followed)
-        else:
-            alike = frozenset()
-        for principal in (*sorted(principals & self.may_hop), *([min(alike)] if alike else [])):
+            differing.append(min(principals.difference(differing)))
+        for principal in differing:
             hops = self.hops(principal)
             yield from (hop for hop in hops if not (row.by_token and hop.kind in _BY_TOKEN))
 
@@ -294,239 +586,6 @@ class Reach:
             results.append(hop._replace(acts_as=acts_as))
             number, principal = rows[number].before, hop.principal
         return tuple(reversed(results))
-
-    def topic_pieces(self, principal: str) -> tuple[tuple[RegionEffect, ...], tuple[RegionEffect, ...]]:
-        """The topics that a principal itself may READ, and those that it may WRITE."""
-        if principal not in self.topics:
-            pieces = self.comparison(_READ | _WRITE).pieces(principal, _T.TOPIC, ALL_NAMES)
-            reads, writes = (tuple(item for item in pieces if item.effect.gained & bit) for bit in (_READ, _WRITE))
-            self.topics[principal] = reads, writes
-        return self.topics[principal]
-
-
-# Who holds a duty, in one interpretation: by name, and where flows count, by what records could reach.
-
-
-class DutyHolders:
-    """Who may do one of a duty's operations on one of its names, under its own name."""
-
-    __slots__ = ("_candidates", "_duty", "_flows", "_holding", "_masks", "_reach", "_rights")
-
-    def __init__(self, reach: Reach, duty: Duty, *, flow: bool = False, trusted: Collection[str] = ()) -> None:
-        """With ``flow``, READ and WRITE also of what records could move to or from; ``trusted`` move none."""
-        self._reach, self._duty = reach, duty
-        self._rights: dict[str, HeldRight | None] = {}
-        self._holding: dict[frozenset[str], str | None] = {}
-        mask = bits(duty.operations)
-        self._masks = {item: mask & reach.comparison(-1).supported[item.resource_type] for item in duty.patterns}
-        self._candidates: frozenset[str] = frozenset().union(
-            *(
-                candidates(reach.world, operation, pattern.resource_type, names_of(pattern))
-                for pattern, results in self._masks.items()
-                for operation in operations_in(results)
-            )
-        ) - {WILDCARD_PRINCIPAL}
-        topics = [Region(_T.TOPIC, names_of(item)) for item in duty.patterns if item.resource_type is _T.TOPIC]
-        followed = [reading for bit, reading in ((_READ, True), (_WRITE, False)) if mask & bit]
-        self._flows = [Flow(reach, topics, reading=item, trusted=trusted) for item in followed if flow and topics]
-
-    def of(self, principal: str) -> HeldRight | None:
-        """An example of what a principal may do, the shortest name first; ``None`` if it holds nothing of the duty."""
-        if principal not in self._rights:
-            self._rights[principal] = self._direct(principal) or self._moved(principal)
-        return self._rights[principal]
-
-    def differs(self, principal: str) -> bool:
-        """Whether what it holds may be other than what everybody else does."""
-        return principal in self._candidates or any(flow.differs(principal) for flow in self._flows)
-
-    def among(self, principals: frozenset[str]) -> str | None:
-        """The first of these that holds something."""
-        # The same sets come again with each principal that may act as all of them.
-        if principals not in self._holding:
-            self._holding[principals] = next((item for item in sorted(principals) if self.of(item) is not None), None)
-        return self._holding[principals]
-
-    def _direct(self, principal: str) -> HeldRight | None:
-        if principal not in self._candidates and principal != self._reach.known.unnamed:
-            return _of(self._direct_of_all(), principal)
-        best: HeldRight | None = None
-        for pattern, mask in self._masks.items():
-            kind = pattern.resource_type
-            for piece in self._reach.comparison(mask).pieces(principal, kind, names_of(pattern)) if mask else ():
-                if best is None or len(piece.name) < len(best.request.resource_name):
-                    operation = min(operations_in(piece.effect.gained & mask))
-                    best = HeldRight(piece.region, AccessRequest(principal, piece.host, operation, kind, piece.name))
-        return best
-
-    def _direct_of_all(self) -> HeldRight | None:
-        unnamed = self._reach.known.unnamed
-        if unnamed not in self._rights:
-            self._rights[unnamed] = self._direct(unnamed) or self._moved(unnamed)
-        results = self._rights[unnamed]
-        return None if results is None or results.moves else results
-
-    def _moved(self, principal: str) -> HeldRight | None:
-        return next((results for flow in self._flows if (results := flow.of(principal)) is not None), None)
-
-    def anything(self, hop: Hop | None, principal: str) -> HeldRight | None:
-        """The right of somebody who may do anything; ``None`` if no resource can have such a name."""
-        host = hop.request.host if hop is not None and hop.request is not None else _ANY_HOST
-        for pattern, mask in self._masks.items():
-            kind, names = pattern.resource_type, names_of(pattern)
-            name = shortest_name(kind, names) if mask else None
-            if name is not None:
-                operation = min(operations_in(mask))
-                return HeldRight(Region(kind, names), AccessRequest(principal, host, operation, kind, name))
-        return None
-
-
-#: Of the addresses set aside for documentation (RFC 5737).
-_ANY_HOST: Final = "192.0.2.0"
-
-
-def _of(right: HeldRight | None, principal: str) -> HeldRight | None:
-    return None if right is None else right._replace(request=right.request._replace(principal=principal))
-
-
-# Where records could be, or could come from: regions of topics, each with the move that brings them there.
-
-
-class _Zone(NamedTuple):
-    """Topics, and by which move of records of an earlier zone, ``before``; the first ones are what was asked about."""
-
-    region: Region
-    move: Hop | None = None
-    before: int = -1
-
-
-class Flow:
-    """With ``reading``, where records of some topics could get to; else from where some topics could get records.
-
-    ``trusted`` principals move none, and no super user does: what they do is not a matter of ACLs.
-    """
-
-    __slots__ = ("_acting", "_found", "_moved", "_of_all", "_reach", "_reading", "_seen", "_trusted", "zones")
-
-    def __init__(self, reach: Reach, topics: Iterable[Region], *, reading: bool, trusted: Collection[str] = ()) -> None:
-        """Follow every move once."""
-        self._reach, self._reading = reach, reading
-        self._trusted = frozenset(trusted) | reach.known.super_users
-        self._found: dict[str, HeldRight] = {}
-        self._moved: set[str] = set()
-        self.zones = [_Zone(region) for region in topics if region.witness() is not None]
-        self._seen = {zone.region for zone in self.zones}
-        self._of_all = reach.world.index.principals(_T.TOPIC).meeting([ALL_NAMES]) - {WILDCARD_PRINCIPAL}
-        self._acting: dict[str, list[str]] = {}
-        self._start()
-        for number, zone in enumerate(self.zones):  # grows meanwhile
-            self._enter(number, zone)
-
-    def of(self, principal: str) -> HeldRight | None:
-        """An example of how a principal itself gets at the records; ``None`` if it could not."""
-        if principal in self._of_all or principal == self._reach.known.unnamed:
-            return self._found.get(principal)
-        return _of(self._found.get(self._reach.known.unnamed), principal)
-
-    def differs(self, principal: str) -> bool:
-        """Whether it may get at other records than everybody else."""
-        return principal in self._of_all
-
-    def _start(self) -> None:
-        """Who acts as whom, and those who may do anything: whatever there is, they could move it everywhere."""
-        reach = self._reach
-        for mover in (*sorted(reach.may_hop), reach.known.unnamed):
-            rows = reach.reached(mover) if mover not in self._trusted else []
-            if rows and rows[-1].principals is None and self.zones:
-                via = reach.path(rows, len(rows) - 1)
-                self._add(Region(_T.TOPIC), Hop(HopKind.FLOW, mover, Region(_T.TOPIC), None, via=via), 0)
-                return
-            for row in rows[1:]:
-                for principal in row.principals or ():
-                    self._acting.setdefault(principal, []).append(mover)
-
-    def _add(self, region: Region, move: Hop, before: int) -> None:
-        if region not in self._seen:
-            self._seen.add(region)
-            self.zones.append(_Zone(region, move, before))
-
-    def _enter(self, number: int, zone: _Zone) -> None:
-        """Everybody who gets at a zone and was at none before; and where they could move records."""
-        unnamed = self._reach.known.unnamed
-        everybody = self._meets(unnamed, zone.region) is not None
-        near = {unnamed} if everybody else set()
-        # A right of everybody counts beside everybody's own ones.
-        near |= self._of_all if everybody else self._near(zone.region.names)
-        if not self._reading:
-            self._lost_letters(number, zone)
-        for principal in sorted(near - self._found.keys() - self._reach.known.super_users):
-            if (right := self._meets(principal, zone.region)) is None:
-                continue
-            self._found[principal] = right._replace(moves=self.moves(number))
-            if self._reading:
-                self._dead_letters(number, principal)
-            for mover in dict.fromkeys((principal, *self._acting.get(principal, ()))):
-                if mover not in self._trusted and mover not in self._moved:
-                    self._moved.add(mover)
-                    self._move(number, mover, right.request)
-
-    def _near(self, names: NameSet) -> set[str]:
-        return self._reach.world.index.principals(_T.TOPIC).meeting([names]) - {WILDCARD_PRINCIPAL}
-
-    def _meets(self, principal: str, region: Region) -> HeldRight | None:
-        """What a principal itself may READ, or else WRITE, of a region."""
-        operation = _O.READ if self._reading else _O.WRITE
-        for piece in self._reach.topic_pieces(principal)[0 if self._reading else 1]:
-            if (results := common(piece.region, region)) is not None:
-                name = results.witness() or piece.name
-                return HeldRight(results, AccessRequest(principal, piece.host, operation, _T.TOPIC, name))
-        return None
-
-    def _move(self, number: int, mover: str, here: AccessRequest) -> None:
-        """The other end of all that somebody could move, as itself or as anybody that it could act as."""
-        operation = _O.WRITE if self._reading else _O.READ
-        rows = self._reach.reached(mover)
-        at = next(at for at, row in enumerate(rows) if here.principal in (row.principals or ()))
-        first = self._reach.path(rows, at, here.principal)
-        for at, row in enumerate(rows):
-            for principal in sorted(row.principals or ()):
-                via = (*first, *self._reach.path(rows, at, principal))
-                for piece in self._reach.topic_pieces(principal)[1 if self._reading else 0]:
-                    there = AccessRequest(principal, piece.host, operation, _T.TOPIC, piece.name)
-                    both = (here, there) if self._reading else (there, here)
-                    self._add(piece.region, Hop(HopKind.FLOW, mover, piece.region, None, *both, via=via), number)
-
-    def _dead_letters(self, number: int, principal: str) -> None:
-        """Somebody reads these topics: with a share group that has a dead letter queue, so do the readers of that."""
-        for group, topic in (self._reach.links.dead_letters or {}).items():
-            if (right := self._may_join(principal, group)) is not None:
-                region = Region(_T.TOPIC, literal(topic))
-                self._add(region, Hop(HopKind.DEAD_LETTERS, principal, region, None, right), number)
-
-    def _lost_letters(self, number: int, zone: _Zone) -> None:
-        """The topics whose records a share group could give up to a dead letter queue in a zone."""
-        for group, topic in (self._reach.links.dead_letters or {}).items():
-            if not zone.region.contains(topic):
-                continue
-            who = candidates(self._reach.world, _O.READ, _T.GROUP, literal(group)) | self._of_all
-            for principal in sorted({*who, self._reach.known.unnamed} - {WILDCARD_PRINCIPAL}):
-                if (right := self._may_join(principal, group)) is not None:
-                    for piece in self._reach.topic_pieces(principal)[0]:
-                        move = Hop(HopKind.DEAD_LETTERS, principal, piece.region, None, right)
-                        self._add(piece.region, move, number)
-
-    def _may_join(self, principal: str, group: str) -> AccessRequest | None:
-        for piece in self._reach.comparison(_READ).pieces(principal, _T.GROUP, literal(group)):
-            return AccessRequest(principal, piece.host, _O.READ, _T.GROUP, group)
-        return None
-
-    def moves(self, number: int) -> tuple[Hop, ...]:
-        """The moves between a zone and what was asked about, in the order of the records."""
-        results: list[Hop] = []
-        while (move := self.zones[number].move) is not None:
-            results.append(move)
-            number = self.zones[number].before
-        return tuple(reversed(results)) if self._reading else tuple(results)
 
 
 # Which bindings give a right, and where they are declared.
@@ -543,13 +602,25 @@ def deciding(authorizer: Authorizer, request: AccessRequest) -> tuple[AclBinding
     return decision.bindings if decision.allowed is not False else ()
 
 
-def evidence_of(authorizer: Authorizer, requests: Iterable[AccessRequest]) -> GivenBy:
-    """The bindings that permit each request; none where something else does, or it is denied."""
-    notes = authorizer.sources.notes
-    results = {}
-    for request in dict.fromkeys(requests):
-        given = ((binding, notes.get(binding)) for binding in deciding(authorizer, request))
-        results[request] = tuple(
-            (binding, note.origin if isinstance(note, Declaration) else note) for binding, note in given
-        )
-    return results
+class Grounds:
+    """The bindings that permit requests, each asked about once; none where something else does, or it is denied."""
+
+    __slots__ = ("_authorizer", "_found")
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+        self._found: dict[AccessRequest, tuple[tuple[AclBinding, Origin | None], ...]] = {}
+
+    def of(self, requests: Iterable[AccessRequest]) -> GivenBy:
+        """By request."""
+        return {request: self._of(request) for request in requests}
+
+    def _of(self, request: AccessRequest) -> tuple[tuple[AclBinding, Origin | None], ...]:
+        results = self._found.get(request)
+        if results is None:
+            notes = self._authorizer.sources.notes
+            given = ((binding, notes.get(binding)) for binding in deciding(self._authorizer, request))
+            results = self._found[request] = tuple(
+                (binding, note.origin if isinstance(note, Declaration) else note) for binding, note in given
+            )
+        return results

@@ -9,21 +9,12 @@ from typing import Final, NamedTuple
 from reconciler.access.assertion import AssertionOutcome, PrincipalSelection
 from reconciler.access.assertions import may_break
 from reconciler.access.authorizer import AccessRequest, Authorizer
-from reconciler.access.reach import (
-    DutyHolders,
-    GivenBy,
-    HeldRight,
-    Hop,
-    HopKind,
-    Known,
-    Reach,
-    ReachRow,
-    deciding,
-    evidence_of,
-)
+from reconciler.access.holders import DutyHolders, HeldRight
+from reconciler.access.reach import GivenBy, Grounds, Hop, HopKind, Known, Reach, ReachRow, deciding
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import CLUSTER_NAME, AclBinding, ResourcePattern, ResourceType
 from reconciler.model.duty import NO_LINKS, Duty, Links, Through
+from reconciler.model.frozen import without_collector
 
 #: So many states are judged to find the least to take away from one principal; flows are followed anew in each.
 _TRIED: Final = {Through.ACL: 64, Through.IDENTITY: 64, Through.FLOW: 16}
@@ -81,12 +72,14 @@ class Combinations(NamedTuple):
 class Separations:
     """Decides separations on one state."""
 
-    __slots__ = ("_authorizer", "_claimed", "_known", "_links", "_worlds")
+    __slots__ = ("_authorizer", "_claimed", "_evidence", "_known", "_links", "_many", "_worlds")
 
     def __init__(self, authorizer: Authorizer, links: Links = NO_LINKS, claimed: Collection[str] = ()) -> None:
         """``claimed`` super users may be none."""
         self._authorizer, self._links, self._claimed = authorizer, links, frozenset(claimed)
         self._known = Known.of(authorizer, links, claimed)
+        self._evidence = Grounds(authorizer)
+        self._many = len(authorizer.bindings) > _MANY
         least, most = authorizer.interpretations.both
         certain = Reach(least, self._known, links)
         self._worlds = [certain]
@@ -95,6 +88,10 @@ class Separations:
 
     def decide(self, separation: Separation, selection: PrincipalSelection) -> Combinations:
         """Who breaks it. Super users are exempt in ``selection``, and break it only with ``include_super_users``."""
+        with without_collector():  # a third of the time, with many bindings and many ways
+            return self._decided(separation, selection)
+
+    def _decided(self, separation: Separation, selection: PrincipalSelection) -> Combinations:
         first, *others = [self._in(world, separation, selection) for world in self._worlds]
         sure = [self._combination(*item, certain=True) for item in first.items()]
         more = [
@@ -116,7 +113,7 @@ class Separations:
         results: dict[str, tuple[Way, ...]] = {}
         # Of those who are like everybody else, everybody else stands for all.
         for who in sorted(selection.named) if selection.named is not None else (unnamed, *self._known.principals):
-            alike = unnamed in results and not (who in reach.may_hop or any(duty.differs(who) for duty in holders))
+            alike = unnamed in results and not (reach.differs(who) or any(duty.differs(who) for duty in holders))
             if selection.includes(who) and not alike:
                 ways = ways_of(reach, holders, who, separation.through)
                 results |= {} if ways is None else {who: ways}
@@ -127,7 +124,7 @@ class Separations:
         return results
 
     def _combination(self, who: str, ways: tuple[Way, ...], *, certain: bool) -> Combination:
-        given = evidence_of(self._authorizer, (request for way in ways for request in way.requests))
+        given = self._evidence.of(request for way in ways for request in way.requests)
         return Combination(who, ways, who == self._known.unnamed, certain, None, given)
 
     def _unknown(self, separation: Separation) -> str | None:
@@ -152,7 +149,7 @@ class Separations:
 
     def fixed(self, results: Combination, separation: Separation, selection: PrincipalSelection) -> Combination:
         """The same with the fewest bindings without which somebody no longer holds all duties, if a few are enough."""
-        many = separation.through is Through.FLOW and len(self._authorizer.bindings) > _MANY
+        many = separation.through is Through.FLOW and self._many
         if many or not results.certain or results.principal in self._known.super_users:
             return results
 

@@ -4,14 +4,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reconciler.access.effective import access_of
+from reconciler.access.holders import Flow
 from reconciler.access.names import Region
-from reconciler.access.reach import Flow, Hop, Known, Reach, ReachRow, evidence_of
+from reconciler.access.reach import Grounds, Hop, Known, Reach, ReachRow
 from reconciler.app.access_checks import links_of
 from reconciler.app.manifests import sound
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.app.session import refuse_another_time
 from reconciler.app.states import AccessState, access_states, plan_asked, planned_view
 from reconciler.app.terms import dead_letters, declared_dead_letters
+from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.duty import NO_LINKS, Links
 from reconciler.model.listing import Change
 from reconciler.results.access import AccessView, ActedAs, ReachAnswer
@@ -77,14 +79,16 @@ def _answer(view: AccessView, links: Links, principal: str, most: int | None) ->
     rights = [right for item in identities for hop in item.hops for right in hop.requests]
     rights += [right for _, moves in (*coming, *going) for hop in moves for right in hop.requests]
     gap = "" if links.dead_letters is not None else "configs of groups"
-    return ReachAnswer(principal, tuple(identities), coming, going, evidence_of(authorizer, rights), gap)
+    return ReachAnswer(principal, tuple(identities), coming, going, Grounds(authorizer).of(rights), gap)
 
 
 def _identities(reach: Reach, rows: list[ReachRow]) -> Iterator[tuple[str | None, tuple[Hop, ...]]]:
+    seen = set[str]()
     for number, row in enumerate(rows):
         if row.principals is None:
             yield None, reach.path(rows, number)
-        yield from ((who, reach.path(rows, number, who)) for who in sorted(row.principals or ()))
+        yield from ((who, reach.path(rows, number, who)) for who in sorted((row.principals or frozenset()) - seen))
+        seen |= row.principals or frozenset()
 
 
 def _moved(
@@ -92,7 +96,8 @@ def _moved(
 ) -> Iterator[tuple[Region, tuple[Hop, ...]]]:
     """Where others could move what these principals WRITE; else from where what they READ could come."""
     own = [who for who in acts_as if who is not None]
-    pieces = [piece.region for who in own for piece in reach.topic_pieces(who)[1 if reading else 0]]
+    held = reach.rights(ResourceType.TOPIC, AclOperation.WRITE if reading else AclOperation.READ)
+    pieces = [piece.region for who in own for piece in held.pieces(who, Region(ResourceType.TOPIC))]
     flow = Flow(reach, pieces, reading=reading, trusted=own)
     for number, zone in enumerate(flow.zones):
         if zone.move is not None:

@@ -3,7 +3,7 @@
 import copy
 import importlib.util
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain, combinations, product
 from pathlib import Path
@@ -201,6 +201,7 @@ _TYPE, _OPERATION = z3.Int("type"), z3.Int("operation")
 _DESCRIBED: Final = (AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE, AclOperation.ALTER)
 
 
+@cache
 def _on_name(pattern: ResourcePattern) -> Any:
     if pattern.is_wildcard:
         named = z3.BoolVal(True)
@@ -211,39 +212,53 @@ def _on_name(pattern: ResourcePattern) -> Any:
     return z3.And(int(pattern.resource_type) == _TYPE, named)
 
 
-def _for_whom(entry: AccessControlEntry) -> Any:
+@cache  # of the same few bindings in every plan: making terms takes longer than solving
+def _applies(binding: AclBinding) -> Any:
+    entry = binding.entry
     operations = [entry.operation]
     if entry.permission_type is AclPermissionType.ALLOW:
         operations += [AclOperation.DESCRIBE] if entry.operation in _DESCRIBED else []
         operations += [AclOperation.DESCRIBE_CONFIGS] if entry.operation is AclOperation.ALTER_CONFIGS else []
     everything = entry.operation is AclOperation.ALL
     return z3.And(
+        _on_name(binding.pattern),
         entry.principal == "User:*" or z3.StringVal(entry.principal) == _PRINCIPAL,
         entry.host == "*" or z3.StringVal(entry.host) == _HOST,
         everything or z3.Or([int(operation) == _OPERATION for operation in operations]),
     )
 
 
-def _decision(shown: list[tuple[AclBinding, Any]], default: bool) -> Any:
-    on = [(binding, z3.And(shows, _on_name(binding.pattern))) for binding, shows in shown]
-    kinds = {
-        kind: z3.Or(
-            [z3.And(near, _for_whom(b.entry)) for b, near in on if b.entry.permission_type is kind]
-            or [z3.BoolVal(False)]
-        )
+@cache
+def _perhaps(binding: AclBinding, number: int) -> tuple[AclBinding, Any, Any]:
+    """The same of one that shows at a moment, or does not."""
+    shows = z3.Bool(f"shows-{number}-{binding}")
+    return binding, z3.And(shows, _on_name(binding.pattern)), z3.And(shows, _applies(binding))
+
+
+def _decision(there: Iterable[AclBinding], default: bool, perhaps: Iterable[AclBinding] = (), moment: int = 0) -> Any:
+    """Whether a request is permitted where all of ``there`` show, and any of ``perhaps``."""
+    found = [(b, _on_name(b.pattern), _applies(b)) for b in there]
+    found += [_perhaps(b, moment) for b in perhaps]
+    allowed, denied = (
+        [applies for b, _, applies in found if b.entry.permission_type is kind]
         for kind in (AclPermissionType.ALLOW, AclPermissionType.DENY)
-    }
-    covered = z3.Or([near for _, near in on] or [z3.BoolVal(False)])
-    decided = z3.And(kinds[AclPermissionType.ALLOW], z3.Not(kinds[AclPermissionType.DENY]))
-    return z3.If(covered, decided, z3.BoolVal(default))
+    )
+    decided = z3.And(_any(allowed), z3.Not(_any(denied)))
+    return z3.If(_any([near for _, near, _ in found]), decided, z3.BoolVal(default))
+
+
+def _any(terms: list[Any]) -> Any:
+    """``z3.Or`` without what it does for terms that are of other types or of other contexts."""
+    if not terms:
+        return z3.BoolVal(False)
+    made = (z3.Ast * len(terms))(*(term.as_ast() for term in terms))
+    return z3.BoolRef(z3.Z3_mk_or(terms[0].ctx_ref(), len(terms), made), terms[0].ctx)
 
 
 def solved(document: Document) -> bool:
     """Whether the solver finds no request and no state that break the law."""
     for order, allow, uninterrupted in readings(document):
-        before, after = (
-            _decision([(b, z3.BoolVal(True)) for b in sorted(side)], allow) for side in ends(document, order)
-        )
+        before, after = (_decision(sorted(side), allow) for side in ends(document, order))
         kept = [_on_name(binding.pattern) for binding in _temporary(document, order)]
         told = [
             _on_name(ResourcePattern(ResourceType[row["resourceType"]], row["name"], PatternType[row["patternType"]]))
@@ -253,9 +268,7 @@ def solved(document: Document) -> bool:
         held = z3.And(uninterrupted, z3.Or([z3.Not(z3.Or(told or [z3.BoolVal(False)])), *kept]))
         wrong = []
         for number, moment in enumerate(moments(document, order)):
-            shown: list[tuple[AclBinding, Any]] = [(b, z3.BoolVal(True)) for b in moment.there]
-            shown += [(b, z3.Bool(f"shows-{number}-{index}")) for index, b in enumerate(moment.perhaps)]
-            now = _decision(shown, allow)
+            now = _decision(moment.there, allow, moment.perhaps, number)
             wrong.append(z3.And(now, z3.Not(before), z3.Not(after)))
             wrong.append(z3.And(z3.Not(now), before, after, held))
         solver = z3.SimpleSolver()

@@ -68,15 +68,18 @@ def moved(world: World) -> dict[str, set[str]]:
     return there
 
 
-def breaking(world: World, duties: Iterable[tuple[str, str]], through: str) -> set[str]:
-    """Who could hold all duties, each an operation and a topic."""
+def breaking(world: World, duties: Iterable[tuple[str, Iterable[str]]], through: str) -> set[str]:
+    """Who could hold all duties, each an operation and topics, one of which is enough."""
     there = moved(world) if through == "flow" else {topic: {topic} for topic in world.topics}
 
-    def holds(held: set[tuple[str, str]], what: str, topic: str) -> bool:
-        near = there[topic] if what == "READ" else {one for one, topics in there.items() if topic in topics}
-        return any((what, one) in held for one in near)
+    def holds(held: set[tuple[str, str]], what: str, topics: Iterable[str]) -> bool:
+        return any(
+            (what, one) in held
+            for topic in topics
+            for one in (there[topic] if what == "READ" else [one for one, near in there.items() if topic in near])
+        )
 
-    duties = list(duties)
+    duties = [(what, tuple(topics)) for what, topics in duties]
     return {
         who
         for who in world.principals

@@ -318,7 +318,12 @@ def _of_world(before: Reach, after: Reach, gaining: Set[str]) -> Iterator[Callou
 
 def _targets(reach: Reach, who: str) -> _Targets:
     rows = reach.reached(who)
-    return {target: reach.path(rows, number) for number, row in enumerate(rows) for target in _each(row)}
+    results: _Targets = {}
+    for number, row in enumerate(rows):
+        path = reach.path(rows, number)
+        for target in _each(row):
+            results.setdefault(target, path)
+    return results
 
 
 def _each(row: ReachRow) -> Iterable[str | None]:

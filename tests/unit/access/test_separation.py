@@ -8,9 +8,10 @@ import pytest
 
 from reconciler.access.assertion import AssertionOutcome, PrincipalSelection
 from reconciler.access.authorizer import Authorizer
+from reconciler.access.names import matches
 from reconciler.access.reach import HopKind, Known, Reach
 from reconciler.access.separation import Combinations, Separation, Separations
-from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding
+from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding, ResourceType
 from reconciler.model.desired import Origin
 from reconciler.model.duty import Control, Duty, Links, Through
 from tests.property.reach_naive import POWERS, Edge, World, breaking
@@ -224,6 +225,109 @@ def test_the_closure_agrees_with_a_simulation_of_small_worlds() -> None:
         world = World(PRINCIPALS, "abc", frozenset(edges), control, trusted)
         found += differences(world, [(rng.choice(["READ", "WRITE"]), rng.choice("abc")) for _ in range(2)])
     assert found == []
+
+
+#: Patterns that are around, beside and equal to one another, and a name for each set of them that a name can match.
+_TOPICS = ("L:a", "L:ab", "P:a", "P:ab", "L:b", "P:b", "L:*")
+_NAMES = ("a", "a0", "ab", "ab0", "b", "b0", "z")
+_USERS = ("L:User:a", "L:User:b", "P:User:", "P:User:a", "L:*")
+#: Those whom ACLs name, and two that none does: they could act as one another.
+_WHO = ("User:a", "User:b", "User:c", "User:x", "User:y")
+_FROM = ("192.0.2.9", "10.0.0.1", "10.0.0.2")
+
+
+#: Where the default is to allow, identities would be open to everybody.
+_CLOSED = bindings(
+    "CLUSTER:L:kafka-cluster User:a@* DENY DESCRIBE",
+    *(
+        f"{kind}:{text} User:a@* DENY {what}"
+        for kind, what in (("USER", "DESCRIBE_TOKENS"), ("DELEGATION_TOKEN", "DESCRIBE"))
+        for text in ("L:*", "P:*")
+    ),
+)
+
+
+def _random_bindings(rng: Random) -> list[AclBinding]:
+    texts = []
+    for _ in range(rng.choice([3, 5, 7, 9])):
+        by = rng.choice(["User:a", "User:b", "User:c", "User:*"])
+        host = rng.choice(["*", "*", "*", "10.0.0.1"])
+        rule = rng.choice(["ALLOW", "ALLOW", "ALLOW", "DENY"])
+        what = rng.choice(["READ", "WRITE", "WRITE", "ALL"])
+        if rng.random() < 0.2:
+            texts.append(f"USER:{rng.choice(_USERS)} {by}@{host} {rule} CREATE_TOKENS")
+        elif rng.random() < 0.03:
+            texts.append(f"CLUSTER:L:kafka-cluster {by}@{host} {rule} ALTER")
+        else:
+            texts.append(f"TOPIC:{rng.choice(_TOPICS)} {by}@{host} {rule} {what}")
+    return bindings(*texts)
+
+
+def _asked_one_by_one(authorizer: Authorizer, controls: Mapping[str, str], trusted: frozenset[str]) -> World:
+    """Every edge by a question to the authorizer, about names that patterns can tell apart."""
+
+    def may(who: str, operation: AclOperation, kind: ResourceType, name: str) -> bool:
+        return any(authorizer.authorize(who, host, operation, kind, name).allowed for host in _FROM)
+
+    kinds = ResourceType
+    edges = {
+        Edge(who, what, topic)
+        for who in _WHO
+        for what in _ON_TOPICS
+        for topic in _NAMES
+        if may(who, AclOperation[what], kinds.TOPIC, topic)
+    }
+    edges |= {
+        Edge(who, "CREATE_TOKENS", other)
+        for who in _WHO
+        for other in _WHO
+        if who != other and may(who, _O.CREATE_TOKENS, kinds.USER, other)
+    }
+    edges |= {Edge(who, "ALTER") for who in _WHO if may(who, _O.ALTER, kinds.CLUSTER, "kafka-cluster")}
+    return World(_WHO, _NAMES, frozenset(edges), controls, trusted)
+
+
+@pytest.mark.parametrize("default_allow", [False, True])
+def test_prefixes_denies_hosts_and_names_that_no_acl_has_agree_with_single_questions(default_allow: bool) -> None:
+    rng, seen = Random(90_210), dict.fromkeys(AssertionOutcome, 0)
+    for number in range(150):
+        authorizer = Authorizer([*_random_bindings(rng), *(_CLOSED if default_allow else [])], (), default_allow)
+        control: dict[str, str] = rng.choice([{}, {"b": "User:c"}])
+        trusted = frozenset(rng.sample(_WHO[:3], rng.choice([0, 0, 1])))
+        links = Links(controls("b", "User:c") if control else (), {})
+        chosen = [(rng.choice(_ON_TOPICS), rng.choice(_TOPICS)) for _ in range(2)]
+        duties = tuple(Duty((AclOperation[what],), (pattern(f"TOPIC:{text}"),)) for what, text in chosen)
+        names = [[name for name in _NAMES if matches(pattern(f"TOPIC:{text}"), name)] for _, text in chosen]
+        world = _asked_one_by_one(authorizer, control, trusted)
+        for through in Through:
+            selection = PrincipalSelection(None, trusted)
+            found = Separations(authorizer, links).decide(Separation(duties, through), selection)
+            listed = {"User:x" if one.everybody else one.principal for one in found.breaking}
+            wanted = breaking(
+                world, [(what, some) for (what, _), some in zip(chosen, names, strict=True)], through.value
+            )
+            seen[found.outcome] += 1
+            # Of those who are like everybody else, one stands for all.
+            assert listed <= wanted, (number, through, found)
+            assert ("User:x" in listed) is ("User:x" in wanted), (number, through)
+            assert "User:x" in listed or listed == wanted, (number, through, wanted, found)
+            if any(edge.what == "ALTER" for edge in world.edges):
+                continue  # with it, a right need not be there yet
+            for request in (request for one in found.breaking for way in one.ways for request in way.requests):
+                assert authorizer.authorize(*request).allowed, (number, request)
+    assert min(seen[PASS], seen[FAIL]) > 30
+
+
+def test_whoever_may_act_as_anybody_acts_as_somebody_whom_no_acl_names() -> None:
+    """Its own DENY does not bind the other one."""
+    held = bindings(
+        "TOPIC:L:orders User:*@* ALLOW WRITE",
+        "TOPIC:P:approvals. User:*@* ALLOW WRITE",
+        "TOPIC:P:approvals. User:a@* DENY WRITE",
+        "USER:L:* User:*@* ALLOW CREATE_TOKENS",
+    )
+    assert "User:a" in who(decided(held))
+    assert "User:a" not in who(decided(held, Through.ACL))
 
 
 def test_the_simulation_can_disagree() -> None:
