@@ -185,7 +185,7 @@ class Piece(NamedTuple):
     name: str
 
 
-class Holding(NamedTuple):
+class HeldNames(NamedTuple):
     """What one principal may do: ``own``, and, if it is ``alike``, what everybody may on names outside of ``but``.
 
     ``but`` are disjoint and sorted.
@@ -196,7 +196,7 @@ class Holding(NamedTuple):
     alike: bool = True
 
 
-_NOTHING: Final = Holding(())
+_NOTHING: Final = HeldNames(())
 _ItemT = TypeVar("_ItemT")
 
 
@@ -285,21 +285,21 @@ class Rights:
         pieces = self._compared(everybody) if bit else ()
         #: By ALLOW what it permits to those without a DENY of their own: many have the same.
         self._pieces: dict[tuple[NameSet, str], Piece | None] = {}
-        self._held: dict[str, Holding] = {everybody: _NOTHING, WILDCARD_PRINCIPAL: _NOTHING}
+        self._held: dict[str, HeldNames] = {everybody: _NOTHING, WILDCARD_PRINCIPAL: _NOTHING}
         self._by_names = ByNames((piece.region.names, piece) for piece in pieces)
 
     def _compared(self, principal: str) -> tuple[Piece, ...]:
         results = self._comparison.pieces(principal, self.kind, self._zone)
         return tuple(Piece(item.region, item.host, item.name) for item in results if item.effect.gained)
 
-    def of(self, principal: str) -> Holding:
+    def of(self, principal: str) -> HeldNames:
         """What somebody may do."""
         results = self._held.get(principal)
         if results is None:
             results = self._held[principal] = self._holding(principal)
         return results
 
-    def _holding(self, principal: str) -> Holding:
+    def _holding(self, principal: str) -> HeldNames:
         of = self._world.index.bindings
         bindings = of(self.kind, principal)
         elsewhere = self.kind in _OVER_OTHERS and not self._plain and any(of(kind, principal) for kind in _OVER_OTHERS)
@@ -324,12 +324,12 @@ class Rights:
             else:
                 denied.append(names)
         if not plain:
-            return Holding(self._compared(principal), alike=False)
+            return HeldNames(self._compared(principal), alike=False)
         but = outermost(denied)
         if self.kind is not _T.TOPIC and ALL_NAMES in but:  # but for longer names that begin with an asterisk
-            return Holding(self._compared(principal), alike=False)
+            return HeldNames(self._compared(principal), alike=False)
         own = (self._piece(names, host, but) if but else self._common_piece(names, host) for names, host in allowed)
-        return Holding(tuple(piece for piece in own if piece is not None), tuple(but))
+        return HeldNames(tuple(piece for piece in own if piece is not None), tuple(but))
 
     def _common_piece(self, names: NameSet, host: str) -> Piece | None:
         key = names, host
