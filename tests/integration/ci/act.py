@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -128,6 +129,8 @@ class Act:
             "GITHUB_RUN_ATTEMPT": event.get("run_attempt", "1"),
             "REMOTES": str(self.work / "remotes"),
             "SHA_REF": event["sha"],
+            # One for all jobs: they find it installed, and install what is not.
+            **({"RECONCILER_ENVIRONMENT": str(self.work / "environment")} if self.installs else {}),
         }
         options = ["--platform", "ubuntu-24.04=-self-hosted", "--actor", "alice", "--json", "--insecure-secrets"]
         options += ["--no-skip-checkout", "--use-new-action-cache", "--no-cache-server", "--defaultbranch", "main"]
@@ -157,16 +160,11 @@ class Act:
             shutil.copytree(ROOT / "action", place / "action")
             shutil.copy(ROOT / "action.yml", place)
             if self.installs:
-                for name in (
-                    "reconciler",
-                    "pyproject.toml",
-                    "README.md",
-                    "hatch_build.py",
-                    "check_plan.py",
-                    "requirements-runtime.lock",
-                ):
-                    source = ROOT / name
-                    (shutil.copytree if source.is_dir() else shutil.copy)(source, place / name)
+                project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+                needed = [*project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"], "/pyproject.toml"]
+                for name in (*(one.strip("/") for one in needed), "requirements-runtime.lock"):
+                    (place / name).parent.mkdir(parents=True, exist_ok=True)
+                    (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, place / name)
             else:
                 (place / "action" / "install.sh").write_text("#!/bin/sh\n", encoding="utf-8")
             git(place, "init", "--quiet")

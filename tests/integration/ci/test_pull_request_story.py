@@ -464,3 +464,29 @@ def test_of_many_clusters_those_that_a_change_touches_are_planned_and_the_others
     nothing = story.player.play_all("clusters", {**push, "sha": story.commit({}), "event": {"before": merged}})
     assert nothing["kafka clusters/done"].result == "success", _failed(nothing)
     assert not [job.name for job in nothing.values() if job.steps and job.name.startswith(("apply", "plan"))]
+
+
+@pytest.mark.broker
+@pytest.mark.timeout(1200)  # five jobs install it
+@_on_act
+def test_an_empty_repository_needs_the_examples_and_what_the_document_says_of_the_first_change(story: Story) -> None:
+    """Reconciler is installed as a runner would, once in each job; the first manifests have no rules before them."""
+    assert isinstance(story.player, Act)
+    story.player.installs = True
+    git(story.origin, "checkout", "--quiet", "--orphan", "empty")
+    git(story.origin, "rm", "-r", "--quiet", "--force", ".")
+    (story.origin / "README.md").write_text("Kafka\n", encoding="utf-8")
+    story.base = story.commit({}, "empty")
+    git(story.origin, "branch", "--quiet", "--force", "-M", "main")
+    (story.origin / "manifests").mkdir()
+    first = story.commit({"manifests/cluster.yaml": _CLUSTER, "manifests/acls.yaml": _ACLS}, "first")
+    refused = story.proposed(first)
+    assert _results(refused)["plan"] == "failure"
+    assert "set GUARDRAILS to none, once" in refused["plan"].log
+    assert _results(story.proposed(first, attempt=2, guardrails="none"))["plan"] == "success"
+    [comment] = story.hub.comments[7]
+    assert "guardrails: none: this change was judged by its own rules alone" in comment["body"]
+    story.base = story.merge("first", 7)
+    applied = story.merged(story.base, guardrails="none")
+    assert _results(applied) == {"plan": "success", "apply": "success"}, _failed(applied)
+    assert len(story.live()) == 2
