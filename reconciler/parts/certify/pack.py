@@ -24,6 +24,7 @@ from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclPermissionType
 from reconciler.model.desired import Declaration, DesiredState, Expiry, instant_of
+from reconciler.model.markers import standing_bridges
 from reconciler.model.says import AnyText, Says
 from reconciler.model.state import ClusterState
 from reconciler.parts.certify.app import (
@@ -155,6 +156,7 @@ class _Ends:
         self.fates = fates_of(campaign, decisions)
         self.there = live.state.bindings if live.state is not None else frozenset()
         self.given = live.view.break_glass
+        self.bridges = standing_bridges(self.there)
         self.kept = {item for item, end in self.fates.ends.items() if end == campaign.renewed}
 
     def wanted(self, state: DesiredState) -> DesiredState:
@@ -187,7 +189,7 @@ class _Ends:
         """Whether a plan ends an ACL that only the cluster has."""
         declaration = self.live.declaration
         owns = declaration is not None and declaration.scope.owns(binding)
-        return owns and binding in self.there and binding not in self.given
+        return owns and binding in self.there and binding not in self.given and binding not in self.bridges
 
     def notes(self) -> Iterator[str]:
         """What no edit of these manifests ends, and what came after the campaign was opened."""
@@ -195,6 +197,8 @@ class _Ends:
         for binding in self.fates.ends:
             if binding in self.given:
                 yield f"{binding_words(binding)}: {self.given[binding].words}; it ends by itself"
+            elif binding in self.bridges:
+                yield f"{binding_words(binding)} is a temporary allow-all ACL of a run: reconciler cleanup ends it"
             elif binding in self.there and binding not in declared and not self._is_ours(binding):
                 yield f"{binding_words(binding)} is outside of the scope of these manifests: no plan ends it"
         asked = set(self.fates.ends)
