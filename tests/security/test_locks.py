@@ -47,7 +47,9 @@ from reconciler.plan.file.document import plan_id
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.ports import Answer, ReadRequest
+from reconciler.show.reading import read_result
 from reconciler.show.rounds import Round
+from reconciler.show.verdicts import Tone, verdict
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
 from tests.security.test_approvals import Place as Signers
@@ -829,6 +831,8 @@ def test_break_glass_access_over_a_test_needs_the_operators_word_signatures_and_
     assert not checks_of(planned).stops
     file = str(tmp_path / "plan.json")
     save_plan(planned.plan, file)
+    told = verdict(read_result(json.loads(Path(file).read_text(encoding="utf-8"))))
+    assert told.tone is not Tone.CALM, "report --notify-webhook tells people before anything is sent"
     (tmp_path / "keys").mkdir()
     signers = Signers(tmp_path / "keys")
     keys = [signers.person("alice"), signers.person("bob")]
