@@ -150,7 +150,7 @@ def test_a_fleet_does_not_store_names_that_mean_others(tmp_path: Path) -> None:
     (tmp_path / "live.json").rename(tmp_path / "snapshots" / "prod.json")
     members = MemberConnections(ConnectionOptions(), str(tmp_path / "snapshots"))
     bare = ClusterDeclaration("prod", Origin("all.yaml", 1, 1))
-    with pytest.raises(ClusterError, match="flavor_unstated: this is Confluent Cloud"):
+    with pytest.raises(ClusterError, match="flavor unstated: this is Confluent Cloud"):
         read_live(bare, members, ())
     stated = replace(bare, flavor=FLAVORS["confluent-cloud"], sources=FactSources(flavor=FactSource.OPERATOR))
     assert len(read_live(stated, members, ()).bindings) == 1

@@ -22,6 +22,7 @@ PROMISES = {
     "adopt": "AS_SHOWN",
     "break-glass grant": "gain_of",
     "break-glass revoke": "loss_of",
+    "certify close": "gain_of",
     "convert": "gain_of",
     "fleet tighten": "NO_GAIN",
     "grant": "gain_of",

@@ -350,10 +350,12 @@ _NAMED: Final = {
 #: What of a topic may move; a new id is a topic that was made again.
 _OF_A_TOPIC: Final = ("partitions", "replication_factor", "topic_id")
 _TYPES: Final = {"int8": "tinyint", "int32": "int", "bool": "boolean"}
-_CLUSTERS: Final = (
-    "cluster string, cluster_id string, taken string, bindings long, topics long, opaque long, unreadable_topics long, "
-    "failure string, labels map<string,string>"
-)
+_CLUSTERS: Final = {
+    **dict.fromkeys(("cluster", "cluster_id", "taken"), "string"),
+    **dict.fromkeys(("bindings", "topics", "opaque", "unreadable_topics"), "long"),
+    "failure": "string",
+    "labels": "map<string,string>",
+}
 
 
 def register(session: SparkSession, store: FleetStore, run: FleetRun, labels: Mapping[str, Mapping[str, str]]) -> None:
@@ -366,7 +368,8 @@ def register(session: SparkSession, store: FleetStore, run: FleetRun, labels: Ma
     schemas = {"bindings": LIVE_SCHEMA, "topics": TOPIC_SCHEMA, "configs": CONFIG_SCHEMA}
     for name, schema in schemas.items():
         by_name(_frame(session, store, name, files[name], schema)).createOrReplaceTempView(name)
-    session.createDataFrame(_clusters(run, labels), _CLUSTERS).createOrReplaceTempView("clusters")
+    columns = ", ".join(f"{name} {kind}" for name, kind in _CLUSTERS.items())
+    session.createDataFrame(_clusters(run, labels), columns).createOrReplaceTempView("clusters")
 
 
 def register_changes(session: SparkSession, store: FleetStore, drift: FleetDrift) -> None:
