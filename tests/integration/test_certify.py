@@ -1,6 +1,7 @@
 """Certification: owners answer and sign, answers become ends of ACLs, and a pack proves it without a network."""
 
 import datetime
+import json
 import random
 import re
 import shutil
@@ -146,7 +147,7 @@ def test_what_is_kept_lasts_what_is_revoked_goes_and_the_rest_lapses(bank: Path)
     assert by_hand_itself not in after
     found = verify_pack("pack.tar")
     assert (found.problems, found.incomplete) == ((), ())
-    assert run(["certify", "verify", "pack.tar"]) == 0
+    assert run(["certify", "verify", "pack.tar", "--allowed-signers", "signers"]) == 0
     # No plan ends it before, and the one after does.
     for day, ending in ((_LAPSE, False), (_LAPSE + datetime.timedelta(days=1), True)):
         wanted = desired(load("manifests"), "bank", day)
@@ -394,8 +395,59 @@ def test_a_pack_that_was_packed_again_does_not_prove_another_content(bank: Path)
     assert "answers that count" in problems(ledger=(b"decision: keep", b"decision: revoke"))
     assert "plan is another" in problems(plan=(b'"bank"', b'"bonk"'))
     assert "not those of the reading" in problems(campaign=(b'"id":"', b'"id":"0'))
+    # Of the same rights, in words that sound calmer; by another person; called complete.
+    assert "in other words" in problems(campaign=(b"may READ", b"may LOOK"))
+    assert "does not say who signed" in problems(closing=(b"carol@", b"alice@"))
+    assert "does not say who signed" in problems(closing=(b'"conflicts":[]', b'"conflicts":["x"]'))
+    Path("other.tar").write_bytes(packed({**entries, "payments.yaml": b"x"}))
+    assert verify_pack("other.tar").problems == ("no campaign writes a file payments.yaml",)
     write_signers({"payments": ("ledger", "mallory")})
     assert "answers that count" in " ".join(verify_pack("pack.tar", "signers").problems)
+
+
+def test_a_pack_is_told_by_whose_signers_it_was_checked(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small_pack()
+    digest = digest_of(Path("signers").read_bytes())
+    # Somebody who names signers of their own, and answers for every owner, has a pack that agrees with itself.
+    own = Path("signers").read_bytes()
+    for old in _DIR.glob("*.sig"):
+        old.unlink()
+    write_signers({"mallory": ("ledger", "carol")})
+    edited("ledger", lambda text: re.sub("signed: .*", "signed: not yet", text))
+    assert run(["certify", "sign", str(_DIR / "ledger.yaml"), "--key", "mallory"]) == 0
+    forged = digest_of(Path("signers").read_bytes())
+    assert run(["certify", "close", str(_DIR), "--allowed-signers", "signers", "--out", "forged.tar"]) == 0
+    Path("signers").write_bytes(own)
+
+    def told(*asked: str) -> tuple[int, str]:
+        capsys.readouterr()
+        status = run(["certify", "verify", *asked])
+        return status, capsys.readouterr().out
+
+    status, text = told("forged.tar")
+    first, second, third, *rest = text.splitlines()
+    assert status == 0
+    assert "agrees with itself, by its own signers" in first
+    assert "intact" not in text
+    assert f"{forged}, as the packer chose them" in second
+    assert "certify verify forged.tar --allowed-signers FILE" in third
+    assert sum("by the packer's word alone: " in line for line in rest) == 4
+    status, text = told("forged.tar", "--allowed-signers", "signers")
+    assert (status, "not intact, by your signers" in text) == (4, True)
+    assert "signed: nobody" in text
+    status, text = told("pack.tar", "--allowed-signers", "signers")
+    assert (status, ": intact, by your signers" in text, digest in text) == (0, True, True)
+    for options, whose in (((), "pack"), (("--allowed-signers", "signers"), "file")):
+        document = json.loads(told("pack.tar", *options, "-o", "json")[1])
+        assert document["signers"] == {"from": whose, "digest": digest}
+        assert any("reading of the cluster" in item for item in document["packerOnly"])
+
+
+def test_a_forged_pack_is_no_base_of_the_next_campaign(bank: Path) -> None:
+    entries = _unpacked(small_pack())
+    entries["closing.json"] = entries["closing.json"].replace(b"carol@", b"alice@")
+    Path("forged.tar").write_bytes(packed(entries))
+    assert run(["certify", "open", "--due", str(_DUE), "--out", "certify/next", "--base", "forged.tar"]) == 4
 
 
 @pytest.mark.broker

@@ -181,6 +181,7 @@ def _default_allow(facts: Authorizer) -> bool | None:
 
 _UNUSED: Final = f"not used for {UNUSED.days} days"
 _AS_LAST_TIME: Final = "kept last time, and the same now"
+_REST: Final = "everybody else"
 _ACT_AS: Final = {
     (ResourceType.USER, AclOperation.CREATE_TOKENS),
     *((ResourceType.CLUSTER, item) for item in (AclOperation.ALTER, AclOperation.ALTER_CONFIGS)),
@@ -195,7 +196,8 @@ class _BindingFacts:
     ) -> None:
         self.found, self.kept, self.at = seen, kept, at
         self.declared = seen.desired.bindings if seen.desired is not None else {}
-        self.locked = denials_of_locks(seen.state.bindings) if seen.state is not None else frozenset()
+        locks = denials_of_locks(seen.state.bindings) if seen.state is not None else frozenset()
+        self.locked = {item.entry.principal for item in locks}
         bindings = seen.view.authorizer.bindings
         self.past = {item.what: item for item in past(seen.view.cluster, bindings)} if past is not None else {}
         self.root = Path(path) if Path(path).is_dir() else Path(path).parent
@@ -205,7 +207,7 @@ class _BindingFacts:
 
     def certified(self, right: AccessRight) -> CertifiedRight:
         """The right in words, with what is known of the ACLs behind it."""
-        who, group = right.principal or "everybody else", "decided elsewhere"
+        who, group = right.principal or _REST, "decided elsewhere"
         if right.through:
             unused = all(self._unused(binding) for binding in right.through)
             group = f"{_UNUSED}: {who}" if unused else f"new: {who}"
@@ -217,7 +219,7 @@ class _BindingFacts:
             right.owner,
             right.standing,
             group,
-            _sentence(right, who),
+            sentence(right),
             tuple(self._notes(right)),
             tuple(line for line, _ in known_of),
             tuple(sorted(proposers)),
@@ -232,16 +234,9 @@ class _BindingFacts:
         return facts.last_used is None or facts.last_used < (instant_of(self.at) - UNUSED).date().isoformat()
 
     def _notes(self, right: AccessRight) -> Iterator[str]:
-        if not right.certain:
-            yield "perhaps: it depends on what is not known of the cluster"
-        if any(item.pattern.is_wildcard for item in right.through):
-            yield "every name"
-        if right.region and any((right.region.resource_type, item) in _ACT_AS for item in right.operations):
-            yield "may act as others"
+        yield from warnings(right, self.locked)
         if any(item not in self.declared for item in right.through):
             yield "not declared"
-        if any(item.entry.principal == right.principal for item in self.locked):
-            yield "locked"
 
     def _said_of(self, binding: AclBinding) -> tuple[str, list[str]]:
         if binding not in self.lines:
@@ -288,7 +283,21 @@ class _BindingFacts:
         return [author] if author else []
 
 
-def _sentence(right: AccessRight, who: str) -> str:
+def warnings(right: AccessRight, locked: Collection[str]) -> Iterator[str]:
+    """What is unusual about a right by the reading alone; ``locked`` are the principals of locks."""
+    if not right.certain:
+        yield "perhaps: it depends on what is not known of the cluster"
+    if any(item.pattern.is_wildcard for item in right.through):
+        yield "every name"
+    if right.region and any((right.region.resource_type, item) in _ACT_AS for item in right.operations):
+        yield "may act as others"
+    if right.principal in locked:
+        yield "locked"
+
+
+def sentence(right: AccessRight) -> str:
+    """A right in words."""
+    who = right.principal or _REST
     if right.region is None:
         return f"{who} may do everything: it is a super user"
     operations = ", ".join(operation.name for operation in right.operations)

@@ -1,6 +1,7 @@
 """``reconciler certify``: owners confirm who has which access; what nobody confirms ends."""
 
 import datetime
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -30,7 +31,7 @@ from reconciler.model.characters import counted, safe
 from reconciler.model.desired import Expiry
 from reconciler.parts.certify.app import CampaignTerms, Past, campaign_status, open_campaign, sign_answers
 from reconciler.parts.certify.campaign import OwnerAnswers
-from reconciler.parts.certify.pack import CLOSING, close_campaign, kept_in, verify_pack
+from reconciler.parts.certify.pack import CLOSING, PACKER_ONLY, VerifiedPack, close_campaign, kept_in, verify_pack
 from reconciler.parts.edit.cli.options import keep
 from reconciler.results.output import OutputKind
 from reconciler.system.files import write_atomically
@@ -267,23 +268,40 @@ def close(
 
 @command.command("verify", short_help="Check a pack, offline")
 @click.argument("pack", metavar="PACK", type=click.Path(exists=True, dir_okay=False))
-@_signers_option(needed=False, words="  [default: the copy in the pack]")
+@_signers_option(needed=False, words="  [default: the copy in the pack, which proves nothing against the packer]")
 @output_option
 def verify(*, pack: str, allowed_signers: str | None, output: str) -> int:
     """Check that a pack is as it was written: each byte, each signature, and that no right was left out.
 
-    The rights are derived again from the reading in the pack. No cluster is contacted. Exit status 4 if the pack is not
-    as it was written, 1 if the campaign could not read or follow all.
+    The rights are derived again from the reading in the pack. No cluster is contacted. Without --allowed-signers, the
+    signers are those that the packer named. Exit status 4 if the pack is not as it was written, 1 if the campaign could
+    not read or follow all.
     """
     result = verify_pack(pack, allowed_signers)
     campaign, closing = result.campaign, result.closing
     if output == "json":
         named = {"campaign": campaign.name, "cluster": campaign.cluster, "rights": len(campaign.rights)}
-        out_json(OutputKind.CERTIFY_VERIFY, {**named, **CLOSING.write(closing), "problems": list(result.problems)})
+        signers = {"from": "pack" if allowed_signers is None else "file", "digest": result.signers}
+        judged = {"signers": signers, "packerOnly": list(PACKER_ONLY), "problems": list(result.problems)}
+        out_json(OutputKind.CERTIFY_VERIFY, {**named, **CLOSING.write(closing), "signed": result.signed, **judged})
     else:
-        verdict = "intact" if not result.problems else "not intact"
-        who = ", ".join(f"{owner} by {' and '.join(people)}" for owner, people in sorted(closing.signed.items()))
-        head = f"{safe(campaign.name)} of cluster {safe(campaign.cluster)}: {verdict}. {len(campaign.rights)} rights"
-        out([f"{head}, {len(closing.decisions)} answers", f"  signed: {safe(who) or 'nobody'}"])
+        out([safe(line) for line in _verdict(result, pack, own=allowed_signers is not None)])
     incomplete = _told("incomplete", result.incomplete, Exit.ERROR)
     return _told("not as it was written", result.problems, Exit.STALE) or incomplete
+
+
+def _verdict(result: VerifiedPack, pack: str, *, own: bool) -> Iterator[str]:
+    """What was checked, by whose signers, and what nothing in the pack can prove."""
+    campaign = result.campaign
+    verdict = "not intact" if result.problems else "intact" if own else "agrees with itself"
+    sizes = f"{len(campaign.rights)} rights, {len(result.closing.decisions)} answers"
+    whose = "your" if own else "its own"
+    yield f"{campaign.name} of cluster {campaign.cluster}: {verdict}, by {whose} signers. {sizes}"
+    if own:
+        yield f"  signers: {result.signers}, your file"
+    else:
+        yield f"  signers: {result.signers}, as the packer chose them; whoever packs may sign for every owner"
+        yield f"  against yours: reconciler certify verify {pack} --allowed-signers FILE"
+    who = ", ".join(f"{owner} by {' and '.join(people)}" for owner, people in sorted(result.signed.items()))
+    yield f"  signed: {who or 'nobody'}"
+    yield from (f"  by the packer's word alone: {item}" for item in PACKER_ONLY)

@@ -4,7 +4,7 @@ import datetime
 import io
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
@@ -23,7 +23,9 @@ from reconciler.codec.document import compact, load
 from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclPermissionType
+from reconciler.model.characters import safe
 from reconciler.model.desired import Declaration, DesiredState, Expiry, instant_of
+from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import standing_bridges
 from reconciler.model.says import AnyText, Says
 from reconciler.model.state import ClusterState
@@ -35,6 +37,8 @@ from reconciler.parts.certify.app import (
     content_of,
     owner_files,
     read_campaign,
+    sentence,
+    warnings,
 )
 from reconciler.parts.certify.campaign import (
     Campaign,
@@ -43,6 +47,7 @@ from reconciler.parts.certify.campaign import (
     RightAnswer,
     digest_of,
     fates_of,
+    pattern_of,
 )
 from reconciler.parts.certify.rights import OwnedNames, Standing, rights_of
 from reconciler.parts.edit.app.editing import ManifestEdit, edit, gain_of
@@ -100,14 +105,12 @@ def close_campaign(
     request = replace(request, path=path, cluster=request.cluster or campaign.cluster)
     signers, _ = signers_of(allowed_signers)
     files = owner_files(place, campaign)
-    answers = all_answers(campaign, digest, files, signers, at)
-    decisions = _counted(answers)
+    outcome = _outcome(campaign, all_answers(campaign, digest, files, signers, at))
     live = live_access(request, connection, tell=tell)
     if live.state is None or live.state.cluster_id != campaign.cluster_id:
         raise RequestError(f"the campaign is of the cluster {campaign.cluster_id}, this is another one")
-    fates = fates_of(campaign, decisions)
-    ends = _Ends(campaign, decisions, live, at)
-    keeps = {binding.entry.principal for binding, end in fates.ends.items() if end is not None}
+    ends = _Ends(campaign, outcome.decisions, live, at)
+    keeps = {binding.entry.principal for binding, end in ends.fates.ends.items() if end is not None}
     result = edit(
         path,
         lambda book: on_cluster(book, live.view.cluster, ends.wanted),
@@ -119,12 +122,9 @@ def close_campaign(
     head = _audit_head(audit) if audit is not None else ""
     closing = Closing(
         Expiry(at),
-        not (campaign.gaps or fates.conflicts),
-        decisions,
-        {item.owner: tuple(sorted(map(min, item.people))) for item in answers if item.people},
-        tuple(f"{item.owner}: {reason}" for item in answers for reason in item.refused),
-        fates.conflicts,
-        (*fates.notes, *ends.notes()),
+        not (campaign.gaps or outcome.conflicts),
+        *outcome,
+        (*ends.fates.notes, *ends.notes()),
         digest_of(planned),
         head,
     )
@@ -141,9 +141,20 @@ def close_campaign(
     return ClosedCampaign(campaign, closing, result, packed(entries))
 
 
-def _counted(answers: Iterable[OwnerAnswers]) -> dict[str, RightAnswer]:
-    """The answers of all owners that count, by right."""
-    return {name: answer for owner in answers for name, answer in owner.decisions.items()}
+class _Outcome(NamedTuple):
+    """What follows from the files of owners and their signatures, and from nothing else: fields of a closing."""
+
+    decisions: dict[str, RightAnswer]
+    signed: dict[str, tuple[str, ...]]
+    refused: tuple[str, ...]
+    conflicts: tuple[str, ...]
+
+
+def _outcome(campaign: Campaign, answers: Sequence[OwnerAnswers]) -> _Outcome:
+    decisions = {name: answer for owner in answers for name, answer in owner.decisions.items()}
+    signed = {item.owner: tuple(sorted(map(min, item.people))) for item in answers if item.people}
+    refused = tuple(f"{item.owner}: {reason}" for item in answers for reason in item.refused)
+    return _Outcome(decisions, signed, refused, fates_of(campaign, decisions).conflicts)
 
 
 class _Ends:
@@ -261,11 +272,25 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
     return entries
 
 
+#: What a pack cannot prove: its signatures bind owners to what they were shown, not that to the cluster.
+PACKER_ONLY: Final = (
+    "the reading of the cluster, its super users and who owns what",
+    "where ACLs are declared, who proposed and approved them, since when, when they were used, and which break a duty",
+    "when the campaign was opened and closed; the day of a signature is its signer's",
+    "that the edit and the plan follow from the answers",
+)
+
+
 class VerifiedPack(NamedTuple):
-    """A pack whose bytes are as they were written: what it holds, what is wrong with it, and what it could not do."""
+    """A pack whose bytes are as they were written: what it holds, what is wrong with it, and what it could not do.
+
+    ``signed`` is who signed, by owner, by the signers whose file has the digest ``signers``.
+    """
 
     campaign: Campaign
     closing: Closing
+    signed: Mapping[str, tuple[str, ...]]
+    signers: str
     problems: tuple[str, ...]
     incomplete: tuple[str, ...]
 
@@ -273,7 +298,8 @@ class VerifiedPack(NamedTuple):
 def verify_pack(file: str, allowed_signers: str | None = None) -> VerifiedPack:
     """Check a pack with nothing but itself: digests, signatures, answers, and that its rights are those of its reading.
 
-    ``allowed_signers`` is the operator's file, in the place of the copy in the pack. Raises :class:`StaleError`.
+    ``allowed_signers`` is the operator's file; without one, signers are those of the copy in the pack, which proves
+    nothing against who packed it. Raises :class:`StaleError`.
     """
     entries = _unpacked(content_of(Path(file)))
     campaign, digest = campaign_of(entries[CAMPAIGN_FILE], CAMPAIGN_FILE)
@@ -283,25 +309,50 @@ def verify_pack(file: str, allowed_signers: str | None = None) -> VerifiedPack:
         state = parse_snapshot(entries[SNAPSHOT_FILE].decode("utf-8"))
     except (SchemaError, SignersError, SnapshotError, ValueError) as error:
         raise StaleError(f"the pack is not as it was written: {error}") from error
-    if allowed_signers is not None:
-        signers = signers_of(allowed_signers)[0]
     files = {
         owner: OwnerFile(f"{owner}.yaml", entries[f"{owner}.yaml"], _signatures(entries, f"{owner}.yaml"))
         for owner in campaign.by_owner()
         if f"{owner}.yaml" in entries
     }
-    answers = all_answers(campaign, digest, files, signers, instant_of(closing.closed.until))
-    problems = []
-    if digest_of(entries[SNAPSHOT_FILE]) != campaign.snapshot:
+    at, named = instant_of(closing.closed.until), digest_of(entries[_SIGNERS])
+    by_pack = outcome = _outcome(campaign, all_answers(campaign, digest, files, signers, at))
+    if allowed_signers is not None:
+        signers, named = signers_of(allowed_signers)
+        outcome = _outcome(campaign, all_answers(campaign, digest, files, signers, at))
+    expected = {CAMPAIGN_FILE, SNAPSHOT_FILE, _CLOSING, _SIGNERS, _PATCH, _PLAN}
+    expected.update(name for item in files.values() for name in (item.name, *item.signatures))
+    problems = [f"no campaign writes a file {safe(name)}" for name in sorted(entries.keys() - expected)]
+    if digest_of(entries[SNAPSHOT_FILE]) != campaign.snapshot or state.cluster_id != campaign.cluster_id:
         problems.append("the reading is another one than the campaign's")
     if digest_of(entries[_PLAN]) != closing.plan:
         problems.append("the plan is another one than the closing names")
-    if _counted(answers) != dict(closing.decisions):
+    if outcome.decisions != dict(closing.decisions):
         problems.append("the answers that count by the signatures are others than those that the closing followed")
+    if CLOSING.write(replace(closing, **by_pack._asdict())) != CLOSING.write(closing):
+        problems.append("the closing does not say who signed, what did not count, or what no ACL can follow")
+    if closing.complete and (campaign.gaps or closing.conflicts):
+        problems.append("the closing calls itself complete, and is not")
+    problems += _other_rights(campaign, state)
+    incomplete = (*campaign.gaps, *closing.conflicts)
+    if not (closing.complete or incomplete):
+        incomplete = ("the cluster could not be read whole when the campaign was closed",)
+    return VerifiedPack(campaign, closing, outcome.signed, named, tuple(problems), incomplete)
+
+
+def _other_rights(campaign: Campaign, state: ClusterState) -> Iterator[str]:
+    """Whether owners were asked about the rights of the reading, in words that say them."""
     derived = rights_of(_as_read(campaign, state), OwnedNames(campaign.owned))
+    locked = {item.entry.principal for item in denials_of_locks(state.bindings)}
+    asked = {right.id: right for right in campaign.rights}
     if sorted(right.id for right in derived) != sorted(right.id for right in campaign.rights):
-        problems.append("the rights are not those of the reading: some were left out, added or changed")
-    return VerifiedPack(campaign, closing, tuple(problems), (*campaign.gaps, *closing.conflicts))
+        yield "the rights are not those of the reading: some were left out, added or changed"
+        return
+    for right in derived:
+        written = asked[right.id]
+        wanted = (right.owner, right.standing, sentence(right), right.through, pattern_of(right))
+        warned = set(warnings(right, locked)) <= set(written.notes)
+        if wanted != (written.owner, written.standing, written.right, written.through, written.pattern) or not warned:
+            yield f"right {right.id} was asked about in other words, or of another owner: {safe(sentence(right))}"
 
 
 def _as_read(campaign: Campaign, state: ClusterState) -> Authorizer:
@@ -318,4 +369,6 @@ def _signatures(entries: Mapping[str, bytes], file: str) -> dict[str, bytes]:
 def kept_in(base: str) -> frozenset[str]:
     """The rights that were kept in the campaign of a pack; raises :class:`StaleError`."""
     result = verify_pack(base)
+    if result.problems:
+        raise StaleError(f"{base} is not as it was written: {result.problems[0]}")
     return frozenset(name for name, item in result.closing.decisions.items() if item is RightAnswer.KEEP)
