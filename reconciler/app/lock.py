@@ -16,7 +16,7 @@ from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_no
 from reconciler.app.connections import read_connections
 from reconciler.app.manifests import desired, teams_listing
 from reconciler.app.options import ClientNote, ConnectionOptions, PlanOptions, Tell, ignore, moment, now
-from reconciler.app.planning import WHO_LOGS_IN, Planned, beside_live, request_on
+from reconciler.app.planning import WHO_LOGS_IN, Planned, beside_live, request_on, with_data_owners
 from reconciler.app.probe import barrier_of, run_of_nothing
 from reconciler.app.reasons import (
     InvalidManifestsError,
@@ -481,8 +481,8 @@ def _unlocking(
             ended = unlocked_at(unlock_marks(live.bindings, now())).get(name)
             when = "" if ended is None else f"; its lock was ended at {moment_text(ended)}"
             raise RequestError(f"{as_name(name)} is not locked here{when}", "“reconciler locks” lists who is")
-        plan = plan_of_unlock(given, live, target)
         known = manifests or Manifests((), {}, {}, (), {})
+        plan = with_data_owners(plan_of_unlock(given, live, target), known)
         yield Planned(plan, live, declaration, DesiredState(), known, servers=target.bootstrap_servers), target
 
 

@@ -4,7 +4,7 @@ A plan: a directory of manifests compared with a cluster, everything a reviewer 
 """
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,8 +35,9 @@ from reconciler.manifest.manifests import Manifests, declared_cluster
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.problem import ManifestError
 from reconciler.manifest.safeguards import cluster_warnings, control_topics, follows_records, standing_exceptions
+from reconciler.model.acl import AclBinding
 from reconciler.model.characters import as_name
-from reconciler.model.desired import DesiredState
+from reconciler.model.desired import Declaration, DesiredState
 from reconciler.model.frozen import FrozenMap, without_collector
 from reconciler.model.kinds.quota import ClientQuota
 from reconciler.model.kinds.scram_user import ScramUser
@@ -370,7 +371,7 @@ def plan_on(
         made = replace(made, warnings=(*made.warnings, *login_gaps(made, live)))
     changes = () if options.base is None else guardrails_changed(options.base, path)
     reviewed = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
-    reviewed = _with_owners(reviewed, wanted, manifests)
+    reviewed = with_data_owners(reviewed, manifests, wanted.bindings)
     judge = options.base or options.guardrails
     before = None if judge is None else load(judge)
     if before is not None and options.base is not None:
@@ -380,13 +381,16 @@ def plan_on(
     return Planned(reviewed, live, declaration, wanted, manifests, seen, target.bootstrap_servers, standing=standing)
 
 
-def _with_owners(plan: Plan, wanted: DesiredState, manifests: Manifests) -> Plan:
-    """The plan with whose the names are on which somebody gains, and whether they agree."""
-    if not any(row.gained for row in plan.access.access_changes):
+def with_data_owners(plan: Plan, manifests: Manifests, *declared: Mapping[AclBinding, Declaration]) -> Plan:
+    """The plan with whose the names are on which somebody gains, and whether they agree.
+
+    Of what is created speaks the first of ``declared`` that has it. Manifests without the cluster say nothing.
+    """
+    if plan.terms.cluster not in manifests.clusters or not any(row.gained for row in plan.access.access_changes):
         return plan
     rules = ownerships_of(manifests, plan.terms.cluster, plan.as_of)
-    created = created_bindings(step.change for step in plan.steps)
-    given = {item: wanted.bindings[item] for item in created if item in wanted.bindings}
+    created = tuple(created_bindings(step.change for step in plan.steps))
+    given = {item: said[item] for said in reversed(declared) for item in created if item in said}
     return replace(
         plan, access=replace(plan.access, access_changes=with_owners(plan.access.access_changes, given, rules))
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from reconciler.access.interpretation import TooMuchToDecideError
 from reconciler.app.manifests import desired
 from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
-from reconciler.app.planning import Planned, declared_for, request_on, with_uses
+from reconciler.app.planning import Planned, declared_for, request_on, with_data_owners, with_uses
 from reconciler.app.reasons import RequestError, StaleError, TooMuchAccessError
 from reconciler.app.records import earlier_runs, journal_of, saved_plan
 from reconciler.app.session import Target, open_declared, refuse_another_time
@@ -72,6 +72,7 @@ def undo(
             reverting = _counted(propose(back.desired, live, quiet, asked), back.own)
         except TooMuchToDecideError as error:
             raise TooMuchAccessError(error.limit) from error
+        reverting = with_data_owners(reverting, manifests, wanted.bindings, back.desired.bindings)
         seen = look(target, manifests, wanted)
         return Planned(
             with_uses(reverting, target), live, declaration, wanted, manifests, seen, target.bootstrap_servers

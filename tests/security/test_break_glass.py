@@ -40,6 +40,8 @@ from reconciler.parts.serve.narrowing import ApprovedPlans
 from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_round
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.proposal import Plan
+from reconciler.plan.review.access_change import DataOwners
+from reconciler.policy.ownership import Agreement
 from reconciler.ports import Answer, ReadRequest
 from reconciler.results.audit import entries, log_lines
 from reconciler.show.rounds import ApprovedStatus, Round
@@ -535,6 +537,10 @@ def test_owners_judge_the_edit_and_not_the_access(stage: Stage) -> None:
     owners = "[{team: orders, files: ['teams/**'], principals: {any: true}, topics: {prefix: team.}}]"
     head = "---\napiVersion: reconciler/v1\nkind: Ownership\nmetadata: {name: teams}\n"
     stage.declare(f"{ACLS}{head}spec: {{owners: {owners}}}\n")
+    terms = GrantTerms(Expiry(NOW + HOUR), "outage", "INC-7")
+    planned = plan_break_glass(str(stage.manifests), stage.cluster, ASKED, terms)
+    said = {row.owners for row in planned.plan.access.access_changes if row.gained}
+    assert said == {DataOwners(("orders",), Agreement.MISSING)}, "whose data it is, and that nobody asked them"
     stage.give()
     assert GIVEN in stage.live()
 

@@ -46,6 +46,7 @@ from reconciler.plan.difference import SkipReason
 from reconciler.plan.file.document import plan_id
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import AcceptedGuard, Guard
+from reconciler.plan.review.access_change import DataOwners
 from reconciler.ports import Answer, ReadRequest
 from reconciler.show.reading import read_result
 from reconciler.show.rounds import Round
@@ -86,6 +87,13 @@ spec:
   principal: User:svc
   rules:
     - {allow: READ, topics: [team.orders]}
+"""
+OWNERS = """\
+---
+apiVersion: reconciler/v1
+kind: Ownership
+metadata: {name: teams}
+spec: {owners: [{team: orders, files: ['teams/**'], principals: {any: true}, topics: {prefix: team.}}]}
 """
 #: The DENYs of a lock, as far as a manifest can declare them.
 DENIES = """\
@@ -379,7 +387,11 @@ def test_an_unlock_gives_back_what_other_acls_permit_and_is_a_plan_that_says_so(
     made = plan_unlock(stage.path, stage.cluster, WHY, stage.connection).plan
     assert {step.change for step in made.steps} == {Delete(one) for one in lock_denials(NAME)}
     assert made.gives_access
-    assert any(row.principal == NAME and row.gained for row in made.access.access_changes)
+    gains = [row.owners for row in made.access.access_changes if row.principal == NAME and row.gained]
+    assert set(gains) == {None}, "nothing says whose data it is"
+    stage.declare(ACLS + OWNERS)
+    owned = plan_unlock(stage.path, stage.cluster, WHY, stage.connection).plan.access.access_changes
+    assert {row.owners for row in owned if row.gained} == {DataOwners(("orders",))}
     stage.unlock()
     assert stage.locked() is None
     assert {one for one in stage.live() if one.entry.principal == NAME} == {STAYS}

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.app.options import PlanOptions
+from reconciler.app.undo import undo
 from reconciler.cli.main import run
 from reconciler.model.listing import Change
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicUse
 from reconciler.plan.file.document import parse_plan, plan_id, plan_text
+from reconciler.plan.review.access_change import DataOwners
+from reconciler.policy.ownership import Agreement
 from reconciler.ports import Answer
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
@@ -171,3 +175,29 @@ def test_what_a_broken_run_performed_is_undone(
     told = capsys.readouterr().out
     assert step_words(first) in told
     assert step_words(last) not in told, "it was never deleted"
+
+
+def test_whose_data_is_given_back_and_whether_they_agree(tmp_path: Path) -> None:
+    last = binding("User:a ALLOW READ on TOPIC last")
+    (tmp_path / "live.json").write_text(snapshot_text(ClusterState("id", frozenset({last}))), encoding="utf-8")
+    rules = "---\napiVersion: reconciler/v1\nkind: Acls\nmetadata: {name: a}\nspec:\n  principal: User:a\n"
+    cluster, saved, manifests = f"c=snapshot:{tmp_path / 'live.json'}", tmp_path / "plan.json", tmp_path / "m.yaml"
+    text = MANIFESTS.partition("---\n")[0].replace("AclFound: true", "AclFound: false") + rules
+    manifests.write_text(f"{text}  rules: [{{allow: READ, topics: [first]}}]\n", encoding="utf-8")
+    assert run(["plan", str(manifests), "--cluster", cluster, "--allow-deletes", "--out", str(saved)]) == 0
+    assert run(["apply", str(saved), str(manifests), "--cluster", cluster, "--yes"]) == 0
+    redirect(saved, cluster)
+    owners = "---\napiVersion: reconciler/v1\nkind: Ownership\nmetadata: {name: o}\nspec:\n  owners:\n"
+    owners += "    - {team: pay, files: [FILES], principals: ['User:a'], topics: [last]}\n"
+    for files, topics, agreement in (
+        ("pay.yaml", "first", Agreement.MISSING),
+        ("m.yaml", "first", Agreement.MISSING),
+        ("m.yaml", "first, last", Agreement.OWN),
+    ):
+        declared = f"{text}  rules: [{{allow: READ, topics: [{topics}]}}]\n{owners.replace('FILES', files)}"
+        manifests.write_text(declared, encoding="utf-8")
+        back = undo(str(saved), str(manifests), PlanOptions(allow_deletes=True))[0].plan
+        rows = (
+            row for row in back.access.access_changes if row.principal == "User:a" and row.region.names.text == "last"
+        )
+        assert DataOwners(("pay",), agreement) in {row.owners for row in rows if row.gained}

@@ -14,7 +14,7 @@ from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_no
 from reconciler.app.break_glass import check_end, check_free, check_override, check_unlocked, end_marks, known_ends
 from reconciler.app.manifests import desired
 from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
-from reconciler.app.planning import Planned, declared_for, request_on
+from reconciler.app.planning import Planned, declared_for, request_on, with_data_owners
 from reconciler.app.reasons import ManifestAccessError, PlanRefusedError, RequestError, UnsavedPlanError
 from reconciler.app.records import check_clock
 from reconciler.app.session import Target, open_declared
@@ -112,7 +112,7 @@ def _proposed(
         plan = _plan(more, {}, before, target, PlanOptions(as_of, guardrails=guardrails), options)
         there = known_ends(asked.bindings(), live, instant_of(as_of))
         told = tuple(f"{one} is there already, until {moment_text(until)}: its end moves" for one, until in there)
-        plan = replace(plan, warnings=(*plan.warnings, *told))
+        plan = with_data_owners(replace(plan, warnings=(*plan.warnings, *told)), manifests, wanted.bindings, more)
         yield Planned(plan, live, declaration, DesiredState(), manifests, servers=target.bootstrap_servers), target
 
 
