@@ -5,6 +5,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -28,6 +29,9 @@ from reconciler.cli.options import (
 )
 from reconciler.manifest.read.problem import Code
 from reconciler.model.characters import shell_quoted
+
+#: Without a terminal, people agree in advance.
+_CONSENT: Final = "pass --yes, --require-id with the reviewed id, or --require-approvals"
 
 
 @click.command("apply", short_help="Apply a saved plan, or plan and apply in one step")
@@ -91,6 +95,7 @@ def command(
     """
     start_reader(cluster)
     from reconciler.app.apply import ApplyOptions, apply, apply_plan
+    from reconciler.app.manifests import load
     from reconciler.app.records import RecordOptions
     from reconciler.cli.planned import info_checks, info_refusals, show_outcome
     from reconciler.cli.terminal import Terminal
@@ -99,7 +104,6 @@ def command(
     request = None if not break_lease and not lease else LeaseRequest(records.who(), break_lease)
     approvals = approval_rule(require_approvals, allowed_signers, not_author)
     options = ApplyOptions(require_id, records, request, planning.guardrails, max_age, approvals, moves)
-    _check_consent(agreed=yes or require_id is not None or approvals is not None)
     plan, manifests = _forms(first, second, _path_beside_words(first, second, path), on_cluster=cluster is not None)
     manifests = manifests or connection.default_path
     if moves.throttle is not None and plan is None:
@@ -111,6 +115,10 @@ def command(
     signed = approvals is not None and not sys.stdin.isatty()
     terminal = Terminal(yes or signed, settings.expand, plan or "")
     try:
+        if not (yes or require_id or approvals or sys.stdin.isatty()):
+            # Where there is nothing to apply, an agreement to it does not help.
+            load(manifests)
+            raise CommandError("no terminal to ask on", _CONSENT, Exit.USAGE)
         if plan is None:
             result = apply(manifests, meant_cluster(cluster), planning, connection, options, attendant=terminal)
         else:
@@ -135,16 +143,6 @@ def _say_path_is_missing(plan: str, failure: InvalidManifestsError) -> None:
         raise CommandError(
             "there are no manifests in this directory, and a saved plan is applied as they declare its cluster by now",
             f"give their directory: reconciler apply {shell_quoted(plan)} PATH",
-            Exit.USAGE,
-        )
-
-
-def _check_consent(*, agreed: bool) -> None:
-    """Without a terminal, consent has to be given in advance."""
-    if not agreed and not sys.stdin.isatty():
-        raise CommandError(
-            "no terminal to ask on",
-            "pass --yes, --require-id with the reviewed id, or --require-approvals",
             Exit.USAGE,
         )
 

@@ -550,7 +550,7 @@ fleet pack packed
 fleet pack /mnt/share/spark --verbose
 export --cluster prod --connections connections.yaml --out manifests
 export --cluster prod --connections connections.yaml --snapshot prod.json
-convert ../jikkou --out manifests
+convert ../jikkou --from jikkou --out manifests
 convert acls.txt --from kafka-acls --path manifests --write
 sandbox up
 sandbox up --nodes 3 --with tls

@@ -243,13 +243,19 @@ def _run(arguments: list[str] | None) -> int:
         return Exit.ERROR
 
 
+#: How click begins to say that there are more words than a command takes.
+_TOO_MANY: Final = "Got unexpected extra argument"
+
+
 def _with_words(usage: click.UsageError) -> click.UsageError:
     """What click says of a mistake, with what to write instead."""
     if isinstance(usage, click.NoSuchOption) and (meant := OPTIONS_ELSEWHERE.get(usage.option_name)):
         return click.UsageError(f"No such option {usage.option_name!r}. Write {meant}.", usage.ctx)
-    if isinstance(usage, click.MissingParameter) and usage.ctx is not None:
+    message = usage.format_message().removesuffix(".")
+    miscounted = isinstance(usage, click.MissingParameter) or message.startswith(_TOO_MANY)
+    if miscounted and usage.ctx is not None:
         for line in examples_of(tuple(usage.ctx.command_path.split()[1:])):
-            return click.UsageError(f"{usage.format_message()} For example: reconciler {line}", usage.ctx)
+            return click.UsageError(f"{message}. For example: reconciler {line}", usage.ctx)
     return usage
 
 

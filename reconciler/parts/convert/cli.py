@@ -119,6 +119,8 @@ def command(
         _hand_over(converted, directory, output)
     for sign in converted.signs:
         info(f"recognised as {_shown(sign)}")
+    if source_format == AUTO and not converted.signs:
+        info("if it is of one of these, name the format: --from FORMAT")
     if len(converted.signs) > 1:
         info("taken together as one cluster: to convert only one of these, name it with --from")
     for remark in converted.unmanaged:
