@@ -100,7 +100,7 @@ class Code(StrEnum):
 #: What each code is about, in a few words.
 CODES: Final[Mapping[Code, str]] = MappingProxyType(
     {
-        Code.UNREADABLE_FILE: "a file cannot be read as UTF-8 text",
+        Code.UNREADABLE_FILE: "a file or directory cannot be read",
         Code.OUTSIDE_ROOT: "a file is outside the manifests' root",
         Code.FILE_TOO_LARGE: "a file is too large",
         Code.NO_MANIFESTS: "there are no manifests",
