@@ -29,7 +29,7 @@ from reconciler.app.reasons import (
 )
 from reconciler.app.records import saved_plan
 from reconciler.app.session import Target, declared, open_any, refuse_another_time, time_said
-from reconciler.app.terms import SAYS_DEAD_LETTERS, claimed_super_users
+from reconciler.app.terms import SAYS_DEAD_LETTERS, claimed_super_users, dead_letters, declared_dead_letters
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.cluster import with_flavor
 from reconciler.manifest.manifests import Manifests
@@ -48,6 +48,9 @@ from reconciler.results.access import AccessView, Basis, ClaimedFacts, PastState
 from reconciler.results.checks import ClusterTestResult
 from reconciler.snapshot.file import SnapshotCluster
 from reconciler.system.git import GitError, commit_before, top_of, write_tree
+
+#: Why no dead letter queue is named.
+_NO_LETTERS: Final = "dead letter queues of share groups, because the configs of groups are not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,32 +77,49 @@ def access_views(
     *,
     topic_names: bool = False,
     beside: bool = False,
+    groups: bool = False,
     tell: Tell = ignore,
 ) -> list[AccessView]:
     """One state, or with a plan the states before and after it; with the topics that can be seen, if asked for.
 
-    With ``beside`` also what is known of logins and quotas, which takes three more requests. Raises
-    :class:`PastTimeError` and :class:`FutureTimeError` for a time other than now of a cluster that is to be read.
+    With ``beside`` also what is known of logins and quotas, which takes three more requests; with ``groups`` the dead
+    letter queues of share groups. Raises :class:`PastTimeError` and :class:`FutureTimeError` for a time other than now
+    of a cluster that is to be read.
     """
     if request.store is not None:
-        return [past_access(request, request.store, connection, beside=beside).view]
+        past = past_access(request, request.store, connection, beside=beside)
+        return [_seen(past, topic_names=False, groups=groups).view]
     if request.audit:
         raise PastStoreError
     if request.live:
         refuse_another_time(request.cluster, request.as_of, ahead=True)
     if request.plan is not None:
-        return _around_plan(request, request.plan, connection, topic_names=topic_names, beside=beside, tell=tell)
-    if not request.live:
-        return [declared_access(request, connection).view]
-    found = live_access(request, connection, topic_names=topic_names, beside=beside, tell=tell)
-    return [_seen(found, topic_names=topic_names).view]
+        plan = plan_asked(request, request.plan)
+    elif not request.live:
+        return [_seen(declared_access(request, connection), topic_names=False, groups=groups).view]
+    else:
+        plan = None
+    listings = _listings(beside=beside, groups=groups)
+    read = live_access(request, connection, topic_names=topic_names, beside=beside, listings=listings, tell=tell)
+    found = _seen(read, topic_names=topic_names, groups=groups)
+    return [found.view, *([planned_view(plan, found)] if plan is not None else [])]
 
 
-def _seen(found: AccessState, *, topic_names: bool) -> AccessState:
-    """The same, with the topics of which the names were asked for."""
-    if not topic_names or found.state is None:
-        return found
-    return replace(found, view=replace(found.view, topics=tuple(sorted(found.state.topic_names))))
+def _listings(*, beside: bool, groups: bool) -> tuple[str, ...]:
+    return (*(LISTINGS if beside else ()), *((SAYS_DEAD_LETTERS,) if groups else ()))
+
+
+def _seen(found: AccessState, *, topic_names: bool, groups: bool) -> AccessState:
+    """The same, with the topics of which the names were asked for, and with dead letter queues."""
+    view, state = found.view, found.state
+    if topic_names and state is not None:
+        view = replace(view, topics=tuple(sorted(state.topic_names)))
+    if groups:
+        wanted = found.desired or DesiredState()
+        letters = declared_dead_letters(wanted) if state is None else dead_letters(state)
+        unseen = view.unseen if letters is not None else (*view.unseen, _NO_LETTERS)
+        view = replace(view, dead_letters=letters or {}, unseen=unseen)
+    return replace(found, view=view)
 
 
 def access_states(
@@ -118,7 +138,7 @@ def access_states(
     ``groups`` the configs of groups.
     """
     if request.live or request.store is not None:
-        listings = (*(LISTINGS if beside else ()), *((SAYS_DEAD_LETTERS,) if groups else ()))
+        listings = _listings(beside=beside, groups=groups)
         return [
             live_access(
                 request,
@@ -380,21 +400,6 @@ def _read(target: Target, request: ReadRequest) -> ClusterState:
     return state
 
 
-def _around_plan(
-    request: StateRequest,
-    plan_file: str,
-    connection: ConnectionOptions,
-    *,
-    topic_names: bool,
-    beside: bool,
-    tell: Tell,
-) -> list[AccessView]:
-    plan = plan_asked(request, plan_file)
-    read = live_access(request, connection, topic_names=topic_names, beside=beside, tell=tell)
-    found = _seen(read, topic_names=topic_names)
-    return [found.view, planned_view(plan, found)]
-
-
 def planned_view(plan: Plan, read: AccessState) -> AccessView:
     """A state with the steps of a plan done; raises :class:`StaleError` if it is not of the cluster of the plan."""
     if read.state is not None:
@@ -405,7 +410,11 @@ def planned_view(plan: Plan, read: AccessState) -> AccessView:
     known = before.beside and beside_after(before.beside, (step.change for step in plan.steps))
     authorized = before.authorizer.with_changes(added, removed)
     held = {name: lock for name, lock in before.locks.items() if not {*removed}.intersection(lock_denials(name))}
-    return replace(before, basis=Basis.PLANNED, authorizer=authorized, beside=known, locks=held)
+    letters = before.dead_letters
+    if read.state is not None and _NO_LETTERS not in before.unseen:
+        letters = dead_letters(read.state, [step.change for step in plan.steps]) or {}
+    after = replace(before, basis=Basis.PLANNED, authorizer=authorized, beside=known, locks=held)
+    return replace(after, dead_letters=letters)
 
 
 def plan_asked(request: StateRequest, plan_file: str) -> Plan:

@@ -44,7 +44,7 @@ def command(
         raise CommandError("User:* is nobody", "omit PRINCIPAL: everybody else has a section", Exit.USAGE)
     kind = ResourceType[resource_type.upper().replace("-", "_")] if resource_type else None
     names = matrix and kind in (None, ResourceType.TOPIC)
-    found = access_views(request, connection, topic_names=names, beside=not matrix, tell=info_note)
+    found = access_views(request, connection, topic_names=names, beside=not matrix, groups=not matrix, tell=info_note)
     style = style_for(sys.stdout)
     if matrix:
         tables = [with_condition(view, lambda one: matrix_of(one, kind or ResourceType.TOPIC, who)) for view in found]

@@ -15,7 +15,7 @@ from reconciler.cli.questions import (
     resource_argument,
     state_options,
 )
-from reconciler.model.acl import ResourcePattern
+from reconciler.model.acl import AclOperation, ResourcePattern, ResourceType
 from reconciler.results.output import OutputKind
 from reconciler.show.access import holders_document, holders_lines, holders_table
 from reconciler.show.words import with_condition
@@ -40,9 +40,10 @@ def command(
     --cluster, the answer is about what is declared.
     """
     wanted = asked_operation(operation, pattern)
+    groups = wanted is AclOperation.READ and pattern.resource_type in (ResourceType.TOPIC, ResourceType.GROUP)
     found = [
         with_condition(view, lambda one: who_can(one.authorizer, wanted, pattern))
-        for view in access_views(request, connection, tell=info_note)
+        for view in access_views(request, connection, groups=groups, tell=info_note)
     ]
     if output == "json":
         made = holders_table if settings.table else holders_document

@@ -32,6 +32,7 @@ from reconciler.policy.laws import (
     Undo,
     Unowned,
 )
+from reconciler.results.words import copies_words
 
 if TYPE_CHECKING:
     from reconciler.kafka.handshake import Handshake
@@ -84,13 +85,9 @@ class GroupConfigs(ConfigKind):
             queue = item.dead_letter_queue
             if queue is None or (queue == before.get(item.group) and queue.topic not in after):
                 continue
-            topic = as_name(queue.topic)
             if queue.copies and queue != before.get(item.group):
-                yield (
-                    f"{item.subject} copies records that the group gives up to topic {topic}: "
-                    f"who may READ {topic} reads them, of whatever topic the group reads"
-                )
-            of_group = f"topic {topic}, the dead letter queue of group {as_name(item.group)}"
+                yield copies_words(item.group, queue.topic)
+            of_group = f"topic {as_name(queue.topic)}, the dead letter queue of group {as_name(item.group)}"
             for why in lacking(queue, after.get(queue.topic, live.topics.get(queue.topic)), live):
                 yield f"brokers write nothing to {of_group}: {why}"
 

@@ -14,7 +14,7 @@ from reconciler.access.names import Region
 from reconciler.access.reach import GivenBy, Hop
 from reconciler.codec.values import BINDING
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, ResourcePattern
+from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, ResourcePattern, ResourceType
 from reconciler.model.characters import as_name, counted, safe
 from reconciler.model.desired import moment_text
 from reconciler.model.frozen import FrozenMap
@@ -26,6 +26,7 @@ from reconciler.model.state import ClusterState, DelegationToken, DelegationToke
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.topics import BrokerAnswer, Ruling
 from reconciler.results.findings import Check, CheckStatus, Finding, Level
+from reconciler.results.words import copies_words
 
 
 class Basis(StrEnum):
@@ -117,7 +118,8 @@ class AccessView(StateView):
     ACLs, a clause each: no answer can take it into account. ``beside`` is what is known of logins and quotas, where it
     was asked for. ``as_of`` is the time that decided what had ended, where that is not now. ``owners`` gives the teams
     that own a name. ``past`` is what an answer about a past time rests on. ``break_glass`` are the bindings that stand
-    by it and that no manifest declares. ``locks`` are those that are there, by principal.
+    by it and that no manifest declares. ``locks`` are those that are there, by principal. ``dead_letters`` is by share
+    group the topic that gets copies of its records; that nothing is known of them is in ``unseen``.
     """
 
     authorizer: Authorizer
@@ -131,16 +133,18 @@ class AccessView(StateView):
     past: PastState | None = None
     break_glass: Mapping[AclBinding, BreakGlass] = field(default_factory=dict)
     locks: Mapping[str, Lock] = field(default_factory=dict)
+    dead_letters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def words(self) -> str:
         """What was looked at, and what has to be true for the answer to hold."""
+        unseen = [f"Not seen: {fact}." for fact in self.unseen]
         if self.past is not None:
             unknown = self.past.unknown
             more = [f"And {len(unknown) - _UNKNOWN:,} more."] if len(unknown) > _UNKNOWN else []
-            return " ".join([self.past.words, *unknown[:_UNKNOWN], *more])
+            return " ".join([self.past.words, *unknown[:_UNKNOWN], *more, *unseen])
         held = [f"This holds {self.condition}."] if self.condition else []
-        return " ".join([self._looked_at(self.as_of), *held, *(f"Not seen: {fact}." for fact in self.unseen)])
+        return " ".join([self._looked_at(self.as_of), *held, *unseen])
 
     def document(self) -> dict[str, object]:
         """The same for programs; ``condition`` is null where the answer rests on no claim."""
@@ -152,6 +156,8 @@ class AccessView(StateView):
             unseen |= {"breakGlass": [_break_glass_document(item) for _, item in sorted(self.break_glass.items())]}
         if self.locks:
             unseen |= {"locked": sorted(self.locks)}
+        if self.dead_letters:
+            unseen |= {"deadLetters": dict(sorted(self.dead_letters.items()))}
         return {**StateView.document(self), "condition": self.condition or None, **unseen}
 
     def lock_words(self, principal: str | None) -> str:
@@ -163,6 +169,14 @@ class AccessView(StateView):
         """Whether it is locked; which access stands by break-glass, until when, and over which access tests."""
         mine = (item for _, item in sorted(self.break_glass.items()) if item.binding.entry.principal == principal)
         return [*filter(None, [self.lock_words(principal)]), *(f"{item.binding}: {item.words}" for item in mine)]
+
+    def letter_lines(self, concerned: Callable[[ResourceType, str], bool]) -> list[str]:
+        """Whose records dead letter queues show to whom: those with a topic or a share group that is concerned."""
+        return [
+            copies_words(group, topic)
+            for group, topic in sorted(self.dead_letters.items())
+            if concerned(ResourceType.TOPIC, topic) or concerned(ResourceType.GROUP, group)
+        ]
 
     def beside_lines(self, principal: str | None) -> list[str]:
         """What is known of a principal's login and quota."""

@@ -63,6 +63,15 @@ def accepted_words(one: AcceptedGuard) -> str:
     return f"{one.guard} for {as_name(one.object)}" + (f": {ticked(one.reason)}" if one.reason else "")
 
 
+def copies_words(group: str, topic: str) -> str:
+    """Whose records a dead letter queue with copies shows to whom."""
+    name = as_name(topic)
+    return (
+        f"config of group {group} copies records that the group gives up to topic {name}: "
+        f"who may READ {name} reads them, of whatever topic the group reads"
+    )
+
+
 def note_words(note: Declaration | Origin) -> str:
     """``acls.yaml:3:5  until 2026-12-31  PAY-12: settlement reads orders``: where, how long and why it is declared."""
     if not isinstance(note, Declaration):

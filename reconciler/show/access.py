@@ -69,17 +69,27 @@ def access_lines(found: Sequence[tuple[AccessView, tuple[Holding, ...]]], style:
     after = {holding.principal: holding for holding in found[-1][1]}
     before = {holding.principal: holding for holding in found[0][1]}
     for principal in sorted(before.keys() | after.keys(), key=lambda name: (name is not None, name or "")):
-        empty = Holding(principal, ())
+        old, new = (held.get(principal, Holding(principal, ())) for held in (before, after))
         beside = found[0][0].beside_lines(principal), found[-1][0].beside_lines(principal)
         several = len(found) > 1
-        yield from _section(before.get(principal, empty), after.get(principal, empty), style, several=several)
+        yield from _section(old, new, style, several=several)
         yield from _compared(*beside, style, several=several)
+        yield from _compared(_letters(found[0][0], old), _letters(found[-1][0], new), style, several=several)
         given, last = (list(map(safe, view.emergency_lines(principal))) for view in (found[0][0], found[-1][0]))
         yield from _compared(given, last, style, several=several)
         yield ""
     for view, _ in found:
         yield from (style("warn", note) for note in (view.beside.notes() if view.beside else ()))
     yield from _basis([view for view, _ in found], style)
+
+
+def _letters(view: AccessView, held: Holding) -> list[str]:
+    """Whose records dead letter queues show to it, or its own to whom."""
+    rows = [row for row in held.rows if AclOperation.READ in row.operations] if view.dead_letters else []
+    found = view.letter_lines(
+        lambda kind, name: any(row.region.resource_type is kind and row.region.contains(name) for row in rows)
+    )
+    return list(map(safe, found))
 
 
 def _basis(views: Sequence[AccessView], style: Style) -> Iterator[str]:
@@ -157,6 +167,12 @@ def holders_lines(
             yield style("title", title)
             gone, left = ([row_words(row, who=True) for row in state] for state in (old, new))
             yield from _compared(gone, left, style, several=several)
+    if operation is AclOperation.READ:
+        letters, last = (
+            view.letter_lines(lambda kind, name: kind is pattern.resource_type and pattern.matches(name))
+            for view in (found[0][0], found[-1][0])
+        )
+        yield from _compared(list(map(safe, letters)), list(map(safe, last)), style, several=several)
     if any(not row.certain for _, held in found for row in held.rows):
         yield style("warn", "perhaps: it depends on what is not known about the cluster")
     yield from _basis([view for view, _ in found], style)

@@ -1,10 +1,14 @@
 """Group configs and client metrics in plans: pruned inside the scope only, impossible on an older release."""
 
 import datetime
+import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reconciler.cli.main import run
 from reconciler.model.acl import ResourceType
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
 from reconciler.model.kinds.client_metrics import ClientMetrics
@@ -17,6 +21,8 @@ from reconciler.plan.difference import SkipReason
 from reconciler.plan.proposal import Options, Plan, Selection, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.show.kinds import kind_of
+from reconciler.snapshot.document import snapshot_text
+from tests.worlds import bindings
 
 DAY = datetime.date(2026, 1, 1)
 KIND = GroupConfig.KIND
@@ -228,3 +234,77 @@ def test_a_dead_letter_queue_that_the_same_plan_creates_or_deletes() -> None:
     assert queue_warnings(READY, there=(QUEUE,), wanted=(off,)) == [
         "the topic does not have errors.deadletterqueue.group.enable=true"
     ]
+
+
+FLOW = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: c}
+spec: {allowEveryoneIfNoAclFound: false, kafkaVersion: "4.4"}
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: reads}
+spec: {principal: "User:reads", rules: [{allow: READ, topics: [dlq.pay]}]}
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: joins}
+spec: {principal: "User:joins", rules: [{allow: READ, groups: {prefix: pay.}}]}
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: writes}
+spec: {principal: "User:writes", rules: [{allow: WRITE, topics: [dlq.pay]}]}
+---
+apiVersion: reconciler/v1
+kind: GroupConfigs
+metadata: {name: g}
+spec: {groups: [{name: pay.in, configs: {errors.deadletterqueue.topic.name: dlq.pay, COPIES: true}}]}
+"""
+
+
+def test_answers_about_access_show_the_flow_to_a_dead_letter_queue(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of who reads the queue and of who may be a member of the group: declared, live, and with a plan."""
+    text = FLOW.replace("COPIES", DLQ_COPIES)
+    (tmp_path / "m.yaml").write_text(text, encoding="utf-8")
+    file, plan = tmp_path / "live.json", tmp_path / "plan.json"
+
+    def said(*words: str, live: ClusterState | None = None) -> list[str]:
+        where = ["--path", str(tmp_path)]
+        if live is not None:
+            file.write_text(snapshot_text(live), encoding="utf-8")
+            where += ["--cluster", f"c=snapshot:{file}"]
+        assert run([*words, *where]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    def shown(*words: str, live: ClusterState | None = None) -> list[str]:
+        return [line for line in said(*words, live=live) if COPIED in line]
+
+    acls = bindings(
+        "TOPIC:L:dlq.pay User:reads@* ALLOW READ",
+        "GROUP:P:pay. User:joins@* ALLOW READ",
+        "TOPIC:L:dlq.pay User:writes@* ALLOW WRITE",
+    )
+    there = ClusterState("c", frozenset(acls), listings={KIND: Listing(frozenset({QUEUE}))})
+    for live in (None, there):
+        for who in ("reads", "joins"):
+            assert shown("access", f"User:{who}", live=live) == [f"    {COPIED}"], (who, live)
+        assert shown("access", "User:writes", live=live) == []
+        assert shown("access", "User:reads", "--type", "group", live=live) == []
+        for on in ("topic/dlq.pay", "topic/dlq.*", "group/pay.in"):
+            assert shown("who-can", "READ", on, live=live) == [f"    {COPIED}"], on
+        assert shown("who-can", "READ", "topic/orders", live=live) == []
+        assert shown("who-can", "WRITE", "topic/dlq.pay", live=live) == []
+        (state,) = json.loads("\n".join(said("access", "User:reads", "-o", "json", live=live)))["states"]
+        assert state["deadLetters"] == {"pay.in": "dlq.pay"}
+    empty = replace(there, listings={KIND: Listing(frozenset())})
+    said("plan", "--out", str(plan), live=empty)
+    assert shown("access", "User:reads", live=empty) == []
+    assert shown("access", "User:reads", "--plan", str(plan), live=empty) == [f"  + {COPIED}"]
+    assert shown("who-can", "READ", "topic/dlq.pay", "--plan", str(plan), live=empty) == [f"  + {COPIED}"]
+    unread = replace(there, listings={KIND: Listing(gap="CLUSTER_AUTHORIZATION_FAILED")})
+    for words in (["access", "User:reads"], ["who-can", "READ", "topic/dlq.pay"]):
+        assert "Not seen: dead letter queues of share groups" in said(*words, live=unread)[-1]
