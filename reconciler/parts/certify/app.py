@@ -51,10 +51,10 @@ from reconciler.system.git import GitError, line_authors
 from reconciler.system.openssh import AllowedSigners
 
 if TYPE_CHECKING:
-    from reconciler.parts.history.app import HeldFact
+    from reconciler.parts.history.app import HeldFact, KnownPast
 
 #: Since when ACLs of a cluster are there, and by whom, where a store of readings says it.
-Past = Callable[[str, Collection[AclBinding]], "tuple[HeldFact, ...]"]
+Past = Callable[[str, Collection[AclBinding]], "KnownPast"]
 CAMPAIGN_FILE, SNAPSHOT_FILE = "campaign.json", "snapshot.json"
 
 
@@ -199,7 +199,10 @@ class _BindingFacts:
         locks = denials_of_locks(seen.state.bindings) if seen.state is not None else frozenset()
         self.locked = {item.entry.principal for item in locks}
         bindings = seen.view.authorizer.bindings
-        self.past = {item.what: item for item in past(seen.view.cluster, bindings)} if past is not None else {}
+        self.past: dict[str, HeldFact] = {}
+        self.asked_past, self.logged = past is not None, False
+        if past is not None:
+            self._learn(past(seen.view.cluster, bindings))
         self.root = Path(path) if Path(path).is_dir() else Path(path).parent
         self.authors: dict[str, dict[int, str]] = {}
         # An ACL for every name is behind a right of each owner.
@@ -227,11 +230,23 @@ class _BindingFacts:
             pattern_of(right),
         )
 
+    def _learn(self, past: "KnownPast") -> None:
+        """Take what readings and logs say of the ACLs; those that were gone in the last reading came later."""
+        if self.found.state is not None and past.cluster_id != self.found.state.cluster_id:
+            raise RequestError(f"the store's readings are of the cluster {past.cluster_id}, this is another one")
+        self.past = {item.what: item for item in past.held if item.ended is None}
+        today = instant_of(self.at).date()
+        days = range(1, UNUSED.days + 1)
+        # A day without a line may be one whose logs were not given, or do not have what is permitted.
+        self.logged = all(today - datetime.timedelta(days=day) in past.logged for day in days)
+
     def _unused(self, binding: AclBinding) -> bool:
-        facts = self.past.get(str(binding))
-        if facts is None or not facts.use_known:
+        """Whether it was there and not used for so long, by logs of every day of that time."""
+        facts, first = self.past.get(str(binding)), (instant_of(self.at) - UNUSED).date().isoformat()
+        if facts is None or not (facts.use_known and self.logged):
             return False
-        return facts.last_used is None or facts.last_used < (instant_of(self.at) - UNUSED).date().isoformat()
+        there = facts.began is None or (facts.began.exactly or facts.began.before or "9") < first
+        return there and (facts.last_used or "") < first
 
     def _notes(self, right: AccessRight) -> Iterator[str]:
         yield from warnings(right, self.locked)
@@ -257,13 +272,15 @@ class _BindingFacts:
             words += [str(note.origin), ends, why_words(note.reason, note.ticket)]
         if given is not None:
             words.append(given.words)
-        if past is not None and past.began is not None:
-            words.append(f"since {past.began.exactly or f'{past.began.after} or later'}")
-            words += [f"approved by {', '.join(past.began.approved_by)}"] if past.began.approved_by else []
-        if past is not None and past.use_known:
-            words.append(f"last used {past.last_used}" if past.last_used else "no use is known")
+        if self.asked_past:
+            words += [*_since_words(past), self._use_words(binding, past)]
         words += [f"proposed by {item}" for item in people]
         return ", ".join(filter(None, words))
+
+    def _use_words(self, binding: AclBinding, past: "HeldFact | None") -> str:
+        if past is not None and past.last_used:
+            return f"last used {past.last_used}"
+        return _UNUSED if self._unused(binding) else "last use is not known"
 
     def _proposers(self, binding: AclBinding) -> list[str]:
         """Who proposed an ACL: the run's commit, else the author of the line that declares it."""
@@ -281,6 +298,19 @@ class _BindingFacts:
                 self.authors[file] = {}
         author = self.authors[file].get(note.origin.line)
         return [author] if author else []
+
+
+def _since_words(past: "HeldFact | None") -> Iterator[str]:
+    """Since when an ACL is there and by whom, as far as readings and runs say."""
+    if past is None:
+        yield "since when is not known"
+    elif past.began is None:
+        yield "since before the first reading"
+    else:
+        began = past.began
+        yield f"since {began.exactly or f'between {began.after} and {began.before}'}"
+        yield f"approved by {', '.join(began.approved_by)}" if began.approved_by else ""
+        yield "" if began.run else "by no known run"
 
 
 def warnings(right: AccessRight, locked: Collection[str]) -> Iterator[str]:

@@ -386,7 +386,15 @@ def ask_history(
     return tuple(_held(row, whose) for row in rows), said, tuple(history.notes)
 
 
-def since_when(sources: PastSources, cluster: str, bindings: Collection[AclBinding]) -> tuple[HeldFact, ...]:
+class KnownPast(NamedTuple):
+    """When ACLs of a cluster were there, and the days on which brokers' logs show that anything was permitted."""
+
+    cluster_id: str
+    held: tuple[HeldFact, ...] = ()
+    logged: frozenset[datetime.date] = frozenset()
+
+
+def since_when(sources: PastSources, cluster: str, bindings: Collection[AclBinding]) -> KnownPast:
     """When ACLs came and went, the last time of each; of one that no reading has seen, nothing."""
     history = open_history(store_at(sources.store), cluster, sources.audit)
     accesses, wanted = sources.accesses(history.coverage.cluster_id), set(map(acl_fact, bindings))
@@ -398,7 +406,9 @@ def since_when(sources: PastSources, cluster: str, bindings: Collection[AclBindi
             newest[row.fact] = row
     uses = _uses(accesses, newest.values()) if sources.logs else None
     whose = _Whose(history.coverage.runs, _alterations(accesses), uses)
-    return tuple(_held(row, whose) for _, row in sorted(newest.items(), key=repr))
+    logged = frozenset(day for days in accesses.values() for day in days.each())
+    held = tuple(_held(row, whose) for _, row in sorted(newest.items(), key=repr))
+    return KnownPast(history.coverage.cluster_id, held, logged)
 
 
 class _Whose(NamedTuple):

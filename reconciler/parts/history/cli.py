@@ -76,7 +76,7 @@ def since_lines(found: Sequence[HeldFact]) -> Iterator[str]:
 
 def drift_since(sources: PastSources, cluster: str, bindings: Collection[AclBinding]) -> tuple[list[str], list[Any]]:
     """The lines, and the same for programs."""
-    found = since_when(sources, cluster, bindings)
+    found = since_when(sources, cluster, bindings).held
     unseen = len(set(bindings)) - len(found)
     more = [f"  {unseen} of the ACLs that differ are in no reading yet"] if unseen else []
     return [*since_lines(found), *more], [HELD.write(one) for one in found]
