@@ -109,11 +109,11 @@ _TYPED: Final = """
     accept act all allow-cleartext-login allow-deletes allowed-signers also as-is as-of at-once attempts audit base
     baseline batch bootstrap-servers branch break-lease by canary certificate client-id config
     defaults detailed-exitcode due fail-on finish fix fleet for from git-ref git-remote grace guardrails head hops host
-    implied interval journal kafka-version keep key known-principals layout lease length limit listen
-    logs marker matrix max-age mechanism mode name no-roles nodes not-author not-before notify-ca
+    interval journal kafka-version keep key known-principals layout lease length limit listen
+    logs marker matrix max-age mechanism mode name nodes not-author not-before notify-ca
     notify-secret notify-webhook notify-when offline once only operator out override overwrite plan plans policy
-    port principal rare reason reference repeats replay require-approvals require-id resume run security-protocol
-    simplify since snapshot snapshots source-cluster spark-ui stage team throttle ticket timeout
+    port principal rare reason reference repeats replay require-approvals require-id resume roles run security-protocol
+    simplify since snapshot snapshots source-cluster stage team throttle ticket timeout
     trust-manifest-connection type until validate-with-broker wait with write yes
 """
 #: A command with an option that is in neither set cannot be loaded.

@@ -11,7 +11,13 @@ from reconciler.app.export import export as run_export
 from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, info, out, out_json, progress, settings
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import cluster_option, connection_options, listing_option, optional_path_argument
+from reconciler.cli.options import (
+    cluster_option,
+    connection_options,
+    listing_option,
+    optional_path_argument,
+    roles_option,
+)
 from reconciler.codec.kinds import LISTED
 from reconciler.manifest.write.manifests import Export, Layout
 from reconciler.model.state import ClusterState
@@ -41,7 +47,7 @@ LISTS: Final = ("bindings", "topics", *LISTED, "opaque", "unreadableTopics")
     show_default=True,
     help="One file for each principal or team, or a single one.",
 )
-@click.option("--no-roles", is_flag=True, help="Write every rule out, even if a built-in role is equivalent.")
+@roles_option("exact", "none")
 @connection_options
 @listing_option(
     *LISTS,
@@ -64,7 +70,7 @@ def command(
     directory: str | None,
     snapshot: str | None,
     layout: Layout,
-    no_roles: bool,
+    roles: str,
     connection: ConnectionOptions,
     output: str,
 ) -> int:
@@ -92,7 +98,7 @@ def command(
                 {"snapshot": snapshot, "bindings": len(state.bindings), "topics": len(state.topics)},
             )
         return Exit.OK
-    export = exported.manifests(roles=not no_roles, layout=layout)
+    export = exported.manifests(roles=roles != "none", layout=layout)
     if directory is not None:
         write_files(export.files, directory)
     if output == "json":

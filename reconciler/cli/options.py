@@ -284,6 +284,26 @@ path_argument = _path(project_path)
 optional_path_argument = _path(None)
 
 
+#: What ``--roles`` takes, and what it means.
+_ROLES: Final = {
+    "exact": "where they are equivalent",
+    "implied": "also where they only add DESCRIBE, which READ and WRITE grant anyway",
+    "none": "or nowhere",
+}
+
+
+def roles_option(*choices: str) -> Decorator:
+    """``--roles``: where built-in roles are written."""
+    meanings = ", ".join(f"{_ROLES[name]} ({name})" for name in choices)
+    return click.option(
+        "--roles",
+        type=click.Choice(choices),
+        default=choices[0],
+        show_default=True,
+        help=f"Write built-in roles {meanings}.",
+    )
+
+
 def listing_option(*lists: str, columns: "Columns | None" = None) -> Decorator:
     """``--output``, with table and CSV if the command's document has ``lists``, such as ``states.findings``.
 

@@ -124,8 +124,8 @@ def test_the_draft_of_ownership_holds_what_there_is(tmp_path: Path, capsys: pyte
 def test_implied_roles_add_nothing_but_what_is_granted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "exact").mkdir()
     _converted(tmp_path / "exact")
-    assert "3 more rules are roles with --implied" in capsys.readouterr().err
-    files = _converted(tmp_path, "--implied")
+    assert "3 more rules are roles with --roles implied" in capsys.readouterr().err
+    files = _converted(tmp_path, "--roles", "implied")
     assert "role: consumer" in files["acls/CN-billing-reader.yaml"]
     assert "role: producer" in files["acls/CN-orders-shop.yaml"]
     more = _declared(tmp_path / "out") - _declared(tmp_path / "exact" / "out")
@@ -359,7 +359,7 @@ def test_what_is_no_shape_of_three_is_written_out(numbers: tuple[int, ...], tmp_
 
 def test_no_roles_means_none(tmp_path: Path) -> None:
     lines = [line for number in (1, 2, 3) for line in _application(number) if "0.x" not in line]
-    assert "roles.yaml" not in _of_csv(tmp_path, lines, "--no-roles")
+    assert "roles.yaml" not in _of_csv(tmp_path, lines, "--roles", "none")
 
 
 def test_a_module_for_applications_becomes_a_role_that_a_person_would_write(

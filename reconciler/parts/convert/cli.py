@@ -7,7 +7,7 @@ import click
 
 from reconciler.cli.console import CommandError, Exit, info, out, out_json, progress
 from reconciler.cli.export import write_files
-from reconciler.cli.options import Keeping, edit_options, output_option
+from reconciler.cli.options import Keeping, edit_options, output_option, roles_option
 from reconciler.cli.parts import Named
 from reconciler.codec.kinds import PLURALS
 from reconciler.manifest.write.manifests import Layout
@@ -72,12 +72,7 @@ _CLUSTERS: Final = ", ".join(form.clusters for form in FORMATS.values() if form.
     show_default=True,
     help="One file for each principal, source file or module, or team, or a single one.",
 )
-@click.option(
-    "--implied",
-    is_flag=True,
-    help="Use roles also where they add DESCRIBE, which READ and WRITE grant anyway.",
-)
-@click.option("--no-roles", is_flag=True, help="Write every rule out, even if a built-in role is equivalent.")
+@roles_option("exact", "implied", "none")
 @output_option
 def command(
     *,
@@ -90,8 +85,7 @@ def command(
     source_cluster: str | None,
     config: str | None,
     layout: Layout,
-    implied: bool,
-    no_roles: bool,
+    roles: str,
     output: str,
 ) -> int:
     """Write manifests that declare exactly the ACLs, topics and quotas that another tool would create from SOURCE.
@@ -106,11 +100,9 @@ def command(
         raise CommandError("--path and --out exclude each other", "give one of the two", Exit.USAGE)
     if into is None and keeping != Keeping():
         raise CommandError("--write and --branch are for --path", status=Exit.USAGE)
-    if implied and no_roles:
-        raise CommandError("--implied is for roles: it says nothing with --no-roles", status=Exit.USAGE)
 
     origin = ConversionSource(source_format, source, _stdin() if source == "-" else "", source_cluster, config)
-    style = ConversionStyle(not no_roles, implied, layout)
+    style = ConversionStyle(roles != "none", roles == "implied", layout)
     status = Exit.OK
     if into is not None:
         converted, status = _into(origin, into, style, keeping, output)
@@ -134,7 +126,7 @@ def command(
         f"read back from the manifests: {', '.join(counts)}, as {_source(converted, source_format)} would create them"
     )
     if converted.more_roles > 0:
-        info(f"{converted.more_roles:,} more rules are roles with --implied, which adds DESCRIBE where it is granted")
+        info(f"{converted.more_roles:,} more rules are roles with --roles implied, which adds DESCRIBE that is granted")
     if converted.skipped:
         info(f"not in the manifests: {len(converted.skipped):,}")
     return Exit.DIFFERENT if converted.skipped else status

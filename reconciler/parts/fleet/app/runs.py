@@ -287,7 +287,6 @@ class EngineOptions:
 
     name: EngineName = EngineName.AUTO
     master: str | None = None
-    ui: bool = False
     secrets: Mapping[str, str] = FrozenMap()
     workers: bool = False
     once: int = 0
@@ -343,7 +342,7 @@ def chosen_engine(
 ) -> Iterator[EngineChoice]:
     """The choice, for the time of the block; ``tell`` gets each setting of the operator for Spark that does not count.
 
-    A session that is there, a master or Spark's own page decide for Spark. What fails in Spark is a
+    A session that is there, or a master, decides for Spark. What fails in Spark is a
     :class:`WorkflowError`.
     """
     with ExitStack() as stack:
@@ -352,7 +351,6 @@ def chosen_engine(
             return stack.enter_context(
                 starting_session(
                     options.master,
-                    ui=options.ui,
                     secrets=options.secrets,
                     workers=options.workers,
                     once=options.once,
@@ -363,7 +361,7 @@ def chosen_engine(
         choice = EngineChoice(options.name, start, watch)
         submitted = "PYSPARK_GATEWAY_PORT" in os.environ
         there = submitted or is_running() or remote_of(options.master)
-        on_spark = options.name is EngineName.SPARK or options.master or options.ui or there
+        on_spark = options.name is EngineName.SPARK or options.master or there
         if options.name is not EngineName.LOCAL and on_spark:
             choice.begin()
         try:
@@ -378,14 +376,12 @@ def chosen_engine(
 
 
 @contextmanager
-def spark(
-    master: str | None = None, *, ui: bool = False, secrets: Mapping[str, str] = FrozenMap()
-) -> "Iterator[SparkEngine]":
-    """Spark on ``master``, as spark-submit says, or on all cores; with ``ui``, with its own web page.
+def spark(master: str | None = None, *, secrets: Mapping[str, str] = FrozenMap()) -> "Iterator[SparkEngine]":
+    """Spark on ``master``, as spark-submit says, or on all cores.
 
     Spark's processes inherit no secret: what tasks have to log in with is in ``secrets``, see :func:`task_secrets`.
     """
-    with chosen_engine(EngineOptions(EngineName.SPARK, master, ui, secrets)) as choice:
+    with chosen_engine(EngineOptions(EngineName.SPARK, master, secrets)) as choice:
         yield choice.on_spark()
 
 

@@ -72,7 +72,6 @@ class SparkOptions:
 
     engine: str = "auto"
     master: str | None = None
-    ui: bool = False
 
 
 store_option = click.option(
@@ -104,7 +103,7 @@ facts_option = click.option(
     help="The operator's file: facts about clusters that no manifest may contradict. Nothing connects.",
 )
 
-#: ``--master`` and ``--spark-ui``, handed over as ``spark``.
+#: ``--engine`` and ``--master``, handed over as ``spark``.
 spark_options = with_options(
     gathered(
         "spark",
@@ -119,7 +118,6 @@ spark_options = with_options(
         click.option(
             "--master", metavar="URL", help="Spark master, or sc://… for Spark Connect.  [default: all local cores]"
         ),
-        click.option("--spark-ui", "ui", is_flag=True, help="Start Spark's web UI."),
     )
 )
 
@@ -139,11 +137,11 @@ def engine_for(
     Python; with ``passwords``, they also set passwords that manifests refer to. With ``once`` they change clusters, so
     many at a time.
     """
-    if options.engine == "local" and (options.master is not None or options.ui):
-        raise CommandError("--master and --spark-ui are Spark's", "leave them out, or --engine local", Exit.USAGE)
+    if options.engine == "local" and options.master is not None:
+        raise CommandError("--master is Spark's", "leave it out, or --engine local", Exit.USAGE)
     first = options.master is None and not is_running() and not remote_of(None)
     secrets = task_secrets(places, connection, passwords=passwords)
-    asked = EngineOptions(EngineName(options.engine), options.master, options.ui, secrets, workers, once)
+    asked = EngineOptions(EngineName(options.engine), options.master, secrets, workers, once)
     # spark-submit puts what a program says on stderr among its standard output, where a program may look for JSON.
     ticker = None if "PYSPARK_GATEWAY_PORT" in os.environ else Ticker()
     with chosen_engine(asked, tell=info, watch=ticker) as choice:

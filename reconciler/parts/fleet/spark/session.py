@@ -34,15 +34,13 @@ _OF_SPARK: Final = (
 
 
 @contextmanager
-def spark_session(
-    master: str | None = None, *, ui: bool = False, secrets: Mapping[str, str] = FrozenMap()
-) -> "Iterator[SparkSession]":
+def spark_session(master: str | None = None, *, secrets: Mapping[str, str] = FrozenMap()) -> "Iterator[SparkSession]":
     """A session that ends with the block; one that is there already is used as it is and stays.
 
     Without ``master`` what spark-submit says counts, and without that all cores of this machine. Of our environment
     the JVM and its workers get what they need to run, and ``secrets``: what tasks have to know to log in somewhere.
     """
-    with starting_session(master, ui=ui, secrets=secrets) as session:
+    with starting_session(master, secrets=secrets) as session:
         yield session()
 
 
@@ -50,7 +48,6 @@ def spark_session(
 def starting_session(
     master: str | None = None,
     *,
-    ui: bool = False,
     secrets: Mapping[str, str] = FrozenMap(),
     workers: bool = False,
     once: int = 0,
@@ -89,8 +86,6 @@ def starting_session(
         if master:
             fixed["spark.master"] = master
         local = {**settings, **(given or {}), **fixed}.get("spark.master", "").startswith("local")
-        if ui:
-            fixed["spark.ui.enabled"] = "true"
         if local:
             # Else Spark asks what this machine is called, and does not start if that is unknown.
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
