@@ -1,19 +1,20 @@
-"""Scripts that call ``kafka-acls --add``, ``kafka-topics --create`` or ``kafka-configs``, read without running them.
+"""Scripts that call ``kafka-acls --add``, ``kafka-topics --create`` and the like, read without running them.
 
 Source: ``AclCommand`` of Kafka 4: the operations of ``--producer`` and ``--consumer``, the defaults of hosts,
-operations and pattern type; ``ConfigCommand``: entities and the form of ``--add-config``. A command that does not
+operations and pattern type; ``ConfigCommand``: entities and the form of ``--add-config``; ``ClientMetricsCommand``: an
+empty value deletes a config. A command that does not
 certainly run, and what only a shell knows, such as the value of a variable, is named and not converted.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from reconciler.model.acl import CLUSTER_NAME
 from reconciler.model.config_resource import ConfigResource
-from reconciler.model.kinds.client_metrics import ClientMetrics
+from reconciler.model.kinds.client_metrics import INTERVAL, MATCH, METRICS, ClientMetrics
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import DEFAULT_NAME, QUOTA_KEYS, QuotaEntity
 from reconciler.model.kinds.scram_user import SCRAM_CODES
@@ -30,7 +31,7 @@ from reconciler.parts.convert.shell import (
 )
 from reconciler.parts.convert.tree import SourceError, Tree
 
-_TOOLS: Final = ("kafka-acls", "kafka-topics", "kafka-configs")
+_TOOLS: Final = ("kafka-acls", "kafka-topics", "kafka-configs", "kafka-client-metrics")
 _CONNECTION: Final = frozenset(
     ("bootstrap-server", "bootstrap-controller", "command-config", "authorizer", "authorizer-properties", "zookeeper")
 ) | {"zk-tls-config-file"}
@@ -42,6 +43,8 @@ _VALUES: Final = frozenset(
 ) | {"delegation-token", "user-principal", "resource-pattern-type", "partitions", "replication-factor", "config"}
 #: Options of kafka-configs, and what each short form stands for.
 _OF_CONFIGS: Final = frozenset(("entity-type", "entity-name", "add-config", "add-config-file", "delete-config"))
+#: Options of kafka-client-metrics, and the config that each sets.
+_OF_METRICS: Final = {"name": "", "interval": INTERVAL, "metrics": METRICS, "match": MATCH}
 _SHORT: Final = {
     "user": "users",
     "client": "clients",
@@ -96,6 +99,8 @@ _CHANGED: Final = "a later command may delete or change it: use reconciler expor
 _CONFIGS: Final = "it changes configs of topics: convert what `kafka-topics --describe` says, or use reconciler export"
 _RBAC: Final = "it gives a role of Confluent's RBAC, which grants access besides ACLs: no manifest can declare it"
 _HIDDEN: Final = "it seems to call kafka-acls in a way that only the shell can follow"
+_GENERATED: Final = "the tool makes up a name at each run: use reconciler export after the script"
+_DELETES_METRICS: Final = "it deletes configs of client metrics: use reconciler export after the script"
 _IN_YAML: Final = "no container of a Kubernetes workload runs it: whether anything does is not known here"
 _YAML: Final = (".yaml", ".yml")
 _CLUSTER: Final = Resource("cluster", CLUSTER_NAME)
@@ -234,7 +239,7 @@ class _Calls:
         shown = [
             part
             for item, two in pairwise(words)
-            if item.text[2:] in (_VALUES | {"entity-type", "entity-name"}) - {"config"}
+            if item.text[2:] in (_VALUES | {"entity-type", "entity-name", "name"}) - {"config"}
             for part in (item.text, two.text)
         ]
         try:
@@ -246,6 +251,9 @@ class _Calls:
     def _convert(self, tool: str, words: Sequence[Word], doubt: str | None, where: str) -> None:
         if tool == "kafka-configs":
             self._configs(words, doubt, where)
+            return
+        if tool == "kafka-client-metrics":
+            self._client_metrics(words, doubt, where)
             return
         # What a script removes depends on what was there before, which no file says.
         if tool == "kafka-acls" and any(word.text == "--remove" for word in words):
@@ -294,13 +302,17 @@ class _Calls:
         quota = {_QUOTA_PARTS[kind]: name for kind, name in entity.items() if kind in _QUOTA_PARTS}
         for known in [item for item in self._quotas if not entity or (quota and item == QuotaEntity.of(**quota))]:
             self._conversion.skip(self._quotas.pop(known)[1], f"quota of {known}", _CHANGED)
-        for kind, name in [item for item in self._named if not entity or entity.get(item[0]) == item[1]]:
-            subject = _RESOURCES[kind].of(name, {}).subject
-            self._conversion.skip(self._named.pop((kind, name))[1], subject, _CHANGED)
+        self._forget(item for item in tuple(self._named) if not entity or entity.get(item[0]) == item[1])
         gone = [login for login in self._logins if not entity or entity.get("users") == login.user]
         for item in gone:
             self._conversion.skip(item.where, f"SCRAM user {item.user}", _CHANGED)
         self._logins = [login for login in self._logins if login not in gone]
+
+    def _forget(self, changed: Iterable[tuple[str, str]]) -> None:
+        """Name the configs so far that a command may delete."""
+        for kind, name in changed:
+            subject = _RESOURCES[kind].of(name, {}).subject
+            self._conversion.skip(self._named.pop((kind, name))[1], subject, _CHANGED)
 
     def _take(self, words: Sequence[Word]) -> None:
         """Name the grants so far that a removal may reach; where it cannot be read, it may reach each."""
@@ -352,6 +364,30 @@ class _Calls:
         entity = {_QUOTA_PARTS[kind]: name for kind, name in zip(types, names, strict=True)}
         for key, value in _added(options.get("add-config", ())):
             self._config(key, value, entity, where)
+
+    def _client_metrics(self, words: Sequence[Word], doubt: str | None, where: str) -> None:
+        """The configs of one subscription; an empty value deletes a config, and ``--delete`` all of them."""
+        if any(word.text == "--generate-name" for word in words):
+            raise _UnreadCommandError(_GENERATED)
+        kind, deletes = "client-metrics", any(word.text == "--delete" for word in words)
+        try:
+            options = _options(words, _OF_METRICS.keys())
+        except _UnreadCommandError:
+            options = {}
+            if not deletes:
+                raise
+        names = options.get("name", ())
+        found = {key: ",".join(options[name]) for name, key in _OF_METRICS.items() if key and name in options}
+        if deletes or not all(found.values()):
+            self._forget(item for item in tuple(self._named) if item[0] == kind and (not names or item[1] in names))
+            raise _UnreadCommandError(_DELETES_METRICS)
+        if "alter" not in options:
+            return
+        if doubt is not None:
+            raise _UnreadCommandError(doubt)
+        if len(names) != 1 or not names[0]:
+            raise _UnreadCommandError("it names no subscription, or several")
+        self._named.setdefault((kind, names[0]), ({}, where))[0].update(found)
 
     def _config(self, key: str, value: str, entity: Mapping[str, str], where: str) -> None:
         if key in SCRAM_CODES:

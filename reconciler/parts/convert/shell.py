@@ -307,7 +307,7 @@ def _closing(text: str, start: int, *, escapes: bool = False) -> int:
 
 #: A call that changes something, in a text of one line or many.
 CALL: Final = re.compile(
-    r"\bkafka-(?:acls|topics|configs)(?:\.sh|\.bat)?\b(?:[^\n]|\\\n)*--(?:add|create|alter|allow-principal|deny-principal)\b"
+    r"\bkafka-(?:acls|topics|configs|client-metrics)(?:\.sh|\.bat)?\b(?:[^\n]|\\\n)*--(?:add|create|alter|allow-principal|deny-principal)\b"
     r"|\bconfluent\b[^\n]*\brole-binding\b"
 )
 #: Where each kind of workload has its pods.

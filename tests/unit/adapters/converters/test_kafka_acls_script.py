@@ -13,7 +13,7 @@ from reconciler.model.kinds.quota import ClientQuota
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.parts.convert.conversion import ConversionResult
 from reconciler.parts.convert.files import STDIN, SourceFiles
-from reconciler.parts.convert.recognition import convert
+from reconciler.parts.convert.recognition import Recognition, convert
 
 
 def converted(script: str) -> ConversionResult:
@@ -213,6 +213,55 @@ def test_configs_of_a_group_add_up() -> None:
     values = {"consumer.session.timeout.ms": "45000", "consumer.heartbeat.interval.ms": "3000"}
     assert config == GroupConfig("g", values)
     assert found.skipped == ()
+
+
+METRICS = "kafka-client-metrics.sh --bootstrap-server x"
+#: ``ClientMetricsCommand``: commas and repeated options join, and commands of one name add up.
+ALTERED = f"""\
+{METRICS} --alter --name m --interval 1000 --metrics a.,b.
+{METRICS} --alter --name m --match client_id=x --match client_software_name=java
+"""
+SUBSCRIBED = ClientMetrics(
+    "m", {"interval.ms": "1000", "metrics": "a.,b.", "match": "client_id=x,client_software_name=java"}
+)
+
+
+def test_client_metrics_of_their_own_tool() -> None:
+    found = converted(ALTERED)
+    assert found.skipped == ()
+    assert found.listed[ClientMetrics.KIND] == {SUBSCRIBED}
+    every = converted(f"{METRICS} --alter --name=all --metrics '*'\n{METRICS} --describe\n{METRICS} --list\n")
+    assert every.skipped == ()
+    assert every.listed[ClientMetrics.KIND] == {ClientMetrics("all", {"metrics": "*"})}
+
+
+@pytest.mark.parametrize(
+    ("words", "why", "kept"),
+    [
+        ("--alter --generate-name --metrics a.", "the tool makes up a name at each run", True),
+        ("--alter --metrics a.", "it names no subscription", True),
+        ("--alter --name $NAME --metrics a.", "holds a variable", True),
+        ("--alter --name other --metrics *", "a pattern that the shell replaces", True),
+        ("--alter --name other --metric a.", "is no option that is known here", True),
+        ("--delete --name other", "it deletes configs of client metrics", True),
+        ("--delete --name m", "it deletes configs of client metrics", False),
+        ("--delete --name $NAME", "it deletes configs of client metrics", False),
+        ("--alter --name m --interval ''", "it deletes configs of client metrics", False),
+    ],
+)
+def test_what_client_metrics_of_their_own_tool_are_not_converted(words: str, why: str, kept: bool) -> None:
+    found = converted(f"{ALTERED}{METRICS} {words}\n")
+    assert found.listed[ClientMetrics.KIND] == ({SUBSCRIBED} if kept else set())
+    assert any(one.where == "-:3" and why in one.reason for one in found.skipped), found.skipped
+    assert ("-:1" in {one.where for one in found.skipped}) is not kept
+    doubtful = converted(f"if a; then\n{METRICS} --alter --name m --metrics a.\nfi\n")
+    assert not any(doubtful.listed.values())
+    assert [one.where for one in doubtful.skipped] == ["-:2"]
+
+
+def test_a_script_of_client_metrics_alone_is_recognised() -> None:
+    files = SourceFiles(Path(), (STDIN,), stdin=ALTERED)
+    assert Recognition(files).signs.keys() == {"kafka-acls-script"}
 
 
 @pytest.mark.parametrize(
