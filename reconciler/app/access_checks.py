@@ -128,6 +128,23 @@ def decide_tests(
     return tuple(_held_back(one, lambda test: _result(test, everything, as_of), as_of) for one in decided)
 
 
+def separations_broken(
+    manifests: Manifests, declaration: ClusterDeclaration, state: Authorizer, as_of: datetime.date, besides: BesidesAcls
+) -> tuple[ClaimResult, ...]:
+    """Claims of separate duties that do not hold on a state, as :func:`decide_tests` decides them; without a fix."""
+    with sound():
+        tests = [test for test in access_tests(manifests, declaration.name) if test.claim is Claim.SEPARATE]
+        if not tests:
+            return ()
+        links = links_of(manifests, declaration, besides.dead_letters)
+    claimed = claimed_super_users(declaration)
+    whole = state.doubting(claimed)
+    unlocked = whole.with_changes((), whole.bindings.intersection(besides.held))
+    judge = _StateJudge(unlocked, claimed, links, met_by_claim=False)
+    decided = (_result(test, judge, as_of) for test in tests)
+    return tuple(claim for claim in decided if claim.combinations is not None)
+
+
 def links_of(manifests: Manifests, declaration: ClusterDeclaration, letters: Mapping[str, str] | None) -> Links:
     """What connects principals and topics of a cluster besides ACLs; raises :class:`ManifestError`."""
     memberships = declaration.flavor.principal_types - {"User"}

@@ -401,6 +401,57 @@ def test_readings_of_another_cluster_are_no_evidence(past: Path, capsys: pytest.
     assert "this is another one" in capsys.readouterr().err
 
 
+_DUTIES = """\
+apiVersion: reconciler/v1
+kind: AccessTests
+metadata: {name: duties}
+spec:
+  tests:
+    - name: nobody books and audits
+      separate: [{can: WRITE, topics: [ledger.book]}, {can: READ, topics: [pii.audit]}]
+      principals: ["User:*"]
+      through: THROUGH
+"""
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_rights_of_who_breaks_a_separation_of_duties_come_first(bank: Path, accepted: bool) -> None:
+    exception = (
+        f"  exceptions: [{{check: nobody books and audits, expires: {_LAPSE}, reason: x}}]\n" if accepted else ""
+    )
+    Path("manifests/duties.yaml").write_text(_DUTIES.replace("THROUGH", "acl") + exception, encoding="utf-8")
+    write_cluster(
+        *bindings(
+            "User:a ALLOW READ on TOPIC ledger.other",
+            "User:z ALLOW WRITE on TOPIC PREFIXED ledger.",
+            "User:z ALLOW READ on TOPIC pii.audit",
+            "User:y ALLOW WRITE on TOPIC ledger.book",
+            "User:y DENY READ on TOPIC pii.audit",
+            "User:y ALLOW READ on TOPIC PREFIXED pii.",
+        )
+    )
+    campaign = opened()
+    note = "breaks: nobody books and audits" + (" (accepted)" if accepted else "")
+    flagged = {right.right.split()[0] for right in campaign.rights if note in right.notes}
+    assert flagged == {"User:z"}
+    for owner in ("ledger", "payments"):
+        rights = campaign.of(owner).rights
+        assert rights[0].group == "breaks a separation of duties: User:z"
+        assert re.search(r"- about: '?breaks.*\n  decision: each", (_DIR / f"{owner}.yaml").read_text())
+    # What was kept last time is asked about again at the top.
+    answered("keep", "ledger", "payments")
+    signed("ledger", "payments")
+    assert closed() == 0
+    shutil.rmtree(_DIR)
+    assert opened("--base", "pack.tar").of("ledger").rights[0].group.startswith("breaks")
+
+
+def test_duties_that_cannot_be_decided_are_a_gap(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("manifests/duties.yaml").write_text(_DUTIES.replace("THROUGH", "flow"), encoding="utf-8")
+    assert run(["certify", "open", "--due", str(_DUE), "--out", str(_DIR)]) == 1
+    assert "nobody can say who breaks nobody books and audits: the configs of groups" in capsys.readouterr().err
+
+
 def test_after_it_was_due_nobody_answers_any_more(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
     opened()
     answered("keep", "ledger")

@@ -2,6 +2,7 @@
 
 import datetime
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,16 +10,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.hosts import ANY_HOST
+from reconciler.app.access_checks import BesidesAcls, separations_broken
 from reconciler.app.approvals import detached_signature, signatures_next_to, signers_of
 from reconciler.app.manifests import sound
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore, moment
 from reconciler.app.reasons import RequestError, StaleError, WorkflowError
 from reconciler.app.states import AccessState, live_access
+from reconciler.app.terms import SAYS_DEAD_LETTERS, dead_letters
 from reconciler.codec.codec import SchemaError, document_text
 from reconciler.codec.document import compact, load
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
-from reconciler.manifest.safeguards import guardrail_ownership, ownership
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.safeguards import follows_records, guardrail_ownership, ownership
 from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from reconciler.model.desired import Expiry, instant_of
 from reconciler.model.frozen import without_collector
@@ -44,6 +48,7 @@ from reconciler.parts.certify.campaign import (
     read_answers,
 )
 from reconciler.parts.certify.rights import AccessRight, OwnedNames, Standing, rights_of
+from reconciler.results.checks import ClaimResult, ClaimStatus
 from reconciler.results.words import binding_words, why_words
 from reconciler.snapshot.document import snapshot_text
 from reconciler.system.files import write_atomically
@@ -108,14 +113,18 @@ def open_campaign(
         raise RequestError(f"{out} is among the manifests below {path}, and would be read as one", "put it elsewhere")
     if terms.due.over(request.at):
         raise RequestError(f"it would be due on {terms.due}, which is over", "name a day to come")
-    seen = live_access(replace(request, path=path), connection, tell=tell)
+    request = replace(request, path=path)
+    seen = live_access(request, connection, tell=tell)
+    if seen.manifests is not None and seen.declaration is not None and _asks_flow(seen.manifests, seen.declaration):
+        seen = live_access(request, connection, listings=(SAYS_DEAD_LETTERS,))
     if seen.state is None or seen.manifests is None or seen.declaration is None:
         raise RequestError("no manifests declare the cluster", "give PATH, the directory of its manifests")
     with without_collector():
         snapshot = snapshot_text(seen.state)
         owned = _owned(seen.manifests, seen.view.cluster)
         rights = rights_of(seen.view.authorizer, OwnedNames(owned))
-        asked = _BindingFacts(seen, path, past, terms.kept, request.at)
+        broken = _broken_separations(seen, request.at)
+        asked = _BindingFacts(seen, path, past, terms.kept, request.at, broken)
         campaign = Campaign(
             directory.name,
             seen.view.cluster,
@@ -129,7 +138,7 @@ def open_campaign(
             _default_allow(seen.view.authorizer),
             tuple(sorted(seen.declaration.flavor.membership_types)),
             owned,
-            tuple(_gaps(seen)),
+            (*_gaps(seen), *_undecided(seen, broken)),
             tuple(sorted(map(asked.certified, rights), key=lambda right: (right.owner, _place(right), right.id))),
         )
         text = document_text(CAMPAIGN.write(campaign), compact)
@@ -146,11 +155,14 @@ def open_campaign(
     return OpenedCampaign(campaign, tuple(str(directory / name) for name in files))
 
 
+def _asks_flow(manifests: Manifests, declaration: ClusterDeclaration) -> bool:
+    with sound():
+        return follows_records(manifests, declaration.name)
+
+
 def _place(right: CertifiedRight) -> tuple[int, str]:
-    """Unused and new rights are asked about first; what no answer changes comes last."""
-    return (
-        3 if not right.through else 2 if right.group == _AS_LAST_TIME else 1 if "new" in right.group else 0
-    ), right.group
+    """Broken duties are asked about first, then unused and new rights; what no answer changes comes last."""
+    return next(place for place, title in enumerate(_GROUPS) if right.group.startswith(title)), right.group
 
 
 def _owned(manifests: Manifests, cluster: str) -> tuple[OwnedPattern, ...]:
@@ -174,13 +186,30 @@ def _gaps(seen: AccessState) -> Iterator[str]:
     yield from (f"cluster {view.cluster}: {fact}" for fact in view.unseen)
 
 
+def _broken_separations(seen: AccessState, at: datetime.date) -> tuple[ClaimResult, ...]:
+    if seen.manifests is None or seen.declaration is None or seen.state is None:
+        return ()
+    besides = BesidesAcls(denials_of_locks(seen.state.bindings), dead_letters(seen.state))
+    return separations_broken(seen.manifests, seen.declaration, seen.view.authorizer, at, besides)
+
+
+def _undecided(seen: AccessState, broken: Iterable[ClaimResult]) -> Iterator[str]:
+    """Duties of which nobody can say who breaks them: their flag is missing, and that is no good sign."""
+    for claim in broken:
+        if claim.combinations is not None and not claim.combinations.breaking:
+            reason = claim.combinations.reason or "it is undecided"
+            yield f"cluster {seen.view.cluster}: nobody can say who breaks {claim.test.name}: {reason}"
+
+
 def _default_allow(facts: Authorizer) -> bool | None:
     least, most = (world.default_allow for world in facts.interpretations.both)
     return least if least == most else None
 
 
+_TOXIC, _NEW, _ELSEWHERE = "breaks a separation of duties", "new", "decided elsewhere"
 _UNUSED: Final = f"not used for {UNUSED.days} days"
 _AS_LAST_TIME: Final = "kept last time, and the same now"
+_GROUPS: Final = (_TOXIC, _UNUSED, _NEW, _AS_LAST_TIME, _ELSEWHERE)
 _REST: Final = "everybody else"
 _ACT_AS: Final = {
     (ResourceType.USER, AclOperation.CREATE_TOKENS),
@@ -192,7 +221,13 @@ class _BindingFacts:
     """What is known of the ACLs behind rights, to say it to their owners."""
 
     def __init__(
-        self, seen: AccessState, path: str, past: Past | None, kept: Collection[str], at: datetime.date
+        self,
+        seen: AccessState,
+        path: str,
+        past: Past | None,
+        kept: Collection[str],
+        at: datetime.date,
+        broken: Iterable[ClaimResult],
     ) -> None:
         self.found, self.kept, self.at = seen, kept, at
         self.declared = seen.desired.bindings if seen.desired is not None else {}
@@ -205,16 +240,24 @@ class _BindingFacts:
             self._learn(past(seen.view.cluster, bindings))
         self.root = Path(path) if Path(path).is_dir() else Path(path).parent
         self.authors: dict[str, dict[int, str]] = {}
+        self.toxic: dict[str | None, list[str]] = defaultdict(list)
+        for claim in broken:
+            for item in claim.combinations.breaking if claim.combinations is not None else ():
+                words = f"{'' if item.certain else 'perhaps '}breaks: {claim.test.name}"
+                accepted = " (accepted)" if claim.standing is ClaimStatus.EXCEPTED else ""
+                self.toxic[None if item.everybody else item.principal].append(f"{words}{accepted}")
         # An ACL for every name is behind a right of each owner.
         self.lines: dict[AclBinding, tuple[str, list[str]]] = {}
 
     def certified(self, right: AccessRight) -> CertifiedRight:
         """The right in words, with what is known of the ACLs behind it."""
-        who, group = right.principal or _REST, "decided elsewhere"
+        who, group = right.principal or _REST, _ELSEWHERE
         if right.through:
             unused = all(self._unused(binding) for binding in right.through)
-            group = f"{_UNUSED}: {who}" if unused else f"new: {who}"
+            group = f"{_UNUSED}: {who}" if unused else f"{_NEW}: {who}"
             group = _AS_LAST_TIME if right.id in self.kept and not unused else group
+        if self._breaks(right):
+            group = f"{_TOXIC}: {who}" if right.through else f"{_TOXIC}, {_ELSEWHERE}: {who}"
         known_of = [self._said_of(binding) for binding in right.through]
         proposers = {who for _, people in known_of for who in people}
         return CertifiedRight(
@@ -248,7 +291,12 @@ class _BindingFacts:
         there = facts.began is None or (facts.began.exactly or facts.began.before or "9") < first
         return there and (facts.last_used or "") < first
 
+    def _breaks(self, right: AccessRight) -> list[str]:
+        """Which separations of duties whoever has the right breaks."""
+        return self.toxic.get(right.principal, []) if right.standing.has_effect else []
+
     def _notes(self, right: AccessRight) -> Iterator[str]:
+        yield from self._breaks(right)
         yield from warnings(right, self.locked)
         if any(item not in self.declared for item in right.through):
             yield "not declared"
