@@ -15,8 +15,8 @@ from reconciler.cli.options import (
     accept_option,
     cluster_option,
     connection_options,
-    optional_path_argument,
     output_option,
+    path_option,
     record_options,
     with_options,
     yes_option,
@@ -67,7 +67,7 @@ def lock_terms(
 
 @click.command("lock", short_help="Deny a principal everything, until unlock")
 @lock_terms_options
-@optional_path_argument
+@path_option
 @cluster_option()
 @yes_option
 @record_options

@@ -15,8 +15,8 @@ from reconciler.cli.options import (
     accept_option,
     cluster_option,
     connection_options,
-    optional_path_argument,
     output_option,
+    path_option,
     record_options,
     yes_option,
 )
@@ -30,7 +30,7 @@ from reconciler.show.result import result_document, result_lines
 
 @click.command("unlock", short_help="End a lock")
 @click.argument("principal", metavar="PRINCIPAL")
-@optional_path_argument
+@path_option
 @click.option("--reason", metavar="TEXT", required=True, help="Why; kept in the audit log.")
 @click.option("--ticket", metavar="ID", help="Where it was agreed.")
 @click.option(

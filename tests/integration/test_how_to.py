@@ -188,7 +188,7 @@ def test_a_principal_is_locked_where_teams_own_it_and_an_unrelated_merge_leaves_
     facts = f"metadata: {{name: {cluster.partition('=')[0]}}}\nspec: {{allowEveryoneIfNoAclFound: false}}\n"
     Path("facts.yaml").write_text(f"apiVersion: reconciler/v1\nkind: Cluster\n{facts}", encoding="utf-8")
     at = [manifests, "-c", cluster, "--connections", "facts.yaml"]
-    assert run(["lock", victim, *at, "--reason", "key leaked", "--yes"]) == 0
+    assert run(["lock", victim, "-f", *at, "--reason", "key leaked", "--yes"]) == 0
     (file,) = (one for one in Path(manifests).rglob("*.yaml") if re.search("(?m)^kind: Cluster$", one.read_text()))
     file.write_text(file.read_text(encoding="utf-8") + "# unrelated\n", encoding="utf-8")
     assert run(["apply", *at, "--allow-deletes", "--yes"]) == 0

@@ -237,7 +237,7 @@ def test_the_audit_log_says_what_was_overridden_and_who_was_locked(
 ) -> None:
     stage.give()
     where = ("-c", stage.cluster, "--audit", str(stage.audit), "--operator", "anna", "--yes")
-    assert run(["lock", "User:svc", str(stage.manifests), "--reason", "leaked", "--ticket", "INC-8", *where]) == 0
+    assert run(["lock", "User:svc", "-f", str(stage.manifests), "--reason", "leaked", "--ticket", "INC-8", *where]) == 0
     capsys.readouterr()
     assert run(["audit", "list", "--audit", str(stage.audit)]) == 0
     shown = capsys.readouterr().out

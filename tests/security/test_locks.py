@@ -415,11 +415,11 @@ def test_manifests_that_are_not_sound_hold_up_no_lock(stage: Stage, capsys: pyte
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("reconciler.app.session.live", live)
-        at = [NAME, stage.path, "-c", "prod", "--connections", str(stage.connections), "--reason", "x", "--yes"]
+        at = [NAME, "-f", stage.path, "-c", "prod", "--connections", str(stage.connections), "--reason", "x", "--yes"]
         assert run(["lock", *at]) == 0
         assert "without the manifests, which are not sound" in capsys.readouterr().err
         assert not may_anything(stage.live())
-        assert run(["locks", *at[1:6]]) == 0
+        assert run(["locks", *at[1:7]]) == 0
         assert run(["unlock", *at]) != 0
         stage.rule(OPERATOR.replace("name: prod", "name: other"))
         assert run(["lock", *at]) == Exit.ERROR, "nobody else says what the cluster is"
@@ -532,7 +532,7 @@ def test_other_names_of_the_same_are_listed_with_their_signs_and_left(
         "User:svc/h1@EXAMPLE.COM": ("declared at all.yaml:27:77",),
     }
     assert stage.live() - before == {*lock_denials(NAME), *(mark.binding for mark in found_marks(stage))}
-    words = ["lock", NAME, stage.path, "-c", stage.cluster, "--connections", str(stage.connections)]
+    words = ["lock", NAME, "-f", stage.path, "-c", stage.cluster, "--connections", str(stage.connections)]
     assert run([*words, "--reason", "x", "--yes"]) == 0
     assert "perhaps the same, and not locked: User:SVC (has ACLs)" in capsys.readouterr().out
     assert run([*words, "--reason", "x", "--yes", "-o", "json"]) == 0
@@ -583,13 +583,13 @@ def test_under_default_allow_it_would_shut_out_everybody(stage: Stage, state: st
 
 
 def test_a_host_is_refused(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["lock", NAME, stage.path, "-c", stage.cluster, "--reason", "x", "--yes", "--host", "10.0.0.0/8"]
+    words = ["lock", NAME, "-f", stage.path, "-c", stage.cluster, "--reason", "x", "--yes", "--host", "10.0.0.0/8"]
     assert run(words) == Exit.USAGE
     assert "a lock counts from every host" in capsys.readouterr().err
 
 
 def test_the_commands(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
-    at = [stage.path, "-c", stage.cluster, "--connections", str(stage.connections)]
+    at = ["-f", stage.path, "-c", stage.cluster, "--connections", str(stage.connections)]
     assert run(["locks", *at]) == 0
     assert "No principal is locked on prod." in capsys.readouterr().out
     assert run(["lock", NAME, *at, "--reason", "key leaked", "--ticket", "INC-7", "--yes"]) == 0
@@ -603,7 +603,7 @@ def test_the_commands(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     assert "User:svc is locked" in capsys.readouterr().out
     for question in (["can-i", NAME, "READ", "topic/team.orders"], ["access", NAME]):
         capsys.readouterr()
-        assert run([*question, "-f", *at]) == (Exit.FAILED_CHECK if question[0] == "can-i" else 0)
+        assert run([*question, *at]) == (Exit.FAILED_CHECK if question[0] == "can-i" else 0)
         said = capsys.readouterr().out
         assert "locked since" in said
         assert "INC-7: `key leaked`: only “reconciler unlock” ends it" in said

@@ -211,7 +211,7 @@ def test_a_lock_stands_whatever_is_killed_under_it(
     assert team.run("plan", "--out", saved).status == 0
     if deed == "undo":
         assert team.bare("apply", saved, str(team.directory), *facts, "--yes").status == 0
-    locked = team.bare("lock", name, *where, "--reason", "key leaked", "--yes")
+    locked = team.bare("lock", name, "-f", *where, "--reason", "key leaked", "--yes")
     assert locked.status == 0, locked.err
     if deed in ("plan", "apply", "serve"):
         team.write("team.yaml", head + rule("WRITE", "") + rule("READ", ", expires: 2026-01-01"))
@@ -228,7 +228,7 @@ def test_a_lock_stands_whatever_is_killed_under_it(
         "undo": ("apply", back, str(team.directory), *facts, "--yes"),
         "cleanup": ("cleanup", *where, "--yes", "--run", DEAD),
         "serve": ("serve", *where, "--act", "--once"),
-        "lock": ("lock", name, *where, "--reason", "again", "--yes"),
+        "lock": ("lock", name, "-f", *where, "--reason", "again", "--yes"),
     }[deed]
     for end in (killed("", number, *words), team.bare(*words).status):
         assert end in (KILLED, 0, 2, 6), "killed, done, or another one's lease"

@@ -217,6 +217,14 @@ def test_every_command_that_reads_manifests_takes_path_as_an_option() -> None:
         assert not reads or words in (("convert",), ("fleet", "lock")) or "--path" in takes, words
 
 
+def test_path_is_a_word_only_where_no_other_word_says_what_a_command_is_about() -> None:
+    """Beside a principal, an operation or a resource it is ``--path``; beside a plan it may be a word."""
+    for words, command in _COMMANDS.items():
+        arguments = [str(one.metavar) for one in command.params if isinstance(one, click.Argument)]
+        if "[PATH]" in arguments:
+            assert arguments in (["[PATH]"], ["PLAN", "[PATH]"], ["[PLAN]", "[PATH]"], ["DIR", "[PATH]"]), words
+
+
 def test_help_says_which_variable_sets_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     for words, command in _COMMANDS.items():
         own = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
