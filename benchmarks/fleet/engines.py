@@ -24,7 +24,7 @@ from reconciler.results.fleet_drift import run_text
 
 _OURS: Final = """
 import sys, pathlib
-from reconciler.parts.fleet.app.runs import EngineName, EngineOptions, chosen_engine
+from reconciler.parts.fleet.app.engines import EngineName, EngineOptions, chosen_engine
 from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.fleet.tasks.comparing import compare_fleet
 from reconciler.results.fleet_drift import parse_run

@@ -25,7 +25,7 @@ from reconciler.cli.console import (
     steady,
     watched,
 )
-from reconciler.cli.parts import missing, other_commands, own_commands
+from reconciler.cli.parts import missing, other_commands, own_commands, part_that_needs
 from reconciler.cli.reasons import command_error
 from reconciler.model.characters import safe
 from reconciler.system.process import forbid_core_dumps
@@ -235,6 +235,13 @@ def _run(arguments: list[str] | None) -> int:
         return Exit.INTERRUPTED
     except BrokenPipeError:
         dull(sys.stdout)
+        return Exit.ERROR
+    except ModuleNotFoundError as absent:
+        package = (absent.name or "").partition(".")[0]
+        part = part_that_needs(package)
+        if part is None:
+            raise
+        error(f"this needs the package {package}, which is not installed", part.pip)
         return Exit.ERROR
     except OSError as trouble:
         if trouble.filename is None:

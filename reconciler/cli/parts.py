@@ -103,6 +103,13 @@ def missing() -> Iterator[tuple[str, InstallablePart]]:
             yield name, part
 
 
+def part_that_needs(package: str) -> InstallablePart | None:
+    """The part with the smallest extra that has the package."""
+    needs = {name: getattr(_module(name), "NEEDS", ()) for name in PARTS}
+    found = [name for name, packages in needs.items() if package in packages]
+    return PARTS[min(found, key=lambda name: len(needs[name]))] if found else None
+
+
 def part_module(part: str, option: str) -> Any:
     """The module with what a part does for an option of a core command, such as ``lint --fix``.
 

@@ -26,7 +26,7 @@ from reconciler.kafka.settings import client_settings
 from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS, schema_text
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app.apply import ChildTask
-from reconciler.parts.fleet.app.runs import task_secrets
+from reconciler.parts.fleet.app.engines import task_secrets
 from reconciler.ports import ClusterError
 from reconciler.snapshot.document import snapshot_text
 from reconciler.system.process import child_environment, secret_environment

@@ -6,6 +6,7 @@ store; the functions take both, and raise a
 """
 
 from reconciler.parts.fleet.app.apply import ApplyTerms, BatchBegun, FleetApply, GateClosed
+from reconciler.parts.fleet.app.engines import spark, task_secrets
 from reconciler.parts.fleet.app.members import MemberConnections, file_readers, live_readers
 from reconciler.parts.fleet.app.plan import PlannedFleet, plan_fleet
 from reconciler.parts.fleet.app.query import FleetAnswer, FleetQuestion, ask_fleet, basis_of
@@ -16,10 +17,8 @@ from reconciler.parts.fleet.app.runs import (
     fleet_in,
     read_fleet_plan,
     save_fleet_plan,
-    spark,
     stored_run,
     take,
-    task_secrets,
     wanted,
 )
 from reconciler.parts.fleet.app.tighten import FleetTightening, tighten_fleet

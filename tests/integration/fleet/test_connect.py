@@ -51,7 +51,7 @@ _CLIENT = """
 import contextlib, io, json, sys
 from reconciler.app.reasons import WorkflowError
 from reconciler.cli.main import run
-from reconciler.parts.fleet.app.runs import EngineName, EngineOptions, chosen_engine
+from reconciler.parts.fleet.app.engines import EngineName, EngineOptions, chosen_engine
 
 master, questions = sys.argv[1], json.loads(sys.argv[2])
 answers = {}

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 import reconciler
 from reconciler.app.reasons import WorkflowError
-from reconciler.parts.fleet.app.runs import spark as spark_of
+from reconciler.parts.fleet.app.engines import spark as spark_of
 from reconciler.parts.fleet.engine import LocalEngine
 from reconciler.parts.fleet.spark.engine import SparkEngine
 

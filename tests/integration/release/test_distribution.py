@@ -134,16 +134,25 @@ def test_the_readmes_first_command_works_from_the_wheel(clean: Path) -> None:
     assert without_ids(printed) == without_ids(quoted)
 
 
-def test_commands_that_need_an_extra_say_which(clean: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        ("fleet snapshot --help", "fleet"),
+        ("history --help", "history"),
+        ("who-can READ topic/t --store readings --as-of 2026-01-01", "history"),
+    ],
+)
+def test_commands_that_need_an_extra_say_which(clean: Path, words: str, extra: str) -> None:
     done = subprocess.run(
-        [str(clean / "bin" / "reconciler"), "fleet", "snapshot", "--help"],
+        [str(clean / "bin" / "reconciler"), *words.split()],
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert "pip install './reconciler[fleet]' beside your clone" in done.stderr
+    assert f"pip install './reconciler[{extra}]' beside your clone" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def _pins(lock: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from reconciler.cli.parts import PARTS
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import safe
 from reconciler.parts.fleet import NEEDS
-from reconciler.parts.fleet.app.runs import EngineChoice, EngineName, EngineOptions, chosen_engine, task_secrets
+from reconciler.parts.fleet.app.engines import EngineChoice, EngineName, EngineOptions, chosen_engine, task_secrets
 from reconciler.parts.fleet.spark.session import is_running, remote_of
 from reconciler.show.fleet_report import cluster_names
 
