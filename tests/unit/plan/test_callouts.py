@@ -8,14 +8,18 @@ import pytest
 
 from reconciler.access.difference import Witness
 from reconciler.access.names import NameSet, Region, literal
+from reconciler.cli.console import Exit
+from reconciler.cli.options import NEW_PATH
+from reconciler.cli.planned import gate
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.desired import DesiredState, DesiredTopic, Origin
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.model.topic import Topic
 from reconciler.plan.review.access_change import AccessChange
 from reconciler.plan.review.callouts import Callout, callouts, while_super_user
+from reconciler.show.claims import Checks
 from tests.unit.apply.test_perform import planned
-from tests.worlds import binding
+from tests.worlds import binding, bindings
 
 
 def _called(*operations: str) -> tuple[Callout, ...]:
@@ -188,3 +192,48 @@ def test_access_to_records_of_labelled_topics_is_counted_by_label() -> None:
                 noun = "1 topic" if count == 1 else f"{count} topics"
                 wanted.add(f"{principal or 'everybody else'} gains {records[0]} on {noun} with {label}")
         assert said == wanted
+
+
+TOKENS_OF_B = "USER:L:User:b User:a@* ALLOW CREATE_TOKENS"
+BROKER = "CLUSTER:L:kafka-cluster User:b@* ALLOW CLUSTER_ACTION"
+EVERY_TOKEN = "DELEGATION_TOKEN:L:* User:a@* ALLOW DESCRIBE"
+
+
+@pytest.mark.parametrize(
+    ("there", "gained", "rule", "said"),
+    [
+        ([], TOKENS_OF_B, "impersonation", "User:a gains CREATE_TOKENS on user `User:b`"),
+        ([], "USER:P:User: User:a@* ALLOW CREATE_TOKENS", "impersonation", "User:a gains CREATE_TOKENS on "),
+        ([], BROKER, "impersonation", "User:b gains CLUSTER_ACTION on the cluster"),
+        ([], "USER:L:User:b User:a@* ALLOW DESCRIBE_TOKENS", "new-path", "User:a could act as User:b: DESCRIBE_TOKENS"),
+        ([], EVERY_TOKEN, "new-path", "User:a could act as anybody: DESCRIBE on "),
+        ([TOKENS_OF_B], BROKER, "new-path", "User:a could act as anybody: CREATE_TOKENS on "),
+        ([BROKER], TOKENS_OF_B, "new-path", "User:a could act as anybody: CREATE_TOKENS on "),
+        ([TOKENS_OF_B], "TOPIC:L:t User:b@* ALLOW READ", "new-path", "User:a could act as User:b, and so gains what"),
+    ],
+)
+def test_a_right_by_which_somebody_acts_as_another_one_fails_new_path(
+    there: list[str], gained: str, rule: str, said: str
+) -> None:
+    """Each edge by itself, and behind another one."""
+    before, new = bindings(*there), binding(gained)
+    plan = planned(ClusterState("it", frozenset(before)), *before, new)
+    assert any(one.rule == rule and one.text.startswith(said) for one in plan.access.callouts), plan.access.callouts
+    assert gate(plan, Checks(), (NEW_PATH,), whole=True) is Exit.FAILED_CHECK
+    assert gate(plan, Checks(), (), whole=True) is Exit.OK
+
+
+@pytest.mark.parametrize(
+    ("there", "gained"),
+    [
+        ([], "TOPIC:L:t User:a@* ALLOW READ"),
+        ([TOKENS_OF_B], "TOPIC:L:t User:c@* ALLOW READ"),
+        ([TOKENS_OF_B], "USER:L:User:c User:b@* DENY CREATE_TOKENS"),
+        ([BROKER], "TOPIC:L:t User:b@* ALLOW READ"),
+    ],
+)
+def test_what_opens_no_path_passes_new_path(there: list[str], gained: str) -> None:
+    before = bindings(*there)
+    plan = planned(ClusterState("it", frozenset(before)), *before, binding(gained))
+    assert plan.steps
+    assert gate(plan, Checks(), (NEW_PATH,), whole=True) is Exit.OK
