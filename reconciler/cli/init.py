@@ -135,7 +135,6 @@ def command(
         "application": application,
         "prefix": f"{team}.",
         "topic": f"{team}.events",
-        "files": f"teams/{team}/**",
     }
     _write(Path(directory), {path.format(team=team): text for path, text in _texts(_FILES, values).items()})
     _say_next(directory, password)
@@ -156,22 +155,12 @@ def _add_team(directory: str, team: str, principal: str | None) -> int:
     """Write the files of one more team, and its items into the files of all teams."""
     from yaml import YAMLError
 
-    from reconciler.manifest.write.spans import Item, Splice, layout, quoted, spliced, with_items
+    from reconciler.manifest.write.spans import Item, Splice, layout, quoted, spliced, with_entry, with_items
 
     application = _given(principal, "Principal of the team's application", f"User:svc-{team}", _PRINCIPAL)
     values = {"team": team, "application": application, "prefix": f"{team}.", "topic": f"{team}.events"}
-    names: Item = {field: {"prefix": quoted(f"{team}.")} for field in ("topics", "groups", "transactionalIds")}
-    owner: Item = {
-        "team": quoted(team),
-        "files": quoted(f"teams/{team}/**"),
-        "principals": [quoted(application)],
-        **names,
-    }
+    owner: Item = {"prefix": quoted(f"{team}."), "principals": [quoted(application)]}
     scope: list[Item] = [{"principals": [quoted(application)]}, {"topics": {"prefix": quoted(f"{team}.")}}]
-    added: dict[str, tuple[tuple[str, ...], str, list[Item]]] = {
-        "Ownership": (("spec",), "owners", [owner]),
-        "Cluster": (("spec", "scope"), "include", scope),
-    }
     target = Path(directory)
     changed: dict[str, str] = {}
     for path in _SHARED:
@@ -181,13 +170,17 @@ def _add_team(directory: str, team: str, principal: str | None) -> int:
         except YAMLError as error:
             raise CommandError(f"{target / path} is not YAML: nothing was written") from error
         splices: list[Splice] = []
-        for found in documents:
-            kind = found.root.get("kind")
-            where, key, items = added.get(kind.plain if kind else "", ((), "", []))
-            place = found.root.get(*where) if where else None
+        for document in documents:
+            kind, spec = document.root.get("kind"), document.root.get("spec")
+            if kind is None or spec is None:
+                continue
             # A cluster without a scope manages all that it has.
-            if place is not None and (key == "owners" or place.get(key) is not None):
-                splices += with_items(text, place, key, items)
+            if kind.plain == "Cluster" and (limits := spec.get("scope")) is not None and limits.get("include"):
+                splices += with_items(text, limits, "include", scope)
+            elif kind.plain == "Ownership" and (teams := spec.get("teams")) is None:
+                splices += with_entry(text, spec, "teams", {team: owner})
+            elif kind.plain == "Ownership" and teams is not None and teams.get(team) is None:
+                splices += with_entry(text, teams, team, owner)
         changed[path] = spliced(text, splices)
     own = {path: name for path, name in _FILES.items() if "{team}" in path}
     _write(target, {path.format(team=team): text for path, text in _texts(own, values).items()})

@@ -107,8 +107,9 @@ def check(seed: int, size: int) -> None:
         turned = {ALLOW: DENY, DENY: ALLOW}[binding.entry.permission_type]
         other = binding._replace(entry=binding.entry._replace(permission_type=turned))
         everything = binding._replace(entry=binding.entry._replace(operation=AclOperation.ALL))
-        own = f"team: {name}\n" in active(draft) and (binding.pattern.name.startswith(name))
-        if own or other in state.bindings or f"- team: {name}\n" not in active(draft):
+        is_team = f"\n    {name}:\n" in active(draft)
+        own = is_team and binding.pattern.name.startswith(name)
+        if own or other in state.bindings or not is_team:
             continue
         broader = {one for one in state.bindings if one.entry.operation is AclOperation.ALL}
         if not any(one.entry.permission_type is turned and one.pattern.contains(binding.pattern) for one in broader):
@@ -134,10 +135,10 @@ def test_twelve_teams_with_what_has_grown_over_years() -> None:
     files, draft = exported(estate(Random(1), 285))
     assert found_breaches(files, draft) == ()
     text = active(draft)
-    assert "team: everyone" not in text
-    assert "team: alice" not in text
-    assert all(f"- team: {team}\n" in text for team in TEAMS)
-    assert "topics: {prefix: payments.}" in text
+    assert "everyone:" not in text
+    assert "alice:" not in text
+    assert all(f"\n    {team}:\n      files: teams/{team}.yaml\n" in text for team in TEAMS)
+    assert "      prefix: [payments-, payments.]\n" in text
     assert "cluster: true" in text.partition("- team: platform")[2]
 
 

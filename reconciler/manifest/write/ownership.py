@@ -7,6 +7,7 @@ which name exactly the operations, the names and the permission that are there.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Final
 
 from reconciler.dataclass import dataclass
@@ -61,13 +62,17 @@ def ownership_draft(state: ClusterState, places: Mapping[AclBinding | str, str],
         owners = (name for name, team in sorted(found.items()) if _owns(team, pattern))
         terms = (to, permission, tuple(sorted(operations)))
         given[next(owners, platform)][terms].append(pattern)
-    lines = [*document_head("Ownership", "teams"), "  owners:"]
+    lines = [*document_head("Ownership", "teams"), *(["  teams:"] if found else [])]
     for name, team in sorted(found.items()):
-        lines += [f"    - team: {scalar(name)}", f"      files: {scalar(_file(name))}"]
+        lines += [f"    {scalar(name)}:", f"      files: {scalar(_file(name))}"]
+        prefixes = sorted({own.name for own in team.patterns if own.pattern_type is PatternType.PREFIXED})
+        lines += one_or_list("prefix", prefixes, 6) if prefixes else []
         lines += one_or_list("principals", team.principals, 6, always_list=True)
-        own, *more = _items(team.patterns) or [[]]
-        lines += [f"      {line}" for line in own]
-        lines += _consents(given[name])
+    lines += ["  owners:"]
+    for name, team in sorted(found.items()):
+        names, *more = _items(own for own in team.patterns if own.pattern_type is PatternType.LITERAL) or [[]]
+        first = [*(f"      {line}" for line in names), *_consents(given[name])]
+        lines += [f"    - team: {scalar(name)}", *first] if first else []
         for item in more:
             lines += [f"    - team: {scalar(name)}", *(f"      {line}" for line in item)]
     theirs = sorted(set(files) - {_file(name) for name in found} - {DRAFT_FILE, "cluster.yaml"})
@@ -99,7 +104,7 @@ def _teams(
             own = _by_its_word(pattern)
             named[team] |= {own} if own.contains(pattern) else set()
     return {
-        name: _Team(tuple(mine), frozenset(named[name]))
+        name: _Team(tuple(mine), frozenset(chain.from_iterable(map(_of_every_kind, named[name]))))
         for name, mine in principals.items()
         if WILDCARD_PRINCIPAL not in mine and name not in NO_TEAMS and (named[name] or len(mine) > 1)
     }
@@ -111,6 +116,12 @@ def _by_its_word(pattern: ResourcePattern) -> ResourcePattern:
     if after is None:
         return pattern._replace(pattern_type=PatternType.LITERAL)
     return pattern._replace(name=pattern.name[: after + 1], pattern_type=PatternType.PREFIXED)
+
+
+def _of_every_kind(pattern: ResourcePattern) -> Iterator[ResourcePattern]:
+    """A prefix is that of all that a team calls so, as ``teams`` of Ownership has it; a name is one thing's."""
+    kinds = _BY_NAME if pattern.pattern_type is PatternType.PREFIXED else (pattern.resource_type,)
+    return (pattern._replace(resource_type=kind) for kind in kinds)
 
 
 def _owns(team: _Team, pattern: ResourcePattern) -> bool:

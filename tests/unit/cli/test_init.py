@@ -98,6 +98,10 @@ def test_a_second_team_is_added_to_what_is_there(tmp_path: Path, capsys: pytest.
         "      - principals: [User:it's log]",
         "      - topics: {prefix: log.}",
     ]
+    owners = (manifests / "ownership.yaml").read_text("utf-8")
+    assert (
+        "      principals: [User:it's pay]\n    log: {prefix: log., principals: [User:it's log]}\n  owners:\n" in owners
+    )
     assert (manifests / "teams/log/access.yaml").exists()
     capsys.readouterr()
     assert run(["validate", str(manifests)]) == 0
