@@ -23,7 +23,7 @@ from reconciler.cli.main import run
 from reconciler.codec.codec import document_text
 from reconciler.codec.document import compact
 from reconciler.kafka.cluster import connect
-from reconciler.model.acl import AclBinding, AclOperation, ResourceType
+from reconciler.model.acl import AclBinding, AclOperation, PatternType, ResourceType
 from reconciler.model.desired import instant_of
 from reconciler.model.state import ClusterState
 from reconciler.parts.certify.app import read_campaign
@@ -32,6 +32,7 @@ from reconciler.parts.certify.pack import _unpacked, packed, verify_pack
 from reconciler.parts.evidence.usage.message import Event, LoggedReason
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
+from reconciler.results.words import binding_words
 from reconciler.snapshot.document import parse_snapshot, snapshot_text
 from reconciler.system.git import _git
 from tests.integration.fleet.test_usage import log
@@ -399,6 +400,131 @@ def test_readings_of_another_cluster_are_no_evidence(past: Path, capsys: pytest.
     write_cluster(_OLD)
     assert run(["certify", "open", "--due", str(_DUE), "--out", str(_DIR), "--store", "store"]) == 64
     assert "this is another one" in capsys.readouterr().err
+
+
+def notes(capsys: pytest.CaptureFixture[str], *options: str, status: int = 0) -> str:
+    """What close says besides."""
+    capsys.readouterr()
+    assert closed("--write", *options) == status
+    return " ".join(line for line in capsys.readouterr().err.splitlines() if line.startswith("note:"))
+
+
+def apply_all() -> None:
+    """The cluster has what the manifests declare, and what no edit of them ends."""
+    write_cluster(*ends(), *bindings(_MORE[1]))
+
+
+def answer_again(owner: str, before: str, after: str) -> None:
+    for old in _DIR.glob(f"{owner}.yaml.*.sig"):
+        old.unlink()
+    edited(owner, lambda text: re.sub("signed: .*", "signed: not yet", text).replace(before, after))
+    signed(owner)
+
+
+def test_a_campaign_that_is_closed_twice_comes_to_the_same(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opened()
+    answered("keep", "payments", "ledger")
+    signed("payments", "ledger")
+    early = notes(capsys)
+    assert f"closed before it was due on {_DUE}" in early
+    first = ends()
+    for _ in range(2):
+        again = notes(capsys)
+        assert ends() == first
+        assert "nobody was asked" not in again
+        apply_all()
+    # Closed before it was due: an answer that came later counts, and nothing ended sooner for that.
+    assert _LAPSE.isoformat() in first.values()
+    answered("keep", "platform")
+    signed("platform")
+    assert "closed before" not in notes(capsys)
+    assert {end for one, end in ends().items() if one.entry.principal == "User:auditor"} == {str(_RENEWED)}
+
+
+@pytest.mark.parametrize(("answer", "end"), [("revoke", None), ("each", str(_LAPSE))])
+def test_what_an_earlier_close_kept_ends_by_a_later_answer(answer: str, end: str | None, bank: Path) -> None:
+    opened()
+    answered("keep", "payments", "ledger")
+    signed("payments", "ledger")
+    assert closed("--write") == 0
+    (part,) = bindings("User:auditor ALLOW DESCRIBE on TOPIC PREFIXED ledger.")
+    assert ends()[part] == str(_RENEWED)
+    apply_all()
+    answer_again("ledger", "decision: keep", f"decision: {answer}")
+    closed("--write")
+    assert ends().get(part) == end
+
+
+def test_close_says_what_changed_since_the_campaign_was_opened(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opened()
+    answered("keep", "payments", "ledger", "platform")
+    signed("payments", "ledger", "platform")
+    live = parse_snapshot(Path("live.json").read_text(encoding="utf-8")).bindings
+    came, by_hand = bindings("User:new ALLOW READ on TOPIC ledger.a", _MORE[0])
+    declared = sorted(one for one in ends() if one.entry.principal == "User:svc-payments")
+    gone, dropped = declared[0], declared[1]
+    write_cluster(*(live - {gone, by_hand}), came)
+    # A merge takes one of its rules away while owners answer.
+    assert run(["revoke", *_words(dropped), "--write"]) == 0
+    assert dropped not in ends()
+    said = notes(capsys)
+    assert f"{binding_words(came)} came after the campaign was opened: nobody was asked" in said
+    assert f"{binding_words(gone)} went from the cluster after the campaign was opened: a plan adds it again" in said
+    assert f"{binding_words(by_hand)} went from the cluster after the campaign was opened" in said
+    assert f"{binding_words(dropped)} went from the manifests" in said
+    assert not {came, by_hand, dropped} & ends().keys()
+    assert ends()[gone] == str(_RENEWED)
+
+
+def _words(binding: AclBinding) -> list[str]:
+    entry, pattern = binding.entry, binding.pattern
+    prefix = "*" if pattern.pattern_type is PatternType.PREFIXED else ""
+    return [entry.principal, entry.operation.name, f"{pattern.resource_type.name.lower()}/{pattern.name}{prefix}"]
+
+
+def test_a_cluster_that_cannot_be_read_whole_when_it_is_closed_is_told(
+    bank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened()
+    answered("keep", "ledger")
+    signed("ledger")
+    file = Path("manifests/cluster.yaml")
+    file.write_text(file.read_text(encoding="utf-8").replace("allowEveryoneIfNoAclFound: false", ""), encoding="utf-8")
+    assert "when it was closed: cluster bank: nobody states" in notes(capsys, status=1)
+    found = verify_pack("pack.tar")
+    assert (found.closing.complete, found.problems) == (False, ())
+    assert run(["certify", "verify", "pack.tar"]) == 1
+
+
+def test_of_two_campaigns_at_the_same_time_each_has_its_own_answers(
+    bank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened()
+    later, other = _DUE + datetime.timedelta(days=30), Path("certify/other")
+    assert run(["certify", "open", "--due", str(later), "--out", str(other)]) == 0
+    answered("keep", "ledger")
+    signed("ledger")
+    for name in ("ledger.yaml", *(item.name for item in _DIR.glob("ledger.yaml.*.sig"))):
+        shutil.copy(_DIR / name, other / name)
+    status = ["certify", "status", str(other), "--allowed-signers", "signers"]
+    capsys.readouterr()
+    assert run(status) == 3
+    assert "it is of another campaign" in capsys.readouterr().err
+    # What nobody answers ends as the first campaign says, and it is told that another one gave it a later end.
+    assert notes(capsys)
+    first = ends()
+    assert run(["certify", "close", str(other), "--allowed-signers", "signers", "--out", "b.tar", "--write"]) == 3
+    lapse = str(later + datetime.timedelta(days=14))
+    kept = {one for one, end in first.items() if end == str(_RENEWED)}
+    assert {ends()[one] for one in kept if one in read_asked(other)} == {lapse}
+    assert all(ends()[one] == end for one, end in first.items() if end == str(_LAPSE))
+    assert (
+        f"ends: {lapse}, and not, as it was declared, maybe by another campaign: {_RENEWED}" in capsys.readouterr().err
+    )
+
+
+def read_asked(directory: Path) -> set[AclBinding]:
+    return {binding for right in read_campaign(directory)[0].rights for binding in right.through}
 
 
 _DUTIES = """\

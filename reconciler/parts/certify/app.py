@@ -138,7 +138,7 @@ def open_campaign(
             _default_allow(seen.view.authorizer),
             tuple(sorted(seen.declaration.flavor.membership_types)),
             owned,
-            (*_gaps(seen), *_undecided(seen, broken)),
+            (*gaps_of(seen), *_undecided(seen, broken)),
             tuple(sorted(map(asked.certified, rights), key=lambda right: (right.owner, _place(right), right.id))),
         )
         text = document_text(CAMPAIGN.write(campaign), compact)
@@ -176,7 +176,7 @@ def _owned(manifests: Manifests, cluster: str) -> tuple[OwnedPattern, ...]:
     )
 
 
-def _gaps(seen: AccessState) -> Iterator[str]:
+def gaps_of(seen: AccessState) -> Iterator[str]:
     """What of the cluster nobody can certify."""
     state, view = seen.state, seen.view
     if state is not None and state.opaque:
@@ -207,6 +207,8 @@ def _default_allow(facts: Authorizer) -> bool | None:
 
 
 _TOXIC, _NEW, _ELSEWHERE = "breaks a separation of duties", "new", "decided elsewhere"
+#: Of a right: an ACL behind it was on the cluster alone when it was opened.
+UNDECLARED: Final = "not declared"
 _UNUSED: Final = f"not used for {UNUSED.days} days"
 _AS_LAST_TIME: Final = "kept last time, and the same now"
 _GROUPS: Final = (_TOXIC, _UNUSED, _NEW, _AS_LAST_TIME, _ELSEWHERE)
@@ -299,7 +301,7 @@ class _BindingFacts:
         yield from self._breaks(right)
         yield from warnings(right, self.locked)
         if any(item not in self.declared for item in right.through):
-            yield "not declared"
+            yield UNDECLARED
 
     def _said_of(self, binding: AclBinding) -> tuple[str, list[str]]:
         if binding not in self.lines:

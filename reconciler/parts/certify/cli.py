@@ -261,7 +261,7 @@ def close(
     statuses = (
         _told("does not count", closing.refused, Exit.FAILED_CHECK),
         _told("cannot be followed", closing.conflicts, Exit.FAILED_CHECK),
-        _told("incomplete", closed.campaign.gaps, Exit.ERROR),
+        _told("incomplete", closed.gaps, Exit.ERROR),
     )
     return Exit.ERROR if Exit.ERROR in statuses else max(statuses)
 

@@ -23,7 +23,7 @@ from reconciler.codec.document import compact, load
 from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclPermissionType
-from reconciler.model.characters import safe
+from reconciler.model.characters import counted, safe
 from reconciler.model.desired import Declaration, DesiredState, Expiry, instant_of
 from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import standing_bridges
@@ -32,9 +32,11 @@ from reconciler.model.state import ClusterState
 from reconciler.parts.certify.app import (
     CAMPAIGN_FILE,
     SNAPSHOT_FILE,
+    UNDECLARED,
     all_answers,
     campaign_of,
     content_of,
+    gaps_of,
     owner_files,
     read_campaign,
     sentence,
@@ -82,12 +84,13 @@ CLOSING: Final[Record[Closing]] = record_of(Closing)
 
 
 class ClosedCampaign(NamedTuple):
-    """A campaign, what it came to, the edit that does it, and its pack."""
+    """A campaign, what it came to, the edit that does it, and its pack; ``gaps`` are what could not be read."""
 
     campaign: Campaign
     closing: Closing
     edit: ManifestEdit
     pack: bytes
+    gaps: tuple[str, ...]
 
 
 def close_campaign(
@@ -110,6 +113,7 @@ def close_campaign(
     if live.state is None or live.state.cluster_id != campaign.cluster_id:
         raise RequestError(f"the campaign is of the cluster {campaign.cluster_id}, this is another one")
     ends = _Ends(campaign, outcome.decisions, live, at)
+    later = tuple(gap for gap in gaps_of(live) if gap not in campaign.gaps)
     keeps = {binding.entry.principal for binding, end in ends.fates.ends.items() if end is not None}
     result = edit(
         path,
@@ -122,9 +126,9 @@ def close_campaign(
     head = _audit_head(audit) if audit is not None else ""
     closing = Closing(
         Expiry(at),
-        not (campaign.gaps or outcome.conflicts),
+        not (campaign.gaps or later or outcome.conflicts),
         *outcome,
-        (*ends.fates.notes, *ends.notes()),
+        (*ends.fates.notes, *ends.notes(), *(f"when it was closed: {gap}" for gap in later)),
         digest_of(planned),
         head,
     )
@@ -138,7 +142,7 @@ def close_campaign(
         **{file.name: file.data for file in files.values()},
         **{name: text for file in files.values() for name, text in file.signatures.items()},
     }
-    return ClosedCampaign(campaign, closing, result, packed(entries))
+    return ClosedCampaign(campaign, closing, result, packed(entries), (*campaign.gaps, *later))
 
 
 class _Outcome(NamedTuple):
@@ -168,7 +172,10 @@ class _Ends:
         self.there = live.state.bindings if live.state is not None else frozenset()
         self.given = live.view.break_glass
         self.bridges = standing_bridges(self.there)
-        self.kept = {item for item, end in self.fates.ends.items() if end == campaign.renewed}
+        self.decisions, self.declared = decisions, live.desired.bindings if live.desired is not None else {}
+        # Declared when it was opened, and not any more: a merge took it away, and no answer brings it back.
+        was_declared = {item for right in campaign.rights if UNDECLARED not in right.notes for item in right.through}
+        self.removed = was_declared - self.declared.keys()
 
     def wanted(self, state: DesiredState) -> DesiredState:
         """The same with the end of each ACL; one that only the cluster has is declared with its end."""
@@ -181,10 +188,32 @@ class _Ends:
             elif self._is_ours(binding):
                 bindings[binding] = Declaration(NOWHERE, self._reason, None, end)
         for part, (whole, end) in self.fates.narrower.items():
-            if part not in bindings and (whole in before or self._is_ours(whole)) and not end.over(self.at):
+            if part in bindings:
+                # Of an earlier close; one that was there when it was opened has answers of its own.
+                if part not in self.fates.ends:
+                    bindings[part] = bindings[part]._replace(expires=self._end(bindings[part], end))
+            elif (whole in before or self._is_ours(whole)) and not end.over(self.at):
                 note = before.get(whole, Declaration(NOWHERE, self._reason))
                 bindings[part] = Declaration(NOWHERE, note.reason, note.ticket, self._end(note, end))
+        for part, end in self._parts_made():
+            if end is None or end.over(self.at):
+                bindings.pop(part, None)
+            elif part in bindings:
+                bindings[part] = bindings[part]._replace(expires=end)
         return replace(state, bindings=bindings)
+
+    def _parts_made(self) -> Iterator[tuple[AclBinding, Expiry | None]]:
+        """Narrower ACLs of an earlier close that the answers do not keep any more, with their ends now."""
+        for right in self.campaign.rights:
+            answer = self.decisions.get(right.id)
+            if right.pattern is None or answer in (RightAnswer.KEEP, RightAnswer.NARROW):
+                continue
+            for binding in right.through:
+                part = AclBinding(right.pattern, binding.entry)
+                written = self.declared.get(part)
+                ours = part not in self.fates.ends and part not in self.fates.narrower
+                if ours and written is not None and written.expires == self.campaign.renewed:
+                    yield part, None if answer is RightAnswer.REVOKE else self.campaign.lapse
 
     @property
     def _reason(self) -> str:
@@ -200,24 +229,47 @@ class _Ends:
         """Whether a plan ends an ACL that only the cluster has."""
         declaration = self.live.declaration
         owns = declaration is not None and declaration.scope.owns(binding)
-        return owns and binding in self.there and binding not in self.given and binding not in self.bridges
+        here = binding in self.there and binding not in self.removed
+        return owns and here and binding not in self.given and binding not in self.bridges
 
     def notes(self) -> Iterator[str]:
-        """What no edit of these manifests ends, and what came after the campaign was opened."""
-        declared = self.live.desired.bindings if self.live.desired is not None else {}
-        for binding in self.fates.ends:
+        """What no edit of these manifests ends, what changed after the campaign was opened, and what is still open."""
+        left = sum(bool(right.through) and right.id not in self.decisions for right in self.campaign.rights)
+        if left and not self.campaign.due.over(self.at):
+            yield (
+                f"closed before it was due on {self.campaign.due}: {counted(left, 'right')} without an answer; until "
+                "then owners may answer, and you close it again"
+            )
+        for binding, end in self.fates.ends.items():
             if binding in self.given:
                 yield f"{binding_words(binding)}: {self.given[binding].words}; it ends by itself"
             elif binding in self.bridges:
                 yield f"{binding_words(binding)} is a temporary allow-all ACL of a run: reconciler cleanup ends it"
-            elif binding in self.there and binding not in declared and not self._is_ours(binding):
+            elif binding in self.declared:
+                yield from self._changes(binding, end)
+            elif binding not in self.there:
+                yield f"{binding_words(binding)} went from the cluster after the campaign was opened"
+            elif binding in self.removed:
+                yield f"{binding_words(binding)} went from the manifests after the campaign was opened: a plan ends it"
+            elif not self._is_ours(binding):
                 yield f"{binding_words(binding)} is outside of the scope of these manifests: no plan ends it"
-        asked = set(self.fates.ends)
+        asked = {*self.fates.ends, *self.fates.narrower, *(part for part, _ in self._parts_made())}
         later = sorted(item for item in self.there - asked if item.entry.permission_type is AclPermissionType.ALLOW)
         yield from (f"{binding_words(item)} came after the campaign was opened: nobody was asked" for item in later)
         for right in self.campaign.rights:
             if right.standing in (Standing.SUPER_USER, Standing.DEFAULT):
                 yield f"no ACL gives it, so none ends: {right.right}"
+
+    def _changes(self, binding: AclBinding, end: Expiry | None) -> Iterator[str]:
+        """What is to be said of an ACL that is declared: it went by hand, or it had a later end."""
+        if end is None or end.over(self.at):
+            return
+        if binding not in self.there:
+            yield f"{binding_words(binding)} went from the cluster after the campaign was opened: a plan adds it again"
+        former = self.declared[binding].expires
+        if former is not None and former.end > end.end:
+            whose = "as it was declared, maybe by another campaign"
+            yield f"{binding_words(binding)} ends: {end}, and not, {whose}: {former}"
 
 
 def _plan_after(

@@ -76,10 +76,10 @@ def since_lines(found: Sequence[HeldFact]) -> Iterator[str]:
 
 def drift_since(sources: PastSources, cluster: str, bindings: Collection[AclBinding]) -> tuple[list[str], list[Any]]:
     """The lines, and the same for programs."""
-    found = since_when(sources, cluster, bindings).held
-    unseen = len(set(bindings)) - len(found)
+    held = since_when(sources, cluster, bindings).held
+    unseen = len(set(bindings)) - len(held)
     more = [f"  {unseen} of the ACLs that differ are in no reading yet"] if unseen else []
-    return [*since_lines(found), *more], [HELD.write(one) for one in found]
+    return [*since_lines(held), *more], [HELD.write(one) for one in held]
 
 
 def sources(store: str, audit: tuple[str, ...], logs: tuple[str, ...]) -> PastSources:
