@@ -719,11 +719,13 @@ def test_a_pack_is_told_by_whose_signers_it_was_checked(bank: Path, capsys: pyte
         assert any("reading of the cluster" in item for item in document["packerOnly"])
 
 
-def test_a_forged_pack_is_no_base_of_the_next_campaign(bank: Path) -> None:
+def test_a_forged_pack_or_one_of_another_cluster_is_no_base(bank: Path) -> None:
     entries = _unpacked(small_pack())
     entries["closing.json"] = entries["closing.json"].replace(b"carol@", b"alice@")
     Path("forged.tar").write_bytes(packed(entries))
     assert run(["certify", "open", "--due", str(_DUE), "--out", "certify/next", "--base", "forged.tar"]) == 4
+    write_cluster(*bindings("User:x ALLOW READ on TOPIC ledger.a"), cluster_id="another")
+    assert run(["certify", "open", "--due", str(_DUE), "--out", "certify/next", "--base", "pack.tar"]) == 64
 
 
 @pytest.mark.broker

@@ -63,6 +63,13 @@ Past = Callable[[str, Collection[AclBinding]], "KnownPast"]
 CAMPAIGN_FILE, SNAPSHOT_FILE = "campaign.json", "snapshot.json"
 
 
+class KeptRights(NamedTuple):
+    """The rights that a campaign of a cluster kept."""
+
+    cluster_id: str
+    rights: Collection[str]
+
+
 class CampaignTerms(NamedTuple):
     """Until when owners answer, how long rights last between campaigns, and how long after it what nobody answered.
 
@@ -72,7 +79,7 @@ class CampaignTerms(NamedTuple):
     due: Expiry
     interval: datetime.timedelta
     grace: datetime.timedelta
-    kept: Collection[str] = ()
+    kept: KeptRights | None = None
 
     def end(self, span: datetime.timedelta) -> Expiry:
         """So long after it is due: days after a day."""
@@ -119,12 +126,15 @@ def open_campaign(
         seen = live_access(request, connection, listings=(SAYS_DEAD_LETTERS,))
     if seen.state is None or seen.manifests is None or seen.declaration is None:
         raise RequestError("no manifests declare the cluster", "give PATH, the directory of its manifests")
+    if terms.kept is not None and terms.kept.cluster_id != seen.state.cluster_id:
+        raise RequestError(f"the base is a campaign of the cluster {terms.kept.cluster_id}, this is another one")
+    kept = terms.kept.rights if terms.kept is not None else ()
     with without_collector():
         snapshot = snapshot_text(seen.state)
         owned = _owned(seen.manifests, seen.view.cluster)
         rights = rights_of(seen.view.authorizer, OwnedNames(owned))
         broken = _broken_separations(seen, request.at)
-        asked = _BindingFacts(seen, path, past, terms.kept, request.at, broken)
+        asked = _BindingFacts(seen, path, past, kept, request.at, broken)
         campaign = Campaign(
             directory.name,
             seen.view.cluster,

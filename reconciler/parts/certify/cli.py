@@ -113,7 +113,7 @@ def open_(
     """
     if store is None and (audit or logs):
         raise CommandError("--audit and --logs need --store", "add --store PLACE", Exit.USAGE)
-    terms = CampaignTerms(due, interval, grace, kept_in(base) if base is not None else ())
+    terms = CampaignTerms(due, interval, grace, kept_in(base) if base is not None else None)
     opened = open_campaign(request, connection, terms, out, _past(store, audit, logs), info_note)
     campaign = opened.campaign
     counts = {owner: len(rights) for owner, rights in campaign.by_owner().items()}

@@ -33,6 +33,7 @@ from reconciler.parts.certify.app import (
     CAMPAIGN_FILE,
     SNAPSHOT_FILE,
     UNDECLARED,
+    KeptRights,
     all_answers,
     campaign_of,
     content_of,
@@ -418,9 +419,10 @@ def _signatures(entries: Mapping[str, bytes], file: str) -> dict[str, bytes]:
     return {name: data for name, data in entries.items() if name.startswith(f"{file}.") and name.endswith(".sig")}
 
 
-def kept_in(base: str) -> frozenset[str]:
+def kept_in(base: str) -> KeptRights:
     """The rights that were kept in the campaign of a pack; raises :class:`StaleError`."""
     result = verify_pack(base)
     if result.problems:
         raise StaleError(f"{base} is not as it was written: {result.problems[0]}")
-    return frozenset(name for name, item in result.closing.decisions.items() if item is RightAnswer.KEEP)
+    kept = (name for name, item in result.closing.decisions.items() if item is RightAnswer.KEEP)
+    return KeptRights(result.campaign.cluster_id, frozenset(kept))
