@@ -80,25 +80,30 @@ def test_what_a_group_may_give_a_user_is_undecided_in_every_answer(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "manifests").mkdir()
     answers = {}
+    of_user = [["access", "User:a"], ["explain", "User:a", "READ", "topic/t"]]
     for flavor in ("redpanda", "apache"):
         facts = f"{{flavor: {flavor}, allowEveryoneIfNoAclFound: false, kafkaVersion: '4.4'}}"
         cluster = f"kind: Cluster\nmetadata: {{name: c}}\nspec: {facts}"
         text = "".join(f"---\napiVersion: reconciler/v1\n{item}\n" for item in (cluster, *documents))
         (tmp_path / "manifests" / "m.yaml").write_text(text, encoding="utf-8")
         found = []
-        for command in (["can-i", "User:a", "READ", "topic/t"], ["who-can", "READ", "topic/t"], ["test"]):
+        for command in (["can-i", "User:a", "READ", "topic/t"], ["who-can", "READ", "topic/t"], ["test"], *of_user):
             run(command)
             found.append(capsys.readouterr().out)
         answers[flavor] = found
-    can_i, who_can, tests = answers["redpanda"]
+    can_i, who_can, tests, access, explain = answers["redpanda"]
     assert can_i.startswith("undecided")
     assert "who is in a role or group" in can_i
     assert "perhaps everybody can READ topic t" in who_can
     assert "1 claim about access: 1 undecided" in tests
-    can_i, who_can, tests = answers["apache"]
+    assert "READ, DESCRIBE on topic `t`  (perhaps: depends on what is unknown about the cluster)" in access
+    assert explain.startswith("undecided")
+    can_i, who_can, tests, access, explain = answers["apache"]
     assert can_i.startswith("no")
     assert "perhaps" not in who_can.partition("\n")[0]
     assert "1 undecided" not in tests
+    assert "can do nothing" in access
+    assert explain.startswith("no")
 
 
 def test_with_the_flavor_it_is_planned(tmp_path: Path) -> None:
