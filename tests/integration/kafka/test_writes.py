@@ -139,7 +139,11 @@ def test_topics_are_created_changed_and_deleted_one_by_one(admin: KafkaCluster) 
     )
     assert codes(created) == ["", "INVALID_TOPIC_EXCEPTION", "", "INVALID_REPLICATION_FACTOR", "", "INVALID_CONFIG"]
     assert codes(admin.send(creations([Topic("writes-a", 1, 1)]))) == ["TOPIC_ALREADY_EXISTS"]
-    made = topics(admin, "writes-a", "writes-c", "writes-default", "writes-many")
+    # The controller has made them; the broker that is asked hears of it a moment later.
+    end = time.monotonic() + 30
+    while "writes-default" not in (made := topics(admin, "writes-a", "writes-c", "writes-default", "writes-many")):
+        assert time.monotonic() < end
+        time.sleep(0.1)
     assert {name: topic.num_partitions for name, topic in made.items()} == {
         "writes-a": 2,
         "writes-c": 3,
