@@ -237,10 +237,12 @@ class AdminConnection:
         Every broker of KRaft names any one that it takes for alive, and passes on what is for the controller. What was
         sent is not sent again.
         """
-        if self._log.lost:
+        if self._log.lost and self._heard:
             self._tell()
         with suppress(KafkaException):
             self._client.list_topics(timeout=_CONTROLLER_SECONDS)
+            # Some broker answers, so that the settings are right: the first question may be on its way to a dead one.
+            self._heard = True
 
     def _close_retired(self, but: int) -> None:
         """Close all but the last few that were replaced: answers to requests of those may still be due."""
@@ -287,7 +289,7 @@ class AdminConnection:
             self._client.poll(0)
             waited = time.monotonic() - started
             patience = _CONTROLLER_SECONDS if self._log.lost else _QUIET_SECONDS
-            if self._heard and time.monotonic() - asked > patience:
+            if time.monotonic() - asked > patience:
                 self._ask_for_controller()
                 asked = time.monotonic()
             if (error := self._hopeless(waited)) is not None:

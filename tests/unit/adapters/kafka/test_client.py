@@ -126,3 +126,26 @@ def test_after_a_request_without_an_answer_a_new_client_is_used(connection: Admi
     connection._since -= client._YOUNG_SECONDS
     assert isinstance(connection.outcome(_asking([code])[1]()), ClientFailure)
     assert connection.admin is not before
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_the_first_question_of_all_finds_another_controller_where_some_broker_answers(
+    connection: AdminConnection, monkeypatch: pytest.MonkeyPatch, *, refuses: bool
+) -> None:
+    """A broker that died is named as the controller for seconds: a client that just began waits for it alone."""
+    monkeypatch.setattr(client, "_QUIET_SECONDS", 0.02)
+    connection._heard = False
+    waiting: Future[Any] = Future()
+
+    def told(_: _Client, timeout: float) -> None:
+        if refuses:
+            raise KafkaException(KafkaError(TIMED_OUT, "nobody answers"))
+        waiting.set_result("answered")
+
+    monkeypatch.setattr(_Client, "list_topics", told)
+    if refuses:
+        with pytest.raises(ClusterError):
+            connection.read(lambda: waiting)
+    else:
+        assert connection.read(lambda: waiting) == "answered"
+    assert connection._heard is not refuses
