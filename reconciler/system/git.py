@@ -93,15 +93,19 @@ def commit_before(root: Path, day: datetime.date) -> str | None:
 def line_authors(root: Path, file: str) -> dict[int, str]:
     """Whose each line of a file is, by number from 1: the addresses of the commits' authors; raises :class:`GitError`.
 
-    A line that is not committed is nobody's.
+    A line that is not committed is nobody's, nor is one from before a shallow clone begins: git names the author of
+    the first commit that it has for all of those.
     """
     authors: dict[int, str] = {}
     number = 0
+    shallow = _git(root, "rev-parse", "--is-shallow-repository").strip() != "false"
     for line in _git(root, "blame", "--line-porcelain", "--", file).split("\n"):
         if (head := _BLAMED.match(line)) is not None:
             number = int(head[1])
         elif line.startswith("author-mail <") and line != "author-mail <not.committed.yet>":
             authors[number] = line.removeprefix("author-mail <").removesuffix(">")
+        elif shallow and line == "boundary":
+            authors.pop(number, None)
     return authors
 
 

@@ -34,7 +34,7 @@ from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from reconciler.results.words import binding_words
 from reconciler.snapshot.document import parse_snapshot, snapshot_text
-from reconciler.system.git import _git
+from reconciler.system.git import _git, line_authors
 from tests.integration.fleet.test_usage import log
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import job
@@ -773,3 +773,16 @@ def test_on_a_broker_what_nobody_answers_ends_and_what_is_kept_stays(
         live = admin.read(ReadRequest(all_topics=False)).bindings
     assert kept in live
     assert idle not in live
+
+
+def test_a_shallow_clone_names_nobody_for_lines_from_before_it(tmp_path: Path) -> None:
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    whole.mkdir()
+    _git(whole, "init", "-q")
+    for number, who in enumerate(("alice", "bob", "carol")):
+        (whole / "a.yaml").write_text("".join(f"line: {line}\n" for line in range(number + 1)), encoding="utf-8")
+        _git(whole, "add", ".")
+        _git(whole, "-c", f"user.name={who}", "-c", f"user.email={who}@example.com", "commit", "-qm", who)
+    _git(whole, "clone", "-q", "--depth", "2", whole.as_uri(), str(part))
+    assert line_authors(whole, "a.yaml") == {1: "alice@example.com", 2: "bob@example.com", 3: "carol@example.com"}
+    assert line_authors(part, "a.yaml") == {3: "carol@example.com"}

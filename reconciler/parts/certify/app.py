@@ -334,7 +334,8 @@ class _BindingFacts:
             words.append(given.words)
         if self.asked_past:
             words += [*_since_words(past), self._use_words(binding, past)]
-        words += [f"proposed by {item}" for item in people]
+        # What is not known keeps nobody from judging a proposal of his own: the owner and the auditor see that.
+        words += [f"proposed by {item}" for item in people] or ["who proposed it is not known"]
         return ", ".join(filter(None, words))
 
     def _use_words(self, binding: AclBinding, past: "HeldFact | None") -> str:
