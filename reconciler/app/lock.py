@@ -7,7 +7,7 @@ not work on, and what it would break. To end a lock gives access: that is a plan
 import datetime
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -142,12 +142,15 @@ class Lockable:
         missing = tuple(f"{item.pattern}: {gaps.get(item, 'the cluster does not show it')}" for item in found.missing)
         seconds = clock.monotonic() - began
         state = self._beside()
-        others = tuple(self._others(state))
-        notes = self._notes(state)
-        return Locked(target.name, found, seconds, brokers, doubt, missing, notes, others, audit_head=head)
+        notes = list(self._notes(state))
+        others = tuple(self._others(state, notes))
+        return Locked(target.name, found, seconds, brokers, doubt, missing, tuple(notes), others, audit_head=head)
 
-    def _others(self, state: ClusterState) -> Iterator[OtherName]:
-        """Principals of like name, and those that a team lists with this one, from everything that names principals."""
+    def _others(self, state: ClusterState, notes: list[str]) -> Iterator[OtherName]:
+        """Principals of like name, and those that a team lists with this one, from everything that names principals.
+
+        ``notes`` gets what could not be read.
+        """
         principal, facts = self.given.principal, _facts(self.target)
         signs: dict[str, dict[str, None]] = {}
 
@@ -163,7 +166,7 @@ class Lockable:
             named([token.owner], "has delegation tokens")
         alike = {name for name in signs if _short_name(name) == _short_name(principal)}
         if self.manifests is not None:
-            with suppress(WorkflowError):
+            try:
                 for binding, wish in desired(self.manifests, self.target.name, now().date()).bindings.items():
                     if _short_name(binding.entry.principal) == _short_name(principal):
                         named([binding.entry.principal], f"declared at {wish.origin}")
@@ -171,6 +174,8 @@ class Lockable:
                 for team, names in teams_listing(self.manifests, self.target.name, principal):
                     named(names, f"team {as_name(team)} lists both")
                     alike.update(names)
+            except WorkflowError as error:
+                notes.append(f"other names that the manifests have are not known: {error}")
         for name in sorted(alike - locks(state.bindings).keys() - {principal, WILDCARD_PRINCIPAL, NOBODY}):
             yield OtherName(name, tuple(signs[name]))
 

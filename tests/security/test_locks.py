@@ -539,6 +539,18 @@ def test_other_names_of_the_same_are_listed_with_their_signs_and_left(
     assert len(json.loads(capsys.readouterr().out)["others"]) == 5
 
 
+def test_names_that_could_not_be_read_are_told(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise RequestError("a variable has no value")
+
+    stage.declare(ACLS + _NAMES)
+    monkeypatch.setattr("reconciler.app.lock.desired", refused)
+    with lockable(stage.path, stage.cluster, WHY, stage.connection) as found:
+        done = found.lock(stage.records)
+    assert done.lock.whole
+    assert "other names that the manifests have are not known: a variable has no value" in done.notes
+
+
 def found_marks(stage: Stage) -> tuple[LockMark, ...]:
     lock = stage.locked()
     return () if lock is None else lock.marks
