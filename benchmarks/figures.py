@@ -32,7 +32,7 @@ _CHANGES: Final = frozenset(
         r"\w+",
         "CreateAcl DeleteAcl CreateTopic DeleteTopic CreatePartitions AlterConfigs "
         "Create Update Delete Impossible TopicPartitions TopicConfigs TopicReplicas "
-        "ClientQuota GroupConfig ClientMetrics ScramUser",
+        "ClientQuota GroupConfig ClientMetrics ScramUser AclBinding Topic ConfigResource ListedItem",
     )
 )
 _MANIFEST: Final = """\
@@ -235,7 +235,7 @@ def _asks(node: ast.AST) -> bool:
             part.cls for case in node.cases for part in ast.walk(case.pattern) if isinstance(part, ast.MatchClass)
         ]
         return any(_names(part) & _CHANGES for part in classes)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
         return bool(_names(node.args[1]) & _CHANGES)
     return False
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reconciler.access.lint import findings
-from reconciler.access.lint.rule import LintFinding, LintState
+from reconciler.access.lint.rule import AclFinding, LintFinding, LintState
 from reconciler.access.lint.rules import RULES
 from reconciler.access.lint.rules.redundant import redundant
 from reconciler.access.lint.rules.stale import expired
@@ -18,7 +18,7 @@ from reconciler.app.states import AccessState, access_states
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.selectors import LintException
 from reconciler.manifest.safeguards import lint_exceptions
-from reconciler.model.acl import AclBinding, AclOperation
+from reconciler.model.acl import AclOperation
 from reconciler.model.desired import Origin
 from reconciler.model.flavor import APACHE
 from reconciler.model.frozen import without_collector
@@ -140,12 +140,7 @@ def _listed(state: AccessState) -> Iterator[tuple[ListedItem, Origin | None]]:
 
 
 def _ignored(finding: LintFinding, declaration: ClusterDeclaration | None) -> bool:
-    if declaration is None:
-        return False
-    about = finding.about
-    if isinstance(about, AclBinding):
-        return declaration.scope.ignores(about)
-    return any(one.selects_listed(about) for one in declaration.scope.ignore)
+    return declaration is not None and finding.ignored_by(declaration.scope)
 
 
 def _spells_out(finding: LintFinding) -> bool:
@@ -160,17 +155,15 @@ def _spells_out(finding: LintFinding) -> bool:
 
 
 def _exception(finding: LintFinding, exceptions: tuple[LintException, ...]) -> LintException | None:
-    return next(
-        (exception for exception in exceptions if exception.covers(finding.rule.code, finding.about, finding.origin)),
-        None,
-    )
+    rule, origin, selected_by = finding.rule.code, finding.origin, finding.selected_by
+    return next((exception for exception in exceptions if exception.covers(rule, origin, selected_by)), None)
 
 
 def _expired(state: AccessState) -> list[LintFinding]:
     """Declarations that have ended: their bindings are wanted no longer, so no state holds their dates."""
     ended = state.desired.expired if state.desired is not None else {}
     return [
-        LintFinding(
+        AclFinding(
             expired,
             binding,
             f"it ended {declaration.expires and declaration.expires.past}",

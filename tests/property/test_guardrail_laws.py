@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 from collections.abc import Iterable, Iterator
+from operator import methodcaller
 from random import Random
 from typing import Any, Final
 
@@ -92,7 +93,7 @@ def _without_exception(manifests: Manifests, wanted: DesiredState) -> set[tuple[
         (rule, binding)
         for binding, note in wanted.bindings.items()
         for rule in worlds.LINT
-        if not any(one.covers(rule, binding, note.origin) for one in exceptions)
+        if not any(one.covers(rule, note.origin, methodcaller("selects", binding)) for one in exceptions)
     }
 
 

@@ -2,13 +2,10 @@
 
 import datetime
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
 
-from reconciler.access.authorizer import Authorizer, Note
+from reconciler.access.authorizer import Authorizer
 from reconciler.access.lint.rule import LintFinding, LintRule, LintState
 from reconciler.access.lint.rules import RULES
-from reconciler.model.acl import AclBinding
-from reconciler.model.desired import Declaration
 from reconciler.model.flavor import APACHE
 
 
@@ -36,12 +33,4 @@ def findings(
     """The same of a state, by some of the rules; only those that are ``told``."""
     notes = state.authorizer.sources.notes
     found = (finding for rule in rules for finding in filter(told, rule.check(state)))
-    placed = (
-        _placed(item, notes.get(item.about) if isinstance(item.about, AclBinding) else item.origin) for item in found
-    )
-    return sorted(placed, key=lambda finding: finding.order)
-
-
-def _placed(finding: LintFinding, note: Note) -> LintFinding:
-    origin = note.origin if isinstance(note, Declaration) else note
-    return finding if origin is None else replace(finding, origin=origin)
+    return sorted((item.placed(notes) for item in found), key=lambda finding: finding.order)

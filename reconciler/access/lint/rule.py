@@ -1,18 +1,20 @@
 """A lint rule: its code, severity, documentation and check in one value, and what a check may look at."""
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
-from reconciler.access.authorizer import Authorizer
+from reconciler.access.authorizer import Authorizer, Note
 from reconciler.access.lint.covering import Covering
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclPermissionType, ResourceType
-from reconciler.model.desired import Origin
+from reconciler.model.desired import Declaration, Origin
 from reconciler.model.flavor import APACHE
 from reconciler.model.listing import ListedItem
+from reconciler.model.scope import Scope, Selector
 
 #: What :attr:`LintState.names` calls principals.
 PRINCIPAL: Final = "principal"
@@ -128,19 +130,23 @@ class LintRule:
 
     def found(
         self,
-        about: AclBinding | ListedItem,
+        about: AclBinding,
         message: str,
         advice: str,
         *,
         related: tuple[AclBinding, ...] = (),
         evidence: tuple[str, ...] = (),
     ) -> "LintFinding":
-        """A finding of this rule."""
-        return LintFinding(self, about, message, advice, related, evidence)
+        """A finding of this rule about a binding."""
+        return AclFinding(self, about, message, advice, related, evidence)
+
+    def found_listed(self, about: ListedItem, message: str, advice: str, origin: Origin | None) -> "LintFinding":
+        """A finding of this rule about a resource of a listed kind, declared at ``origin``."""
+        return ListedFinding(self, about, message, advice, origin=origin)
 
 
 @dataclass(frozen=True, slots=True)
-class LintFinding:
+class LintFinding(ABC):
     """What a rule found. ``related`` are the bindings that cause it, ``evidence`` names or principals that show it."""
 
     rule: LintRule
@@ -152,21 +158,100 @@ class LintFinding:
     origin: Origin | None = None
 
     @property
+    @abstractmethod
     def binding(self) -> AclBinding | None:
         """The binding that it is about; ``None``: it is about something else."""
-        return self.about if isinstance(self.about, AclBinding) else None
+
+    @property
+    @abstractmethod
+    def subject(self) -> str:
+        """What it is about, in words."""
+
+    @property
+    @abstractmethod
+    def order(self) -> tuple[str, str, tuple[AclBinding, ...], str]:
+        """By rule, then by binding; those about anything else behind, by its name."""
+
+    @abstractmethod
+    def placed(self, notes: Mapping[AclBinding, Note]) -> "LintFinding":
+        """The same with the place that declares what it is about; ``notes`` are those of the bindings."""
+
+    @abstractmethod
+    def selected_by(self, selector: Selector) -> bool:
+        """Whether the selector selects what it is about."""
+
+    @abstractmethod
+    def ignored_by(self, scope: Scope) -> bool:
+        """Whether the scope leaves what it is about to somebody else."""
+
+
+@dataclass(frozen=True, slots=True)
+class AclFinding(LintFinding):
+    """A finding about a binding."""
+
+    about: AclBinding
+
+    @property
+    def binding(self) -> AclBinding:
+        """What it is about."""
+        return self.about
 
     @property
     def subject(self) -> str:
-        """What it is about, in words."""
-        return str(self.about) if isinstance(self.about, AclBinding) else self.about.subject
+        """The binding as text."""
+        return str(self.about)
 
     @property
     def order(self) -> tuple[str, str, tuple[AclBinding, ...], str]:
-        """By rule, then by binding; those about anything else behind, by its name."""
-        if isinstance(self.about, AclBinding):
-            return self.rule.code, "", (self.about,), self.message
+        """By the binding."""
+        return self.rule.code, "", (self.about,), self.message
+
+    def placed(self, notes: Mapping[AclBinding, Note]) -> LintFinding:
+        """With the place of the binding's declaration, if any is known."""
+        note = notes.get(self.about)
+        origin = note.origin if isinstance(note, Declaration) else note
+        return self if origin is None else replace(self, origin=origin)
+
+    def selected_by(self, selector: Selector) -> bool:
+        """Whether the whole binding is."""
+        return selector.selects(self.about)
+
+    def ignored_by(self, scope: Scope) -> bool:
+        """As bindings are."""
+        return scope.ignores(self.about)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFinding(LintFinding):
+    """A finding about a resource of a listed kind."""
+
+    about: ListedItem
+
+    @property
+    def binding(self) -> None:
+        """None."""
+
+    @property
+    def subject(self) -> str:
+        """What a person calls the resource."""
+        return self.about.subject
+
+    @property
+    def order(self) -> tuple[str, str, tuple[AclBinding, ...], str]:
+        """Behind those about bindings, by the subject."""
         return self.rule.code, self.about.subject, (), self.message
+
+    def placed(self, notes: Mapping[AclBinding, Note]) -> LintFinding:
+        """The same: it has the place of the resource from the beginning."""
+        return self
+
+    def selected_by(self, selector: Selector) -> bool:
+        """Whether the resource is."""
+        return selector.selects_listed(self.about)
+
+    def ignored_by(self, scope: Scope) -> bool:
+        """Whether an item of ``ignore`` selects it."""
+        return any(map(self.selected_by, scope.ignore))
 
 
 def lint_rule(

@@ -5,7 +5,7 @@ The items of scope, ignore, protect, exceptions and owners as selectors.
 
 import datetime
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -35,9 +35,8 @@ from reconciler.manifest.read.findings import (
     quoted,
 )
 from reconciler.manifest.read.problem import Code, did_you_mean
-from reconciler.model.acl import AclBinding, PatternType, ResourcePattern, ResourceType
+from reconciler.model.acl import PatternType, ResourcePattern, ResourceType
 from reconciler.model.desired import Expiry, Origin
-from reconciler.model.listing import ListedItem
 from reconciler.model.scope import NameSelector, Scope, Selector
 
 M = TypeVar("M")
@@ -244,13 +243,11 @@ class LintException:
     selector: Selector | None = None
     places: frozenset[Origin] | None = None
 
-    def covers(self, rule: str, about: AclBinding | ListedItem | None, origin: Origin | None) -> bool:
-        """Whether a finding of ``rule`` about a binding or another resource, declared at ``origin``, is accepted."""
+    def covers(self, rule: str, origin: Origin | None, selected_by: Callable[[Selector], bool]) -> bool:
+        """Whether a finding of ``rule`` is accepted, about what is declared at ``origin`` and ``selected_by`` some."""
         if rule != self.rule or (self.places is not None and origin not in self.places):
             return False
-        if self.selector is None or about is None:
-            return self.selector is None
-        return self.selector.selects(about) if isinstance(about, AclBinding) else self.selector.selects_listed(about)
+        return self.selector is None or selected_by(self.selector)
 
 
 def declare_lint_exceptions(

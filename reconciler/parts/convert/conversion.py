@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
@@ -119,9 +119,7 @@ class Conversion:
         self._bindings: set[AclBinding] = set()
         self._origins: dict[AclBinding | str, str] = {}
         self._topics: dict[str, Topic] = {}
-        self._quotas: dict[QuotaEntity, ClientQuota] = {}
-        self._users: dict[str, ScramUser] = {}
-        self._configs: dict[tuple[type[ConfigResource], str], ConfigResource] = {}
+        self._listed: dict[str, dict[Any, Any]] = {kind.KIND: {} for kind in listed_types()}
         self._absent: dict[str, str] = {}
         self._absent_users: dict[str, str] = {}
         self._skipped: dict[Remark, None] = {}
@@ -210,19 +208,20 @@ class Conversion:
             self.skip(where, f"quota of {entity}", f"{', '.join(wrong)} is not a number")
         elif limits:
             quota = ClientQuota(entity, {key: float(text) for key, text in limits.items()})
-            if self._quotas.setdefault(entity, quota) != quota:
+            if self._listed[quota.KIND].setdefault(entity, quota) != quota:
                 self.skip(where, f"quota of {entity}", "it is already declared, with other limits")
 
     def add_configs(self, resource: type[ConfigResource], name: str, configs: Mapping[str, str], where: str) -> None:
         """Add the configs under a name; without any there are none."""
         item = resource.of(name, configs)
-        if configs and self._configs.setdefault((resource, name), item) != item:
+        if configs and self._listed[item.KIND].setdefault(name, item) != item:
             self.skip(where, item.subject, "it is already declared, with other values")
 
     def add_user(self, name: str, mechanism: str, iterations: str, where: str) -> None:
         """Add a mechanism of a SCRAM user, in any case. No password comes along: whoever reads manifests reads it."""
         named, subject = mechanism.upper(), f"SCRAM user {name}"
-        before = self._users.get(name, ScramUser(name))
+        users = self._listed[ScramUser.KIND]
+        before: ScramUser = users.get(name, ScramUser(name))
         if named not in SCRAM_CODES:
             self.skip(where, subject, f"there is no mechanism {mechanism!r}")
         elif not re.fullmatch(r"[0-9]{1,9}", iterations):
@@ -232,7 +231,7 @@ class Conversion:
         elif before.values.get(named, int(iterations)) != int(iterations):
             self.skip(where, subject, "it is already declared, with other iterations")
         else:
-            self._users[name] = before.with_values({**before.values, named: int(iterations)})
+            users[name] = before.with_values({**before.values, named: int(iterations)})
 
     def skip(self, place: str | Tree, subject: str, reason: str) -> None:
         """Remark that the source would create something that is not converted; it speaks for a whole tree."""
@@ -258,9 +257,7 @@ class Conversion:
             self._recognised,
             self._bindings,
             self._topics,
-            self._quotas,
-            self._users,
-            self._configs,
+            *self._listed.values(),
             self._absent,
             self._absent_users,
             self._skipped,
@@ -273,7 +270,7 @@ class Conversion:
         present = {collision_key(name) for name in self._topics}
         for name in [name for name in self._absent if collision_key(name) in present]:
             self.skip(self._absent.pop(name), f"topic {name}", _BOTH)
-        for name in [name for name in self._absent_users if name in self._users]:
+        for name in [name for name in self._absent_users if name in self._listed[ScramUser.KIND]]:
             self.skip(self._absent_users.pop(name), f"SCRAM user {name}", _BOTH)
         return ConversionResult(
             frozenset(self._bindings),
@@ -281,15 +278,7 @@ class Conversion:
             tuple(self._skipped),
             tuple(self._unmanaged),
             dict(self._origins),
-            {
-                ClientQuota.KIND: frozenset(self._quotas.values()),
-                **{
-                    kind.KIND: frozenset(item for item in self._configs.values() if isinstance(item, kind))
-                    for kind in listed_types()
-                    if issubclass(kind, ConfigResource)
-                },
-                ScramUser.KIND: frozenset(self._users.values()),
-            },
+            {kind: frozenset(items.values()) for kind, items in self._listed.items()},
             frozenset(self._absent),
             frozenset(self._absent_users),
             self._signs,

@@ -138,7 +138,9 @@ def declaration(topic: str) -> Origin:
 def covered(rule: str, text: str, origin: Origin | None) -> list[str]:
     found: AclBinding = binding(text)
     exceptions = lint_exceptions(manifests(), "prod")
-    return [exception.rule for exception in exceptions if exception.covers(rule, found, origin)]
+    return [
+        exception.rule for exception in exceptions if exception.covers(rule, origin, lambda one: one.selects(found))
+    ]
 
 
 def test_a_exception_of_a_document_reaches_its_own_bindings() -> None:

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.lint.rule import LintFinding
+from reconciler.access.lint.rule import AclFinding, LintFinding
 from reconciler.access.lint.rules import RULES
 from reconciler.model.desired import Origin
 from reconciler.plan.guards import NO_GUARDRAILS
@@ -21,7 +21,7 @@ _VIEW = AccessView("prod", Basis.DECLARED, Authorizer(()))
 
 def _findings(count: int, rules: int) -> tuple[LintFinding, ...]:
     return tuple(
-        LintFinding(
+        AclFinding(
             RULES[number % rules],
             binding(f"TOPIC:L:topic-{number:05} User:svc-{number}@* ALLOW READ"),
             f"message {number}",

@@ -1,7 +1,6 @@
 """Bindings that match nothing, or worse: impossible hosts, principals and names, operations that nothing requests."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from typing import Final
 
 from reconciler.access.hosts import is_dead
@@ -70,7 +69,7 @@ def no_login(state: LintState) -> Iterator[LintFinding]:
     for item, origin in state.listed:
         if (found := item.unmatched) is not None and not found.some:
             advice = "make a user whose name is ASCII, and remove this one"
-            yield replace(no_login.found(item, f"nobody can log in: {found.message}", advice), origin=origin)
+            yield no_login.found_listed(item, f"nobody can log in: {found.message}", advice, origin)
 
 
 @lint_rule(
@@ -90,7 +89,7 @@ def changed_name(state: LintState) -> Iterator[LintFinding]:
             yield changed_name.found(binding, found.message, advice)
     for item, origin in state.listed:
         if (found := item.unmatched) is not None and found.some:
-            yield replace(changed_name.found(item, found.message, advice), origin=origin)
+            yield changed_name.found_listed(item, found.message, advice, origin)
 
 
 def _principal_problem(text: str, types: Collection[str]) -> tuple[str, str] | None:
