@@ -2,9 +2,12 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+import socket
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,7 @@ from reconciler.parts.local.sandbox import lifecycle
 from reconciler.parts.local.sandbox.launch import wait_until_ready
 from reconciler.parts.local.sandbox.layout import Listener, SandboxSpec, generated_users
 from reconciler.parts.local.sandbox.lifecycle import running, start_node, stop_node
-from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.parts.local.sandbox.state import Node, Sandbox
 from tests.faults.proxy import HOST, Mode, Proxies, Proxy
 from tests.integration.kafka.conftest import settings_of
 
@@ -97,19 +100,24 @@ def three_brokers(root: Path, *, controllers: int = 3, default_allow: bool = Fal
     )
     with Proxies() as proxies:
         placed: list[Cluster] = []
-        with running_with(lambda sandbox: placed.append(_behind(proxies, sandbox)), spec, root) as sandbox:
+
+        def write(sandbox: Sandbox) -> Sandbox:
+            placed.append(_behind(proxies, sandbox))
+            return placed[-1].sandbox
+
+        with running_with(write, spec, root) as sandbox:
             yield replace(placed[-1], sandbox=sandbox)
 
 
 @contextmanager
-def running_with(write: Callable[[Sandbox], None], spec: SandboxSpec, root: Path) -> Iterator[Sandbox]:
-    """A sandbox; ``write`` changes its nodes' properties before the first of them starts."""
+def running_with(write: Callable[[Sandbox], Sandbox], spec: SandboxSpec, root: Path) -> Iterator[Sandbox]:
+    """A sandbox; ``write`` changes its nodes' properties and commands before the first of them starts."""
     launch = lifecycle.launch_node
 
     def launched(sandbox: Sandbox, node_id: int) -> Sandbox:
         # Another sandbox may be started first, to make the archive of its version's classes.
         if sandbox.name == spec.name and not any(node.process for node in sandbox.nodes):
-            write(sandbox)
+            sandbox = write(sandbox)
         return launch(sandbox, node_id)
 
     with pytest.MonkeyPatch.context() as patched:
@@ -119,25 +127,66 @@ def running_with(write: Callable[[Sandbox], None], spec: SandboxSpec, root: Path
             yield sandbox
 
 
+def active_controller(settings: Mapping[str, str]) -> int:
+    """The leader of the quorum, as a client with ``settings`` of SASL/PLAIN is told."""
+    with warnings.catch_warnings(action="ignore"):  # kafka-python reads its schemas by a deprecated function
+        admin = import_module("kafka.admin")
+    client = admin.KafkaAdminClient(
+        bootstrap_servers=settings["bootstrap.servers"],
+        security_protocol=settings["security.protocol"],
+        sasl_mechanism="PLAIN",
+        sasl_plain_username=settings["sasl.username"],
+        sasl_plain_password=settings["sasl.password"],
+    )
+    try:
+        return int(client.describe_metadata_quorum()["topics"][0]["partitions"][0]["leader_id"])
+    finally:
+        client.close()
+
+
 def _behind(proxies: Proxies, sandbox: Sandbox) -> Cluster:
-    """Give the brokers addresses that lead through proxies."""
-    cluster = Cluster(sandbox, {}, {})
-    controllers = [node for node in sandbox.nodes if not node.is_broker]
-    for broker in BROKERS:
-        node = cluster.sandbox.node(broker)
-        client = cluster.clients[broker] = proxies.before(node.ports[Listener.CLIENT])
-        links = {other.id: proxies.before(other.ports[Listener.CONTROLLER]) for other in controllers}
-        cluster.uplinks[broker] = links
-        file = cluster.sandbox.files(node).properties
-        lines = []
-        for line in file.read_text().splitlines():
-            name, _, value = line.partition("=")
-            if name == "advertised.listeners":
-                value = value.replace(f":{node.ports[Listener.CLIENT]}", f":{client.port}")
-            elif name == "controller.quorum.voters":
-                value = ",".join(f"{number}@{HOST}:{proxy.port}" for number, proxy in links.items())
-            lines.append(f"{name}={value}")
-        # Two racks of unequal size: 1 and 3 share theirs.
-        lines.append(f"broker.rack=rack-{broker % 2}")
-        file.write_text("\n".join(lines) + "\n")
-    return cluster
+    """Lead clients through a proxy to each broker, and each broker through proxies of its own to the controllers.
+
+    A follower fetches from the address that the leader advertises (KIP-853), not from those in
+    ``controller.quorum.voters``. So a controller advertises a name, which each node resolves by its own hosts file:
+    at a broker it is an address of loopback where that broker's proxies listen.
+    """
+    clients: dict[int, Proxy] = {}
+    uplinks: dict[int, dict[int, Proxy]] = {}
+    voters = {node.id: node.ports[Listener.CONTROLLER] for node in sandbox.nodes if not node.is_broker}
+    nodes = []
+    for node in sandbox.nodes:
+        properties = {"controller.quorum.voters": ",".join(f"{v}@{_name(v)}:{port}" for v, port in voters.items())}
+        if node.is_broker:
+            client = clients[node.id] = proxies.before(node.ports[Listener.CLIENT])
+            gateway = f"127.0.0.{10 + node.id}"
+            uplinks[node.id] = {voter: proxies.before(port, at=(gateway, port)) for voter, port in voters.items()}
+            own = _property(sandbox, node, "advertised.listeners")
+            properties["advertised.listeners"] = own.replace(f":{node.ports[Listener.CLIENT]}", f":{client.port}")
+            # Two racks of unequal size: 1 and 3 share theirs.
+            properties["broker.rack"] = f"rack-{node.id % 2}"
+        else:
+            gateway = HOST
+            properties["advertised.listeners"] = f"{Listener.CONTROLLER}://{_name(node.id)}:{voters[node.id]}"
+        _configure(sandbox, node, properties)
+        hosts = sandbox.directory / f"hosts-{node.id}"
+        names = " ".join(map(_name, voters))
+        hosts.write_text(f"{HOST} localhost {socket.gethostname()}\n{gateway} {names}\n")
+        java, *rest = node.command
+        nodes.append(replace(node, command=(java, f"-Djdk.net.hosts.file={hosts}", *rest)))
+    return Cluster(replace(sandbox, nodes=tuple(nodes)), clients, uplinks)
+
+
+def _name(controller: int) -> str:
+    return f"controller-{controller}"
+
+
+def _property(sandbox: Sandbox, node: Node, name: str) -> str:
+    lines = sandbox.files(node).properties.read_text().splitlines()
+    return next(line for line in lines if line.startswith(f"{name}=")).partition("=")[2]
+
+
+def _configure(sandbox: Sandbox, node: Node, properties: Mapping[str, str]) -> None:
+    """Set properties of a node; of two lines with one name, Java takes the last."""
+    with sandbox.files(node).properties.open("a") as file:
+        file.writelines(f"{name}={value}\n" for name, value in properties.items())

@@ -41,9 +41,9 @@ class Proxies:
         self._thread.join()
         self._loop.close()
 
-    def before(self, port: int) -> "Proxy":
-        """A proxy before the listener at ``port``."""
-        proxy = Proxy(self.run, port)
+    def before(self, port: int, at: tuple[str, int] = (HOST, 0)) -> "Proxy":
+        """A proxy before the listener at ``port``, which itself listens at ``at``."""
+        proxy = Proxy(self.run, port, at)
         self._proxies.append(proxy)
         return proxy
 
@@ -54,13 +54,15 @@ class Proxies:
 class Proxy:
     """One listener's proxy; ``mode`` and ``delay`` (seconds, each way) can be changed at any time."""
 
-    def __init__(self, run: Callable[[Coroutine[Any, Any, Any]], Any], target: int) -> None:
+    def __init__(
+        self, run: Callable[[Coroutine[Any, Any, Any]], Any], target: int, at: tuple[str, int] = (HOST, 0)
+    ) -> None:
         self._run, self._target = run, target
         self._streams: set[asyncio.StreamWriter] = set()
         self._held: dict[asyncio.StreamWriter, bytearray] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.mode, self.delay = Mode.OPEN, 0.0
-        self._server: asyncio.Server = run(self._started())
+        self._server: asyncio.Server = run(self._started(*at))
         self.port: int = self._server.sockets[0].getsockname()[1]
 
     def set(self, mode: Mode) -> None:
@@ -86,11 +88,11 @@ class Proxy:
         """End connections and stop listening."""
         self._run(self._closed())
 
-    async def _started(self) -> asyncio.Server:
-        return await asyncio.start_server(self._accept, HOST, 0)
+    async def _started(self, host: str, port: int) -> asyncio.Server:
+        return await asyncio.start_server(self._accept, host, port)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self.mode is Mode.CUT:
+        if self._is_cut():
             _abort(writer)
             return
         try:
@@ -98,11 +100,18 @@ class Proxy:
         except OSError:
             _abort(writer)
             return
+        if self._is_cut():  # cut while the connection was made
+            _abort(writer)
+            _abort(beyond[1])
+            return
         self._streams |= {writer, beyond[1]}
         for source, sink in ((reader, beyond[1]), (beyond[0], writer)):
             task = asyncio.create_task(self._pump(source, sink, (writer, beyond[1]), sink is beyond[1]))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+
+    def _is_cut(self) -> bool:
+        return self.mode is Mode.CUT
 
     async def _pump(
         self,

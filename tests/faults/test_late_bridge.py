@@ -75,7 +75,7 @@ def open_one(sandbox_root: Path) -> Iterator[_Open]:
     with Proxies() as proxies:
         placed: list[Proxy] = []
 
-        def write(sandbox: Sandbox) -> None:
+        def write(sandbox: Sandbox) -> Sandbox:
             (node,) = sandbox.nodes
             port = node.ports[Listener.CLIENT]
             placed.append(proxies.before(port))
@@ -85,6 +85,7 @@ def open_one(sandbox_root: Path) -> Iterator[_Open]:
                 for line in file.read_text().splitlines()
             )
             file.write_text("\n".join(lines) + "\n")
+            return sandbox
 
         with running_with(write, spec, sandbox_root) as sandbox:
             yield _Open(sandbox, placed[-1])

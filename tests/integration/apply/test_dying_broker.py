@@ -9,12 +9,10 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +39,7 @@ from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.ports import CONTROLLER, Answer, AnswerStatus, ClusterError, ReadRequest, Visibility
 from reconciler.system.process import SystemClock
+from tests.faults.cluster import active_controller
 from tests.faults.scenario import DAY
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import connections_file
@@ -223,24 +222,6 @@ class Struck:
         return self.inner.send(changes)
 
 
-def active_controller(sandbox: Sandbox) -> int:
-    """The leader of the quorum."""
-    with warnings.catch_warnings(action="ignore"):  # kafka-python reads its schemas by a deprecated function
-        admin = import_module("kafka.admin")
-    properties = sandbox.settings("admin", "PLAIN")
-    client = admin.KafkaAdminClient(
-        bootstrap_servers=properties["bootstrap.servers"],
-        security_protocol=properties["security.protocol"],
-        sasl_mechanism="PLAIN",
-        sasl_plain_username=properties["sasl.username"],
-        sasl_plain_password=properties["sasl.password"],
-    )
-    try:
-        return int(client.describe_metadata_quorum()["topics"][0]["partitions"][0]["leader_id"])
-    finally:
-        client.close()
-
-
 class Case(NamedTuple):
     """``number`` is sent to a broker at request ``at``: to the active controller, or to another one.
 
@@ -269,7 +250,7 @@ CASES = (
 def test_whatever_request_a_broker_dies_at_outcomes_are_true_and_the_same_plan_finishes(
     three: Sandbox, case: Case, caplog: pytest.LogCaptureFixture
 ) -> None:
-    leader = active_controller(three)
+    leader = active_controller(three.settings("admin", "PLAIN"))
     victim = leader if case.controller else next(node.id for node in three.nodes if node.id != leader)
     name = f"dying-{CASES.index(case)}"
     settings = replace(settings_of(three.settings("admin")), write_timeout=5.0)
@@ -427,7 +408,7 @@ def test_every_call_has_its_answer_while_a_broker_stands_still(
     clusters["send"].send([Create(acl("dying-seen", "User:a"))])
     for one in clusters.values():
         one.brokers()
-    gone = next(iter(ALL - {active_controller(three)}))
+    gone = next(iter(ALL - {active_controller(three.settings("admin", "PLAIN"))}))
     _signal(three, gone, signal.SIGSTOP)
 
     def ended(call: Callable[[], object]) -> object:
