@@ -16,7 +16,7 @@ from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_no
 from reconciler.app.connections import read_connections
 from reconciler.app.manifests import desired, teams_listing
 from reconciler.app.options import ClientNote, ConnectionOptions, PlanOptions, Tell, ignore, moment, now
-from reconciler.app.planning import WHO_LOGS_IN, Planned, beside_live, request_on, with_data_owners
+from reconciler.app.planning import WHO_LOGS_IN, Planned, beside_live, proposed, request_on
 from reconciler.app.probe import barrier_of, run_of_nothing
 from reconciler.app.reasons import (
     InvalidManifestsError,
@@ -54,7 +54,6 @@ from reconciler.model.markers import NOBODY, standing_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState, DelegationTokens, FactSource
 from reconciler.plan.proposal import Options, Plan
-from reconciler.plan.propose import propose
 from reconciler.plan.refusal import AcceptedGuard, Guard, refusal
 from reconciler.ports import Answer, ClusterError, ReadRequest
 from reconciler.results.access import token_lines
@@ -487,7 +486,7 @@ def _unlocking(
             when = "" if ended is None else f"; its lock was ended at {moment_text(ended)}"
             raise RequestError(f"{as_name(name)} is not locked here{when}", "“reconciler locks” lists who is")
         known = manifests or Manifests((), {}, {}, (), {})
-        plan = with_data_owners(plan_of_unlock(given, live, target), known)
+        plan = plan_of_unlock(given, live, target, known)
         yield Planned(plan, live, declaration, DesiredState(), known, servers=target.bootstrap_servers), target
 
 
@@ -503,7 +502,7 @@ def _without_marks(result: Result, name: str, live: ClusterState, target: Target
     return replace(result, stopped="not every mark of the lock could be removed" if left else "")
 
 
-def plan_of_unlock(given: LockTerms, live: ClusterState, target: Target) -> Plan:
+def plan_of_unlock(given: LockTerms, live: ClusterState, target: Target, manifests: Manifests) -> Plan:
     """What is there without the DENYs of this lock, whatever manifests, their scope and their limits say."""
     going = {item for item in lock_denials(given.principal) if item in live.bindings}
     ours = standing_bridges(live.bindings) | denials_of_locks(live.bindings, given.principal)
@@ -513,5 +512,5 @@ def plan_of_unlock(given: LockTerms, live: ClusterState, target: Target) -> Plan
     present = terms(_facts(target))
     asked = request_on(target, "", PlanOptions(moment(), allow_deletes=True, accept=given.accept), live)
     request = replace(asked, options=Options(allow_deletes=True, unlock=given.principal), report_topics=False)
-    made = propose(wanted, live, unbounded(present), request)
+    made = proposed(manifests, wanted, live, unbounded(present), request)
     return replace(made, terms=present)

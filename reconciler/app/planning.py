@@ -48,7 +48,7 @@ from reconciler.plan.guards import NO_GUARDRAILS, guardrail_review
 from reconciler.plan.kinds.acl import created_bindings
 from reconciler.plan.kinds.interface import items_after
 from reconciler.plan.kinds.topic import deleted_topics
-from reconciler.plan.proposal import Options, Plan, causes_of, selection_of
+from reconciler.plan.proposal import Options, Plan, Terms, causes_of, selection_of
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose
 from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.replicas import topics_to_place
@@ -360,7 +360,7 @@ def plan_on(
     )
     try:
         with limits_beside(target, wanted, live, limiting) as limits, without_collector():
-            made = with_gaining(propose(wanted, live, terms(declaration), request), limits)
+            made = with_gaining(proposed(manifests, wanted, live, terms(declaration), request), limits)
         made = with_uses(made, target)
     except UnsafeSelectionError as error:
         raise PlanRefusedError(str(error)) from error
@@ -371,7 +371,6 @@ def plan_on(
         made = replace(made, warnings=(*made.warnings, *login_gaps(made, live)))
     changes = () if options.base is None else guardrails_changed(options.base, path)
     reviewed = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
-    reviewed = with_data_owners(reviewed, manifests, wanted.bindings)
     judge = options.base or options.guardrails
     before = None if judge is None else load(judge)
     if before is not None and options.base is not None:
@@ -381,19 +380,27 @@ def plan_on(
     return Planned(reviewed, live, declaration, wanted, manifests, seen, target.bootstrap_servers, standing=standing)
 
 
-def with_data_owners(plan: Plan, manifests: Manifests, *declared: Mapping[AclBinding, Declaration]) -> Plan:
-    """The plan with whose the names are on which somebody gains, and whether they agree.
+def proposed(
+    manifests: Manifests,
+    wanted: DesiredState,
+    live: ClusterState,
+    agreed: Terms,
+    request: Request,
+    declared: Mapping[AclBinding, Declaration] | None = None,
+) -> Plan:
+    """The plan with whose the names are on which somebody gains or loses access, and whether they agree to a gain.
 
-    Of what is created speaks the first of ``declared`` that has it. Manifests without the cluster say nothing.
+    Every plan of this program is made here. Of what is created speaks ``declared`` before ``wanted``. Manifests without
+    the cluster name nobody.
     """
-    if plan.terms.cluster not in manifests.clusters or not any(row.gained for row in plan.access.access_changes):
+    plan = propose(wanted, live, agreed, request)
+    rows = plan.access.access_changes
+    if plan.terms.cluster not in manifests.clusters or not rows:
         return plan
     rules = ownerships_of(manifests, plan.terms.cluster, plan.as_of)
     created = tuple(created_bindings(step.change for step in plan.steps))
-    given = {item: said[item] for said in reversed(declared) for item in created if item in said}
-    return replace(
-        plan, access=replace(plan.access, access_changes=with_owners(plan.access.access_changes, given, rules))
-    )
+    given = {item: said[item] for said in (wanted.bindings, declared or {}) for item in created if item in said}
+    return replace(plan, access=replace(plan.access, access_changes=with_owners(rows, given, rules)))
 
 
 def _with_kept(plan: Plan, live: ClusterState, wanted: DesiredState, base: Manifests) -> Plan:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from reconciler.access.interpretation import TooMuchToDecideError
 from reconciler.app.manifests import desired
 from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
-from reconciler.app.planning import Planned, declared_for, request_on, with_data_owners, with_uses
+from reconciler.app.planning import Planned, declared_for, proposed, request_on, with_uses
 from reconciler.app.reasons import RequestError, StaleError, TooMuchAccessError
 from reconciler.app.records import earlier_runs, journal_of, saved_plan
 from reconciler.app.session import Target, open_declared, refuse_another_time
@@ -22,7 +22,6 @@ from reconciler.model.topic import TopicUse
 from reconciler.plan.file.document import plan_id
 from reconciler.plan.kinds.topic import created_topics
 from reconciler.plan.proposal import Plan
-from reconciler.plan.propose import propose
 from reconciler.plan.refusal import AcceptedGuard, Guard, refusal
 from reconciler.plan.step import Step
 from reconciler.ports import ReadRequest
@@ -69,10 +68,10 @@ def undo(
         accepted = _with_own(request.accepted, back.own)
         asked = replace(request, options=wishes, warnings=warnings, report_topics=False, accepted=accepted)
         try:
-            reverting = _counted(propose(back.desired, live, quiet, asked), back.own)
+            back_to = proposed(manifests, back.desired, live, quiet, asked, wanted.bindings)
+            reverting = _counted(back_to, back.own)
         except TooMuchToDecideError as error:
             raise TooMuchAccessError(error.limit) from error
-        reverting = with_data_owners(reverting, manifests, wanted.bindings, back.desired.bindings)
         seen = look(target, manifests, wanted)
         return Planned(
             with_uses(reverting, target), live, declaration, wanted, manifests, seen, target.bootstrap_servers

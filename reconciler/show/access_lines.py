@@ -172,8 +172,9 @@ def _order(item: tuple[AccessChange, str]) -> tuple[object, ...]:
     kind = row.region.resource_type
     operations = operations_words(_operations(row, sign), kind)
     who = (row.principal is not None, row.principal or "")
-    owners = (row.owners.teams, row.owners.agreement or "") if row.owners and sign == "+" else ()
-    also = (row.reading or "", row.since or (), owners)
+    owners = row.owners if row.owners and _tells(row.owners, sign) else DataOwners(())
+    agreement = owners.agreement if sign == "+" else None
+    also = (row.reading or "", row.since or (), owners.teams, agreement or "")
     return (*who, sign, kind, not row.region.names.literal, row.hosts, operations, *also)
 
 
@@ -199,8 +200,13 @@ def _notes(row: AccessChange, sign: str) -> Iterator[str]:
         yield ending_words(row.since)
     if row.super_user and sign == "+":
         yield while_super_user(row.super_user)
-    if row.owners is not None and sign == "+":
-        yield owners_words(row.owners)
+    if row.owners is not None and _tells(row.owners, sign):
+        yield owners_words(row.owners if sign == "+" else DataOwners(row.owners.teams))
+
+
+def _tells(owners: DataOwners, sign: str) -> bool:
+    """That nobody owns a name matters to a gain, of which nobody was asked."""
+    return sign == "+" or bool(owners.teams)
 
 
 def owners_words(owners: DataOwners) -> str:

@@ -543,6 +543,10 @@ def test_owners_judge_the_edit_and_not_the_access(stage: Stage) -> None:
     assert said == {DataOwners(("orders",), Agreement.MISSING)}, "whose data it is, and that nobody asked them"
     stage.give()
     assert GIVEN in stage.live()
+    ended = stage.end(ASKED).plan.access.access_changes
+    assert {(row.lost, row.owners) for row in ended} == {
+        ((AclOperation.READ, AclOperation.DESCRIBE), DataOwners(("orders",)))
+    }, "nobody has to agree to a loss"
 
 
 class _Declines(Unattended):

@@ -29,6 +29,7 @@ from reconciler.parts.serve.narrowing import expired_access, revocation, why_not
 from reconciler.plan.proposal import Options
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import Guard
+from reconciler.plan.review.access_change import DataOwners
 from reconciler.snapshot.file import MemoryCluster
 from tests.property.naive import Ask, permitted
 from tests.property.strategies import OPERATIONS, topic_bindings
@@ -101,6 +102,7 @@ def test_a_file_ends_nothing_that_it_may_not_declare(file: str, *, goes: bool) -
     plan, staying = revocation(planned, target, PlanOptions(as_of=DAY), None)
     assert (plan is not None) is goes
     assert staying == ({} if goes else {"the file that ends it may not declare it (Ownership)": 1})
+    assert plan is None or {row.owners for row in plan.access.access_changes} == {DataOwners(("ledger",))}
 
 
 @given(data=st.data(), default=st.sampled_from([True, False, None]))

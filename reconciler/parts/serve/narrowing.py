@@ -22,7 +22,7 @@ from reconciler.app.apply import ApplyOptions, Attendant, apply_plan
 from reconciler.app.approvals import check_approvals
 from reconciler.app.manifests import ownerships_of
 from reconciler.app.options import ApprovalRule, ConnectionOptions, PlanOptions, now
-from reconciler.app.planning import Planned, request_on
+from reconciler.app.planning import Planned, proposed, request_on
 from reconciler.app.reasons import HeldError, NotApprovedError, WorkflowError
 from reconciler.app.records import earlier_runs, saved_plan
 from reconciler.app.session import Target, split_cluster
@@ -49,7 +49,6 @@ from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.plan.file.document import ids
 from reconciler.plan.proposal import Plan
-from reconciler.plan.propose import propose
 from reconciler.plan.refusal import Guard, Refusal
 from reconciler.plan.review.access_review import AccessTrend
 from reconciler.show.rounds import ApprovedOutcome, ApprovedStatus
@@ -195,7 +194,7 @@ def _plan(
         report_topics=False,
     )
     # Nothing but ACLs is compared, so nothing else may be pruned; the terms of the cluster hold when it is performed.
-    made = propose(wanted, live, replace(present, prune=frozenset()), request)
+    made = proposed(planned.manifests, wanted, live, replace(present, prune=frozenset()), request)
     return replace(made, terms=present)
 
 

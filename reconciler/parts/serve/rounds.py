@@ -181,7 +181,7 @@ def _put_back(target: Target, name: str, bindings: list[AclBinding]) -> str:
 def _ended(
     name: str, planned: Planned, target: Target, connection: ConnectionOptions, apply: ApplyOptions
 ) -> list[str]:
-    plan = plan_of_unlock(LockTerms(name, "its end has come"), planned.live, target)
+    plan = plan_of_unlock(LockTerms(name, "its end has come"), planned.live, target, planned.manifests)
     try:
         result = perform_now(plan, planned.live, target, connection, apply)
     except WorkflowError as error:

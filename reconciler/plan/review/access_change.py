@@ -75,7 +75,7 @@ class DataOwners(NamedTuple):
     agreement: Annotated[
         Agreement | None,
         Says(
-            "own: a file of theirs gives the access; given: they consent; missing: they do not; null: no new ACL does.",
+            "own: their file gives the access; given: they consent; missing: they do not; null: no new ACL gives any.",
             "given",
             null=True,
         ),
@@ -97,8 +97,7 @@ class AccessChange:
     ``reading`` is ``None`` where the row is certain; ``least`` or ``most`` where it holds only if default-allow, which
     is not established, is off, or on; ``perhaps`` where entries that cannot be named, or hosts in doubt, decide.
     ``super_user`` says who states that the principal is a super user, whom no ACL limits: the row counts for the day on
-    which the brokers' ``super.users`` no longer holds it. ``since``: nothing changes before that end. ``owners`` is
-    for what is gained.
+    which the brokers' ``super.users`` no longer holds it. ``since``: nothing changes before that end.
     """
 
     principal: Annotated[
@@ -135,7 +134,7 @@ class AccessChange:
     ] = None
     owners: Annotated[
         DataOwners | None,
-        Says("Whose the names are; left out: no Ownership says, or nothing is gained.", omit=True, null=True),
+        Says("Whose the names are; left out: no Ownership says.", omit=True, null=True),
     ] = None
 
 
@@ -201,7 +200,10 @@ def access_changes(
 def with_owners(
     rows: Iterable[AccessChange], given: Mapping[AclBinding, Declaration], rules: Sequence[Ownership]
 ) -> tuple[AccessChange, ...]:
-    """The rows, those of gains with the owners of their names; ``given`` is what the plan creates and declares."""
+    """The rows with the owners of their names; ``given`` is what the plan creates and declares.
+
+    Nobody has to agree to a loss, so a row of losses alone has no agreement.
+    """
     by_principal: dict[str, list[AclBinding]] = {}
     for binding in given:
         if binding.entry.permission_type is AclPermissionType.ALLOW:
@@ -211,13 +213,15 @@ def with_owners(
 
     def owners(row: AccessChange) -> DataOwners | None:
         holders = [teams for teams in owned(_pattern(row.region)) if teams is not None]
-        if not row.gained or not holders:
+        if not holders:
             return None
+        teams = tuple(sorted(frozenset().union(*holders)))
+        if not row.gained or not teams:
+            return DataOwners(teams)
         everyone = by_principal.get(WILDCARD_PRINCIPAL, [])
         new = [*by_principal.get(row.principal or WILDCARD_PRINCIPAL, []), *(everyone if row.principal else [])]
         answers = {one for item in new if _names_some(item.pattern, row.region) for one in agreed(item)}
-        teams = tuple(sorted(frozenset().union(*holders)))
-        return DataOwners(teams, next((one for one in _WORST if one in answers), None) if teams else None)
+        return DataOwners(teams, next((one for one in _WORST if one in answers), None))
 
     return tuple(dataclasses.replace(row, owners=owners(row)) for row in rows)
 

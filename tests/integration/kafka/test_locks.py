@@ -14,6 +14,7 @@ from reconciler.app.lock import Lockable, LockTerms, plan_of_unlock
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.session import Target
 from reconciler.kafka.listing import ask as ask_messages
+from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.acl import (
     WILDCARD,
@@ -89,7 +90,7 @@ def test_a_locked_client_may_do_nothing_at_once_and_again_after_the_unlock(
         live = admin.read(_ACLS)
         held = {one.pattern for one in live.bindings if one.entry.permission_type is AclPermissionType.DENY}
         assert held >= set(LOCKED_PATTERNS)
-        plan = plan_of_unlock(_WHY, live, target)
+        plan = plan_of_unlock(_WHY, live, target, Manifests((), {}, {}, (), {}))
         assert {one.pattern for one in deleted_bindings(step.change for step in plan.steps)} == set(LOCKED_PATTERNS)
         assert perform_now(plan, live, target).succeeded
         _seconds_until(lambda: _may(client))

@@ -86,6 +86,11 @@ def test_whose_data_it_is(owners: DataOwners, words: str) -> None:
     screen = first_screen(Report((replace(made, access=replace(made.access, access_changes=rows)),)))
     assert [row.text for row in screen.access] == [f"User:a: READ on topic `t`  {words}"]
     assert screen.owner is None
+    # A loss needs nobody's consent.
+    lost = tuple(replace(row, gained=(), lost=row.gained) for row in rows)
+    screen = first_screen(Report((replace(made, access=replace(made.access, access_changes=lost)),)))
+    whose = "" if not owners.teams else f"  {words.partition(', which')[0].removesuffix(')')})"
+    assert [row.text for row in screen.access] == [f"User:a: READ on topic `t`{whose}"]
 
 
 def test_nobody_knows_whose_data_it_is() -> None:

@@ -60,6 +60,19 @@ def test_no_use_case_speaks_of_options() -> None:
     assert found == []
 
 
+def test_every_plan_is_made_where_its_rows_get_their_owners() -> None:
+    """A way in of its own would show a review that does not say whose the data is."""
+    makers = {
+        str(path)
+        for path, tree in _trees(".")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "reconciler.plan.propose"
+        if "propose" in [one.name for one in node.names]
+    }
+    # The other one plans nothing: it says what `apply` would ask of a cluster.
+    assert makers == {"app/planning.py", "app/probe.py"}
+
+
 def _kinds(kind: type[WorkflowError] = WorkflowError) -> Iterator[type[WorkflowError]]:
     yield kind
     for below in kind.__subclasses__():

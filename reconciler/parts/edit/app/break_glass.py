@@ -7,19 +7,20 @@ an end. ``docs/decisions/break-glass.md`` says why it is kept there.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from reconciler.app.access_checks import checks_of
 from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
 from reconciler.app.break_glass import check_end, check_free, check_override, check_unlocked, end_marks, known_ends
 from reconciler.app.manifests import desired
 from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
-from reconciler.app.planning import Planned, declared_for, request_on, with_data_owners
+from reconciler.app.planning import Planned, declared_for, proposed, request_on
 from reconciler.app.reasons import ManifestAccessError, PlanRefusedError, RequestError, UnsavedPlanError
 from reconciler.app.records import check_clock
 from reconciler.app.session import Target, open_declared
 from reconciler.app.terms import read_request, terms
 from reconciler.apply.environment import Result
+from reconciler.manifest.manifests import Manifests
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin, instant_of, moment_text
 from reconciler.model.markers import marks_for, read_break_glass, standing_bridges
@@ -27,7 +28,6 @@ from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, checked_terms
 from reconciler.plan.proposal import Options, Plan
-from reconciler.plan.propose import propose
 
 #: How the reason in a plan, and in each audit record, begins.
 MARKED: Final = "break-glass: "
@@ -109,10 +109,11 @@ def _proposed(
         more = dict.fromkeys(asked.bindings(), said)
         options = Options(break_glass=end, override=tuple(sorted(given.override)))
         check_override(options, declaration.emergency, instant_of(as_of))
-        plan = _plan(more, {}, before, target, PlanOptions(as_of, guardrails=guardrails), options)
+        read = _Read(manifests, wanted.bindings, before, target)
+        plan = _plan(read, more, {}, PlanOptions(as_of, guardrails=guardrails), options)
         there = known_ends(asked.bindings(), live, instant_of(as_of))
         told = tuple(f"{one} is there already, until {moment_text(until)}: its end moves" for one, until in there)
-        plan = with_data_owners(replace(plan, warnings=(*plan.warnings, *told)), manifests, wanted.bindings, more)
+        plan = replace(plan, warnings=(*plan.warnings, *told))
         yield Planned(plan, live, declaration, DesiredState(), manifests, servers=target.bootstrap_servers), target
 
 
@@ -133,7 +134,8 @@ def end_break_glass(
     as_of = moment()
     with open_declared(path, cluster, connection, attendant.tell, options.guardrails) as (manifests, target):
         declaration = declared_for(target)
-        live = target.read(read_request(declaration, desired(manifests, declaration.name, as_of)))
+        wanted = desired(manifests, declaration.name, as_of)
+        live = target.read(read_request(declaration, wanted))
         marks = filter(None, map(read_break_glass, live.bindings))
         going = {one.binding for one in marks if one.binding in live.bindings and asked.means(one.binding)}
         if not going:
@@ -142,7 +144,8 @@ def end_break_glass(
         planning = PlanOptions(as_of, allow_deletes=True, guardrails=options.guardrails)
         # Without its marks it is a binding like any other, which a plan may delete.
         known = replace(live, bindings=live.bindings.difference(marks_for(going, live.bindings)))
-        plan = _plan({}, dict.fromkeys(going, said), known, target, planning, Options(allow_deletes=True))
+        read = _Read(manifests, wanted.bindings, known, target)
+        plan = _plan(read, {}, dict.fromkeys(going, said), planning, Options(allow_deletes=True))
         result = perform_now(plan, live, target, connection, options, attendant)
         if result.succeeded:
             end_marks(target.cluster, going, live)
@@ -155,28 +158,37 @@ def _end(given: GrantTerms) -> Expiry:
     return given.expires
 
 
+class _Read(NamedTuple):
+    """The manifests, the ACLs that they declare, and the cluster."""
+
+    manifests: Manifests
+    declared: Mapping[AclBinding, Declaration]
+    live: ClusterState
+    target: Target
+
+
 def _plan(
+    read: _Read,
     more: Mapping[AclBinding, Declaration],
     less: Mapping[AclBinding, Declaration],
-    live: ClusterState,
-    target: Target,
     planning: PlanOptions,
     options: Options,
 ) -> Plan:
     """What is there, with ``more`` and without ``less``: nothing else can come of it, whatever the manifests say."""
-    present = terms(declared_for(target))
-    ours = standing_bridges(live.bindings)
+    present = terms(declared_for(read.target))
+    ours = standing_bridges(read.live.bindings)
     stays = (
         one
-        for one in live.bindings.difference(ours, less)
+        for one in read.live.bindings.difference(ours, less)
         if present.scope.owns(one) and not is_reserved(one.pattern.name)
     )
     wanted = DesiredState({**dict.fromkeys(stays, Declaration(_HERE)), **more}, expired=less)
-    asked = request_on(target, "", planning, live)
+    asked = request_on(read.target, "", planning, read.live)
     end = options.break_glass
     told = (
         () if end is None else (f"break-glass access until {end}: it ends by itself, and no manifest need declare it",)
     )
     request = replace(asked, options=options, report_topics=False, warnings=(*asked.warnings, *told))
-    made = propose(wanted, live, replace(present, prune=frozenset()), request)
+    agreed = replace(present, prune=frozenset())
+    made = proposed(read.manifests, wanted, read.live, agreed, request, read.declared)
     return replace(made, terms=present)
