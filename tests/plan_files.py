@@ -5,8 +5,7 @@ from typing import Any
 
 from reconciler.codec.document import canonical
 from reconciler.model.characters import escape_invisible_json
-from reconciler.plan.file.document import seal
-from reconciler.plan.file.identity import PlanDigest
+from reconciler.plan.file.document import PlanDigest, seal
 
 
 def sealed(document: Mapping[str, Any]) -> str:

@@ -84,8 +84,7 @@ from reconciler.model.locks import lock_denials
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import MoveLimits
 from reconciler.plan.diff.compare import objection
-from reconciler.plan.file.document import ids
-from reconciler.plan.file.identity import whole_id
+from reconciler.plan.file.document import ids, whole_id
 from reconciler.plan.guards import login_refusals, not_accepted
 from reconciler.plan.kinds import describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.interface import NewPassword

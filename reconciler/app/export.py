@@ -16,8 +16,16 @@ from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError
-from reconciler.manifest.write.manifests import Export, Layout, cluster_document, export_manifests, places
-from reconciler.manifest.write.ownership import DRAFT_FILE, draft_text, ownership_draft
+from reconciler.manifest.write.manifests import (
+    DRAFT_FILE,
+    Export,
+    Layout,
+    cluster_document,
+    draft_text,
+    export_manifests,
+    ownership_draft,
+    places,
+)
 from reconciler.manifest.write.text import ExportStyle, document_name
 from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Listing

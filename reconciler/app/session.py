@@ -50,7 +50,7 @@ from reconciler.app.reasons import (
 from reconciler.apply.cleanup import Leftover, going_on, leftovers, without_live_bridges
 from reconciler.apply.lease import lease_time, time_of
 from reconciler.dataclass import dataclass
-from reconciler.kafka.flavored import FlavoredCluster, flavored
+from reconciler.kafka.cluster import FlavoredCluster, flavored
 from reconciler.manifest.manifests import Manifests, declared_cluster
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.problem import ManifestError

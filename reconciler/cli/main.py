@@ -15,6 +15,7 @@ from reconciler.cli.commands import CommandTable, examples_of, prepared
 from reconciler.cli.console import (
     CommandError,
     Exit,
+    command_error,
     dull,
     error,
     leave,
@@ -26,7 +27,6 @@ from reconciler.cli.console import (
     watched,
 )
 from reconciler.cli.parts import missing, other_commands, own_commands, part_that_needs
-from reconciler.cli.reasons import command_error
 from reconciler.model.characters import safe
 from reconciler.system.process import forbid_core_dumps
 

@@ -11,7 +11,7 @@ from reconciler.cli.notes import info_note
 from reconciler.cli.questions import asked_principal, principal_argument, state_options
 from reconciler.model.acl import WILDCARD_PRINCIPAL
 from reconciler.results.output import OutputKind
-from reconciler.show.reach import reach_document, reach_lines
+from reconciler.show.questions import reach_document, reach_lines
 
 
 @click.command("reach", short_help="List as whom a principal could act, and what it gets so")

@@ -50,7 +50,7 @@ from reconciler.results.words import host_words, names_words, resource_words
 from reconciler.show.document import FEW, lines_shown
 from reconciler.show.findings import breaking_lines
 from reconciler.show.policy import policies_entry, policy_lines
-from reconciler.show.reach import combination_entry
+from reconciler.show.questions import combination_entry
 from reconciler.show.review import end_lines
 
 

@@ -45,7 +45,7 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
         "if False: return",
     ): "a shortcut: nothing is held back by nothing",
     (
-        "reconciler/plan/file/identity.py",
+        "reconciler/plan/file/document.py",
         "PlanDigest._step_text",
         "3",
         "2",
@@ -332,7 +332,7 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
     ("reconciler/plan/kinds/topic.py", "Topics.irreversible", "return None", "pass"): _END,
     ("reconciler/plan/kinds/topic.py", "_topics", "return None", "pass"): _END,
     (
-        "reconciler/plan/file/identity.py",
+        "reconciler/plan/file/document.py",
         "PlanDigest._step_text",
         "for name, value in step.items() if name not in sides",
         "for name, value in step.items()",

@@ -10,8 +10,7 @@ from reconciler.app.export import proven_draft
 from reconciler.app.manifests import breaches_of, ownerships_of
 from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.read.findings import Source
-from reconciler.manifest.write.manifests import cluster_document, export_manifests, places, teams
-from reconciler.manifest.write.ownership import DRAFT_FILE
+from reconciler.manifest.write.manifests import DRAFT_FILE, cluster_document, export_manifests, places, teams
 from reconciler.manifest.write.text import ExportStyle
 from reconciler.model.acl import (
     SUPPORTED_OPERATIONS,

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from reconciler.codec.codec import SchemaError
 from reconciler.codec.document import UnevenError, load, load_streamed
 from reconciler.model.state import ClusterState
-from reconciler.snapshot.bindings import read_items
-from reconciler.snapshot.document import SnapshotError, parse_document, read_document, snapshot_text
+from reconciler.snapshot.document import SnapshotError, parse_document, read_document, read_items, snapshot_text
 from tests.property.strategies import states, wild_states
 
 HEAD = '{"formatVersion": "1.0", "clusterId": "c", "aclGap": null, "topicGap": null, "topics": [], "opaque": [],\n'

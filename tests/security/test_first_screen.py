@@ -21,7 +21,7 @@ from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.show.first_screen import ReviewWord
+from reconciler.show.verdicts import ReviewWord
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.worlds import bindings
 

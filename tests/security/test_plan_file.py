@@ -10,6 +10,8 @@ from hypothesis import Phase, given, settings
 
 from reconciler.model.desired import Expiry, Origin
 from reconciler.plan.file.document import (
+    NOT_BOUND,
+    ONE_CLUSTER,
     PlanFileError,
     change_id,
     parse_plan,
@@ -19,7 +21,6 @@ from reconciler.plan.file.document import (
     seal,
     verify_digest,
 )
-from reconciler.plan.file.identity import NOT_BOUND, ONE_CLUSTER
 from reconciler.plan.proposal import Options, Plan
 from reconciler.plan.review.access_review import AccessReview
 from tests.plan_files import ids_of, sealed_with_ids

@@ -11,8 +11,15 @@ from reconciler.app.reasons import AmbiguousClusterError, RequestError, Workflow
 from reconciler.app.session import split_cluster
 from reconciler.dataclass import dataclass
 from reconciler.manifest.write.kinds.interface import Inexpressible
-from reconciler.manifest.write.manifests import Export, Layout, cluster_document, differences, export_manifests, places
-from reconciler.manifest.write.ownership import DRAFT_FILE
+from reconciler.manifest.write.manifests import (
+    DRAFT_FILE,
+    Export,
+    Layout,
+    cluster_document,
+    differences,
+    export_manifests,
+    places,
+)
 from reconciler.manifest.write.pages import Book, read
 from reconciler.manifest.write.text import ExportStyle, comment
 from reconciler.model.desired import DesiredState

@@ -18,7 +18,6 @@ from reconciler.results.findings import Check, CheckStatus, Finding, FindingGrou
 from reconciler.show.access_lines import NAMES_SHOWN, AccessLine, access_lines, ordered_lines, rows_shown
 from reconciler.show.document import ReportDocument, Row, SectionName
 from reconciler.show.drift import drift_document
-from reconciler.show.first_screen import FirstScreen, first_screen, known_rows
 from reconciler.show.fleet_report import FleetCluster
 from reconciler.show.formats.document import FittedSection, Measure, fitted
 from reconciler.show.formats.escaping import markdown_cell as cell
@@ -30,7 +29,7 @@ from reconciler.show.plan import plan_document
 from reconciler.show.plan import warning_sections as warnings_of
 from reconciler.show.reading import Report
 from reconciler.show.review import callout_rows
-from reconciler.show.verdicts import Tone, plan_counts, plan_verdict, verdict
+from reconciler.show.verdicts import FirstScreen, Tone, first_screen, known_rows, plan_counts, plan_verdict, verdict
 
 # Small pieces that the sections of a Markdown report share.
 

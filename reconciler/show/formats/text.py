@@ -9,14 +9,13 @@ from reconciler.plan.guards import NO_GUARDRAILS
 from reconciler.results.findings import CheckStatus, Finding, Level, finding_groups
 from reconciler.show.document import FEW, first_lines, lines_shown
 from reconciler.show.drift import drift_lines as cluster_drift_lines
-from reconciler.show.first_screen import first_screen, known_rows, review_word
 from reconciler.show.fleet_report import drift_lines
 from reconciler.show.formats import FormatOptions
 from reconciler.show.lint import group_lines
 from reconciler.show.plan import plan_lines
 from reconciler.show.reading import Report
 from reconciler.show.review import rows_cut
-from reconciler.show.verdicts import Tone, verdict
+from reconciler.show.verdicts import Tone, first_screen, known_rows, review_word, verdict
 
 _TONES = {Tone.STOP: "error", Tone.CAUTION: "warn", Tone.CALM: "add"}
 #: Of what the base has as well, so many are named.

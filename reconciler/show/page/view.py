@@ -20,13 +20,12 @@ from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, o
 from reconciler.results.findings import Check, CheckStatus, Finding, FindingGroup, finding_groups
 from reconciler.show.access_lines import MOST_HARMLESS, AccessLine, gravity, ordered_lines
 from reconciler.show.document import ReportDocument, Row, Section, SectionName
-from reconciler.show.first_screen import FirstScreen, first_screen, known_rows
 from reconciler.show.fleet_report import FleetCluster, FleetReport
 from reconciler.show.matrix import ALL, LETTERS
 from reconciler.show.plan import plan_document
 from reconciler.show.reading import Report, StepCounts, step_counts
 from reconciler.show.review import callout_rows
-from reconciler.show.verdicts import Verdict, plan_counts, plan_verdict, verdict
+from reconciler.show.verdicts import FirstScreen, Verdict, first_screen, known_rows, plan_counts, plan_verdict, verdict
 
 # Gained and lost access as a picture: principals down, groups of names across, a letter for each operation.
 #

@@ -11,7 +11,7 @@ from reconciler.apply.performing import perform
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.records import PastRun
 from reconciler.apply.undo import doubts, performed_steps, revert_steps
-from reconciler.kafka.flavored import flavored
+from reconciler.kafka.cluster import flavored
 from reconciler.kafka.kinds import interface
 from reconciler.kafka.kinds import kind_of as sending_of
 from reconciler.model.desired import DesiredState, Origin

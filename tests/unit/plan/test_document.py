@@ -23,6 +23,7 @@ from reconciler.plan.file.document import (
     _difference,
     change_id,
     differences,
+    file_digest,
     parse_plan,
     plan_id,
     plan_schema_text,
@@ -30,7 +31,6 @@ from reconciler.plan.file.document import (
     seal,
     verify_digest,
 )
-from reconciler.plan.file.identity import file_digest
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Selection
 from reconciler.plan.refusal import AcceptedGuard, Guard

@@ -12,8 +12,8 @@ from reconciler.plan.review.access_review import AccessTrend
 from reconciler.plan.review.callouts import Callout
 from reconciler.policy.ownership import Agreement
 from reconciler.results.findings import Check, CheckStatus, Finding, Level
-from reconciler.show.first_screen import ReviewWord, first_screen, review_word
 from reconciler.show.reading import Report
+from reconciler.show.verdicts import ReviewWord, first_screen, review_word
 from tests.integration.report.formats import FORMATS
 from tests.integration.report.large import large_report
 from tests.unit.report.test_lines import plan

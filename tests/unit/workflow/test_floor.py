@@ -8,8 +8,7 @@ from pathlib import Path
 import reconciler
 from reconciler.app import reasons
 from reconciler.app.reasons import WorkflowError
-from reconciler.cli.console import Exit
-from reconciler.cli.reasons import command_error, status_of
+from reconciler.cli.console import Exit, command_error, status_of
 from reconciler.show.claims import Checks
 
 PACKAGE = Path(reconciler.__file__).parent

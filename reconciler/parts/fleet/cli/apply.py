@@ -21,6 +21,7 @@ from reconciler.cli.console import (
     out_json,
     progress,
     settings,
+    status_of,
     style_for,
     worst,
 )
@@ -33,7 +34,6 @@ from reconciler.cli.options import (
     record_options,
     yes_option,
 )
-from reconciler.cli.reasons import status_of
 from reconciler.cli.terminal import stoppable
 from reconciler.parts.fleet.app.apply import AT_ONCE, ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed
 from reconciler.parts.fleet.cli.fleet import SparkOptions, engine_for, spark_options
