@@ -40,6 +40,18 @@ spec:
     - {team: pay, files: ["teams/pay/**"], principals: {prefix: "User:pay"}, topics: {prefix: pay.}}
     - {team: orders, files: ["teams/orders/**"], principals: ["User:orders"], topics: {prefix: orders.}}
 """
+SCOPED = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: demo}
+spec:
+  bootstrapServers: ["b:9092"]
+  scope:   # managed
+    include:
+      - principals: NAMES
+      - topics: {prefix: orders.}
+  protect: [{principals: ["User:orders"]}]
+"""
 DAY = date(2026, 11, 23)
 NO_TERMS = GrantTerms()
 READ, WRITE = AclOperation.READ, AclOperation.WRITE
@@ -132,6 +144,36 @@ def test_a_rename_has_both_names_for_a_time(place: Path) -> None:
     second = rename(str(place), "User:orders", "User:CN=orders, O=x", finish=True, as_of=DAY)
     assert second.edit.files == {"teams/orders/acls.yaml": both.replace("User:orders, ", "")}
     assert any("are refused once this is applied" in note for note in second.notes)
+
+
+@pytest.mark.parametrize(
+    ("names", "after"),
+    [
+        ("[User:orders]", "[User:orders, User:new]"),
+        ("[User:a, User:orders, {prefix: User:b}]", "[User:a, User:orders, {prefix: User:b}, User:new]"),
+        ("User:orders", "[User:orders, User:new]"),
+        ("{literal: User:orders}", "{literal: [User:orders, User:new]}"),
+        ("{literal: [User:orders]}", "{literal: [User:orders, User:new]}"),
+        (
+            "\n          - User:orders   # ours\n          # next",
+            "\n          - User:orders   # ours\n          - User:new\n          # next",
+        ),
+        ("[User:orders, User:new]", "[User:orders, User:new]"),
+    ],
+)
+def test_the_scope_follows_a_rename(place: Path, names: str, after: str) -> None:
+    """What `init` writes manages the principals that it names: nothing could be declared for another one."""
+    text = SCOPED.replace("NAMES", names)
+    (place / "cluster.yaml").write_text(text, encoding="utf-8")
+    first = rename(str(place), "User:orders", "User:new", as_of=DAY)
+    assert first.edit.files.get("cluster.yaml", text) == SCOPED.replace("NAMES", after)
+    (note,) = first.notes
+    assert note.startswith("User:orders is also named at cluster.yaml:"), "what is protected stays policy"
+    assert "," not in note
+    first.edit.write()
+    last = rename(str(place), "User:orders", "User:new", finish=True, as_of=DAY)
+    assert "cluster.yaml" not in last.edit.files, "outside the scope, its ACLs would stay on the cluster for ever"
+    assert any(note.startswith("the scope at cluster.yaml:") for note in last.notes)
 
 
 def test_a_rename_takes_quotas_with_it_and_names_users(place: Path) -> None:

@@ -6,7 +6,9 @@ name.
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
+from typing import Any
 
 from reconciler.app.manifests import desired, sound
 from reconciler.app.options import ConnectionOptions, Tell, ignore, moment
@@ -172,11 +174,15 @@ def unwritten(book: Book, old: str) -> Iterator[str]:
 
 
 def with_second(book: Book, old: str, new: str) -> dict[str, str]:
-    """The texts in which every rule, owner and grant for ``old`` is also one for ``new``; a proposal to be proven."""
+    """The texts in which every rule, owner, grant and scope for ``old`` is also one for ``new``, to be proven."""
     texts = {path: source.text for path, source in book.manifests.sources.items()}
     splices: dict[str, list[Splice]] = {}
     for page in book.of("Acls", "Topics"):
         splices.setdefault(page.path, []).extend(_of_page(book, page, old, new))
+    for page in book.of("Cluster"):
+        for entry in _included(page, old):
+            if not _texts_of(entry, new):
+                splices.setdefault(page.path, []).extend(_added(page.text, entry, new))
     return {path: spliced(text, splices.get(path, ())) for path, text in texts.items()}
 
 
@@ -222,16 +228,64 @@ def _added(text: str, entry: tuple[TextSpan, TextSpan], new: str) -> Iterator[Sp
         yield with_lines_after(text, value.end, [f"{' ' * value.column}- {quoted(new)}"])
 
 
-def mentions(book: Book, principal: str) -> list[str]:
-    """The places at which other kinds of documents name a principal: Ownership, access tests, scope, exceptions."""
+def _included(page: Page, principal: str) -> Iterator[tuple[TextSpan, TextSpan]]:
+    """The keys and values in a cluster's ``scope.include`` that name a principal, ``literal`` or bare."""
+    include = page.span.get("spec", "scope", "include")
+    for item in include.items if include is not None else ():
+        entry = item.entry("principals")
+        entry = entry if entry is None or entry[1].kind != "mapping" else entry[1].entry("literal")
+        if entry is not None and _texts_of(entry, principal):
+            yield entry
+
+
+def _texts_of(entry: tuple[TextSpan, TextSpan], principal: str) -> list[TextSpan]:
+    return [text for text in entry[1].texts if text.plain == principal]
+
+
+def in_scope(book: Book, principal: str) -> list[str]:
+    """The places at which a scope includes a principal by its name."""
     return [
-        f"{page.path}:{one.line + 1}:{one.column + 1}"
+        _place(page, text)
+        for page in book.of("Cluster")
+        for entry in _included(page, principal)
+        for text in _texts_of(entry, principal)
+    ]
+
+
+def with_second_in_scope(book: Book, old: str, new: str) -> dict[tuple[str, str], object]:
+    """The clusters of which a scope includes ``old``, as plain data that includes ``new`` as well."""
+    found: dict[tuple[str, str], object] = {}
+    for page in book.of("Cluster"):
+        if any(True for _ in _included(page, old)):
+            plain: Any = deepcopy(page.root.plain)
+            for item in plain["spec"]["scope"]["include"]:
+                holder, key = item, "principals"
+                if isinstance(item.get(key), dict):
+                    holder, key = item[key], "literal"
+                names = holder.get(key)
+                names = names if isinstance(names, list) else [names]
+                if old in names and new not in names:
+                    holder[key] = [*names, new]
+            found[page.key] = plain
+    return found
+
+
+def mentions(book: Book, principal: str) -> list[str]:
+    """The places at which other kinds of documents name a principal: Ownership, access tests, exceptions."""
+    scopes = in_scope(book, principal)
+    return [
+        _place(page, one)
         for page in book.pages
         for one in page.span.walk()
         if one.kind == "scalar"
         and one.plain == principal
         and (page.heading.kind not in ("Acls", "Topics") or _is_exception(page, one))
+        and _place(page, one) not in scopes
     ]
+
+
+def _place(page: Page, text: TextSpan) -> str:
+    return f"{page.path}:{text.line + 1}:{text.column + 1}"
 
 
 def _is_exception(page: Page, one: TextSpan) -> bool:

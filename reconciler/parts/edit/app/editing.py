@@ -90,9 +90,21 @@ def differences(after: DesiredState, wanted: DesiredState) -> Iterator[str]:
         yield from (f"not as wanted: {key}" for key in sorted({*told, *wish}) if told.get(key) != wish.get(key))
 
 
-def others_changed(before: Book, after: Book) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Texts to begin with, which say it better than the editor would; they are as little trusted.
+
+    ``meant`` are documents that the editor does not write and that change all the same, as plain data: exactly so.
+    """
+
+    texts: Callable[[Book], Mapping[str, str]]
+    meant: Callable[[Book], Mapping[tuple[str, str], object]] = lambda _: {}
+
+
+def others_changed(before: Book, after: Book, meant: Mapping[tuple[str, str], object]) -> list[str]:
     """Documents of which something changed that no edit may change: kinds, names, labels, clusters, exceptions."""
     old, new = ({page.key: _rest(page) for page in book.pages} for book in (before, after))
+    old = {**old, **meant}
     empty = {key for key, rest in old.items() if key[0] in WRITTEN and key not in new}
     added = {key for key in new if key[0] in WRITTEN and key not in old}
     return [
@@ -102,7 +114,7 @@ def others_changed(before: Book, after: Book) -> list[str]:
     ]
 
 
-def _rest(page: Page) -> dict[str, object]:
+def _rest(page: Page) -> object:
     written = WRITTEN.get(page.heading.kind)
     if written is None:
         return dict(page.root.plain)
@@ -134,22 +146,21 @@ Texts = Mapping[str, str | None]
 def edited(
     texts: Mapping[str, str],
     wanted: Callable[[Book], Wanted],
-    proposal: Callable[[Book], Mapping[str, str]] | None = None,
+    proposal: Proposal | None = None,
 ) -> Texts:
     """The files that change, so that the manifests declare what is wanted on every cluster, and nothing else.
 
-    ``wanted`` is asked once, with the manifests as they are, which have to be valid (``ManifestError``). ``proposal``
-    may give texts to begin with, which say it better than the editor would; they are as little trusted. Raises
+    ``wanted`` is asked once, with the manifests as they are, which have to be valid (``ManifestError``). Raises
     :class:`EditError` where no edit is proven.
     """
     before = read(texts)
     target = wanted(before)
     try:
-        begun = _begun(before, proposal) if proposal is not None else before
+        begun = before if proposal is None else _begun(before, proposal.texts)
         begun_texts = {path: source.text for path, source in begun.manifests.sources.items()}
         after = _steps(begun, begun_texts, target)
-        if begun is not before:
-            proven(before, read(after), target)
+        if begun is not before and proposal is not None:
+            proven(before, read(after), target, proposal.meant(before))
         return changed(texts, after)
     except (NoPlaceError, OverlapError, ManifestError) as error:
         raise EditError(_reasons(error)) from error
@@ -186,14 +197,14 @@ def _steps(before: Book, texts: dict[str, str], wanted: Wanted) -> dict[str, str
     tidy = _without(book, _emptied(before, book))
     if tidy != texts:
         texts, book = tidy, read(tidy)
-    proven(before, book, wanted)
+    proven(before, book, wanted, {})
     return texts
 
 
-def proven(before: Book, after: Book, wanted: Wanted) -> None:
+def proven(before: Book, after: Book, wanted: Wanted, meant: Mapping[tuple[str, str], object]) -> None:
     """Raises :class:`EditError` unless the manifests declare what is wanted, and their other documents are the same."""
     wrong = [f"{name}: {line}" for name in wanted for line in differences(after.desired[name], wanted[name])]
-    wrong += others_changed(before, after)
+    wrong += others_changed(before, after, meant)
     if wrong:
         raise EditError(wrong)
 
@@ -502,7 +513,7 @@ def edit(
     wanted: WantedStates,
     promise: Promise,
     as_of: datetime.date | None = None,
-    proposal: Callable[[Book], Mapping[str, str]] | None = None,
+    proposal: Proposal | None = None,
     connection: ConnectionOptions = ConnectionOptions(),
 ) -> ManifestEdit:
     """Make the manifests below ``path`` declare what ``wanted`` says; nothing is written.

@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from reconciler.app.options import ConnectionOptions, moment
@@ -14,8 +15,16 @@ from reconciler.manifest.write.pages import Book
 from reconciler.manifest.write.text import binding_problem, text_problem
 from reconciler.model.acl import AccessControlEntry, AclBinding, AclOperation, AclPermissionType, ResourcePattern
 from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
-from reconciler.parts.edit.app.adopt import mentions, second, unwritten, with_second, without_principal
-from reconciler.parts.edit.app.editing import ManifestEdit, change_of, edit, gain_of, loss_of
+from reconciler.parts.edit.app.adopt import (
+    in_scope,
+    mentions,
+    second,
+    unwritten,
+    with_second,
+    with_second_in_scope,
+    without_principal,
+)
+from reconciler.parts.edit.app.editing import ManifestEdit, Proposal, change_of, edit, gain_of, loss_of
 
 #: Of a declaration that is not written yet.
 NOWHERE: Final = Origin("", 1, 1)
@@ -189,14 +198,17 @@ def rename(
         states = less if finish else {name: second(state, old, new) for name, state in book.desired.items()}
         notes.extend(unwritten(book, old))
         places = mentions(book, old)
-        # Tests, owners and protected names are policy: no command rewrites them in passing.
+        # Tests, owners and protected names are policy: no command rewrites them in passing. The scope follows, or
+        # nothing could be declared for the new name; it keeps the old one, or no plan would delete what that has.
+        if finish and (kept := in_scope(book, old)):
+            notes.append(f"the scope at {', '.join(kept)} keeps {old}, so that a plan deletes its ACLs: remove it then")
         if places:
             notes.append(f"{old} is also named at {', '.join(places[:10])}: change that yourself")
         return states
 
-    proposal = None if finish else lambda book: with_second(book, old, new)
+    proposal = Proposal(partial(with_second, old=old, new=new), partial(with_second_in_scope, old=old, new=new))
     promise = loss_of(old) if finish else change_of(new)
-    made = edit(path, wanted, promise, as_of, proposal, connection)
+    made = edit(path, wanted, promise, as_of, None if finish else proposal, connection)
     if finish:
         notes.append(f"clients that still log in as {old} are refused once this is applied: move them to {new} first")
     return GrantEdit(made, tuple(dict.fromkeys(notes)))

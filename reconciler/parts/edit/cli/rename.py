@@ -44,7 +44,8 @@ def command(
     """Give NEW everything that the manifests grant OLD; with --finish, take it from OLD.
 
     Apply the first edit, move the clients to the new name, then make and apply the second: nobody is interrupted.
-    Places that name OLD in Ownership, access tests and the like are listed. No cluster is contacted.
+    The scope of a cluster gets NEW beside OLD. Places in Ownership, access tests and the like are listed. No cluster is
+    contacted.
     """
     found = rename(
         path or project_path(),
