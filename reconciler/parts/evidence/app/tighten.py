@@ -7,7 +7,7 @@ import datetime
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import compare_access
@@ -43,10 +43,7 @@ from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.evidence.usage.scan import Summary
 from reconciler.results.access import AccessView, Basis
 from reconciler.results.checks import ClaimResult, ClaimStatus
-from reconciler.results.tightened import FailedClusterEntry, FleetTightenOutput, TightenOutput
-
-if TYPE_CHECKING:
-    from reconciler.parts.fleet.app.tighten import FleetTightening
+from reconciler.results.tightened import TightenOutput
 
 # The state from which rights are taken, and the rights that manifests declare for it.
 
@@ -553,9 +550,3 @@ def tighten_output(found: Tightening, watched: Staged | None = None) -> TightenO
         decided_again=found.replayed,
         stage=None if watched is None else stage_entry(watched.stage, watched.shadow, due=watched.due),
     )
-
-
-def fleet_tighten_output(found: "FleetTightening") -> FleetTightenOutput:
-    """What was found on each cluster, and of which nothing is known."""
-    failed = tuple(FailedClusterEntry(name, why) for name, why in found.failed.items())
-    return FleetTightenOutput(tuple(map(tighten_output, found.clusters)), failed)

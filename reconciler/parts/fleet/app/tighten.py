@@ -35,6 +35,7 @@ from reconciler.parts.evidence.app.tighten import (
     later_too,
     scope_of,
     tests_hold,
+    tighten_output,
 )
 from reconciler.parts.evidence.tighten.evidence import BindingUsage, UsageEvidence, period_of
 from reconciler.parts.evidence.tighten.proof import prove
@@ -65,6 +66,7 @@ from reconciler.parts.fleet.tasks.logs import (
 )
 from reconciler.results.access import Basis
 from reconciler.results.fleet_drift import FleetRun
+from reconciler.results.tightened import FailedClusterEntry, FleetTightenOutput
 
 # What a task does for one cluster of a fleet that is tightened: gathers what was seen, and proves a suggestion.
 
@@ -348,3 +350,9 @@ class _Fleet:
 def _keep(held: dict[str, list[Held]], more: Mapping[str, Sequence[Held]]) -> None:
     for name, found in more.items():
         held.setdefault(name, []).extend(found)
+
+
+def fleet_tighten_output(found: FleetTightening) -> FleetTightenOutput:
+    """What was found on each cluster, and of which nothing is known."""
+    failed = tuple(FailedClusterEntry(name, why) for name, why in found.failed.items())
+    return FleetTightenOutput(tuple(map(tighten_output, found.clusters)), failed)

@@ -11,14 +11,14 @@ from reconciler.cli.console import Exit, error, info, info_lines, style_for, wor
 from reconciler.cli.options import Keeping, as_of_option, edit_options, output_option, path_argument
 from reconciler.model.characters import safe
 from reconciler.parts.edit.cli.options import keep
-from reconciler.parts.evidence.app.tighten import TightenOptions, fleet_tighten_output
+from reconciler.parts.evidence.app.tighten import TightenOptions
 from reconciler.parts.evidence.cli.tighten import Policy, policy_option
 from reconciler.parts.evidence.cli.usage import check_period, fleet_logs_option, period_options
 from reconciler.parts.evidence.show.usage import fleet_tighten_lines
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.fleet.app.logs import log_parts
 from reconciler.parts.fleet.app.runs import stored_run, wanted
-from reconciler.parts.fleet.app.tighten import FleetTightening, tighten_fleet
+from reconciler.parts.fleet.app.tighten import FleetTightening, fleet_tighten_output, tighten_fleet
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
     engine_for,
