@@ -243,12 +243,13 @@ class Flow:
         self.zones: list[_Zone] = []
         self._there = _Zones()
         for region in topics:
-            self._add(region, None, -1)
+            if region.witness() is not None:
+                self._add(region, None, -1)
         named = [
             (kind, who) for kind, who in reach.world.index.group_keys() if ":" in who and who != WILDCARD_PRINCIPAL
         ]
         self._of_all = frozenset(who for kind, who in named if kind is _T.TOPIC)
-        self._joining = self._of_all.union(who for kind, who in named if kind is _T.GROUP)
+        self._joining = frozenset(who for kind, who in named if kind is _T.GROUP)
         #: Those who have bindings on topics and get at no zone yet; like everybody on names that these are not about.
         self._left = dict.fromkeys(sorted(self._of_all - reach.known.super_users))
         own = ((who, piece) for who in self._left for piece in self._near.of(who).own)
@@ -275,8 +276,7 @@ class Flow:
             self._add(Region(_T.TOPIC), Hop(HopKind.FLOW, mover, Region(_T.TOPIC), None, via=via), 0)
 
     def _add(self, region: Region, move: Hop | None, before: int) -> None:
-        if region.witness() is not None:
-            self.zones += [_Zone(part, move, before) for part in self._there.new(region)]
+        self.zones += [_Zone(part, move, before) for part in self._there.new(region)]
 
     def _enter(self, number: int, zone: _Zone) -> None:
         """Everybody who gets at a zone and was at none before; and where they could move records."""
@@ -328,11 +328,14 @@ class Flow:
         first = self._reach.path(rows, at, here.principal)
         for at, row in enumerate(rows):
             for principal in sorted((row.principals or frozenset()) - self._written):
-                via = (*first, *self._reach.path(rows, at, principal))
                 for piece in self._other_end(principal):
+                    if not (parts := self._there.new(piece.region)):
+                        continue
                     there = AccessRequest(principal, piece.host, operation, _T.TOPIC, piece.name)
                     both = (here, there) if self._reading else (there, here)
-                    self._add(piece.region, Hop(HopKind.FLOW, mover, piece.region, None, *both, via=via), number)
+                    via = (*first, *self._reach.path(rows, at, principal))
+                    move = Hop(HopKind.FLOW, mover, piece.region, None, *both, via=via)
+                    self.zones += [_Zone(part, move, number) for part in parts]
 
     def _other_end(self, principal: str) -> Iterator[Piece]:
         """The far topics of a principal, but for everybody's that are zones; asked for once, and then all are zones."""
@@ -356,8 +359,8 @@ class Flow:
             everybodys = self._joined_by_all[group]
             if own is None or not (everybodys or own.own):
                 continue
-            if (right := self._may_join(principal, group)) is not None:
-                region = Region(_T.TOPIC, literal(topic))
+            region = Region(_T.TOPIC, literal(topic))
+            if region.witness() is not None and (right := self._may_join(principal, group)) is not None:
                 self._add(region, Hop(HopKind.DEAD_LETTERS, principal, region, None, right), number)
                 del self._groups[group]
 
@@ -366,7 +369,10 @@ class Flow:
         for group, topic in self._groups.items():
             if not zone.region.contains(topic):
                 continue
-            for principal in sorted({*self._joining, self._reach.known.unnamed} - self._written):
+            joining = self._joining
+            if self._joined_by_all[group]:
+                joining = joining.union(self._of_all, (self._reach.known.unnamed,))
+            for principal in sorted(joining - self._written):
                 if (right := self._may_join(principal, group)) is not None:
                     for piece in self._other_end(principal):
                         move = Hop(HopKind.DEAD_LETTERS, principal, piece.region, None, right)

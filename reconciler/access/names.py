@@ -146,6 +146,8 @@ def shortest_name(resource_type: ResourceType, key: NameSet, cuts: Iterable[Name
     ``cuts`` are inside ``key``. Searches breadth first; each text that is not the answer is one of the cuts, so their
     number bounds the work.
     """
+    if key.kind == LITERAL:
+        return key.text if key not in cuts and is_name(resource_type, key.text) else None
     cuts = set(cuts)
     if not has_names(resource_type, key) or key in cuts:
         return None
@@ -153,7 +155,7 @@ def shortest_name(resource_type: ResourceType, key: NameSet, cuts: Iterable[Name
         return CLUSTER_NAME if not any(cut.matches(CLUSTER_NAME) for cut in cuts) else None
     if key.matches(key.text) and is_name(resource_type, key.text) and literal(key.text) not in cuts:
         return key.text
-    return None if key.literal else _longer_name(resource_type, key.text, cuts)
+    return _longer_name(resource_type, key.text, cuts)
 
 
 def _longer_name(resource_type: ResourceType, text: str, cuts: set[NameSet]) -> str | None:

@@ -44,14 +44,13 @@ from reconciler.access.names import (
     less,
     names_of,
 )
-from reconciler.access.operations import DENIED, ENTRY_MASKS, IMPLIED, bits
+from reconciler.access.operations import DENIED, IMPLIED, bits
 from reconciler.access.questions import instead
 from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,
     AclOperation,
-    AclPermissionType,
     ResourceType,
 )
 from reconciler.model.desired import Declaration, Origin
@@ -300,29 +299,29 @@ class Rights:
         return results
 
     def _holding(self, principal: str) -> HeldNames:
-        of = self._world.index.bindings
-        bindings = of(self.kind, principal)
-        elsewhere = self.kind in _OVER_OTHERS and not self._plain and any(of(kind, principal) for kind in _OVER_OTHERS)
-        if not self._bit or not (bindings or elsewhere):
+        index, bit = self._world.index, self._bit
+        group = index.group(self.kind, principal)
+        elsewhere = self.kind in _OVER_OTHERS and not self._plain
+        elsewhere = elsewhere and any(index.bindings(kind, principal) for kind in _OVER_OTHERS)
+        if not bit or not (group or elsewhere):
             return _NOTHING
-        allowed: dict[tuple[NameSet, str], None] = {}
+        allowed: list[tuple[NameSet, str]] = []
         denied: list[NameSet] = []
-        plain, version = self._plain, self._world.index.version
-        for pattern, (_, host, operation, permission) in bindings:
-            mask = ENTRY_MASKS[permission][operation]
-            allows = permission is AclPermissionType.ALLOW
-            if not ((mask | mask >> IMPLIED) if allows else mask >> DENIED) & self._bit:
+        plain = self._plain
+        for host, rules in () if group is None else group.rules.items():
+            if host != WILDCARD and is_dead(host, index.version):
                 continue
-            if host != WILDCARD:
-                if is_dead(host, version):
+            for names, mask in rules.items():
+                denies = mask >> DENIED & bit
+                if not (denies or (mask | mask >> IMPLIED) & bit):
                     continue
-                plain = plain and allows and address_range(host, version) is None
-            names = names_of(pattern)
-            plain = plain and not names.text.startswith(WILDCARD)
-            if allows:
-                allowed[names, host] = None
-            else:
-                denied.append(names)
+                plain = plain and not names.text.startswith(WILDCARD)
+                if denies:
+                    plain = plain and host == WILDCARD
+                    denied.append(names)
+                else:
+                    plain = plain and (host == WILDCARD or address_range(host, index.version) is None)
+                    allowed.append((names, host))
         if not plain:
             return HeldNames(self._compared(principal), alike=False)
         but = outermost(denied)
@@ -343,7 +342,7 @@ class Rights:
             refused, host = [self._denied.get(WILDCARD, []), but], self._host
         else:
             refused = [self._denied.get(WILDCARD, []), self._denied.get(host, []), but]
-        if any(meets([names], some) == [names] for some in refused):
+        if any(some and meets([names], some) == [names] for some in refused):
             return None
         cuts = outermost(cut for some in refused if some for cut in inside(some, names))
         if names == ALL_NAMES and self.kind is not _T.TOPIC:
@@ -374,7 +373,8 @@ class Rights:
             yield piece
         elif refused != [piece.region.names]:
             for region in less([piece.region], [Region(self.kind, names) for names in refused]):
-                yield Piece(region, piece.host, region.witness() or "")
+                if (name := region.witness()) is not None:
+                    yield Piece(region, piece.host, name)
 
 
 #: Bindings on these resource types may give rights on others, too.

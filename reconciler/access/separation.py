@@ -142,7 +142,7 @@ class Separations:
         hops = {hop.kind for item in results for way in item.ways for hop in way.hops}
         if HopKind.MEMBER in hops:
             return f"no ACL says who is a member of a {' or '.join(sorted(self._links.memberships))}"
-        reason = "it depends on allow.everyone.if.no.acl.results, or on entries that cannot be read"
+        reason = "it depends on allow.everyone.if.no.acl.found, or on entries that cannot be read"
         if self._authorizer.interpretations.doubtful:
             reason += ", or on whether a host is a range: Kafka's version is not known"
         return reason

@@ -167,6 +167,7 @@ def test_what_is_not_known_leaves_it_undecided() -> None:
     held = bindings("TOPIC:L:orders User:a@* ALLOW WRITE")
     doubtful = Separations(Authorizer(held, (), None), KNOWN).decide(SEPARATE[Through.ACL], EVERYBODY)
     assert (doubtful.outcome, {one.certain for one in doubtful.breaking}) == (UNDECIDED, {False})
+    assert "allow.everyone.if.no.acl.found" in (doubtful.reason or "")
     opaque = [OpaqueBinding("approvals.", "User:a", "*", 2, 4, None, 3)]
     unreadable = Separations(Authorizer(held, opaque=opaque), KNOWN).decide(SEPARATE[Through.ACL], EVERYBODY)
     assert (unreadable.outcome, who(unreadable)) == (UNDECIDED, ["User:a"])
@@ -191,6 +192,7 @@ _ON_TOPICS = ("READ", "WRITE")
 POOL = [Edge(f"User:p{n}", what, topic) for n in range(5) for what in _ON_TOPICS for topic in "abc"]
 POOL += [Edge(f"User:p{n}", "CREATE_TOKENS", f"User:p{m}") for n in range(5) for m in range(5) if n != m]
 ADMINS = [Edge(f"User:p{n}", power) for n in range(5) for power in POWERS]
+EVERY_EDGE = [*POOL, *ADMINS]
 PRINCIPALS = tuple(f"User:p{n}" for n in range(5))
 
 
@@ -217,10 +219,10 @@ def differences(world: World, duties: list[tuple[str, str]]) -> list[str]:
 
 
 def test_the_closure_agrees_with_a_simulation_of_small_worlds() -> None:
-    """Sampled, with a fixed seed; ``tests/long`` has every world of six edges of some kinds."""
+    """Sampled, with a fixed seed; the long tests below try every world of a few edges."""
     rng, found = Random(4_711), []
     for _ in range(150):
-        edges = rng.sample([*POOL, *(ADMINS if rng.random() < 0.3 else [])], rng.choice([4, 6, 8, 10]))
+        edges = rng.sample([*POOL, *(ADMINS if rng.random() < 0.5 else [])], rng.choice([4, 6, 8, 10]))
         control: dict[str, str] = rng.choice([{}, {"c": PRINCIPALS[4]}, {"a": PRINCIPALS[1]}])
         trusted = frozenset(rng.sample(PRINCIPALS, rng.choice([0, 0, 1])))
         world = World(PRINCIPALS, "abc", frozenset(edges), control, trusted)
@@ -319,6 +321,25 @@ def test_prefixes_denies_hosts_and_names_that_no_acl_has_agree_with_single_quest
     assert min(seen[PASS], seen[FAIL]) > 30
 
 
+def test_an_unknown_default_is_decided_where_both_defaults_agree() -> None:
+    rng, seen = Random(60_119), dict.fromkeys(AssertionOutcome, 0)
+    for number in range(100):
+        held = [*_random_bindings(rng), *(_CLOSED if rng.random() < 0.7 else [])]
+        chosen = [(rng.choice(_ON_TOPICS), rng.choice(_TOPICS)) for _ in range(2)]
+        duties = tuple(Duty((AclOperation[what],), (pattern(f"TOPIC:{text}"),)) for what, text in chosen)
+        for through in Through:
+            closed, opened, unknown = (
+                Separations(Authorizer(held, (), flag), KNOWN).decide(Separation(duties, through), EVERYBODY)
+                for flag in (False, True, None)
+            )
+            seen[unknown.outcome] += 1
+            agreed = closed.outcome is opened.outcome
+            assert unknown.outcome is (closed.outcome if agreed else UNDECIDED), (number, through)
+            assert [one.principal for one in unknown.breaking if one.certain] == who(closed), (number, through)
+            assert {*who(unknown)} == {*who(closed), *who(opened)}, (number, through)
+    assert min(seen.values()) > 30
+
+
 def test_whoever_may_act_as_anybody_acts_as_somebody_whom_no_acl_names() -> None:
     """Its own DENY does not bind the other one."""
     held = bindings(
@@ -345,16 +366,16 @@ CONTROLLED = {"c": PRINCIPALS[4]}
 _ALIKE = PRINCIPALS[:4]
 
 
-def permuted(names: tuple[str, ...]) -> list[int]:
+def permuted(names: tuple[str, ...], pool: list[Edge]) -> list[int]:
     """The place in the pool to which each edge moves where the principals that are alike change their names."""
     new = dict(zip(_ALIKE, names, strict=True))
-    moved = [Edge(new.get(edge.who, edge.who), edge.what, new.get(edge.where, edge.where)) for edge in POOL]
-    return [POOL.index(edge) for edge in moved]
+    places = {edge: at for at, edge in enumerate(pool)}
+    return [places[Edge(new.get(edge.who, edge.who), edge.what, new.get(edge.where, edge.where))] for edge in pool]
 
 
-def worlds_of(many: int) -> Iterable[frozenset[Edge]]:
+def worlds_of(many: int, pool: list[Edge]) -> Iterable[frozenset[Edge]]:
     """One of each class of sets of so many edges that are alike but for the names of principals that are alike."""
-    own = [[at for at, edge in enumerate(POOL) if edge.who == who] for who in PRINCIPALS]
+    own = [[at for at, edge in enumerate(pool) if edge.who == who] for who in PRINCIPALS]
     for counts in product(range(many + 1), repeat=len(PRINCIPALS)):
         if sum(counts) != many or any(one < other for one, other in pairwise(counts[: len(_ALIKE)])):
             continue
@@ -362,28 +383,37 @@ def worlds_of(many: int) -> Iterable[frozenset[Edge]]:
         names = [
             some for some in permutations(_ALIKE) if all(of[a] == of[b] for a, b in zip(_ALIKE, some, strict=True))
         ]
-        moves = [permuted(some) for some in names]
+        moves = [permuted(some, pool) for some in names]
         for parts in product(*(combinations(places, count) for places, count in zip(own, counts, strict=True))):
             places = sorted(at for part in parts for at in part)
             if all(sorted([move[at] for at in places]) >= places for move in moves):
-                yield frozenset(POOL[at] for at in places)
+                yield frozenset(pool[at] for at in places)
 
 
+@pytest.mark.parametrize("pool", [POOL, EVERY_EDGE], ids=["ordinary", "every"])
 @pytest.mark.parametrize("many", [1, 2])
-def test_every_world_is_like_exactly_one_that_is_tried(many: int) -> None:
-    moves = [permuted(some) for some in permutations(_ALIKE)]
-    tried = [[POOL.index(edge) for edge in edges] for edges in worlds_of(many)]
+def test_every_world_is_like_exactly_one_that_is_tried(many: int, pool: list[Edge]) -> None:
+    moves = [permuted(some, pool) for some in permutations(_ALIKE)]
+    tried = [[pool.index(edge) for edge in edges] for edges in worlds_of(many, pool)]
     classes = [{frozenset(move[at] for at in places) for move in moves} for places in tried]
-    assert sum(map(len, classes)) == len(set().union(*classes)) == comb(len(POOL), many)
+    assert sum(map(len, classes)) == len(set().union(*classes)) == comb(len(pool), many)
 
 
-@pytest.mark.long
-def test_the_closure_agrees_with_a_simulation_of_every_world_of_six_edges() -> None:
-    """READ, WRITE and CREATE_TOKENS of five principals on three topics, the third of which controls the fifth."""
+@pytest.mark.parametrize(
+    ("many", "pool", "tried"),
+    [
+        pytest.param(1, EVERY_EDGE, 21, id="one edge"),
+        pytest.param(2, EVERY_EDGE, 303, id="two edges"),
+        pytest.param(5, EVERY_EDGE, 433_226, id="five edges", marks=pytest.mark.long),
+        pytest.param(6, POOL, 738_937, id="six edges without the rights on the cluster", marks=pytest.mark.long),
+    ],
+)
+def test_the_closure_agrees_with_a_simulation_of_every_world(many: int, pool: list[Edge], tried: int) -> None:
+    """Five principals and three topics, the third of which controls the fifth principal."""
     found, worlds = [], 0
-    for edges in worlds_of(6):
+    for edges in worlds_of(many, pool):
         worlds += 1
         world = World(PRINCIPALS, "abc", edges, CONTROLLED)
         found += differences(world, [("READ", "a"), ("WRITE", "b")])
-    assert worlds == 738_937
     assert found == []
+    assert worlds == tried

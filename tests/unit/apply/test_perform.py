@@ -21,6 +21,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.duty import Control
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.guards import DeleteLimits
@@ -49,10 +50,12 @@ def acl(name: str, permission: str = "ALLOW", principal: str = "User:a", operati
     )
 
 
-def planned(live: ClusterState, *wanted: AclBinding, terms: Terms | None = None) -> Plan:
+def planned(
+    live: ClusterState, *wanted: AclBinding, terms: Terms | None = None, controls: tuple[Control, ...] = ()
+) -> Plan:
     known = terms or Terms("c", default_allow=False)
     # Also what safety checks refuse: that preflight refuses it as well is seen here.
-    request = Request(DAY, Options(allow_deletes=True), guarded=False)
+    request = Request(DAY, Options(allow_deletes=True), guarded=False, controls=controls)
     return propose(declared(frozenset(wanted), {}), live, known, request)
 
 

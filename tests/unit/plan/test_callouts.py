@@ -13,13 +13,14 @@ from reconciler.cli.options import NEW_PATH
 from reconciler.cli.planned import gate
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.desired import DesiredState, DesiredTopic, Origin
+from reconciler.model.duty import Control
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.model.topic import Topic
 from reconciler.plan.review.access_change import AccessChange
 from reconciler.plan.review.callouts import Callout, callouts, while_super_user
 from reconciler.show.claims import Checks
 from tests.unit.apply.test_perform import planned
-from tests.worlds import binding, bindings
+from tests.worlds import binding, bindings, pattern
 
 
 def _called(*operations: str) -> tuple[Callout, ...]:
@@ -196,6 +197,9 @@ def test_access_to_records_of_labelled_topics_is_counted_by_label() -> None:
 
 TOKENS_OF_B = "USER:L:User:b User:a@* ALLOW CREATE_TOKENS"
 BROKER = "CLUSTER:L:kafka-cluster User:b@* ALLOW CLUSTER_ACTION"
+#: A writer of the config topic acts as Kafka Connect.
+CONFIGS_OF_C = "TOPIC:L:connect-configs User:a@* ALLOW WRITE"
+CONTROLLED = (Control((pattern("TOPIC:L:connect-configs"),), "User:c", Origin("roles.yaml", 1, 1)),)
 EVERY_TOKEN = "DELEGATION_TOKEN:L:* User:a@* ALLOW DESCRIBE"
 
 
@@ -210,6 +214,10 @@ EVERY_TOKEN = "DELEGATION_TOKEN:L:* User:a@* ALLOW DESCRIBE"
         ([TOKENS_OF_B], BROKER, "new-path", "User:a could act as anybody: CREATE_TOKENS on "),
         ([BROKER], TOKENS_OF_B, "new-path", "User:a could act as anybody: CREATE_TOKENS on "),
         ([TOKENS_OF_B], "TOPIC:L:t User:b@* ALLOW READ", "new-path", "User:a could act as User:b, and so gains what"),
+        ([], CONFIGS_OF_C, "new-path", "User:a could act as User:c: WRITE on topic `connect-configs`"),
+        ([], "TOPIC:P:connect User:a@* ALLOW ALL", "new-path", "User:a could act as User:c: WRITE on topic `connect-"),
+        ([TOKENS_OF_B], CONFIGS_OF_C.replace("User:a", "User:b"), "new-path", "User:a could act as User:c: CREATE_TOK"),
+        ([CONFIGS_OF_C], "TOPIC:L:t User:c@* ALLOW READ", "new-path", "User:a could act as User:c, and so gains what"),
     ],
 )
 def test_a_right_by_which_somebody_acts_as_another_one_fails_new_path(
@@ -217,7 +225,7 @@ def test_a_right_by_which_somebody_acts_as_another_one_fails_new_path(
 ) -> None:
     """Each edge by itself, and behind another one."""
     before, new = bindings(*there), binding(gained)
-    plan = planned(ClusterState("it", frozenset(before)), *before, new)
+    plan = planned(ClusterState("it", frozenset(before)), *before, new, controls=CONTROLLED)
     assert any(one.rule == rule and one.text.startswith(said) for one in plan.access.callouts), plan.access.callouts
     assert gate(plan, Checks(), (NEW_PATH,), whole=True) is Exit.FAILED_CHECK
     assert gate(plan, Checks(), (), whole=True) is Exit.OK
@@ -230,10 +238,13 @@ def test_a_right_by_which_somebody_acts_as_another_one_fails_new_path(
         ([TOKENS_OF_B], "TOPIC:L:t User:c@* ALLOW READ"),
         ([TOKENS_OF_B], "USER:L:User:c User:b@* DENY CREATE_TOKENS"),
         ([BROKER], "TOPIC:L:t User:b@* ALLOW READ"),
+        ([], CONFIGS_OF_C.replace("WRITE", "READ")),
+        ([], CONFIGS_OF_C.replace("User:a", "User:c")),
+        ([CONFIGS_OF_C], "TOPIC:P:connect User:a@* ALLOW WRITE"),
     ],
 )
 def test_what_opens_no_path_passes_new_path(there: list[str], gained: str) -> None:
     before = bindings(*there)
-    plan = planned(ClusterState("it", frozenset(before)), *before, binding(gained))
+    plan = planned(ClusterState("it", frozenset(before)), *before, binding(gained), controls=CONTROLLED)
     assert plan.steps
     assert gate(plan, Checks(), (NEW_PATH,), whole=True) is Exit.OK
