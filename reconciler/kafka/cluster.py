@@ -259,7 +259,7 @@ class KafkaCluster:
                 own_operations=handshake.known_operations,
             )
             settings = self._connection.settings
-            with asking(settings, "scram_user.tokens") if request.tokens else nullcontext() as tokens:
+            with asking(settings, "token.listed") if request.tokens else nullcontext() as tokens:
                 # In this order: whether a listing of topics is whole depends on the ACLs.
                 for kind in KINDS:
                     with timed(f"read {kind.TYPES[0].__name__}"):

@@ -21,6 +21,7 @@ import kafka
 from kafka import errors
 from kafka.admin import KafkaAdminClient
 from kafka.net.sasl.oauth import AbstractTokenProvider
+from kafka.protocol import admin
 from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
@@ -112,7 +113,7 @@ class _Fixed(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has n
 def answer(task: Task) -> Reply:
     """The reply to ``task``, ``{"settings": …, "tls": …, "token": …, "ask": …, "timeout": …, "first": …, …}``.
 
-    ``ask`` is the name of a question below, or of a listed kind: ``quota.listed`` is ``listed`` in ``quota_messages``.
+    ``ask`` is the name of a question below, or of a module and a question: ``config.listed`` is in ``config_messages``.
     What else it needs is in the task too. ``patience`` is how many seconds a connection may take without getting
     further; if the ``first`` cannot be made, the reply is ``("unconnected", why)``.
     """
@@ -229,6 +230,58 @@ def _features(client: KafkaAdminClient, _: Task) -> Reply:
     return ("features", _levels(client)[0])
 
 
+def _message(name: str, fields: Mapping[str, Any]) -> Any:
+    """A message of kafka-python by its name, with what its fields hold; structures in them are mappings too."""
+    return _filled(getattr(admin, name), fields)
+
+
+def _filled(structure: Any, values: Mapping[str, Any]) -> Any:
+    fields = structure.fields
+    filled = {
+        name: [_filled(fields[name].data_class, item) for item in values[name]]
+        for name in values
+        if values[name] is not None and fields[name].is_struct_array()
+    }
+    return structure(**{**values, **filled})
+
+
+def _listed(client: KafkaAdminClient, task: Task) -> Reply:
+    """All resources of a kind, each as its entry of the answer has it, by field.
+
+    ``gone`` names the error of a resource that went between the listing of names and its description.
+    """
+    answer = read(client, _message(task["message"], task["fields"]))
+    if answer.error_code:
+        return refused(answer)
+    entries = []
+    for entry in getattr(answer, task["entries"]) or ():  # the message may leave them out, and an error has a code
+        row = entry.to_dict(json=False)
+        if not row.get("error_code"):
+            entries.append(row)
+        elif getattr(errors.for_code(entry.error_code), "message", "") != task["gone"]:
+            # One that may not be read makes the listing one that is not whole: it must not look undeclared.
+            return refused(entry)
+    return ("listed", entries)
+
+
+def _altered(client: KafkaAdminClient, task: Task) -> Reply:
+    """Sends one request, never twice: what an answer that got lost has done is not known here."""
+    try:
+        request = _message(task["message"], task["fields"])
+    except Exception as error:
+        # Its text may hold a value of the request, and a salted password logs in as well as a password.
+        return ("unsent", f"the request cannot be written: {type(error).__name__}")
+    try:
+        answer = run(client, request)
+    except errors.NodeNotReadyError as error:
+        return unsent(error)
+    outcomes = [
+        (entry.to_dict(json=False), *_outcome(entry.error_code, entry.error_message))
+        for entry in getattr(answer, task["entries"])
+    ]
+    return ("altered", outcomes)
+
+
 def _sizes(client: KafkaAdminClient, task: Task) -> Reply:
     """The bytes that each topic takes on all brokers' disks; ``partitions`` are its ids by topic."""
     partitions = task["partitions"]
@@ -249,16 +302,18 @@ _QUESTIONS: Final[Mapping[str, Question]] = {
     "acls": Question(_acls),
     "features": Question(_features),
     "sizes": Question(_sizes),
+    "listed": Question(_listed),
+    "altered": Question(_altered, writes=True),
     **QUESTIONS,
 }
 
 
 def _question(name: str) -> Question:
-    """By name. The messages of a listed kind are imported only where it is asked about: the process starts sooner."""
-    kind, _, question = name.rpartition(".")
-    if not kind:
+    """By name. Other modules are imported only where they are asked: the process starts sooner."""
+    module, _, question = name.rpartition(".")
+    if not module:
         return _QUESTIONS[question]
-    found: Question = import_module(f"reconciler.kafka.{kind}_messages").QUESTIONS[question]
+    found: Question = import_module(f"reconciler.kafka.{module}_messages").QUESTIONS[question]
     return found
 
 

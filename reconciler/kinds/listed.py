@@ -1,7 +1,7 @@
 """What a listed kind is: mechanical answers are inherited, those to the questions of law are each kind's own."""
 
 from abc import ABC
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -27,7 +27,7 @@ class ConfigKind(ListedKind, EditedKind, ABC):
     resource: ClassVar[type[ConfigResource]]
     operation = AclOperation.ALTER_CONFIGS
     values_key = "configs"
-    messages = "config"
+    messages = "config."
 
     @property
     def document(self) -> str:  # type: ignore[override]  # as its actions are called
@@ -40,9 +40,17 @@ class ConfigKind(ListedKind, EditedKind, ABC):
         return self.resource.DOCUMENT.items
 
     @cached_property
-    def asks(self) -> Mapping[str, Any]:
+    def reading(self) -> Mapping[str, Any]:
         """How brokers list them."""
         return self.resource.LISTED._asdict()
+
+    def altering(self, alterations: Sequence[Any], *, only_validate: bool) -> Mapping[str, Any]:
+        """The same, with names and configs."""
+        return {**self.reading, "alterations": alterations, "only_validate": only_validate}
+
+    def outcome_key(self, entry: Any) -> str:
+        """The name."""
+        return str(entry)
 
     def shown(self, name: str, value: str) -> str:
         """``50000 (50s)``: as Kafka has it, and as a person writes it."""

@@ -2,8 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from reconciler.kafka.sent_kind import MessageKind
 from reconciler.kinds.listed import ListedKind
 from reconciler.manifest.documents.quotas import quota_name_problem
 from reconciler.manifest.parts.resources import right_form
@@ -53,7 +55,7 @@ _OURS: Final = "of our login, the super users and the brokers"
 _FIELDS: Final = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
 
 
-class Quotas(ListedKind, EditedKind):
+class Quotas(ListedKind, MessageKind, EditedKind):
     """Client quotas."""
 
     resource = ClientQuota
@@ -77,7 +79,9 @@ class Quotas(ListedKind, EditedKind):
     document = "Quotas"
     items_key = "quotas"
     values_key = "limits"
-    messages = "quota"
+    reads, everything = "DescribeClientQuotasRequest", MappingProxyType({"components": [], "strict": False})
+    alters = "AlterClientQuotasRequest"
+    entries = "entries"
     reading_right = "DESCRIBE_CONFIGS on the cluster"
 
     def phase(self, change: Change, context: PhaseContext) -> Phase:
@@ -150,22 +154,28 @@ class Quotas(ListedKind, EditedKind):
         values = ", ".join(f"{key}: {_number(value)}" for key, value in item.values.items())
         yield f"    - {{{', '.join(sides)}, limits: {{{values}}}}}"
 
-    def item(self, entry: Any) -> ClientQuota:
+    def item(self, entry: Mapping[str, Any]) -> ClientQuota:
         """Of the parts of an entity and its limits."""
-        parts, values = entry
-        return ClientQuota(self.outcome_key(parts), dict(values))
+        return ClientQuota(self.outcome_key(entry), {limit["key"]: limit["value"] for limit in entry["values"]})
 
-    def outcome_key(self, name: Sequence[tuple[str, str | None]]) -> QuotaEntity:
+    def outcome_key(self, entry: Mapping[str, Any]) -> QuotaEntity:
         """The entity of its parts; one without a name is a default."""
-        return QuotaEntity(tuple(sorted((kind, text or DEFAULT_NAME) for kind, text in name)))
+        parts = ((part["entity_type"], part["entity_name"] or DEFAULT_NAME) for part in entry["entity"])
+        return QuotaEntity(tuple(sorted(parts)))
 
-    def alteration(
-        self, change: Change, secrets: Mapping[str, str]
-    ) -> tuple[list[tuple[str, str | None]], list[tuple[str, float | None]]]:
+    def alteration(self, change: Change, secrets: Mapping[str, str]) -> Mapping[str, Any]:
         """The entity's parts, and its keys; keys without a value are removed. Other keys of the entity stay."""
+        parts = resource_of(change).entity.parts
         after = {key: float(value) for key, value in values_of(change.after).items()}
         values = {**dict.fromkeys(values_of(change.before)), **after}
-        return [(kind, name or None) for kind, name in resource_of(change).entity.parts], list(values.items())
+        return {
+            "entity": [{"entity_type": kind, "entity_name": name or None} for kind, name in parts],
+            "ops": [{"key": key, "value": value or 0.0, "remove": value is None} for key, value in values.items()],
+        }
+
+    def fields(self, alterations: Sequence[Any], *, only_validate: bool) -> Mapping[str, Any]:
+        """An entry an entity."""
+        return {"entries": alterations, "validate_only": only_validate}
 
     def may_alter(self, handshake: "Handshake") -> bool | None:
         """ALTER_CONFIGS on the cluster."""

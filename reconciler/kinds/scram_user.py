@@ -8,8 +8,10 @@ import binascii
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from secrets import token_bytes
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from reconciler.kafka.sent_kind import MessageKind
 from reconciler.kinds.listed import ListedKind
 from reconciler.manifest.documents.users import user_name_problem
 from reconciler.manifest.write.text import scalar, text_problem
@@ -49,7 +51,7 @@ _SALT_BYTES: Final = 32
 _OPEN: Final = "connections that are open stay open until they have to log in again (connections.max.reauth.ms)"
 
 
-class ScramUsers(ListedKind):
+class ScramUsers(ListedKind, MessageKind):
     """SCRAM users."""
 
     resource = ScramUser
@@ -72,7 +74,12 @@ class ScramUsers(ListedKind):
     at_end = "nobody can log in with its passwords"
     document = "Users"
     items_key = "users"
-    messages = "scram_user"
+    # confluent-kafka's description of users aborts the process on some errors, and kafka-python's own alteration takes
+    # an error without a message for success.
+    alters = "AlterUserScramCredentialsRequest"
+    # Null and not an empty list, although Kafka takes both for all users: others take the latter for none.
+    reads, everything = "DescribeUserScramCredentialsRequest", MappingProxyType({"users": None})
+    entries = "results"
     reading_right = "DESCRIBE on the cluster"
     gone = "RESOURCE_NOT_FOUND"
 
@@ -186,24 +193,35 @@ class ScramUsers(ListedKind):
         """The user."""
         return ScramUser(name)
 
-    def item(self, entry: Any) -> ScramUser:
+    def item(self, entry: Mapping[str, Any]) -> ScramUser | None:
         """Of a name and its credentials; a mechanism of a newer Kafka is kept under its code, and never changed."""
-        name, credentials = entry
-        return ScramUser(name, {_NAMES.get(code, f"mechanism {code}"): iterations for code, iterations in credentials})
+        credentials = ((item["mechanism"], item["iterations"]) for item in entry["credential_infos"])
+        values = {_NAMES.get(code, f"mechanism {code}"): iterations for code, iterations in credentials}
+        return ScramUser(self.outcome_key(entry), values) if values else None
 
-    def alteration(
-        self, change: Change, secrets: Mapping[str, str]
-    ) -> tuple[str, int, tuple[int, bytes, bytes] | None]:
+    def outcome_key(self, entry: Mapping[str, Any]) -> str:
+        """The name."""
+        return str(entry["user"])
+
+    def alteration(self, change: Change, secrets: Mapping[str, str]) -> Mapping[str, Any]:
         """The name, the mechanism, and its iterations, salt and salted password; nothing of one that goes.
 
         The password is salted here, and never sent.
         """
         user: ScramUser = resource_of(change)
         ((mechanism, iterations),) = user.values.items()
-        code = SCRAM_CODES[mechanism]
+        named = {"name": user.name, "mechanism": SCRAM_CODES[mechanism]}
         if change.after is None:
-            return user.name, code, None
-        return user.name, code, (iterations, *_credential(user, mechanism, iterations, secrets))
+            return named
+        salt, password = _credential(user, mechanism, iterations, secrets)
+        return {**named, "iterations": iterations, "salt": salt, "salted_password": password}
+
+    def fields(self, alterations: Sequence[Any], *, only_validate: bool) -> Mapping[str, Any]:
+        """What goes, and what is set. To validate is not in this message: ``CAN_VALIDATE``."""
+        return {
+            "deletions": [item for item in alterations if "salt" not in item],
+            "upsertions": [item for item in alterations if "salt" in item],
+        }
 
     def may_alter(self, handshake: "Handshake") -> bool | None:
         """ALTER on the cluster, as for ACLs."""

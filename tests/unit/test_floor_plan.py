@@ -43,7 +43,7 @@ MOST_HOMONYMS = 3
 #: Modules of a ``kinds`` folder that are about no one kind.
 COMMON = {"__init__", "interface", "listed"}
 #: What a listed kind may cost: new files, and changed lines in files that exist.
-MOST_FILES = 6
+MOST_FILES = 5
 MOST_LINES = 10
 #: The same of a kind that is configs under a name: its value, its class, its line in the list, and two of hints.
 #: Where a kind moves records to a topic, two more say so to the questions that follow records.
@@ -52,7 +52,7 @@ MOST_OF_CONFIGS = (2, 5)
 MOST_IMPORTS_IN_FUNCTIONS = 61
 #: A file is worth opening for its one noun, and for most nouns more than one file asks. To raise one of these numbers
 #: is to say in the same change what the reader gains.
-MOST_SOURCES = 502
+MOST_SOURCES = 501
 MOST_WITH_ONE_IMPORTER = 54
 MOST_PROTOCOLS = 25
 #: Names that say nothing of what they hold, with how many values, parameters and functions still have them. The

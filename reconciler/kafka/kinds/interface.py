@@ -94,11 +94,11 @@ class ListedKind:
 
     def _listed(self, settings: ClientSettings) -> frozenset[ListedItem] | str:
         words = self.resource.WORDS
-        match ask(settings, f"{self._special.messages}.listed", **self._special.asks):
+        match ask(settings, f"{self._special.messages}listed", **self._special.reading):
             case None:
                 return self._untaken(settings)
             case ("listed", entries):
-                return frozenset(map(self._special.item, entries))
+                return frozenset(item for entry in entries if (item := self._special.item(entry)) is not None)
             case ("refused", codes.CLUSTER_AUTHORIZATION_FAILED | codes.GROUP_AUTHORIZATION_FAILED, *_):
                 return self._refused
             case ("refused", _, name, message):
@@ -160,16 +160,16 @@ class ListedKind:
             return []
         settings = connection.settings
         alterations = [self._special.alteration(change, settings.followed) for change in changes]
-        question, more = f"{self._special.messages}.altered", self._special.asks
-        match ask(settings, question, alterations=alterations, only_validate=only_validate, **more):
+        asked = self._special.altering(alterations, only_validate=only_validate)
+        match ask(settings, f"{self._special.messages}altered", **asked):
             case None:
                 return [Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", self._untaken(settings))] * len(changes)
             case ("altered", outcomes):
                 answers = {
-                    self._special.outcome_key(name): codes.failure(code, error, settings.redact(message)).answer()
+                    self._special.outcome_key(entry): codes.failure(code, error, settings.redact(message)).answer()
                     if code
                     else _DONE
-                    for name, code, error, message in outcomes
+                    for entry, code, error, message in outcomes
                 }
                 missing = Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", "the broker's answer does not name it")
                 found = [answers.get(resource_of(change).key, missing) for change in changes]

@@ -152,7 +152,7 @@ def test_one_that_was_connected_before_is_not_given_up(broker: Sandbox) -> None:
     """What fails later is the network's: the next request may succeed."""
     with before(broker, silent, request_timeout_ms="2500") as (settings, came):
         settings.first_contact.made = True
-        reply = ask(settings, "quota.altered", alterations=[], only_validate=True)
+        reply = ask(settings, "altered", message="AlterClientQuotasRequest", fields={"entries": []}, entries="entries")
     assert came
     assert reply is not None
     assert reply[0] == "unsent"

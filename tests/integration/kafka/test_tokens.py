@@ -123,7 +123,7 @@ def test_whose_they_are_who_may_read_them_and_what_is_hidden(broker: Sandbox) ->
     assert "token" not in told["User:carol"], "nothing is hidden from a super user, so there is none"
     # Bob has no right at all: the broker shows him what he renews, and not a word about the other one.
     settings = _settings(broker, "bob")
-    reply = ask(settings, "scram_user.tokens")
+    reply = ask(settings, "token.listed")
     for secret in (own.hmac, ordered.hmac):
         assert repr(bytes(secret))[2:-1] not in repr(reply)
     seen = delegation_tokens(reply, ReadRequest(principal="User:bob"), ClusterState(""), settings)
