@@ -3,16 +3,19 @@
 import shutil
 from collections import Counter
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
 from reconciler.app.manifests import checked, read_sources
 from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.app.reasons import WorkflowError
 from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.app import runs
 from reconciler.parts.fleet.app.apply import ApplyTerms, BatchBegun, FleetApply, GateClosed
 from reconciler.parts.fleet.app.members import MemberConnections
-from reconciler.parts.fleet.app.plan import plan_fleet
-from reconciler.parts.fleet.app.runs import RECORD_FILE, read_record, save_fleet_plan
+from reconciler.parts.fleet.app.plan import PlannedFleet, plan_fleet
+from reconciler.parts.fleet.app.runs import RECORD_FILE, read_fleet_plan, read_record, save_fleet_plan
 from reconciler.parts.fleet.membership import fleet_of
 from reconciler.parts.fleet.proposal import ApplyRecord, apply_record_text
 from reconciler.ports import ReadRequest
@@ -79,6 +82,28 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     watch_files(world, monkeypatch)
     play_processes(world, monkeypatch)
     return world
+
+
+def test_plans_are_written_side_by_side_and_without_one_of_them_there_is_no_fleet_s_plan(
+    saved_plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, texts = read_fleet_plan(saved_plan / "plans")
+    together = Barrier(len(texts))
+
+    def write(text: str, out: str) -> None:
+        if Path(out).parent.name == "plans":
+            together.wait(30)
+            if Path(out).stem == "b":
+                raise OSError("no space left on device")
+        Path(out).write_text(text, encoding="utf-8")
+
+    monkeypatch.setattr(runs, "write_atomically", write)
+    with pytest.raises(WorkflowError, match="no space left"):
+        save_fleet_plan(PlannedFleet(plan, texts), tmp_path)
+    assert sorted(str(item.relative_to(tmp_path)) for item in tmp_path.rglob("*.json")) == [
+        "plans/a.json",
+        "plans/c.json",
+    ]
 
 
 def copied(root: Path, to: Path) -> Path:

@@ -193,8 +193,8 @@ def _planned(name: str, plan: Plan) -> MemberPlan:
     if not plan.steps:
         return MemberPlan(name)
     deletes = sum(step.change.after is None for step in plan.steps)
-    change, whole = ids(plan)
     text, refused = plan_text(plan), len(plan.refused)
+    change, whole = ids(plan)  # known now: the text has them
     return MemberPlan(name, text, whole, change, len(plan.steps), deletes, plan.estimated_seconds, refused=refused)
 
 
