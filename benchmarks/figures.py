@@ -74,7 +74,7 @@ LISTED: Final = (
         r"(?<!_client_)quota(?!tion)",
         frozenset(
             {
-                "cli/explain.py",
+                "cli/ask.py",
                 "cli/main.py",
                 "cli/quota.py",
                 "plan/review/access_change.py",

@@ -143,6 +143,8 @@ class CommandTable(click.Group):
     elsewhere: ClassVar[Mapping[str, str]] = {}
     #: The modules of commands are called so, before the command's own name.
     modules: ClassVar[str] = "reconciler.cli."
+    #: The module of each command that shares one: there it is ``who_can_command``, for instance.
+    shared: ClassVar[Mapping[str, str]] = {}
     #: The words before the command's own name.
     words: ClassVar[tuple[str, ...]] = ()
 
@@ -160,8 +162,11 @@ class CommandTable(click.Group):
         return {"Commands": self.table}
 
     def home(self, name: str) -> str | None:
-        """The module of a command; ``None`` if there is no such command."""
-        return f"{self.modules}{name.replace('-', '_')}" if name in self.table else None
+        """The module of a command, and after a colon its name there, else ``command``; ``None`` if there is none."""
+        word = name.replace("-", "_")
+        if name in self.shared:
+            return f"{self.modules}{self.shared[name]}:{word}_command"
+        return f"{self.modules}{word}" if name in self.table else None
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the module that holds the command, or ``None`` if there is no such command."""
@@ -174,8 +179,9 @@ class CommandTable(click.Group):
         return self._loaded[name]
 
     def load(self, home: str) -> click.Command:
-        """The command in the module of this name."""
-        command: click.Command = importlib.import_module(home).command
+        """The command at this place."""
+        module, _, name = home.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name or "command")
         return command
 
     def resolve_command(

@@ -1,31 +1,39 @@
-"""``reconciler lock``: deny a principal everything, until ``unlock``."""
+"""``reconciler lock``: deny a principal everything, until ``unlock``, which gives access; ``locks``: who is locked."""
 
 import sys
 from typing import Any
 
 import click
 
-from reconciler.app.lock import Locked, LockTerms, lockable
+from reconciler.app.access_checks import checks_of
+from reconciler.app.apply import ApplyOptions
+from reconciler.app.lock import Locked, LockTerms, list_locks, lockable, plan_unlock, unlock
 from reconciler.app.options import ConnectionOptions
+from reconciler.app.planning import Planned
 from reconciler.app.records import RecordOptions
-from reconciler.cli.console import CommandError, Exit, error, out, out_json
+from reconciler.cli.console import CommandError, Exit, error, out, out_json, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     Until,
     accept_option,
     cluster_option,
     connection_options,
+    optional_path_argument,
     output_option,
     path_option,
     record_options,
     with_options,
     yes_option,
 )
+from reconciler.cli.planned import print_plan, save, verdict
+from reconciler.cli.terminal import Terminal
 from reconciler.model.characters import as_name, safe
 from reconciler.model.desired import Expiry, moment_text
 from reconciler.model.locks import Lock
 from reconciler.plan.refusal import AcceptedGuard
 from reconciler.results.output import OutputKind
+from reconciler.show.claims import Checks
+from reconciler.show.result import result_document, result_lines
 
 #: Whom to lock, and why; :func:`lock_terms` makes one value of them.
 lock_terms_options = with_options(
@@ -167,3 +175,90 @@ def lock_document(lock: Lock) -> dict[str, Any]:
         "ticket": mark.ticket or None,
         "reason": mark.reason or None,
     }
+
+
+@click.command("unlock", short_help="End a lock")
+@click.argument("principal", metavar="PRINCIPAL")
+@path_option
+@click.option("--reason", metavar="TEXT", required=True, help="Why; kept in the audit log.")
+@click.option("--ticket", metavar="ID", help="Where it was agreed.")
+@click.option(
+    "--out", "save_as", metavar="PLAN", help="Only save the plan, for people to sign; “reconciler apply” performs it."
+)
+@cluster_option()
+@accept_option
+@yes_option
+@record_options
+@connection_options
+@output_option
+def unlock_command(
+    *,
+    principal: str,
+    path: str | None,
+    reason: str,
+    ticket: str | None,
+    save_as: str | None,
+    cluster: str | None,
+    accept: tuple[AcceptedGuard, ...],
+    yes: bool,
+    records: RecordOptions,
+    connection: ConnectionOptions,
+    output: str,
+) -> int:
+    """Delete the DENYs of the lock of PRINCIPAL: it may do again what its other ACLs permit.
+
+    That is a plan: you see who gains which access, and safety checks and access tests judge it. Where the operator's
+    file asks for approvals of an unlock, save the plan with --out and have it signed.
+    """
+    given = LockTerms(principal, reason, ticket, accept=accept)
+    terminal = Terminal(yes, expand=False)
+    if save_as is not None:
+        return _save(plan_unlock(path, cluster, given, connection, terminal.tell), save_as, output)
+    if not yes and not sys.stdin.isatty():
+        raise CommandError("no terminal to ask on", "pass --yes", Exit.USAGE)
+    result = unlock(path, cluster, given, connection, ApplyOptions(records=records), attendant=terminal)
+    if output == "json":
+        out_json(OutputKind.UNLOCK, {"principal": principal, "applied": result_document(result)})
+    else:
+        out(result_lines(result, style_for(sys.stdout)))
+    if not result.succeeded:
+        error(result.stopped or "not all of the lock could be ended: run the same command again")
+        return Exit.ERROR
+    return Exit.OK
+
+
+def _save(planned: Planned, file: str, output: str) -> Exit:
+
+    checks = checks_of(planned) if planned.manifests.clusters else Checks()
+    print_plan(planned.plan, checks, expand=False, output=output, kind=OutputKind.UNLOCK, servers=planned.servers)
+    status = verdict(planned.plan, checks, saved=True)
+    if status is Exit.OK:
+        save(planned.plan, file)
+    return status
+
+
+@click.command("locks", short_help="List locked principals")
+@optional_path_argument
+@cluster_option()
+@connection_options
+@output_option
+def locks_command(*, path: str | None, cluster: str | None, connection: ConnectionOptions, output: str) -> int:
+    """List the principals that are denied everything until `reconciler unlock`, with since when and why.
+
+    Exit 1 if a lock denies only a part, or one that the operator's file demands is not on the cluster.
+    """
+    found = list_locks(path, cluster, connection)
+    if output == "json":
+        locks = [lock_document(one) for one in found.locks]
+        out_json(OutputKind.LOCKS, {"cluster": found.cluster, "locks": locks, "demanded": list(found.demanded)})
+        return Exit.OK if found.whole else Exit.ERROR
+    lines = [] if found.locks else [f"No principal is locked on {found.cluster}."]
+    for lock in found.locks:
+        missing = ", ".join(one.pattern.resource_type.name for one in lock.missing)
+        lines.append(f"{as_name(lock.principal)} {lock.marks[-1].words}{f'; not denied: {missing}' if missing else ''}")
+    lines += [
+        f"{as_name(name)} is to be locked by the operator's file, and is not: reconciler lock {name}"
+        for name in found.demanded
+    ]
+    out([safe(line) for line in lines])
+    return Exit.OK if found.whole else Exit.ERROR

@@ -81,6 +81,11 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "version": "Print the version",
     },
 }
+#: Commands of one subject, and their module.
+SHARED: Final = {
+    **dict.fromkeys(("can-i", "who-can", "explain", "access", "reach"), "ask"),
+    **dict.fromkeys(("unlock", "locks"), "lock"),
+}
 
 #: What people type who come from terraform, kubectl, git and Kafka's own scripts.
 ELSEWHERE: Final = {
@@ -134,6 +139,7 @@ class Commands(CommandTable):
     """All commands: those of the core, then of our parts, then of other packages. An earlier one keeps its name."""
 
     table = {name: words for group in COMMANDS.values() for name, words in group.items()}  # noqa: RUF012
+    shared = SHARED
     aliases = {"diff": "plan", "status": "drift"}  # noqa: RUF012 - a ClassVar of the base
     elsewhere = ELSEWHERE
 

@@ -24,7 +24,7 @@ GROUP: Final = "reconciler.commands"
 
 
 class CommandRow(NamedTuple):
-    """A command of a table."""
+    """A command of a table. Its module calls it ``command``, or as the name after a colon says."""
 
     help: str
     module: str

@@ -17,7 +17,7 @@ from reconciler.cli.console import Exit
 from reconciler.cli.main import run
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.state import ClusterState
-from reconciler.parts.evidence.show.usage import usage_lines
+from reconciler.parts.evidence.show import usage_lines
 from reconciler.parts.evidence.usage.cluster import ClaimedUsageFacts, ClusterUsage, UsageAnalysis, UsageQuestion
 from reconciler.parts.evidence.usage.counts import EventCount
 from reconciler.parts.evidence.usage.message import Event

@@ -52,8 +52,8 @@ MOST_OF_CONFIGS = (2, 5)
 MOST_IMPORTS_IN_FUNCTIONS = 61
 #: A file is worth opening for its one noun, and for most nouns more than one file asks. To raise one of these numbers
 #: is to say in the same change what the reader gains.
-MOST_SOURCES = 501
-MOST_WITH_ONE_IMPORTER = 54
+MOST_SOURCES = 490
+MOST_WITH_ONE_IMPORTER = 52
 MOST_PROTOCOLS = 25
 #: Names that say nothing of what they hold, with how many values, parameters and functions still have them. The
 #: numbers may only fall: a name is the field's word, or says whose item, message or result it is.

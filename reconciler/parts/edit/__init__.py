@@ -12,7 +12,11 @@ it on a branch.
 
 COMMANDS = {
     "grant": ("Grant access by an edit of the manifests", "reconciler.parts.edit.cli.grant", "Edit manifests"),
-    "revoke": ("Revoke access by an edit of the manifests", "reconciler.parts.edit.cli.revoke", "Edit manifests"),
+    "revoke": (
+        "Revoke access by an edit of the manifests",
+        "reconciler.parts.edit.cli.grant:revoke_command",
+        "Edit manifests",
+    ),
     "break-glass": (
         "Give access on the cluster at once, until a near end",
         "reconciler.parts.edit.cli.break_glass",
@@ -20,7 +24,7 @@ COMMANDS = {
     ),
     "rename": (
         "Rename a principal in two edits, without an outage",
-        "reconciler.parts.edit.cli.rename",
+        "reconciler.parts.edit.cli.grant:rename_command",
         "Edit manifests",
     ),
     "adopt": ("Turn drift into an edit of the manifests", "reconciler.parts.edit.cli.adopt", "Edit manifests"),

@@ -9,10 +9,10 @@ Which access is used. It reads the authorizer's logs of brokers, and proposes ma
 """
 
 COMMANDS = {
-    "usage": ("Find unused ACLs in the brokers' logs", "reconciler.parts.evidence.cli.usage", "Evidence"),
+    "usage": ("Find unused ACLs in the brokers' logs", "reconciler.parts.evidence.cli:usage_command", "Evidence"),
     "tighten": (
         "Narrow access to what the brokers' logs show in use",
-        "reconciler.parts.evidence.cli.tighten",
+        "reconciler.parts.evidence.cli:tighten_command",
         "Evidence",
     ),
 }

@@ -1,6 +1,6 @@
 """A fleet's tightening as text: what needs a look first, the rest by its number."""
 
-from reconciler.parts.evidence.show.usage import fleet_tighten_lines
+from reconciler.parts.evidence.show import fleet_tighten_lines
 from reconciler.results.tightened import FailedClusterEntry, FleetTightenOutput, TightenOutput
 
 

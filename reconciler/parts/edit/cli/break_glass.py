@@ -39,8 +39,14 @@ from reconciler.model.desired import Expiry
 from reconciler.parts.edit.app.break_glass import break_glass, end_break_glass, plan_break_glass
 from reconciler.parts.edit.app.editing import EditRefusedError
 from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, NotDeclaredError, grant, revoke
-from reconciler.parts.edit.cli.grant import asked_access, cluster_of_edit, hand_over_grant, said, until_option
-from reconciler.parts.edit.cli.revoke import hand_over_revocation
+from reconciler.parts.edit.cli.grant import (
+    asked_access,
+    cluster_of_edit,
+    hand_over_grant,
+    hand_over_revocation,
+    said,
+    until_option,
+)
 from reconciler.plan.kinds.acl import deleted_bindings
 from reconciler.show.claims import checks_lines
 from reconciler.show.result import result_document, result_lines

@@ -1,4 +1,4 @@
-"""``reconciler grant``: access as an edit of the manifests."""
+"""``reconciler grant``, ``revoke`` and ``rename``: a principal's access as an edit of the manifests."""
 
 import datetime
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.console import CommandError, Exit, info
+from reconciler.cli.console import CommandError, Exit, info, out_json, progress
 from reconciler.cli.options import (
     Keeping,
     Until,
@@ -20,6 +20,7 @@ from reconciler.cli.options import (
     project_path,
 )
 from reconciler.cli.questions import (
+    ResourceArgument,
     asked_host,
     asked_operation,
     asked_principal,
@@ -30,12 +31,13 @@ from reconciler.cli.questions import (
 from reconciler.model.acl import ResourcePattern
 from reconciler.model.characters import safe
 from reconciler.model.desired import Expiry
-from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, grant
+from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, grant, rename, revoke
 from reconciler.parts.edit.cli.options import keep
 from reconciler.results.output import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.parts.edit.app.editing import ManifestEdit
+
 
 # Options of the commands that edit who may do what.
 
@@ -122,3 +124,98 @@ def command(
     found = grant(path or project_path(), cluster, asked, GrantTerms(until, reason, ticket), as_of, connection)
     said(found.notes)
     return hand_over_grant(found.edit, asked, keeping, output=output)
+
+
+def hand_over_revocation(
+    edit: "ManifestEdit | None",
+    asked: AskedAccess,
+    keeping: Keeping,
+    *,
+    output: str,
+    extra: dict[str, Any] | None = None,
+) -> int:
+    """Print, write or commit a revocation; JSON has ``extra`` besides. ``None``: no manifest declares the access."""
+    if edit is None:
+        progress("No manifest declares it: nothing else to revoke.")
+        if output == "json":
+            out_json(OutputKind.REVOKE, {**(extra or {}), "patch": "", "files": {}})
+        return Exit.OK
+    operations = ",".join(operation.name for operation in asked.operations)
+    words = f"Revoke {operations} on {asked.pattern}" if operations else "Revoke everything"
+    return keep(OutputKind.REVOKE, edit, keeping, message=f"{words} of {asked.principal}", output=output, extra=extra)
+
+
+@click.command("revoke", short_help="Revoke access by an edit of the manifests")
+@principal_argument
+@click.argument("operation", metavar="[OPERATION]", required=False)
+@click.argument("pattern", metavar="[RESOURCE]", required=False, type=ResourceArgument())
+@click.option("--host", metavar="ADDRESS", help="Revoke only what is for this client address.")
+@path_option
+@cluster_of_edit
+@edit_options
+@connection_options
+@as_of_option
+@output_option
+def revoke_command(
+    *,
+    principal: str,
+    operation: str | None,
+    pattern: ResourcePattern | None,
+    host: str | None,
+    path: str | None,
+    cluster: str | None,
+    keeping: Keeping,
+    connection: ConnectionOptions,
+    as_of: datetime.date | None,
+    output: str,
+) -> int:
+    """Take from a principal what the manifests grant it: one operation, or with PRINCIPAL alone everything.
+
+    Only rules for exactly these names go; what else grants the same is named. You see what the edit does to access, and
+    get a patch; --write writes it. No cluster is contacted; break-glass revoke ends break-glass access at once.
+    """
+    asked = asked_access(principal, operation, pattern, host)
+    found = revoke(path or project_path(), cluster, asked, as_of, connection)
+    said(found.notes)
+    return hand_over_revocation(found.edit, asked, keeping, output=output)
+
+
+@click.command("rename", short_help="Rename a principal in two edits, without an outage")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option("--finish", is_flag=True, help="Second edit: take everything from OLD, which NEW has by now.")
+@path_option
+@edit_options
+@connection_options
+@as_of_option
+@output_option
+def rename_command(
+    *,
+    old: str,
+    new: str,
+    finish: bool,
+    path: str | None,
+    keeping: Keeping,
+    connection: ConnectionOptions,
+    as_of: datetime.date | None,
+    output: str,
+) -> int:
+    """Give NEW everything that the manifests grant OLD; with --finish, take it from OLD.
+
+    Apply the first edit, move the clients to the new name, then make and apply the second: nobody is interrupted.
+    The scope of a cluster gets NEW beside OLD. Places in Ownership, access tests and the like are listed. No cluster is
+    contacted.
+    """
+    found = rename(
+        path or project_path(),
+        asked_principal(old),
+        asked_principal(new),
+        finish=finish,
+        as_of=as_of,
+        connection=connection,
+    )
+    said(found.notes)
+    if not finish:
+        said([f"apply this, move the clients to {new}, then take the old name away: the same command with --finish"])
+    words = f"Take everything from {old}, now {new}" if finish else f"Grant {new} what {old} has"
+    return keep(OutputKind.RENAME, found.edit, keeping, message=words, output=output)

@@ -12,9 +12,8 @@ from reconciler.cli.options import Keeping, as_of_option, edit_options, output_o
 from reconciler.model.characters import safe
 from reconciler.parts.edit.cli.options import keep
 from reconciler.parts.evidence.app.tighten import TightenOptions
-from reconciler.parts.evidence.cli.tighten import Policy, policy_option
-from reconciler.parts.evidence.cli.usage import check_period, fleet_logs_option, period_options
-from reconciler.parts.evidence.show.usage import fleet_tighten_lines
+from reconciler.parts.evidence.cli import Policy, check_period, fleet_logs_option, period_options, policy_option
+from reconciler.parts.evidence.show import fleet_tighten_lines
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.fleet.app.logs import log_parts
 from reconciler.parts.fleet.app.runs import stored_run, wanted

@@ -10,8 +10,8 @@ from reconciler.app.options import ConnectionOptions
 from reconciler.cli.console import CommandError, Exit, error, out, out_json, style_for, worst
 from reconciler.cli.options import as_of_option, output_option, path_argument
 from reconciler.dataclass import dataclass
-from reconciler.parts.evidence.cli.usage import check_period, fleet_logs_option, period_options, replay_options
-from reconciler.parts.evidence.show.usage import reading_document, usage_document, usage_lines
+from reconciler.parts.evidence.cli import check_period, fleet_logs_option, period_options, replay_options
+from reconciler.parts.evidence.show import reading_document, usage_document, usage_lines
 from reconciler.parts.evidence.usage.cluster import ClusterUsage, UsageQuestion
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.fleet.app.logs import Logs, fleet_usage, log_parts, planned_changes

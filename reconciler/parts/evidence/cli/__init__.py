@@ -1,1 +1,0 @@
-"""The commands ``usage`` and ``tighten``."""

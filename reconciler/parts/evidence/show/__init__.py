@@ -1,1 +1,0 @@
-"""Usage and tightening as text."""
