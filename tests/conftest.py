@@ -21,7 +21,7 @@ from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION, SandboxSpec, 
 from reconciler.parts.local.sandbox.lifecycle import running
 from reconciler.parts.local.sandbox.state import Sandbox
 from tests import distribution
-from tests.models.journal import traced
+from tests.models.journal import traced, written_in
 from tests.named_failures import NamedFailures
 from tests.prepared import end, prepared
 from tests.processes import Processes
@@ -104,9 +104,11 @@ def runs_followed() -> Iterator[list[str]]:
 
 @pytest.fixture(autouse=True)
 def _runs_keep_the_protocol(runs_followed: list[str]) -> Iterator[None]:
-    """Every journal that a run in this process writes is replayed (``tests/models/journal.py``)."""
+    """Every journal that a run writes, here or in a process of the test, is replayed (``tests/models/journal.py``)."""
     yield
     found, runs_followed[:] = list(runs_followed), []
+    if prepared.cache_info().currsize:
+        found += written_in(prepared().directory)
     assert found == []
 
 

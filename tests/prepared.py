@@ -239,6 +239,7 @@ def _make_ready() -> None:
     from reconciler.model.characters import skeleton
     from reconciler.show.page.page import environment
 
+    importlib.import_module("tests.models.journal")
     for loaded in [one for name, one in sys.modules.items() if name.startswith("reconciler.")]:
         for kind in [one for one in vars(loaded).values() if isinstance(one, type)]:
             first = vars(kind).get("__init__")
@@ -369,7 +370,9 @@ def _become(  # noqa: PLR0917
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     from reconciler.kafka import reader_process
+    from tests.models.journal import follow_into
 
+    follow_into(Path(address).parent)
     reader_process.start_reader = functools.partial(_started_reader, address)  # type: ignore[assignment]
     sys.argv = words if kind == "module" else ["reconciler", *words]
     try:

@@ -1,12 +1,17 @@
 """The protocol of a run as a small machine, and the hooks by which every run of the tests goes through it.
 
+Runs in processes that tests start are followed there (``tests/prepared.py``), and write to a file what they break.
+
 An intent is written before anything is sent, the outcome after it; phases go forward, and none begins while an answer
 is due; where the order relies on it, every broker is waited for in between; nothing is written after the end.
 """
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from reconciler.apply import performing
@@ -108,10 +113,47 @@ class _Waiting:
         self._trace.waited()
 
 
+class _Written(list[str]):
+    """Problems that are in a file of this process at once: the next thing that happens to it may be kill -9."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__()
+        self._file = directory / f"{os.getpid()}.problems"
+
+    def append(self, problem: str) -> None:
+        super().append(problem)
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(f"{problem} (in a process of {' '.join(sys.argv)})\n")
+
+
+def follow_into(directory: Path) -> None:
+    """Follow every run in this process to its end."""
+    _follow(_Written(directory))
+
+
+def written_in(directory: Path) -> list[str]:
+    """What processes have written since it was asked for last."""
+    found = []
+    for file in sorted(directory.glob("*.problems")):
+        found += file.read_text(encoding="utf-8").splitlines()
+        file.unlink()
+    return found
+
+
 @contextmanager
 def traced() -> Iterator[list[str]]:
     """Follow every run in this process; gives what broke the protocol."""
     problems: list[str] = []
+    before = _follow(problems)
+    try:
+        yield problems
+    finally:
+        for (owner, name), function in before.items():
+            setattr(owner, name, function)
+
+
+def _follow(problems: list[str]) -> dict[tuple[Any, str], Callable[..., Any]]:
+    """Put the hooks in; gives what was there before."""
     traces: dict[int, tuple[Run, Trace]] = {}  # with the run, so that no other one has its id
     write, changes, perform, close = Run._write_journal, Run.changes, performing._perform_phases, performing._close
 
@@ -148,8 +190,4 @@ def traced() -> Iterator[list[str]]:
     before = {place: getattr(*place) for place in patched}
     for (owner, name), function in patched.items():
         setattr(owner, name, function)
-    try:
-        yield problems
-    finally:
-        for (owner, name), function in before.items():
-            setattr(owner, name, function)
+    return before

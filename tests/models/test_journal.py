@@ -1,5 +1,8 @@
 """The machine that follows every run of the tests: what it takes, and each thing that it refuses."""
 
+import os
+import signal
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +14,8 @@ from reconciler.apply.preflight import check
 from reconciler.apply.run import Run
 from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import before, plan_for, wish
-from tests.models.journal import Trace
+from tests.models.journal import Trace, written_in
+from tests.prepared import prepared
 from tests.property.clock import StillClock
 
 RUN = {"record": "run"}
@@ -93,10 +97,31 @@ def test_a_run_that_forgets_a_part_of_it_is_found(
     if fault == "no intent":
         monkeypatch.setattr(Run, "record_intent", lambda run, phase, steps: run.batches)
     if fault == "no wait":
-        monkeypatch.setattr(performing, "waits", lambda phases: (False,) * len(phases))
+        monkeypatch.setattr(performing, "waits", _never)
+    _performed()
+    found, runs_followed[:] = list(runs_followed), []
+    assert any(said in problem for problem in found) is bool(said)
+
+
+def _never(phases: Sequence[Any]) -> tuple[bool, ...]:
+    return (False,) * len(phases)
+
+
+def _performed() -> None:
     cluster, plan = MemoryCluster(before(1)), plan_for(before(1), wish(1))
     world = ApplyEnvironment(cluster, StillClock(), Silent(), journal=_Kept())
     result = perform(plan, cluster.state, check(plan, cluster.state, plan.terms), world)
     assert all(item.outcome is Outcome.DONE for item in result.outcomes)
-    found, runs_followed[:] = list(runs_followed), []
-    assert any(said in problem for problem in found) is bool(said)
+
+
+def test_a_run_in_a_process_of_its_own_is_followed_too() -> None:
+    assert prepared().run("tests.models.test_journal") == -signal.SIGKILL
+    found = written_in(prepared().directory)
+    assert any("without a wait for brokers" in problem for problem in found)
+    assert all("test_journal" in problem for problem in found)
+
+
+if __name__ == "__main__":  # such a process
+    vars(performing)["waits"] = _never
+    _performed()
+    os.kill(os.getpid(), signal.SIGKILL)
