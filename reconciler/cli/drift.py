@@ -16,7 +16,7 @@ from reconciler.cli.options import (
     start_reader,
 )
 from reconciler.cli.parts import part_module
-from reconciler.plan.kinds.acl import touched_bindings
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.proposal import Plan
 from reconciler.results.output import OutputKind
 
@@ -99,7 +99,8 @@ def _since(
         return [], {}
     part = part_module("history", "drift --store")
     changes = [step.change for step in plan.steps] + [one.change for one in plan.skipped if one.change is not None]
-    lines, documents = part.drift_since(part.sources(store, audit, logs), plan.terms.cluster, touched_bindings(changes))
+    past = part.sources(store, audit, logs)
+    lines, documents = part.drift_since(past, plan.terms.cluster, deleted_bindings(changes), created_bindings(changes))
     return lines, {"since": documents}
 
 

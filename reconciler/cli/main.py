@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -116,10 +117,13 @@ OPTIONS_ELSEWHERE: Final = {
     "--context": "--cluster NAME",
     "--destroy": "plan --allow-deletes deletes what no manifest declares",
     "--diff": "plan",
+    "--dir": "-f PATH",
     "--dry-run": "plan, which writes nothing to a cluster",
+    "--expires": "--until",
     "--force": "--accept GUARD=OBJECT for each safety check that refuses",
     "--format": "--output",
     "--json": "--output json",
+    "--manifests": "-f PATH",
     "--namespace": "--cluster NAME",
     "--prefix": "the resource as 'topic/PREFIX*'",
     "--refresh-only": "drift",
@@ -260,11 +264,20 @@ def _run(arguments: list[str] | None) -> int:
 _TOO_MANY: Final = "Got unexpected extra argument"
 
 
+def _extra_path(context: click.Context, message: str) -> str | None:
+    """The one word too many, where it names a directory or a file of manifests and the command takes them by -f."""
+    word = message.removeprefix(f"{_TOO_MANY} (").removesuffix(")")
+    takes = any("--path" in parameter.opts for parameter in context.command.params)
+    return word if message.startswith(_TOO_MANY) and takes and os.path.exists(word) else None
+
+
 def _with_words(usage: click.UsageError) -> click.UsageError:
     """What click says of a mistake, with what to write instead."""
     if isinstance(usage, click.NoSuchOption) and (meant := OPTIONS_ELSEWHERE.get(usage.option_name)):
         return click.UsageError(f"No such option {usage.option_name!r}. Write {meant}.", usage.ctx)
     message = usage.format_message().removesuffix(".")
+    if usage.ctx is not None and (path := _extra_path(usage.ctx, message)) is not None:
+        return click.UsageError(f"{message}. Write -f {shlex.quote(path)} for the manifests", usage.ctx)
     miscounted = isinstance(usage, click.MissingParameter) or message.startswith(_TOO_MANY)
     if miscounted and usage.ctx is not None:
         for line in examples_of(tuple(usage.ctx.command_path.split()[1:])):

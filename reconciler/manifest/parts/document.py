@@ -115,6 +115,14 @@ def _find(root: MappingNode, path: Path, *, at_key: bool) -> tuple[Node, Node | 
     return (key if at_key and key is not None else node), key
 
 
+def _text_advice(path: Path, node: Node) -> str:
+    prefix = node.get("prefix") if isinstance(node, MappingNode) else None
+    # Access tests name principals by patterns, also those that no manifest names.
+    if isinstance(prefix, ScalarNode) and path[:2] == ("spec", "tests"):
+        return f"write {quoted(f'{prefix.plain}*')}"
+    return "write one, without '- ', brackets or fields"
+
+
 def _trouble(model: type[BaseModel], sort: str, path: Path, context: dict[str, Any], node: Node) -> Trouble:
     if sort == "manifest":
         return Trouble(context["code"], context["message"], context["advice"])
@@ -135,9 +143,7 @@ def _trouble(model: type[BaseModel], sort: str, path: Path, context: dict[str, A
     if sort in _MAPPINGS:
         return Trouble(Code.WRONG_SHAPE, "a mapping is expected here", _mapping_advice(fields_at(model, path), node))
     if sort == "string_type":
-        return Trouble(
-            Code.WRONG_SHAPE, "a single value is expected here", "write one, without '- ', brackets or fields"
-        )
+        return Trouble(Code.WRONG_SHAPE, "a single value is expected here", _text_advice(path, node))
     if sort == "too_short":
         return Trouble(Code.WRONG_SHAPE, "the list is empty", _empty_advice(path))
     return Trouble(Code.WRONG_VALUE, "this value does not fit here")

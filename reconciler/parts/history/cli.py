@@ -30,7 +30,8 @@ def held_lines(found: Sequence[HeldFact]) -> Iterator[str]:
         yield safe(one.what + (f"  [{one.ticket}]" if one.ticket else ""))
         yield safe(f"    since {_words(one.began)}" if one.began else "    since before the first reading")
         if one.ended is not None:
-            yield safe(f"    ended {_words(one.ended)}")
+            known = one.ended.exactly or one.ended.after or one.ended.before
+            yield safe(f"    ended {_words(one.ended)}" if known else "    perhaps ended since")
         if one.use_known:
             yield f"    last used {one.last_used}" if one.last_used else "    not used, as far as the logs go"
     yield f"{len(found)} {'interval' if len(found) == 1 else 'intervals'}."
@@ -65,21 +66,29 @@ def _whose(turn: Turn) -> Iterator[str]:
     yield from (f"{word} {value}" for word, value in (("commit", turn.commit), ("see", turn.url)) if value)
 
 
-def since_lines(found: Sequence[HeldFact]) -> Iterator[str]:
-    """Since when differences are there, for a report of drift."""
+def since_lines(found: Sequence[HeldFact], undeclared: Collection[str]) -> Iterator[str]:
+    """Since when differences are there, for a report of drift; of the facts, those ``undeclared`` are there now."""
     yield "Since when"
     for one in found:
-        turn, verb = (one.began, "there since") if one.ended is None else (one.ended, "gone since")
-        when = f"{verb} {_words(turn)}" if turn else "there since before the first reading"
+        if one.what not in undeclared:
+            gone = one.ended is not None and (one.ended.exactly or one.ended.after or one.ended.before)
+            when = f"gone since {_words(one.ended)}" if one.ended and gone else "gone since the last reading"
+        elif one.ended is not None and (one.ended.exactly or one.ended.before):
+            when = "there again since the last reading"
+        else:
+            when = f"there since {_words(one.began)}" if one.began else "there since before the first reading"
         yield safe(f"  {one.what}: {when}")
 
 
-def drift_since(sources: PastSources, cluster: str, bindings: Collection[AclBinding]) -> tuple[list[str], list[Any]]:
+def drift_since(
+    sources: PastSources, cluster: str, undeclared: Collection[AclBinding], missing: Collection[AclBinding]
+) -> tuple[list[str], list[Any]]:
     """The lines, and the same for programs."""
-    held = since_when(sources, cluster, bindings).held
-    unseen = len(set(bindings)) - len(held)
+    found = {*undeclared, *missing}
+    held = since_when(sources, cluster, found).held
+    unseen = len(found) - len(held)
     more = [f"  {unseen} of the ACLs that differ are in no reading yet"] if unseen else []
-    return [*since_lines(held), *more], [HELD.write(one) for one in held]
+    return [*since_lines(held, set(map(str, undeclared))), *more], [HELD.write(one) for one in held]
 
 
 def sources(store: str, audit: tuple[str, ...], logs: tuple[str, ...]) -> PastSources:

@@ -3,9 +3,12 @@
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reconciler.parts.history.app import HeldFact, Turn
+from reconciler.parts.history.cli import held_lines, since_lines
 from reconciler.parts.history.intervals import Cause, FactSighting, Interval, intervals, spans, tightened
 
 LAST = 7
@@ -115,3 +118,32 @@ def test_a_reading_that_contradicts_a_run_at_the_same_time_leaves_it_open_until_
             [*step, FactSighting(0, 10, False), FactSighting(150, 280, False), FactSighting(300, 310, True)]
         )
     ] == [True]
+
+
+_LATE, _EARLY = "2026-11-27T04:20:03Z", "2026-11-27T04:10:00Z"
+
+
+def _turn(after: str | None, before: str | None) -> Turn:
+    return Turn(None, after, before, None, sure=False)
+
+
+@pytest.mark.parametrize(
+    ("began", "ended", "there", "words"),
+    [
+        (_turn(_EARLY, _LATE), None, True, f"there since between {_EARLY} and {_LATE}"),
+        (None, None, True, "there since before the first reading"),
+        # Two readings within the minute by which clocks may differ: the history leaves it open, the cluster does not.
+        (_turn(_EARLY, None), _turn(None, None), True, f"there since after {_EARLY}, or not yet"),
+        (None, _turn(_EARLY, _LATE), True, "there again since the last reading"),
+        (None, _turn(_EARLY, _LATE), False, f"gone since between {_EARLY} and {_LATE}"),
+        (None, None, False, "gone since the last reading"),
+        (_turn(_EARLY, None), _turn(None, None), False, "gone since the last reading"),
+    ],
+)
+def test_what_is_on_the_cluster_is_never_said_to_be_gone(
+    began: Turn | None, ended: Turn | None, there: bool, words: str
+) -> None:
+    fact = HeldFact("User:b ALLOW READ on TOPIC x", began, ended, None)
+    _, line = since_lines([fact], {fact.what} if there else set())
+    assert line.startswith(f"  {fact.what}: {words}")
+    assert "None" not in "".join([line, *held_lines([fact])])
