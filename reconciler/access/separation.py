@@ -62,7 +62,7 @@ class Combination:
 
 
 class Combinations(NamedTuple):
-    """All who break a separation, those who do for certain first; ``reason`` says why it is undecided."""
+    """All who break a separation, those who do for certain first; ``reason`` says why others are undecided."""
 
     outcome: AssertionOutcome
     breaking: tuple[Combination, ...] = ()
@@ -101,7 +101,7 @@ class Separations:
             if who not in first
         ]
         if sure:
-            return Combinations(AssertionOutcome.FAIL, (*sure, *more))
+            return Combinations(AssertionOutcome.FAIL, (*sure, *more), self._doubt(more) if more else None)
         if more:
             return Combinations(AssertionOutcome.UNDECIDED, tuple(more), self._doubt(more))
         if (reason := self._unknown(separation)) is not None:

@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import Any, Final, TypeAlias
 
 from reconciler.access.assertion import AssertionKind as Direction
-from reconciler.access.assertion import AssertionResult, Via
+from reconciler.access.assertion import AssertionOutcome, AssertionResult, Via
 from reconciler.access.authorizer import AccessRequest
 from reconciler.access.remediation import Remediation
 from reconciler.dataclass import dataclass
@@ -169,8 +169,9 @@ def result_lines(result: ClaimResult, style: Style = plain) -> Iterator[str]:
         yield from (
             f"    {safe(line)}" for line in breaking_lines(map(combination_entry, result.combinations.breaking))
         )
-        reason = result.combinations.reason
-        yield from (f"    {safe(line)}" for line in _undecided(reason, stated="allow.everyone" in (reason or "")))
+        reason, some = result.combinations.reason, result.combinations.outcome is AssertionOutcome.FAIL
+        doubt = _undecided(reason, stated="allow.everyone" in (reason or ""), some=some)
+        yield from (f"    {safe(line)}" for line in doubt)
     if result.mending is not None:
         yield from (f"    {safe(line)}" for line in _mending(result.mending))
     yield from _exception_lines(result)
@@ -211,9 +212,10 @@ def _broken(verdict: AssertionResult) -> Iterator[str]:
     yield from _undecided(verdict.reason, stated=not (verdict.reason or "").startswith(NO_AUTHORIZER))
 
 
-def _undecided(reason: str | None, *, stated: bool) -> Iterator[str]:
+def _undecided(reason: str | None, *, stated: bool, some: bool = False) -> Iterator[str]:
+    """``some``: it is decided, and only for some principals it is not."""
     if reason:
-        yield f"undecided: {reason}"
+        yield f"{'perhaps' if some else 'undecided'}: {reason}"
     if reason and stated:
         yield "have the operator state superUsers and allowEveryoneIfNoAclFound in the file of --connections"
 

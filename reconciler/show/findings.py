@@ -288,7 +288,7 @@ def _broken(claim: ClaimEntry) -> Iterator[str]:
         yield from _witness(claim.witness, may=claim.claim != "must", certain=not claim.reason)
     yield from breaking_lines(claim.breaking)
     if claim.reason:
-        yield f"undecided: {claim.reason}"
+        yield f"{'perhaps' if any(one.certain for one in claim.breaking) else 'undecided'}: {claim.reason}"
 
 
 def breaking_lines(breaking: Iterable[CombinationEntry]) -> Iterator[str]:

@@ -164,6 +164,31 @@ def test_what_is_unknown_is_undecided_and_no_pass(here: Place) -> None:
     assert "allowEveryoneIfNoAclFound" in ran.out
 
 
+DUTIES = "{name: two, principals: 'User:*', separate: [{can: READ, topics: pay.orders}, {can: READ, groups: pay}]}"
+
+
+def test_duties_that_somebody_holds_together_fail_with_each_way(here: Place) -> None:
+    ran = here.bare("test", guard(here, DUTIES))
+    assert ran.status == Exit.FAILED_CHECK
+    assert "claimed: User:* must not be able to do both READ on topic pay.orders and READ on group pay" in ran.out
+    assert "User:pay could do both: READ topic pay.orders (pay.yaml:7:39); READ group pay (pay.yaml:8:30)" in ran.out
+    assert "it would hold after: delete User:pay ALLOW READ on " in ran.out
+    assert "perhaps" not in ran.out
+    (breaking,) = here.document("test", str(here.directory))["clusters"][0]["claims"][0]["breaking"]
+    assert (breaking["principal"], breaking["certain"]) == ("User:pay", True)
+
+
+def test_who_holds_duties_only_perhaps_is_said_with_the_reason(here: Place) -> None:
+    text = (here.directory / "cluster.yaml").read_text()
+    here.write("cluster.yaml", text.replace("  allowEveryoneIfNoAclFound: false\n", ""))
+    ran = here.bare("test", guard(here, DUTIES))
+    assert "failed  two" in ran.out
+    assert "User:pay could do both" in ran.out
+    assert "everybody whom no ACL names could perhaps do both" in ran.out
+    assert "perhaps: it depends on allow.everyone.if.no.acl.found" in ran.out
+    assert "undecided" not in ran.out
+
+
 def test_a_claim_about_nobody_is_undecided(here: Place) -> None:
     ran = here.bare("test", guard(here, '{name: t, principals: "User:team-*", must: READ, topics: a}'))
     assert ran.status == Exit.FAILED_CHECK

@@ -192,7 +192,10 @@ def gaps_of(seen: AccessState) -> Iterator[str]:
     if state is not None and state.opaque:
         yield f"cluster {view.cluster}: {len(state.opaque):,} of its ACLs cannot be read"
     if _default_allow(view.authorizer) is None:
-        yield f"cluster {view.cluster}: nobody states allow.everyone.if.no.acl.found"
+        yield (
+            f"cluster {view.cluster}: nobody states allow.everyone.if.no.acl.found; "
+            "set allowEveryoneIfNoAclFound in its Cluster document"
+        )
     yield from (f"cluster {view.cluster}: {fact}" for fact in view.unseen)
 
 

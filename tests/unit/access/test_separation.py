@@ -168,6 +168,10 @@ def test_what_is_not_known_leaves_it_undecided() -> None:
     doubtful = Separations(Authorizer(held, (), None), KNOWN).decide(SEPARATE[Through.ACL], EVERYBODY)
     assert (doubtful.outcome, {one.certain for one in doubtful.breaking}) == (UNDECIDED, {False})
     assert "allow.everyone.if.no.acl.found" in (doubtful.reason or "")
+    both = [*held, *bindings("TOPIC:P:orders User:b@* ALLOW WRITE", "TOPIC:P:approvals. User:b@* ALLOW WRITE")]
+    sure = Separations(Authorizer(both, (), None), KNOWN).decide(SEPARATE[Through.ACL], EVERYBODY)
+    assert (sure.outcome, sure.breaking[0].principal, sure.breaking[-1].certain) == (FAIL, "User:b", False)
+    assert "allow.everyone.if.no.acl.found" in (sure.reason or "")
     opaque = [OpaqueBinding("approvals.", "User:a", "*", 2, 4, None, 3)]
     unreadable = Separations(Authorizer(held, opaque=opaque), KNOWN).decide(SEPARATE[Through.ACL], EVERYBODY)
     assert (unreadable.outcome, who(unreadable)) == (UNDECIDED, ["User:a"])
