@@ -234,7 +234,7 @@ def _make_ready() -> None:
     """Make what each process would make at its first use, half of the processor time of most commands."""
     for module in _modules():
         importlib.import_module(module)
-    from reconciler.dataclass import definition
+    from reconciler import dataclass as definition
     from reconciler.manifest.parts.fields import ManifestModel
     from reconciler.model.characters import skeleton
     from reconciler.show.page.page import environment

@@ -124,11 +124,6 @@ class RangeIndex:
                 yield from self._texts.get(IpRange(width, own.bits >> own.length - length, length), ())
 
 
-def is_within(label: str, ranges: Iterable[str], version: KafkaVersion) -> bool:
-    """Whether all hosts of ``label`` are in one of ``ranges``; single addresses in ``ranges`` are ignored."""
-    return any(RangeIndex(ranges, version).around(label))
-
-
 def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]:
     """One class for each set of hosts that these host texts distinguish; the hosts of no entry come first.
 

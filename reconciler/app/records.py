@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from reconciler.app.options import now
 from reconciler.app.reasons import (
@@ -40,9 +40,6 @@ from reconciler.system.commit_files import OWN_REPOSITORY
 from reconciler.system.files import read_plan, write_atomically, write_plan
 from reconciler.system.journal import AuditLog, InUseError, LineSender, RecordFile, read_records
 from reconciler.system.process import child_environment
-
-if TYPE_CHECKING:
-    from reconciler.kafka.audit_topic import AuditTopic
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +85,8 @@ def earlier_runs(journal: str, plan: str) -> list[PastRun]:
         raise UnreadableJournalError(f"the journal cannot be read: {error}") from error
 
 
-def audit_topic(target: Target, records: RecordOptions) -> "AuditTopic | None":
-    """The topic of the cluster that keeps a copy of the audit log, if one is to."""
+def audit_topic(target: Target, records: RecordOptions) -> LineSender | None:
+    """What sends a copy of the audit log to a topic of the cluster, if one is to be kept there."""
     if records.audit_topic is None:
         return None
     if target.settings is None:
@@ -97,13 +94,13 @@ def audit_topic(target: Target, records: RecordOptions) -> "AuditTopic | None":
     from reconciler.kafka.audit_topic import AuditTopic
 
     try:
-        return AuditTopic(target.settings, records.audit_topic)
+        return AuditTopic(target.settings, records.audit_topic).send
     except RecordError as error:
         raise WorkflowError(f"no audit record can be sent: {error}") from error
 
 
 @contextmanager
-def ledgers(records: RecordOptions, topic: LineSender | None) -> Iterator[tuple[Ledger, Ledger]]:
+def ledgers(records: RecordOptions, send: LineSender | None) -> Iterator[tuple[Ledger, Ledger]]:
     """The journal and the audit log, open; somebody else at the same journal is a :class:`HeldError`."""
     with ExitStack() as files:
         try:
@@ -111,8 +108,8 @@ def ledgers(records: RecordOptions, topic: LineSender | None) -> Iterator[tuple[
             audit: Ledger = NoLedger()
             if records.journal is not None:
                 journal = files.enter_context(RecordFile(records.journal))
-            if records.audit is not None or topic is not None:
-                audit = files.enter_context(AuditLog(_log_identity(records.audit), topic))
+            if records.audit is not None or send is not None:
+                audit = files.enter_context(AuditLog(_log_identity(records.audit), send))
         except InUseError as error:
             raise HeldError(f"somebody is applying this plan now: {error}") from error
         except RecordError as error:

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 
 from reconciler.apply.barrier import PREFIX
 from reconciler.apply.environment import ApplyEnvironment, LeaseRequest
-from reconciler.apply.run import Run, StoppedError, create, remove
+from reconciler.apply.run import LeaseGuard, Run, StoppedError, create, remove
 from reconciler.apply.verification import exact_read, read
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
@@ -137,8 +137,8 @@ def lasting(terms: Terms, seconds: float, send_seconds: float) -> float:
 
 
 @dataclass(slots=True)
-class Lease:
-    """The lease of one run; implements ``reconciler.apply.run.LeaseGuard``.
+class Lease(LeaseGuard):
+    """The lease of one run.
 
     Invariant: whenever something is sent, more of the lease is left than the longest send takes, repeats by the client
     included. A request that was given up by then cannot meet the next holder, unless a broker keeps it longer than any

@@ -34,29 +34,19 @@ class StoppedError(Exception):
     """The run must not go on; ``str()`` says why."""
 
 
-class LeaseGuard(Protocol):
-    """Keeps other runs of the reconciler away during this one; ``placed`` is what it put on the cluster for that."""
+class LeaseGuard:
+    """Keeps other runs of the reconciler away during this one; a guard of this very class keeps none."""
 
     @property
     def placed(self) -> tuple[AclBinding, ...]:
-        """Bindings that a listing has to show."""
-        ...
+        """What it put on the cluster for that: bindings that a listing has to show."""
+        return ()
 
     def renew(self, live: ClusterState | None = None) -> None:
         """Renew the lease in time; raises :class:`StoppedError` if ``live`` shows that it is lost.
 
         Called right before each send: afterwards more of it is left than a request may be under way.
         """
-        ...
-
-
-class NoLeaseGuard:
-    """No lease: keeps no other run away."""
-
-    placed: tuple[AclBinding, ...] = ()
-
-    def renew(self, live: ClusterState | None = None) -> None:
-        """Nothing."""
 
 
 class SendGuard(Protocol):
@@ -95,7 +85,7 @@ class Run:
     in_doubt: dict[AclBinding, None] = field(default_factory=dict)
     #: Whether it is known that gains which were reviewed will not come into force.
     defeated: bool = False
-    lease_guard: LeaseGuard = field(default_factory=NoLeaseGuard)
+    lease_guard: LeaseGuard = field(default_factory=LeaseGuard)
     #: What is still to be sent of steps that an earlier run was cut off in.
     rests: dict[Step, Change] = field(default_factory=dict)
     send_guards: list[SendGuard] = field(default_factory=list)

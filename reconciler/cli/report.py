@@ -324,7 +324,7 @@ def _formatted(name: str, report: Report, options: FormatOptions, cut: dict[str,
         cut[name] = rows_shown(shown, rows)
 
     try:
-        return format_named(name).write(report, replace(options, on_cut=on_cut))
+        return format_named(name)(report, replace(options, on_cut=on_cut))
     except PluginError as error:
         raise CommandError(str(error)) from error
 

@@ -53,9 +53,9 @@ def command(*, kind: str | None, directory: str | None) -> int:
     kinds = (*SCHEMA_KINDS, *_FILES)
     if directory is not None:
         Path(directory).mkdir(parents=True, exist_ok=True)
-        for known in kinds:
-            target = Path(directory, f"{known.lower()}.json")
-            target.write_text(_text(known), encoding="utf-8")
+        for item in kinds:
+            target = Path(directory, f"{item.lower()}.json")
+            target.write_text(_text(item), encoding="utf-8")
             progress(f"wrote {target}")
         return Exit.OK
     known_kinds = {name.lower(): name for name in kinds}

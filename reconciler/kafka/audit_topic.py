@@ -16,7 +16,7 @@ _REFUSED: Final = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHO
 
 
 class AuditTopic:
-    """Keeps a copy of an audit log's lines; implements ``reconciler.system.journal.LineSender``."""
+    """Keeps a copy of an audit log's lines."""
 
     def __init__(self, settings: ClientSettings, topic: str) -> None:
         """Nothing is sent yet; raises :class:`RecordError` if the client refuses a setting."""

@@ -41,11 +41,6 @@ def schema_text(kind: str) -> str:
     return json.dumps(json_schema(kind), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def schema_file_name(kind: str) -> str:
-    """How its file in ``schema/`` is called."""
-    return f"{kind.lower()}.json"
-
-
 def _any_kind() -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     for kind in KINDS_BY_NAME:

@@ -17,7 +17,7 @@ from reconciler.model.markers import BreakGlass, break_glass_marks, running_brea
 from reconciler.model.secrets import NOTHING_PERMITTED, SecretPermit
 from reconciler.model.state import ClusterState
 from reconciler.plan.bridges import bridges, lockout_protection
-from reconciler.plan.diff.compare import compare
+from reconciler.plan.diff import compare
 from reconciler.plan.difference import Comparison, DeclaredChange, Skipped, SkipReason
 from reconciler.plan.guards import (
     StepCharge,

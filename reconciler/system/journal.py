@@ -9,12 +9,12 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self, TypeAlias
 
 from reconciler.apply.audit import GENESIS, LogIdentity, chained, line_digest, log_of, previous_of
 from reconciler.apply.records import JournalError
@@ -160,24 +160,20 @@ _CHUNK: Final = 65_536
 _BEGINNING: Final = b'{"record":"'
 
 
-class LineSender(Protocol):
-    """Keeps a copy of lines elsewhere."""
-
-    def send(self, key: str, lines: Sequence[bytes]) -> None:
-        """Return once the lines are safe; raises :class:`RecordError`."""
-        ...
+#: Keeps a copy of lines elsewhere, by the run's id: returns once they are safe; raises :class:`RecordError`.
+LineSender: TypeAlias = Callable[[str, Sequence[bytes]], None]
 
 
 class AuditLog:
     """Implements ``reconciler.ports.Ledger``; a context manager. ``head`` is the digest of the last line of ours."""
 
-    def __init__(self, log: LogIdentity, topic: LineSender | None = None) -> None:
+    def __init__(self, log: LogIdentity, send: LineSender | None = None) -> None:
         """Open or create the file, readable by its owner only; raises :class:`RecordError`.
 
         A file that has lines keeps its id, a new one takes that of ``log``. Without a file, the lines of this run are
         a log of their own.
         """
-        self.head, self._log, self._topic, self._descriptor = GENESIS, log, topic, -1
+        self.head, self._log, self._send, self._descriptor = GENESIS, log, send, -1
         self._path = path = log.path
         if path is None:
             return
@@ -212,8 +208,8 @@ class AuditLog:
                 lines, head = chained(records, previous, self._log)
                 self._append(b"".join(line + b"\n" for line in lines))
                 self.head = head
-                if self._topic is not None:
-                    self._topic.send(str(records[0].get("run", "")), lines)
+                if self._send is not None:
+                    self._send(str(records[0].get("run", "")), lines)
         except OSError as error:
             raise RecordError(f"{self._path}: {reason(error)}") from error
 

@@ -30,7 +30,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.edit.app.adopt import adopted, differences
 from reconciler.parts.edit.app.editing import as_live
-from reconciler.plan.diff.compare import compare
+from reconciler.plan.diff import compare
 from reconciler.plan.difference import DiffRules
 from tests.integration.hostile import HOSTILE
 from tests.property import edits

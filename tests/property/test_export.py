@@ -29,7 +29,7 @@ from reconciler.model.topic import Topic
 from reconciler.model.topic_configs import TOPIC_CONFIGS
 from reconciler.parts.edit.app.adopt import adopted
 from reconciler.parts.edit.app.adopt import differences as adoptable
-from reconciler.plan.diff.compare import compare
+from reconciler.plan.diff import compare
 from reconciler.plan.difference import DiffRules
 from tests.property.edits import NOWHERE
 from tests.property.strategies import (

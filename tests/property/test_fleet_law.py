@@ -30,7 +30,7 @@ from reconciler.parts.fleet.rows import row_of
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.parts.fleet.tables import LIVE_SCHEMA, parquet, rows_table, store_at
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet
-from reconciler.plan.diff.compare import compare
+from reconciler.plan.diff import compare
 from reconciler.plan.difference import DeclaredChange, DiffRules
 from reconciler.plan.kinds import CHANGE
 from reconciler.results.fleet_drift import DriftCounts, FleetRun

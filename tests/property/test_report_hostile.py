@@ -14,8 +14,9 @@ from markdown_it import MarkdownIt
 from reconciler.model.characters import escape_invisible, safe
 from reconciler.plan.file.document import plan_id
 from reconciler.results.findings import Level
-from reconciler.show.formats import FormatOptions, comment
+from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.escaping import markdown_cell, markdown_code, markdown_text, unformulaic
+from reconciler.show.formats.markdown import comment
 from reconciler.show.reading import Report
 from tests.integration.report.formats import FORMATS
 from tests.property.report_values import reports, texts
@@ -83,7 +84,7 @@ def _seen(text: str) -> _Seen:
 @given(reports)
 def test_markdown_is_only_what_the_template_writes(report: Report) -> None:
     seen = _seen(
-        _MARKDOWN.render(comment.write(report, FormatOptions("1", datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))))
+        _MARKDOWN.render(comment(report, FormatOptions("1", datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))))
     )
     assert {tag for tag, _ in seen.tags} <= _TAGS | _TABLE | {"pre"}
     # The only block of code is the picture of who gains what.

@@ -36,7 +36,7 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.secrets import SecretPermit
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
-from reconciler.plan.diff.compare import compare
+from reconciler.plan.diff import compare
 from reconciler.plan.difference import DiffRules, SkipReason
 from reconciler.plan.kinds import kind_of, kinds
 from reconciler.plan.observed import NO_FACTS, Facts

@@ -29,7 +29,7 @@ from reconciler.plan.review.access_change import AccessChange
 from reconciler.plan.review.access_review import AccessReview
 from reconciler.plan.review.callouts import Callout, callouts
 from reconciler.show.access_lines import PRINCIPALS_SHOWN, access_lines
-from reconciler.show.formats import FormatOptions, comment, page, sarif, text
+from reconciler.show.formats import FormatOptions, format_named, sarif
 from reconciler.show.formats.slack import slack_message
 from reconciler.show.reading import Report, read_result
 from reconciler.show.review import access_digest
@@ -283,7 +283,7 @@ def test_one_dangerous_row_where_there_is_little_room(
     assert sum("…" in line for line in found.lines) <= found.rows - found.shown
 
 
-_FORMATS = {"text": text, "comment": comment, "page": page}
+_FORMATS = {"text": "text", "comment": "markdown", "page": "html"}
 #: How each dangerous row names who gains and on what, in a line of a report.
 _WORDS = {
     "an existing topic": (_MALLORY, _SALARIES),
@@ -323,7 +323,7 @@ def test_one_dangerous_row_in_a_whole_report(
     cut: list[tuple[int, int]] = []
     options = FormatOptions("1", datetime.datetime.now(datetime.UTC), on_cut=lambda *numbers: cut.append(numbers))
     report = Report((replace(large_report(steps=1, rows=1).plans[0], access=review),))
-    written = html.unescape(_FORMATS[form].write(report, options))
+    written = html.unescape(format_named(_FORMATS[form])(report, options))
     said = re.sub(r"(?s)<svg.*?</svg>|`|</?code>|<wbr>|\\\\|\u200b", "", written)
     lines = re.split("<section ", said) if form == "page" else said.splitlines()
     dangerous = [number for number, line in enumerate(lines) if all(word in line for word in _WORDS[which])]

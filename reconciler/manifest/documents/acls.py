@@ -13,6 +13,7 @@ from reconciler.manifest.parts.resources import (
     name_scalars,
     permission,
     prefix_warning,
+    terms_in,
 )
 from reconciler.manifest.parts.rules import (
     BUILT_IN_ROLES,
@@ -67,7 +68,12 @@ def declare_acls(document: Document, table: PatternTable) -> AclsDeclaration | N
     for index, node in enumerate(rule_nodes):
         if isinstance(node, MappingNode):
             want = model.spec.rules[index] if model else None
-            rule = declare_rule(node, want, principals, table.named(node, findings), findings)
+            terms = (
+                None
+                if want is None
+                else terms_in(findings.source.path, want.reason, want.ticket, want.expires, want.keep)
+            )
+            rule = declare_rule(node, terms, principals, table.named(node, findings), findings)
             rules += [rule, *declare_flow(node, rule, table, findings)] if rule else []
     places = frozenset(_places(rules)) if "exceptions" in spec.values else None
     items = model.spec.exceptions if model else None

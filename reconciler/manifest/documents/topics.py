@@ -9,7 +9,13 @@ from reconciler.manifest.documents.kind import Declared, DesiredBuilder, Kind, L
 from reconciler.manifest.parts.bindings import OutsideScope
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.resources import DeclaredPatterns, PatternTable, name_scalars, principal_problem
+from reconciler.manifest.parts.resources import (
+    DeclaredPatterns,
+    PatternTable,
+    name_scalars,
+    principal_problem,
+    terms_in,
+)
 from reconciler.manifest.parts.rules import (
     EVERY_HOST,
     RoleUse,
@@ -95,7 +101,11 @@ def _grants(
         place = ScalarNode(WILDCARD, item.line, item.column, item.length)
         named = {ResourceType.TOPIC: [(_ANY_TOPIC, place)], **table.named(item, findings)}
         principals = declare_principals(item, findings)
-        rule = declare_rule(item, model.grants[index] if model else None, principals, named, findings)
+        want = model.grants[index] if model else None
+        terms = (
+            None if want is None else terms_in(findings.source.path, want.reason, want.ticket, want.expires, want.keep)
+        )
+        rule = declare_rule(item, terms, principals, named, findings)
         if rule is not None:
             yield rule
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Self
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.document import Heading
@@ -25,7 +25,6 @@ from reconciler.manifest.parts.resources import (
     permission,
     prefix_warning,
     principal_problem,
-    terms_in,
 )
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Trouble, quoted, scalars
 from reconciler.manifest.read.problem import Code, did_you_mean, nearest, one_of
@@ -50,30 +49,6 @@ _NO_ROLE: Final = Trouble(Code.RULE_FORM, "parameters are those of a role", "rem
 #: The hosts of a rule that names none, one object for all of them.
 EVERY_HOST: Final = (WILDCARD,)
 _ACTIONS: Final = ("allow", "deny", "role")
-
-
-class RuleTerms(Protocol):
-    """What the models of rules have in common: why a rule exists, and until when."""
-
-    @property
-    def reason(self) -> str | None:
-        """Why the rule exists."""
-        ...
-
-    @property
-    def ticket(self) -> str | None:
-        """Where it was agreed."""
-        ...
-
-    @property
-    def expires(self) -> Expiry | None:
-        """Until when it holds."""
-        ...
-
-    @property
-    def keep(self) -> str | None:
-        """Why it stays although it may not be used."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,12 +208,12 @@ def _values(node: MappingNode) -> tuple[tuple[str, str], ...]:
 
 def declare_rule(
     node: MappingNode,
-    model: RuleTerms | None,
+    terms: Declaration | None,
     principals: tuple[str, ...],
     named: Mapping[ResourceType, Sequence[Named]],
     findings: Findings,
 ) -> RuleDeclaration | None:
-    """One rule on what it names; ``None`` after reporting problems that leave none."""
+    """One rule on what it names; ``None`` after reporting problems, and without ``terms``, where a field is wrong."""
     allowed = permission(node, list(named), findings)
     role = node.get("role")
     actions = sum(field in node.values for field in _ACTIONS)
@@ -253,9 +228,8 @@ def declare_rule(
     elif not named and role is None and not _misspelt(node, FIELDS, findings):
         findings.add(_RESOURCE, node)
     hosts = checked_texts(node.values["hosts"], host_problem, findings) if "hosts" in node.values else EVERY_HOST
-    if model is None:
+    if terms is None:
         return None
-    terms = terms_in(findings.source.path, model.reason, model.ticket, model.expires, model.keep)
     action: Permission | RoleUse | None = allowed
     if isinstance(role, ScalarNode):
         action = RoleUse(role.plain, terms._replace(origin=findings.origin(role)), _values(node))

@@ -71,8 +71,8 @@ def reader(source_format: str) -> Reader:
         other: Reader = plugins.load(GROUP, source_format)
         return other
     stem = source_format.replace("-", "_")
-    found: Reader = getattr(import_module(f"reconciler.parts.convert.{stem}"), f"read_{stem}")
-    return found
+    ours: Reader = getattr(import_module(f"reconciler.parts.convert.{stem}"), f"read_{stem}")
+    return ours
 
 
 def recognised_formats() -> str:

@@ -1,12 +1,12 @@
 """A report in the languages of other tools: pull requests, pipelines, code scanning, events, metrics.
 
-Each format is one module of this folder and one line of ``FORMATS``.
+Each format is a function and its line in ``FORMATS``.
 """
 
 import datetime
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Final, Protocol, cast
+from typing import Final, TypeAlias, cast
 
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import Style, plain
@@ -36,30 +36,25 @@ class FormatOptions:
     on_cut: Callable[[int, int], None] = _nobody_asks
 
 
-class Format(Protocol):
-    """A module that writes reports. Whatever a cluster or a manifest holds must come out as text: see ``escaping``."""
+#: Writes the whole text of a report. Whatever a cluster or a manifest holds must come out as text: see ``escaping``.
+Format: TypeAlias = Callable[[Report, FormatOptions], str]
 
-    def write(self, report: Report, options: FormatOptions, /) -> str:
-        """The whole text of the report."""
-        ...
-
-
-#: Entry points of other packages' formats: modules as those here.
+#: Entry points of other packages' formats.
 GROUP: Final = "reconciler.formats"
-#: The module of each format, by the name that ``reconciler report -o`` takes. Imported only when it is asked for.
+#: The function of each format, by the name that ``reconciler report -o`` takes. Imported only when it is asked for.
 FORMATS: Final[Mapping[str, str]] = {
-    "text": "text",
-    "markdown": "comment",
-    "summary": "step_summary",
-    "github": "annotations",
-    "sarif": "sarif",
-    "junit": "junit",
-    "gitlab-terraform": "gitlab_terraform",
-    "gitlab-codequality": "gitlab_codequality",
-    "cloudevents": "cloudevents",
-    "prometheus": "prometheus",
-    "html": "page",
-    "json": "document",
+    "text": "formats.text:write",
+    "markdown": "formats.markdown:comment",
+    "summary": "formats.markdown:step_summary",
+    "github": "formats.annotations:write",
+    "sarif": "formats.sarif:write",
+    "junit": "formats.junit:write",
+    "gitlab-terraform": "formats.gitlab:terraform",
+    "gitlab-codequality": "formats.gitlab:code_quality",
+    "cloudevents": "formats.cloudevents:write",
+    "prometheus": "formats.prometheus:write",
+    "html": "page.page:write",
+    "json": "formats.document:write",
 }
 
 
@@ -68,11 +63,12 @@ def format_names() -> tuple[str, ...]:
     return (*FORMATS, *(name for name in plugins.names(GROUP) if name not in FORMATS))
 
 
-def format_named(name: str) -> "Format":
+def format_named(name: str) -> Format:
     """The format of that name: ours, else that of another package.
 
     Raises ``KeyError`` where there is none, and ``PluginError`` where that of another package cannot be used.
     """
     if name in FORMATS:
-        return cast("Format", import_module(f"reconciler.show.formats.{FORMATS[name]}"))
+        module, _, function = FORMATS[name].partition(":")
+        return cast("Format", getattr(import_module(f"reconciler.show.{module}"), function))
     return cast("Format", plugins.load(GROUP, name))

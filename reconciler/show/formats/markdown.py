@@ -19,6 +19,7 @@ from reconciler.show.access_lines import NAMES_SHOWN, AccessLine, access_lines, 
 from reconciler.show.document import ReportDocument, Row, SectionName
 from reconciler.show.drift import drift_document
 from reconciler.show.fleet_report import FleetCluster
+from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.document import FittedSection, Measure, fitted
 from reconciler.show.formats.escaping import markdown_cell as cell
 from reconciler.show.formats.escaping import markdown_code as code
@@ -249,6 +250,31 @@ def default_marker(report: Report) -> str:
     """The same for the same clusters, so that a bot finds its comment again: their name, or a digest."""
     names = "-".join(report.clusters) or ("fleet" if report.fleets else "manifests")
     return names if marker_problem(names) is None else hashlib.sha256(names.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+#: GitHub takes 65,536 characters for a comment; some room is left for what a bot adds.
+COMMENT_LIMIT: Final = 60_000
+#: GitHub takes 1 MiB for everything that is written to a step's summary; some room is left for others.
+SUMMARY_LIMIT: Final = 1024 * 1024 - 4096
+
+
+def comment(report: Report, options: FormatOptions) -> str:
+    """A pull request's comment with a hidden marker, by which a bot finds it again; at most 60,000 characters."""
+    return document(report, options.marker or default_marker(report), COMMENT_LIMIT, _utf16, options.on_cut)
+
+
+def step_summary(report: Report, options: FormatOptions) -> str:
+    """The summary of a workflow's step: at most 1 MiB of UTF-8."""
+    return document(report, default_marker(report), SUMMARY_LIMIT, _utf8, options.on_cut)
+
+
+def _utf16(text: str) -> int:
+    """Characters as JavaScript counts them, never fewer than others do."""
+    return len(text.encode("utf-16-le", "replace")) // 2
+
+
+def _utf8(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 def document(

@@ -20,10 +20,16 @@ from reconciler.model.desired import moment_text
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.proposal import Plan
 from reconciler.show.access_lines import PRINCIPALS_SHOWN
+from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.escaping import bare_name, names_apart, unformulaic
 from reconciler.show.page.view import CELL_HEIGHT, CELL_WIDTH, HEAT_CELL_HEIGHT, HeatMap, map_of, page_view
 from reconciler.show.reading import Report
 from reconciler.show.rounds import RoundHistory
+
+
+def write(report: Report, options: FormatOptions) -> str:
+    """The format: the whole page."""
+    return page(report, options.version, options.made)
 
 
 def page(report: Report, version: str, made: datetime.datetime | None = None) -> str:

@@ -21,7 +21,7 @@ from reconciler.parts.fleet.readings import Place, write_desired, write_live
 from reconciler.parts.fleet.spark.engine import SparkEngine
 from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet
-from reconciler.plan.diff.compare import compare
+from reconciler.plan.diff import compare
 from reconciler.plan.difference import DiffRules
 from reconciler.results.fleet_drift import FleetRun
 

@@ -15,7 +15,7 @@ _OPTIONS: Final = FormatOptions(VERSION, MOMENT, "clusters/demo")
 
 
 def _format(name: str) -> Callable[[Report], str]:
-    return lambda report: format_named(name).write(report, _OPTIONS)
+    return lambda report: format_named(name)(report, _OPTIONS)
 
 
 #: By the name of the file that holds what is expected.

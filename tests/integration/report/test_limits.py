@@ -11,8 +11,7 @@ import pytest
 
 from reconciler.plan.file.document import plan_id
 from reconciler.show.access_lines import access_lines
-from reconciler.show.formats.comment import LIMIT as COMMENT_LIMIT
-from reconciler.show.formats.step_summary import LIMIT as SUMMARY_LIMIT
+from reconciler.show.formats.markdown import COMMENT_LIMIT, SUMMARY_LIMIT
 from reconciler.show.reading import Report
 from tests.integration.report.formats import FORMATS
 from tests.integration.report.large import large_report

@@ -9,7 +9,7 @@ from reconciler.model.listing import Impossible
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Assignments, Layout, Topic
-from reconciler.plan.diff.compare import compare
+from reconciler.plan.diff import compare
 from reconciler.plan.difference import DiffRules
 from reconciler.ports import ClusterError
 from reconciler.snapshot.document import BrokerFacts, Snapshot

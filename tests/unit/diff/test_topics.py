@@ -12,7 +12,7 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions
 from reconciler.model.topic_configs import KEEPING_CONFIGS, THROTTLE_CONFIGS, data_loss
-from reconciler.plan.diff.compare import compare
+from reconciler.plan.diff import compare
 from reconciler.plan.difference import DiffRules
 from reconciler.plan.file.document import parse_plan, plan_text
 from reconciler.plan.kinds import kind_of

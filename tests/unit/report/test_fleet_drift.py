@@ -72,13 +72,13 @@ def test_the_verdict_is_that_of_the_gravest_cluster(clusters: tuple[ClusterDrift
 
 @pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"gitlab-terraform"}))
 def test_every_format_names_the_clusters_that_differ_or_are_not_known(name: str) -> None:
-    text = format_named(name).write(report(PROD, EQUAL, GONE), _OPTIONS)
+    text = format_named(name)(report(PROD, EQUAL, GONE), _OPTIONS)
     assert "prod" in text
     assert "gone" in text
 
 
 def test_differences_are_listed() -> None:
-    texts = {name: format_named(name).write(report(PROD), _OPTIONS) for name in ("text", "markdown", "html", "junit")}
+    texts = {name: format_named(name)(report(PROD), _OPTIONS) for name in ("text", "markdown", "html", "junit")}
     for name, text in texts.items():
         assert step_words(binding("TOPIC:L:orders User:a@* ALLOW READ")) in text, name
         assert "fewer partitions" in text, name
@@ -88,13 +88,13 @@ def test_the_count_of_topics_says_that_it_has_the_quotas_too() -> None:
     made = report(ClusterDrift("prod", counts=DriftCounts(others=2)))
     (prod,) = made.fleets[0].clusters
     assert prod.words == "2 changes of topics or others"
-    assert "| topics and others |" in format_named("markdown").write(made, _OPTIONS)
-    assert ">topics and others</th>" in format_named("html").write(made, _OPTIONS)
-    assert "reconciler_fleet_other_resources_different{" in format_named("prometheus").write(made, _OPTIONS)
+    assert "| topics and others |" in format_named("markdown")(made, _OPTIONS)
+    assert ">topics and others</th>" in format_named("html")(made, _OPTIONS)
+    assert "reconciler_fleet_other_resources_different{" in format_named("prometheus")(made, _OPTIONS)
 
 
 def test_metrics_of_an_unknown_cluster_are_missing_and_not_zero() -> None:
-    text = format_named("prometheus").write(report(PROD, GONE), _OPTIONS)
+    text = format_named("prometheus")(report(PROD, GONE), _OPTIONS)
     found = {family.name: family.samples for family in text_string_to_metric_families(text)}
     known = {sample.labels["cluster"]: sample.value for sample in found["reconciler_fleet_cluster_known"]}
     assert known == {"prod": 1, "gone": 0}
@@ -121,7 +121,7 @@ def test_hostile_names_and_messages_stay_text() -> None:
         ClusterDrift("b", counts=DriftCounts(creates=1)),
         ClusterDrift("c", doubt=_HOSTILE),
     )
-    page = format_named("html").write(report(*clusters, teams={"b": {_HOSTILE: 1}}), _OPTIONS)
+    page = format_named("html")(report(*clusters, teams={"b": {_HOSTILE: 1}}), _OPTIONS)
     assert [sign for sign in ("\u202e", "\x1b", "<b>") if sign in page.partition("<main")[2]] == []
     assert "1 not seen whole" in page
     assert "code: &lt;b&gt;\\u202egnp\\u001b[31m &amp;amp;" in page

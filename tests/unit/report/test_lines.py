@@ -40,7 +40,7 @@ def plan(live: Sequence[AclBinding], wanted: Sequence[AclBinding], expires: Expi
 
 def written(name: str, found: Plan) -> str:
     """A format's text, with what HTML escapes as it is read."""
-    text = format_named(name).write(Report((found,)), _OPTIONS)
+    text = format_named(name)(Report((found,)), _OPTIONS)
     return html.unescape(re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL))
 
 

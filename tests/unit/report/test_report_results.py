@@ -231,7 +231,7 @@ def test_sections_share_what_room_there_is() -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_writes_an_empty_report(name: str) -> None:
-    assert isinstance(format_named(name).write(Report(), OPTIONS), str)
+    assert isinstance(format_named(name)(Report(), OPTIONS), str)
 
 
 def test_pages_and_comments_say_where_a_cluster_was_reached_and_no_plan_file_does() -> None:
@@ -239,7 +239,7 @@ def test_pages_and_comments_say_where_a_cluster_was_reached_and_no_plan_file_doe
     hostile = ["broker-1.example:9093", "<b>`\u202eevil:9092", "c:1", "d:1"]
     document = json.loads(json.dumps(output(OutputKind.PLAN, plan_report(made, servers=hostile))))
     assert "broker-1" not in json.dumps(plan_to_json(made))
-    page, comment = (format_named(name).write(read_result(document), OPTIONS) for name in ("html", "markdown"))
+    page, comment = (format_named(name)(read_result(document), OPTIONS) for name in ("html", "markdown"))
     assert "at <code>broker-1.example:9093, " in page
     comment = html.unescape(comment)
     assert ", at <code>broker-1.example:9093, " in comment
@@ -250,7 +250,7 @@ def test_pages_and_comments_say_where_a_cluster_was_reached_and_no_plan_file_doe
     assert "<b>`" not in page
     bare = json.loads(json.dumps(output(OutputKind.PLAN, plan_report(made))))
     assert "bootstrapServers" not in bare
-    assert ", at " not in format_named("markdown").write(read_result(bare), OPTIONS).splitlines()[3]
+    assert ", at " not in format_named("markdown")(read_result(bare), OPTIONS).splitlines()[3]
     document["bootstrapServers"] = "broker"
     with pytest.raises(ResultError, match="an array"):
         read_result(document)
@@ -263,13 +263,11 @@ def test_a_test_that_fails_as_declared_and_after_the_plan_is_told_once() -> None
     report = join([_validated(claims=claims), planned])
     cluster = planned.clusters[0]
     both = replace(report, checks=tuple(replace(check, cluster=cluster) for check in report.checks))
-    text = format_named("markdown").write(both, OPTIONS)
+    text = format_named("markdown")(both, OPTIONS)
     assert text.count("only billing") == text.count("audited") == 1
     assert f"on {cluster}, declared and after the plan" in text.replace("`", "")
     assert "1 check failed" in text
     # The tests of two clusters are two, and each state is a case of its own for a CI system.
     other = tuple(replace(check, cluster="other") for check in both.checks)
-    assert (
-        format_named("markdown").write(replace(both, checks=(*both.checks, *other)), OPTIONS).count("only billing") == 2
-    )
-    assert format_named("junit").write(both, OPTIONS).count('name="only billing') == 2
+    assert format_named("markdown")(replace(both, checks=(*both.checks, *other)), OPTIONS).count("only billing") == 2
+    assert format_named("junit")(both, OPTIONS).count('name="only billing') == 2

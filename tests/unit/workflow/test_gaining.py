@@ -98,7 +98,7 @@ def test_nothing_is_said_of_quotas_that_do_not_exist_or_are_not_known(planned: P
 @pytest.mark.parametrize("name", ["markdown", "html", "text"])
 def test_every_form_of_a_report_shows_them(planned: Planned, name: str) -> None:
     plan = planned(of(A, 2048))
-    assert "2KiB/s" in html.unescape(format_named(name).write(Report((plan,)), OPTIONS))
+    assert "2KiB/s" in html.unescape(format_named(name)(Report((plan,)), OPTIONS))
 
 
 def test_a_plan_keeps_them_and_no_id_binds_them(planned: Planned) -> None:

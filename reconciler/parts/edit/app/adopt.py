@@ -39,7 +39,7 @@ from reconciler.parts.edit.app.editing import (
     reviewed,
     texts_of,
 )
-from reconciler.plan.diff.compare import compare
+from reconciler.plan.diff import compare
 from reconciler.plan.difference import Comparison, SkipReason
 from reconciler.plan.kinds import describe
 from reconciler.plan.proposal import selection_of

@@ -52,7 +52,7 @@ from reconciler.model.listing import Listing
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.plan.diff.compare import compare
+from reconciler.plan.diff import compare
 from reconciler.plan.difference import DiffRules
 from reconciler.plan.kinds import describe
 from reconciler.plan.review.access_change import AccessChange

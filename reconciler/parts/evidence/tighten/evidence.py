@@ -5,10 +5,9 @@ were not used (``Action.logIfAllowed``).
 """
 
 import datetime
-from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable
 from dataclasses import field
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourceType
@@ -107,30 +106,6 @@ class BindingUsage:
         if self.many or len(self.names) > _MOST_NAMES:
             self.many = True
             self.names.clear()
-
-
-class SeenUsage(Protocol):
-    """What is asked of evidence to suggest something; no single access."""
-
-    @property
-    def period(self) -> Period:
-        """The days."""
-        ...
-
-    @property
-    def usage(self) -> Mapping[AclBinding, BindingUsage]:
-        """The use of each binding that was used."""
-        ...
-
-    @property
-    def principals(self) -> Mapping[str, DaySet]:
-        """On which days each principal was seen."""
-        ...
-
-    @property
-    def creates(self) -> Mapping[str, AbstractSet[tuple[ResourceType, str]]]:
-        """The resources that each principal created."""
-        ...
 
 
 class UsageEvidence:

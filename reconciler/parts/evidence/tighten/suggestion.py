@@ -25,9 +25,12 @@ from reconciler.model.acl import (
 )
 from reconciler.model.desired import Origin
 from reconciler.model.says import REQUIRED, Apart, Says
-from reconciler.parts.evidence.tighten.evidence import NO_PERIOD, BindingUsage, Operations, Period, SeenUsage
+from reconciler.parts.evidence.tighten.evidence import NO_PERIOD, BindingUsage, Operations, Period, UsageEvidence
 from reconciler.parts.evidence.usage.counts import NO_DAYS, DaySet, days_between, name_problem
 from reconciler.parts.evidence.usage.scan import Summary
+
+#: What was seen on one cluster, or on one that shares rights with others.
+SeenUsage: TypeAlias = "UsageEvidence | SharedUsage"
 
 
 class HeldReason(StrEnum):
@@ -434,10 +437,7 @@ ClusterRight: TypeAlias = tuple[str, AclBinding]
 
 @dataclass(frozen=True, slots=True)
 class SharedUsage:
-    """What was seen on one cluster; of a right that it shares, with what was seen of that on the others.
-
-    An implementation of :class:`SeenUsage`.
-    """
+    """What was seen on one cluster; of a right that it shares, with what was seen of that on the others."""
 
     period: Period = NO_PERIOD
     usage: Mapping[AclBinding, BindingUsage] = field(default_factory=dict)

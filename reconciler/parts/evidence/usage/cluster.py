@@ -85,10 +85,6 @@ class BindingUseCollector:
         for binding in found:
             self._keep_stronger(binding, BindingUse.ALONE if alone else BindingUse.ALSO)
 
-    def use_of(self, binding: AclBinding) -> BindingUse | None:
-        """The use of a binding so far; ``None`` for none."""
-        return self._seen.get(binding)
-
     def uses(self, *, allows_known: bool, denies_known: bool) -> BindingUses:
         """The result. A binding is only called unused if the logs would show its use."""
         known = {AclPermissionType.ALLOW: allows_known, AclPermissionType.DENY: denies_known}

@@ -35,7 +35,7 @@ from reconciler.parts.fleet.membership import BucketPair, pairs, partition
 from reconciler.parts.fleet.readings import Place, desired_topics, expired_bindings, live_topics, write_desired
 from reconciler.parts.fleet.rows import COLUMNS, Row, ScopeMembership, binding_of, bucket_count, bucket_of, whose
 from reconciler.parts.fleet.store import DamagedError, FleetStore, StoreFiles
-from reconciler.plan.diff.compare import compare
+from reconciler.plan.diff import compare
 from reconciler.plan.difference import Comparison, DiffRules, Skipped, SkipReason
 from reconciler.plan.kinds import describe
 from reconciler.plan.kinds.acl import CREATE_ACL, DELETE_ACL

@@ -1,4 +1,7 @@
-"""Defines a class as ``dataclasses.dataclass`` of Python 3.11 to 3.13 does, and compiles next to nothing for it.
+"""``dataclasses.dataclass``, at a tenth of its price: a command defines three hundred classes before it does anything.
+
+Those who read types see that very function, and from Python 3.14 on it is that one. Until then a class is defined as
+``dataclasses.dataclass`` of Python 3.11 to 3.13 does it, and next to nothing is compiled for it.
 
 The standard one writes the source of up to ten methods and compiles each: two thirds of a millisecond a class, 0.2 s
 of a short command. Here methods are closures over the names of fields, and only ``__init__``, which has to be quick, is
@@ -9,11 +12,12 @@ import abc
 import dataclasses
 import inspect
 import reprlib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError
 from operator import attrgetter, ge, gt, le, lt
 from types import MemberDescriptorType, SimpleNamespace
-from typing import Any, ClassVar, Final, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Final, get_origin
 
 _FIELDS: Final = "__dataclass_fields__"
 _MATCHED: Final = "__match_args__"
@@ -23,7 +27,7 @@ _PLAIN: Final = dataclasses._FIELD  # type: ignore[attr-defined]
 _MADE: Final = object()
 
 
-def dataclass(
+def _dataclass(
     cls: Any = None,
     /,
     *,
@@ -240,3 +244,11 @@ def _init(cls: Any, found: Mapping[str, Field[Any]], *, frozen: bool) -> Any:
     made = known["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     return made
+
+
+if TYPE_CHECKING or sys.version_info >= (3, 14):
+    from dataclasses import dataclass
+else:
+    dataclass = _dataclass
+
+__all__ = ["dataclass"]
