@@ -102,8 +102,8 @@ class DutyHolders:
             if len(principals) < _MANY:
                 order: Iterable[str] = sorted(principals)
             else:
-                known = self._reach.known
-                order = (item for item in (known.unnamed, *known.principals) if item in principals)
+                people = self._reach.known
+                order = (item for item in (people.unnamed, *people.principals) if item in principals)
             self._holding[principals] = next((item for item in order if self.of(item) is not None), None)
         return self._holding[principals]
 

@@ -148,9 +148,9 @@ def claims_lines(results: Iterable[ClaimResult], style: Style = plain, *, all_of
 
 def summary(results: Iterable[ClaimResult]) -> str:
     """``3 claims: 2 passed, 1 excepted``."""
-    found = Counter(result.standing for result in results)
-    parts = ", ".join(f"{found[standing]:,} {standing}" for standing in ClaimStatus if found[standing])
-    return f"{counted(found.total(), 'claim')} about access" + (f": {parts}" if parts else "")
+    counts = Counter(result.standing for result in results)
+    parts = ", ".join(f"{counts[standing]:,} {standing}" for standing in ClaimStatus if counts[standing])
+    return f"{counted(counts.total(), 'claim')} about access" + (f": {parts}" if parts else "")
 
 
 def result_lines(result: ClaimResult, style: Style = plain) -> Iterator[str]:
