@@ -19,7 +19,7 @@ from reconciler.model.characters import as_name
 from reconciler.model.desired import DesiredState, moment_text
 from reconciler.model.listing import Create, Delete
 from reconciler.model.locks import locks
-from reconciler.model.markers import LONGEST, break_glass, break_glass_mark, marks_for, read_break_glass
+from reconciler.model.markers import LONGEST, break_glass, break_glass_mark, every_break_glass, marks_for
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.acl import created_bindings
@@ -115,7 +115,7 @@ def settled(result: Result, plan: Plan, live: ClusterState, cluster: Cluster, wa
         new = set(marks_of(plan))
         bindings = set(created_bindings(step.change for step in plan.steps))
         # Those of access that had ended stay until they are a day old: a review counts how often there was need.
-        known, at = filter(None, map(read_break_glass, live.bindings)), now()
+        known, at = every_break_glass(live.bindings), now()
         earlier = {item.mark for item in known if item.binding in bindings and item.end > at}
         drop_marks(cluster, sorted(earlier - new))
     elif wanted is not None:
@@ -142,7 +142,7 @@ def end_marks(cluster: Cluster, access: Collection[AclBinding], live: ClusterSta
     Where that one cannot be written, the others stay: what arrives late has an end at any rate.
     """
     at = now().replace(microsecond=0)
-    ends = [one for one in map(read_break_glass, live.bindings) if one is not None and one.binding in access]
+    ends = [one for one in every_break_glass(live.bindings) if one.binding in access]
     over = {one.binding for one in ends if one.end <= at}
     latest = {mark.binding: mark for mark in sorted(ends, key=lambda mark: (mark.end, mark.mark))}
     said = [(mark, at, latest[mark].since, latest[mark].overrode) for mark in sorted(latest.keys() - over)]

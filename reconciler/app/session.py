@@ -56,7 +56,7 @@ from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.problem import ManifestError
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import moment_text
-from reconciler.model.scope import is_reserved
+from reconciler.model.scope import on_reserved_names
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.ports import NO_AUTHORIZER, ClusterError, InspectableCluster, ReadRequest
 from reconciler.snapshot.document import SnapshotError
@@ -136,8 +136,7 @@ class Target:
 
     def _time(self, live: ClusterState) -> datetime.datetime:
         """The time by which runs write leases, the controller's; asked for only where a run has something there."""
-        marked = any(is_reserved(binding.pattern.name) for binding in live.bindings)
-        return lease_time(self.cluster, SystemClock()) if marked else time_of(SystemClock())
+        return lease_time(self.cluster, SystemClock()) if on_reserved_names(live.bindings) else time_of(SystemClock())
 
     def read_whole(self, request: ReadRequest) -> ClusterState:
         """The state with everything that the cluster shows; raises a :class:`WorkflowError`.

@@ -39,7 +39,7 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Declaration, DesiredState, Origin, instant_of
 from reconciler.model.locks import denials_of_locks, lock_denials, locks
 from reconciler.model.markers import break_glass, is_harmless, standing_bridges
-from reconciler.model.scope import is_reserved
+from reconciler.model.scope import on_reserved_names
 from reconciler.model.state import ClusterState, FactSource, StatedFacts
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.proposal import Plan
@@ -356,7 +356,7 @@ def with_effect(
     notes: Mapping[AclBinding, Declaration] | None = None,
 ) -> tuple[Mapping[AclBinding, Declaration | None] | frozenset[AclBinding], Mapping[AclBinding, Declaration] | None]:
     """Both without probe ACLs and markers, which permit nobody anything; any other one on a reserved name does."""
-    harmless = {b for b in bindings if is_reserved(b.pattern.name) and is_harmless(b)}
+    harmless = set(filter(is_harmless, on_reserved_names(bindings)))
     if not harmless:
         return bindings, notes
     notes = {b: note for b, note in notes.items() if b not in harmless} if notes else notes

@@ -19,7 +19,7 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Delete
 from reconciler.model.locks import lock_marks, unlock_marks
 from reconciler.model.markers import break_glass_marks, markers, marks_that_stay, standing_bridges
-from reconciler.model.scope import is_reserved
+from reconciler.model.scope import on_reserved_names
 from reconciler.model.state import ClusterState
 from reconciler.ports import Clock, Cluster, ClusterError, ReadRequest
 from reconciler.retry import attempts
@@ -71,7 +71,7 @@ def leftovers(live: ClusterState, now: datetime.datetime | None = None) -> tuple
     runs: dict[str, list[AclBinding]] = {}
     # A mark says when somebody's access ends: it goes after that access, and not before.
     needed = break_glass_marks(live.bindings, now) | lock_marks(live.bindings) | unlock_marks(live.bindings, now)
-    for binding in sorted(item for item in live.bindings if is_reserved(item[0][1]) and item not in needed):
+    for binding in sorted(on_reserved_names(live.bindings) - needed):
         runs.setdefault(_run(binding), []).append(binding)
     # In one pass: whoever may alter ACLs can write markers of as many runs as bindings.
     marking: dict[AclBinding, set[str]] = {}

@@ -27,7 +27,8 @@ from reconciler.model.acl import (
 )
 from reconciler.model.characters import as_name
 from reconciler.model.desired import moment_text
-from reconciler.model.markers import KEPT, MARK_ENTRY, NOBODY
+from reconciler.model.markers import KEPT, MARK_ENTRY
+from reconciler.model.scope import on_reserved_names
 from reconciler.model.state import ClusterState
 
 #: What a lock denies: every name of every type. CLUSTER is one resource, and ``*`` is not its name.
@@ -162,9 +163,7 @@ def unmarked_locks(bindings: Collection[AclBinding]) -> dict[str, tuple[AclBindi
 
 
 def _marks(bindings: Iterable[AclBinding]) -> Iterator[LockMark]:
-    for binding in bindings:
-        if binding.entry.principal == NOBODY and (mark := read_lock_mark(binding)) is not None:
-            yield mark
+    return filter(None, map(read_lock_mark, on_reserved_names(bindings)))
 
 
 def _word(text: str) -> str:
@@ -215,12 +214,12 @@ def read_unlock_mark(binding: AclBinding) -> UnlockMark | None:
 def unlocked_at(bindings: Iterable[AclBinding]) -> dict[str, datetime.datetime]:
     """When locks were ended last, by principal, as far as marks still say it."""
     found: dict[str, datetime.datetime] = {}
-    for mark in filter(None, map(read_unlock_mark, bindings)):
+    for mark in filter(None, map(read_unlock_mark, on_reserved_names(bindings))):
         found[mark.principal] = max(mark.at, found.get(mark.principal, mark.at))
     return found
 
 
 def unlock_marks(bindings: Iterable[AclBinding], now: datetime.datetime | None) -> frozenset[AclBinding]:
     """The marks of unlocks that are not old yet; without a time none is."""
-    marks = filter(None, map(read_unlock_mark, bindings))
+    marks = filter(None, map(read_unlock_mark, on_reserved_names(bindings)))
     return frozenset(mark.binding for mark in marks if now is None or abs(now - mark.at) < KEPT)

@@ -28,7 +28,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.characters import as_name
 from reconciler.model.desired import instant_of, moment_text
-from reconciler.model.scope import is_reserved
+from reconciler.model.scope import is_reserved, on_reserved_names
 from reconciler.model.state import ClusterState
 
 #: Nobody can log in as this: a binding of it covers a name and permits nothing.
@@ -79,11 +79,8 @@ def marker_from(binding: AclBinding) -> Marker | None:
 
 def markers(bindings: Iterable[AclBinding]) -> dict[AclBinding, Marker]:
     """Every marker among ``bindings``, by its own binding."""
-    found = {}
-    for binding in bindings:
-        if binding.entry.principal == NOBODY and (marker := marker_from(binding)) is not None:
-            found[binding] = marker
-    return found
+    read = ((binding, marker_from(binding)) for binding in on_reserved_names(bindings))
+    return {binding: marker for binding, marker in read if marker is not None}
 
 
 def standing_bridges(bindings: Collection[AclBinding]) -> frozenset[AclBinding]:
@@ -108,14 +105,14 @@ def without_own(
 ) -> ClusterState:
     """The state without bridges, as :func:`without_bridges` has it, and without anything on reserved names."""
     less = without_bridges(state, default_allow, but)
-    own = [binding for binding in less.bindings if is_reserved(binding.pattern.name)]
+    own = on_reserved_names(less.bindings)
     return replace(less, bindings=less.bindings.difference(own)) if own else less
 
 
 def without_harmless(state: ClusterState) -> ClusterState:
     """The state without sentinels and markers, and with every binding that grants somebody something."""
-    kept = frozenset(b for b in state.bindings if not (is_reserved(b.pattern.name) and is_harmless(b)))
-    return state if len(kept) == len(state.bindings) else replace(state, bindings=kept)
+    harmless = frozenset(filter(is_harmless, on_reserved_names(state.bindings)))
+    return replace(state, bindings=state.bindings - harmless) if harmless else state
 
 
 def is_harmless(binding: AclBinding) -> bool:
@@ -252,7 +249,7 @@ def break_glass_marks(bindings: Collection[AclBinding], as_of: datetime.date | N
     Those that do not count are not among them, so that reports list them. Without a time nothing is over.
     """
     if as_of is None:
-        return frozenset(item.mark for item in map(read_break_glass, bindings) if item is not None)
+        return frozenset(item.mark for item in every_break_glass(bindings))
     now = max(instant_of(as_of), _EARLIEST)
     return frozenset(mark.mark for mark in _marks(bindings, as_of) if mark.end > now - KEPT or mark.binding in bindings)
 
@@ -262,18 +259,21 @@ def marks_that_stay(bindings: Collection[AclBinding], now: datetime.datetime) ->
 
     A clock that is ahead by no more than the longest time writes marks that do not count yet.
     """
-    found = [item for item in map(read_break_glass, bindings) if item is not None]
+    found = every_break_glass(bindings)
     return frozenset(item.mark for item in found if item.binding in bindings or -KEPT < item.end - now <= 2 * LONGEST)
 
 
 def marks_for(access: Collection[AclBinding], bindings: Iterable[AclBinding]) -> list[AclBinding]:
     """Every mark of this access among ``bindings``, whether it counts or not, in order."""
-    return sorted(item.mark for item in map(read_break_glass, bindings) if item is not None and item.binding in access)
+    return sorted(item.mark for item in every_break_glass(bindings) if item.binding in access)
 
 
 def _marks(bindings: Iterable[AclBinding], as_of: datetime.date) -> Iterator[BreakGlass]:
     latest = instant_of(as_of)
     latest = latest + LONGEST + _GRACE if latest.year < datetime.MAXYEAR else latest
-    for binding in bindings:
-        if binding.entry.principal == NOBODY and (item := read_break_glass(binding)) is not None and item.end <= latest:
-            yield item
+    return (item for item in every_break_glass(bindings) if item.end <= latest)
+
+
+def every_break_glass(bindings: Iterable[AclBinding]) -> Iterator[BreakGlass]:
+    """All break-glass access that ``bindings`` mark, whether it counts or not."""
+    return filter(None, map(read_break_glass, on_reserved_names(bindings)))

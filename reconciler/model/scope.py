@@ -10,6 +10,7 @@ A binding is selected only if its own pattern lies wholly inside the selector: P
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -73,6 +74,23 @@ RESOURCE_FIELDS: Final[Mapping[str, ResourceType]] = MappingProxyType(
 def is_reserved(name: str) -> bool:
     """Whether ``name`` is one that only the reconciler itself uses, for a short time."""
     return name.startswith(RESERVED_PREFIXES)
+
+
+def on_reserved_names(bindings: Iterable[AclBinding]) -> frozenset[AclBinding]:
+    """The bindings that only a reconciler writes: every mark, bridge marker, sentinel and lease.
+
+    Nearly always none, and a plan asks for each of them: a set, such as all of a cluster, is searched once.
+    """
+    return _on_reserved_names(bindings) if isinstance(bindings, frozenset) else frozenset(_reserved(bindings))
+
+
+@lru_cache(maxsize=2)
+def _on_reserved_names(bindings: frozenset[AclBinding]) -> frozenset[AclBinding]:
+    return frozenset(_reserved(bindings))
+
+
+def _reserved(bindings: Iterable[AclBinding]) -> Iterator[AclBinding]:
+    return (binding for binding in bindings if is_reserved(binding.pattern.name))
 
 
 @dataclass(frozen=True, slots=True, order=True)

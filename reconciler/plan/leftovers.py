@@ -16,7 +16,7 @@ from reconciler.model.desired import moment_text
 from reconciler.model.listing import Change
 from reconciler.model.locks import Lock, denials_of_locks, is_lock_denial, unmarked_locks
 from reconciler.model.markers import BreakGlass, given_break_glass, is_harmless, markers, standing_bridges
-from reconciler.model.scope import is_reserved
+from reconciler.model.scope import on_reserved_names
 from reconciler.model.state import ClusterState
 from reconciler.plan.difference import Skipped, SkipReason
 from reconciler.plan.guards import StepCharge
@@ -66,7 +66,7 @@ def left_behind(live: ClusterState, default_allow: bool | None, going_on: Collec
     runs = {marker.bridge: marker.run for marker in markers(live.bindings).values()}
     for bridge in leftover_bridges(live, default_allow):
         yield Skipped(SkipReason.LEFTOVER, f"{bridge} (run {runs[bridge]})", _BRIDGE)
-    for binding in sorted(binding for binding in live.bindings if is_reserved(binding.pattern.name)):
+    for binding in sorted(on_reserved_names(live.bindings)):
         if binding not in going_on:
             yield Skipped(SkipReason.LEFTOVER, str(binding), _OWN if is_harmless(binding) else _FOREIGN)
 

@@ -14,8 +14,8 @@ from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Des
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Listing
 from reconciler.model.locks import denials_of_locks
-from reconciler.model.markers import read_break_glass, standing_bridges, without_harmless
-from reconciler.model.scope import Scope, is_reserved
+from reconciler.model.markers import every_break_glass, standing_bridges, without_harmless
+from reconciler.model.scope import Scope, on_reserved_names
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.fleet.rows import (
@@ -106,11 +106,9 @@ def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> R
 
 def _own(bindings: frozenset[AclBinding]) -> frozenset[AclBinding]:
     """What is on reserved names, and what markers there call a bridge, break-glass access or a lock."""
-    reserved = frozenset(binding for binding in bindings if is_reserved(binding.pattern.name))
-    marked = (read_break_glass(binding) for binding in reserved)
-    emergency = bindings.intersection(item.binding for item in marked if item is not None)
-    if not reserved:
+    if not (reserved := on_reserved_names(bindings)):
         return reserved
+    emergency = bindings.intersection(item.binding for item in every_break_glass(reserved))
     return reserved | standing_bridges(bindings) | emergency | denials_of_locks(bindings)
 
 

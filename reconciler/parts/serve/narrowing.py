@@ -41,7 +41,7 @@ from reconciler.model.markers import (
     BreakGlass,
     break_glass,
     break_glass_over,
-    read_break_glass,
+    every_break_glass,
     running_break_glass,
     standing_bridges,
 )
@@ -261,7 +261,7 @@ class SeenMarks:
     def look(self, live: ClusterState, at: datetime.datetime, audit: str | None) -> list[Sighting]:
         """Take in a reading of ``at``, which is a time that is believed; what is news is returned."""
         self._read_log(audit, live.cluster_id)
-        marks = [one for one in map(read_break_glass, live.bindings) if one is not None]
+        marks = [*every_break_glass(live.bindings)]
         marked = {one.binding for one in marks}
         for binding, belief in list(self._beliefs.items()):
             # What was given may arrive once more; of anything else nothing is left.

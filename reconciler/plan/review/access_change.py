@@ -36,7 +36,7 @@ from reconciler.model.desired import Declaration, moment_text
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, limits
 from reconciler.model.listing import Change
 from reconciler.model.says import REQUIRED, FieldGroup, Flat, Says
-from reconciler.model.scope import is_reserved
+from reconciler.model.scope import on_reserved_names
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.kinds.interface import items_after
@@ -387,7 +387,7 @@ class Transition:
 
 def authorizer_of(live: ClusterState, default_allow: bool | None) -> Authorizer:
     """What the bindings of a state mean but for those on reserved names; super users are reckoned like anybody."""
-    own = [binding for binding in live.bindings if is_reserved(binding.pattern.name)]
+    own = on_reserved_names(live.bindings)
     # The set as it is, where there is nothing to leave out: a copy of millions takes 100 MB.
     lasting = live.bindings.difference(own) if own else live.bindings
     return Authorizer(lasting, (), default_allow, live.kafka_version, opaque=live.opaque)

@@ -23,7 +23,7 @@ from reconciler.apply.environment import Result
 from reconciler.manifest.manifests import Manifests
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin, instant_of, moment_text
-from reconciler.model.markers import marks_for, read_break_glass, standing_bridges
+from reconciler.model.markers import every_break_glass, marks_for, standing_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, checked_terms
@@ -136,7 +136,7 @@ def end_break_glass(
         declaration = declared_for(target)
         wanted = desired(manifests, declaration.name, as_of)
         live = target.read(read_request(declaration, wanted))
-        marks = filter(None, map(read_break_glass, live.bindings))
+        marks = every_break_glass(live.bindings)
         going = {one.binding for one in marks if one.binding in live.bindings and asked.means(one.binding)}
         if not going:
             raise ManifestAccessError(f"{asked.principal} has no such break-glass access on this cluster")
