@@ -255,9 +255,14 @@ def test_the_client_sends_a_change_in_these_parts_and_no_others(name: str, monke
     change = CHANGES[name]
     asked: list[Any] = []
 
-    def ask(settings: Any, question: str, *, alterations: Sequence[Any], **_: Any) -> Any:
-        asked.extend(alterations)
-        return ("altered", [(one[0], 0, "", "") for one in alterations])
+    def ask(settings: Any, question: str, *, alterations: Sequence[Any] = (), **asks: Any) -> Any:
+        fields = asks.get("fields", {"entries": alterations})
+        found = [one for several in fields.values() if not isinstance(several, bool) for one in several]
+        asked.extend(found)
+        return (
+            "altered",
+            [(one[0] if isinstance(one, tuple) else dict(one, user=one.get("name")), 0, "", "") for one in found],
+        )
 
     monkeypatch.setattr(interface, "ask", ask)
     connection: Any = _Connection()
@@ -265,7 +270,7 @@ def test_the_client_sends_a_change_in_these_parts_and_no_others(name: str, monke
     parts = kind_of(change).parts(change)
     assert len(asked) == len(parts)
     if isinstance(resource_of(change), ScramUser):
-        sent = [(number, None if credential is None else credential[0]) for _, number, credential in asked]
+        sent = [(one["mechanism"], one.get("iterations")) for one in asked]
         assert sent == [_mechanism(part) for part in parts]
 
 
