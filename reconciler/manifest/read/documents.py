@@ -243,6 +243,18 @@ _ANCHOR = Trouble(Code.ANCHOR_OR_ALIAS, "anchors and aliases are not allowed", "
 _TAG = Trouble(Code.TAG, "tags are not allowed", "remove it: the field decides how its value is read")
 _MERGE = Trouble(Code.MERGE_KEY, "merge keys are not allowed", "write the fields out, or use a Role")
 _KEY = Trouble(Code.KEY_IS_NO_TEXT, "a key must be a text", "quote it if it looks like a list or a mapping")
+
+
+def _second_value(node: MappingNode, key: Node, value: Node) -> Trouble | None:
+    """``allow: READ, WRITE`` in a flow mapping: a key without a colon after a value; ``None``: something else."""
+    field, before = next(reversed(node.values.items()), ("", None))
+    bare = (value.line, value.column) == (key.line, key.column + len(key.plain))
+    if not bare or not isinstance(before, ScalarNode) or not before.plain:
+        return None
+    advice = f"write several values in brackets: {field}: [{before.plain}, {key.plain}]"
+    return Trouble(Code.NO_VALUE, "there is no value", advice)
+
+
 _NO_VALUE = Trouble(Code.NO_VALUE, "there is no value", 'give one, remove the field, or write "" for an empty text')
 _DEEP = Trouble(Code.TOO_DEEP, f"more than {MAX_DEPTH} levels of nesting", "no manifest needs them")
 
@@ -391,7 +403,7 @@ class _Composer:
             event = following()
             value = self._scalar(event) if type(event) is ScalarEvent else self._node(event, depth)
             if not value.plain and type(event) is ScalarEvent and not event.style:
-                self._findings.add(_NO_VALUE, key)
+                self._findings.add(_second_value(node, key, value) or _NO_VALUE, key)
                 self._findings.silence(value)
             text = key.plain
             if text in keys:

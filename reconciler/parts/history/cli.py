@@ -30,8 +30,8 @@ def held_lines(found: Sequence[HeldFact]) -> Iterator[str]:
         yield safe(one.what + (f"  [{one.ticket}]" if one.ticket else ""))
         yield safe(f"    since {_words(one.began)}" if one.began else "    since before the first reading")
         if one.ended is not None:
-            known = one.ended.exactly or one.ended.after or one.ended.before
-            yield safe(f"    ended {_words(one.ended)}" if known else "    perhaps ended since")
+            dated = one.ended.exactly or one.ended.after or one.ended.before
+            yield safe(f"    ended {_words(one.ended)}" if dated else "    perhaps ended since")
         if one.use_known:
             yield f"    last used {one.last_used}" if one.last_used else "    not used, as far as the logs go"
     yield f"{len(found)} {'interval' if len(found) == 1 else 'intervals'}."
@@ -84,9 +84,9 @@ def drift_since(
     sources: PastSources, cluster: str, undeclared: Collection[AclBinding], missing: Collection[AclBinding]
 ) -> tuple[list[str], list[Any]]:
     """The lines, and the same for programs."""
-    found = {*undeclared, *missing}
-    held = since_when(sources, cluster, found).held
-    unseen = len(found) - len(held)
+    differing = {*undeclared, *missing}
+    held = since_when(sources, cluster, differing).held
+    unseen = len(differing) - len(held)
     more = [f"  {unseen} of the ACLs that differ are in no reading yet"] if unseen else []
     return [*since_lines(held, set(map(str, undeclared))), *more], [HELD.write(one) for one in held]
 
