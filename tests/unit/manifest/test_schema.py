@@ -109,6 +109,7 @@ def test_examples_of_the_reference_are_manifests() -> None:
     assert len(blocks) == 18
     for block in blocks:
         load([Source("manifests.md", block)])
+        assert re.findall(r"^ *- \{.*", block, re.M) == [], "a reference shows each field on a line of its own"
 
 
 VARYING = """\
