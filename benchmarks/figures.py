@@ -75,10 +75,12 @@ LISTED: Final = (
         frozenset(
             {
                 "cli/ask.py",
+                "cli/commands.py",
                 "cli/main.py",
                 "cli/quota.py",
                 "plan/review/access_change.py",
                 "results/access.py",
+                "results/output.py",
                 "show/review.py",
                 "show/questions.py",
                 "show/quota.py",
@@ -96,8 +98,8 @@ LISTED: Final = (
     ListedKind("client metrics subscriptions", r"/client_metrics", r"client_?metrics"),
     ListedKind(
         "SCRAM users",
-        r"/scram_user|^manifest/(documents|models)/users\.",
-        r"scram_?user|UsersKind|Users declares|(?:alter|delete)_users",
+        r"/scram_user",
+        r"scram_?user|(?:alter|delete)_users",
         frozenset(
             {
                 "cli/main.py",

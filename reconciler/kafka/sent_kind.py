@@ -74,9 +74,9 @@ class MessageKind(SentKind):
 
     def altering(self, alterations: Sequence[Any], *, only_validate: bool) -> Mapping[str, Any]:
         """The message that alters."""
-        fields = self.fields(alterations, only_validate=only_validate)
+        fields = self.request(alterations, only_validate=only_validate)
         return {"message": self.alters, "fields": fields, "entries": self.entries}
 
     @abstractmethod
-    def fields(self, alterations: Sequence[Any], *, only_validate: bool) -> Mapping[str, Any]:
+    def request(self, alterations: Sequence[Any], *, only_validate: bool) -> Mapping[str, Any]:
         """The fields of the message that alters."""

@@ -11,19 +11,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import ConfigType, with_unit
 from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext, items_after
 from reconciler.plan.phase import Phase
-from reconciler.policy.laws import (
-    Audit,
-    DeclaredBy,
-    Ends,
-    Goes,
-    Law,
-    Lockout,
-    Lost,
-    NewAccess,
-    Undeclared,
-    Undo,
-    Unowned,
-)
+from reconciler.policy import laws
 
 if TYPE_CHECKING:
     from reconciler.kafka.handshake import Handshake
@@ -33,19 +21,19 @@ class ClientMetricsSubscriptions(ConfigKind):
     """Which clients push which metrics."""
 
     resource = ClientMetrics
-    answers = Law(
+    answers = laws.Law(
         kind="clientMetrics",
         words="client metrics subscription",
-        declared_by=DeclaredBy.NO_TEAM,
-        unowned=Unowned.NO_TEAM,
-        ends=Ends.JUDGED,
-        goes=Goes.ABSENT,
-        lockout=Lockout.NO_LOGIN,
-        new_access=NewAccess.NONE,
-        lost=Lost.NOTHING,
-        undeclared=Undeclared.IF_KIND_DECLARED,
-        undo=Undo.RESTORES,
-        audit=Audit.BOTH_SIDES,
+        declared_by=laws.DeclaredBy.NO_TEAM,
+        unowned=laws.Unowned.NO_TEAM,
+        ends=laws.Ends.JUDGED,
+        goes=laws.Goes.ABSENT,
+        lockout=laws.Lockout.NO_LOGIN,
+        new_access=laws.NewAccess.NONE,
+        lost=laws.Lost.NOTHING,
+        undeclared=laws.Undeclared.IF_KIND_DECLARED,
+        undo=laws.Undo.RESTORES,
+        audit=laws.Audit.BOTH_SIDES,
     )
     noun = "client metrics subscription"
     at_end = "the subscription goes"

@@ -19,19 +19,7 @@ from reconciler.model.topic import Topic
 from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext, items_after
 from reconciler.plan.kinds.topic import topics_after
 from reconciler.plan.phase import Phase
-from reconciler.policy.laws import (
-    Audit,
-    DeclaredBy,
-    Ends,
-    Goes,
-    Law,
-    Lockout,
-    Lost,
-    NewAccess,
-    Undeclared,
-    Undo,
-    Unowned,
-)
+from reconciler.policy import laws
 from reconciler.results.words import copies_words
 
 if TYPE_CHECKING:
@@ -42,19 +30,19 @@ class GroupConfigs(ConfigKind):
     """Dynamic configs of groups."""
 
     resource = GroupConfig
-    answers = Law(
+    answers = laws.Law(
         kind="groupConfigs",
         words="group config",
-        declared_by=DeclaredBy.NAME,
-        unowned=Unowned.NO_TEAM,
-        ends=Ends.JUDGED,
-        goes=Goes.ABSENT,
-        lockout=Lockout.NO_LOGIN,
-        new_access=NewAccess.NONE,
-        lost=Lost.NOTHING,
-        undeclared=Undeclared.IF_KIND_DECLARED,
-        undo=Undo.RESTORES,
-        audit=Audit.BOTH_SIDES,
+        declared_by=laws.DeclaredBy.NAME,
+        unowned=laws.Unowned.NO_TEAM,
+        ends=laws.Ends.JUDGED,
+        goes=laws.Goes.ABSENT,
+        lockout=laws.Lockout.NO_LOGIN,
+        new_access=laws.NewAccess.NONE,
+        lost=laws.Lost.NOTHING,
+        undeclared=laws.Undeclared.IF_KIND_DECLARED,
+        undo=laws.Undo.RESTORES,
+        audit=laws.Audit.BOTH_SIDES,
     )
     noun = "group config"
     at_end = "its configs go: defaults hold"

@@ -3,22 +3,55 @@
 from abc import ABC
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+
+from pydantic import Field, create_model
 
 from reconciler.kafka.sent_kind import SentKind
-from reconciler.manifest.documents.configs import config_name_problem
+from reconciler.manifest.documents.listed import DocumentWords
+from reconciler.manifest.parts.fields import (
+    MILLISECONDS,
+    Boolean,
+    Ends,
+    ManifestModel,
+    OneOrMoreTexts,
+    Text,
+    amount,
+    boolean,
+    ends,
+)
+from reconciler.manifest.parts.rules import checked_texts
+from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Trouble, quoted
+from reconciler.manifest.read.problem import Code, did_you_mean
 from reconciler.manifest.write.kinds.interface import EditedKind, WrittenKind
 from reconciler.manifest.write.text import scalar, text_problem
-from reconciler.model.acl import AclOperation
-from reconciler.model.config_resource import ConfigResource
+from reconciler.model.acl import WILDCARD, AclOperation
+from reconciler.model.characters import is_visible
+from reconciler.model.config_resource import INT_MAX, ConfigResource
+from reconciler.model.desired import Declaration, DesiredItem
 from reconciler.model.listing import Change, resource_of, values_of
+from reconciler.model.scope import RESERVED_PREFIXES, is_reserved
 from reconciler.model.topic_configs import ConfigType, with_unit
 from reconciler.plan.kinds.interface import ListedKind as PlannedKind
 from reconciler.show.kinds.interface import ReportedKind
 
+#: The newest release whose configs are known.
+_NEWEST: Final = (4, 4)
+
 
 class ListedKind(PlannedKind, ReportedKind, WrittenKind, SentKind, ABC):
     """One listed kind on every floor; mypy refuses one that leaves out what has no default."""
+
+
+class ConfigItem(ManifestModel):
+    """The configs of one resource, or of several with the same configs."""
+
+    name: OneOrMoreTexts
+    configs: dict[str, Text] = Field(default_factory=dict)
+    absent: Boolean = False
+    expires: Ends | None = ends("The configs hold")
+    reason: Text | None = None
+    ticket: Text | None = Field(None, description="Where the configs were agreed.", examples=["OPS-7"])
 
 
 class ConfigKind(ListedKind, EditedKind, ABC):
@@ -30,14 +63,116 @@ class ConfigKind(ListedKind, EditedKind, ABC):
     messages = "config."
 
     @property
-    def document(self) -> str:  # type: ignore[override]  # as its actions are called
-        """``GroupConfigs``."""
-        return self.resource.NOUN
-
-    @property
     def items_key(self) -> str:  # type: ignore[override]
         """``groups``."""
         return self.resource.DOCUMENT.items
+
+    @property
+    def document_words(self) -> DocumentWords:
+        """As the resource has them."""
+        words = self.resource.DOCUMENT
+        examples = ({"name": words.names[0], "configs": dict(values)} for values in words.values)
+        return DocumentWords(words.about, words.item, *examples)
+
+    @cached_property
+    def item_model(self) -> type[ManifestModel]:
+        """``GroupItem`` and so on."""
+        words = self.resource.DOCUMENT
+        return create_model(
+            f"{words.item.capitalize()}Item",
+            __base__=ConfigItem,
+            __doc__=f"The dynamic configs of one {words.item}, or of several with the same configs.",
+            name=(OneOrMoreTexts, Field(description=words.name, examples=[words.names[0], list(words.names)])),
+            configs=(
+                dict[str, Text],
+                Field(default_factory=dict, description=words.configs, examples=[dict(words.values[0])]),
+            ),
+            absent=(Boolean, Field(False, description=words.absent, examples=[True])),
+            reason=(Text | None, Field(None, description="Why the configs exist.", examples=[words.reason])),
+        )
+
+    def declared(
+        self, node: MappingNode, item: ConfigItem | None, findings: Findings
+    ) -> Iterator[DesiredItem[ConfigResource]]:
+        """One for each of its names."""
+        names = checked_texts(node.get("name"), self._name_problem, findings)
+        configs = self._configs(node, findings)
+        if item is None:
+            return
+        declaration = Declaration(findings.origin(node.values["name"]), item.reason, item.ticket, item.expires)
+        for name in names:
+            yield DesiredItem(self.resource.of(name, configs), declaration, item.absent)
+
+    def _configs(self, node: MappingNode, findings: Findings) -> dict[str, str]:
+        configs, noun = node.get("configs"), self.resource.DOCUMENT.item
+        if node.text("absent") == "true":
+            for field in ("configs", "expires"):
+                if field in node.keys:
+                    message = f"with absent: true, a {noun} has no configs and no end"
+                    trouble = Trouble(Code.ITEM_FORM, message, "remove configs and expires, or absent")
+                    findings.add(trouble, node.keys[field])
+            return {}
+        if configs is None or (isinstance(configs, MappingNode) and not configs.values):
+            findings.add(
+                Trouble(Code.ITEM_FORM, f"the {noun} has no configs", "add configs, or absent: true"),
+                node,
+            )
+        found: dict[str, str] = {}
+        for name, value in configs.values.items() if isinstance(configs, MappingNode) else ():
+            if isinstance(value, ScalarNode) and isinstance(configs, MappingNode) and not findings.marks(value):
+                found[name] = self._config(name, configs.keys[name], value, findings)
+        if (why := self.resource.contradiction(found)) is not None and configs is not None:
+            findings.add(Trouble(Code.SETTING_VALUE, why, "make the first the larger one"), configs)
+        return found
+
+    def _config(self, name: str, key: Node, node: ScalarNode, findings: Findings) -> str:
+        """A value as a broker prints it, units resolved; a problem is reported, an unknown name as a warning."""
+        text, keys = node.plain, self.resource.KEYS
+        if name not in keys:
+            if not findings.marks(key):
+                advice = did_you_mean(name, keys, "it is passed on as it is; the broker decides")
+                message = f"Kafka {_NEWEST[0]}.{_NEWEST[1]} has no {self.resource.CONFIG} {quoted(name)}"
+                findings.add(Trouble(Code.UNKNOWN_SETTING, message, advice), key, severity="warning")
+            return text
+        try:
+            if keys[name].type is ConfigType.MILLIS:
+                text = str(amount(text, MILLISECONDS))
+            elif keys[name].type is ConfigType.BOOLEAN:
+                text = str(boolean(text.lower())).lower()
+        except ValueError as error:
+            message, _, advice = str(error).partition(": ")
+            findings.add(Trouble(Code.SETTING_VALUE, f"{name}: {message}", advice), node)
+            return ""
+        if (problem := self.resource.value_problem(name, text) or self.resource.trap(name, text)) is not None:
+            findings.add(Trouble(Code.SETTING_VALUE, f"{name}: {problem}", self._advice(name)), node)
+        return text
+
+    def _advice(self, name: str) -> str:
+        key = self.resource.KEYS[name]
+        if key.words:
+            return f"write {', '.join(key.words[:-1])} or {key.words[-1]}"
+        if key.most < INT_MAX:
+            return f"write {key.least} to {key.most}"
+        return f"write {key.least} or more" if key.least else "write a value that Kafka takes"
+
+    def _name_problem(self, text: str) -> Trouble | None:
+        """Why no manifest can declare the configs of a resource of that name; ``None`` if one can."""
+        words = self.resource.DOCUMENT
+        if not text:
+            return Trouble(Code.DEAD_NAME, words.no_default, f"name each {words.item}")
+        if text == WILDCARD:
+            message = f"Kafka knows no wildcard in {self.resource.CONFIG}s"
+            return Trouble(Code.DEAD_NAME, message, f"name each {words.item}")
+        if is_reserved(text):
+            message = (
+                f"{quoted(text)} is reserved: names under {' and '.join(RESERVED_PREFIXES)} are the reconciler's own"
+            )
+            return Trouble(Code.RESERVED_NAME, message, "choose another name")
+        if not is_visible(text):
+            return Trouble(
+                Code.DEAD_NAME, f"{quoted(text)} contains a line break or a tab", "write the name on one line"
+            )
+        return None
 
     @cached_property
     def reading(self) -> Mapping[str, Any]:
@@ -62,7 +197,7 @@ class ConfigKind(ListedKind, EditedKind, ABC):
 
     def problem(self, item: ConfigResource) -> str | None:
         """A name or a text that no manifest has, what brokers refuse, or a value that does not do what it says."""
-        trouble = config_name_problem(self.resource, item.key)
+        trouble = self._name_problem(item.key)
         if trouble is not None:
             return trouble.message
         refused = item.refusal()

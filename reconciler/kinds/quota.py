@@ -1,50 +1,46 @@
 """Client quotas: ALTER_CONFIGS on the cluster (KIP-546). One that slows our own login down stops the tool."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+
+from pydantic import Discriminator, Field, Tag, create_model
 
 from reconciler.kafka.sent_kind import MessageKind
 from reconciler.kinds.listed import ListedKind
-from reconciler.manifest.documents.quotas import quota_name_problem
+from reconciler.manifest.documents.listed import DocumentWords
+from reconciler.manifest.parts import fields
 from reconciler.manifest.parts.resources import right_form
+from reconciler.manifest.parts.rules import checked_texts, checked_users, other_type
+from reconciler.manifest.read.findings import Findings, MappingNode, Node, Trouble, quoted
+from reconciler.manifest.read.problem import Code
 from reconciler.manifest.write.kinds.interface import EditedKind
 from reconciler.manifest.write.text import scalar, text_problem
 from reconciler.model.acl import AclOperation
 from reconciler.model.characters import as_name
+from reconciler.model.desired import Declaration, DesiredItem
 from reconciler.model.kinds.quota import (
     CLIENT_ID,
     DEFAULT_NAME,
     IP,
-    MAX_LIMIT,
     QUOTA_KEYS,
     UNNAMED_ID,
     USER,
     ClientQuota,
     QuotaEntity,
+    client_ids,
     levels,
     levels_of_ip,
     limit_text,
-    limits,
+    tighter,
 )
 from reconciler.model.listing import Change, Delete, resource_of, values_of
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext, items_after
 from reconciler.plan.phase import Phase
-from reconciler.policy.laws import (
-    Audit,
-    DeclaredBy,
-    Ends,
-    Goes,
-    Law,
-    Lockout,
-    Lost,
-    NewAccess,
-    Undeclared,
-    Undo,
-    Unowned,
-)
+from reconciler.policy import laws
 
 if TYPE_CHECKING:
     from reconciler.kafka.handshake import Handshake
@@ -53,6 +49,68 @@ if TYPE_CHECKING:
 _OURS: Final = "of our login, the super users and the brokers"
 #: The field of an item for each part of an entity.
 _FIELDS: Final = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
+_DEFAULT: Final = "{default: true}"
+_NOBODY = Trouble(Code.ITEM_FORM, "the quota names no entity", "add user, clientId, both, or ip")
+_NOTHING = Trouble(Code.ITEM_FORM, "the quota limits nothing", "add limits, or absent: true")
+_ABSENT = Trouble(Code.ITEM_FORM, "an absent quota has no limits and no end", "remove limits and expires, or absent")
+_WITH_IP = Trouble(Code.ITEM_FORM, "Kafka does not combine ip with user or clientId", "make two items of it")
+_TRUE = Trouble(Code.ITEM_FORM, "only true makes sense here", "remove the field")
+#: How people write a limit in each unit.
+_RATES: Final[Mapping[str, Any]] = {
+    "bytes/s": fields.ByteRate,
+    "%": fields.Percentage,
+    "partitions/s": fields.MutationRate,
+    "connections/s": fields.ConnectionRate,
+}
+PrincipalLimits = create_model(
+    "PrincipalLimits",
+    __base__=fields.ManifestModel,
+    __doc__="The limits of one entity, each for every broker on its own; what is left out is removed.",
+    **cast(
+        "Any",
+        {
+            key: (_RATES[of.unit] | None, Field(None, alias=key, description=of.about, examples=[of.example]))
+            for key, of in QUOTA_KEYS.items()
+        },
+    ),
+)
+
+
+class DefaultForm(fields.ManifestModel):
+    """Every one that has no quota of its own."""
+
+    default: fields.Boolean = Field(description="With true, all that have no quota of their own.", examples=[True])
+
+
+EntityNames = Annotated[
+    Annotated[fields.Text, Tag(fields.TEXT_TAG)]
+    | Annotated[list[fields.Text], Field(min_length=1), Tag(fields.LIST_TAG)]
+    | Annotated[DefaultForm, Tag(fields.MAPPING_TAG)],
+    Discriminator(fields.shape),
+]
+
+
+class QuotaItem(fields.ManifestModel):
+    """The quota of one entity, or of several with the same limits."""
+
+    user: EntityNames | None = Field(
+        None,
+        description="A user, as svc-payments or User:svc-payments; a list of users; or {default: true}.",
+        examples=["svc-payments", {"default": True}],
+    )
+    client_id: EntityNames | None = Field(
+        None, description="A client id, alone or of the user, in the same forms.", examples=["billing"]
+    )
+    ip: EntityNames | None = Field(
+        None, description="An address that clients connect from, in the same forms.", examples=["10.0.0.7"]
+    )
+    limits: PrincipalLimits | None = Field(  # type: ignore[valid-type]  # a class made here
+        None, description="What it may take.", examples=[{"producer_byte_rate": "10MiB/s"}]
+    )
+    absent: fields.Boolean = Field(False, description="With true, the entity must have no quota.", examples=[True])
+    expires: fields.Ends | None = fields.ends("The quota holds")
+    reason: fields.Text | None = Field(None, description="Why the quota exists.", examples=["backfill until January"])
+    ticket: fields.Text | None = Field(None, description="Where the quota was agreed.", examples=["OPS-7"])
 
 
 class Quotas(ListedKind, MessageKind, EditedKind):
@@ -60,24 +118,30 @@ class Quotas(ListedKind, MessageKind, EditedKind):
 
     resource = ClientQuota
     operation = AclOperation.ALTER_CONFIGS
-    answers = Law(
+    answers = laws.Law(
         kind="quotas",
         words="client quota",
-        declared_by=DeclaredBy.PRINCIPAL,
-        unowned=Unowned.NO_TEAM,
-        ends=Ends.JUDGED,
-        goes=Goes.ABSENT,
-        lockout=Lockout.GUARD,
-        new_access=NewAccess.NONE,
-        lost=Lost.NOTHING,
-        undeclared=Undeclared.IF_KIND_DECLARED,
-        undo=Undo.RESTORES,
-        audit=Audit.BOTH_SIDES,
+        declared_by=laws.DeclaredBy.PRINCIPAL,
+        unowned=laws.Unowned.NO_TEAM,
+        ends=laws.Ends.JUDGED,
+        goes=laws.Goes.ABSENT,
+        lockout=laws.Lockout.GUARD,
+        new_access=laws.NewAccess.NONE,
+        lost=laws.Lost.NOTHING,
+        undeclared=laws.Undeclared.IF_KIND_DECLARED,
+        undo=laws.Undo.RESTORES,
+        audit=laws.Audit.BOTH_SIDES,
     )
     noun = "quota"
     at_end = "its limits go"
-    document = "Quotas"
     items_key = "quotas"
+    document_words = DocumentWords(
+        "Client quotas, by user, client id or address.",
+        "entity",
+        {"user": "svc-payments", "limits": {"producer_byte_rate": "10MiB/s"}},
+        {"user": {"default": True}, "limits": {"request_percentage": "200%"}},
+    )
+    item_model = QuotaItem
     values_key = "limits"
     reads, everything = "DescribeClientQuotasRequest", MappingProxyType({"components": [], "strict": False})
     alters = "AlterClientQuotasRequest"
@@ -107,15 +171,37 @@ class Quotas(ListedKind, MessageKind, EditedKind):
         items = live.listing(ClientQuota).items or frozenset()
         before = {item.entity: item for item in items}
         after = {item.entity: item for item in items_after(ClientQuota, items, changes)}
-        clients = _client_ids((*before, *after))
+        clients = client_ids((*before, *after))
         for principal, role in sorted(logins.items()):
             name = principal.partition(":")[2]
             ways = (tuple(levels(name, client_id)) for client_id in sorted({"", UNNAMED_ID, *clients.get(name, ())}))
-            if found := sorted({limit for way in ways for limit in _tighter(before, after, way)}):
+            if found := sorted({limit for way in ways for limit in tighter(before, after, way)}):
                 said = ", ".join(dict.fromkeys(limit.text for limit in found))
                 by = _by(changes, {limit.by for limit in found})
                 yield LoginAtRisk(principal, f"{as_name(principal)}, which is {role}, is limited to {said}", by)
         yield from _of_addresses(before, after, changes) if logins else ()
+
+    def declared(
+        self, node: MappingNode, item: QuotaItem | None, findings: Findings
+    ) -> Iterator[DesiredItem[ClientQuota]]:
+        """One for each of its entities."""
+        # Kafka takes any text that resolves, and one that is there already has to be named to go.
+        goes = node.text("absent") == "true"
+        names = {kind: _names(kind, node.get(field), findings, goes=goes) for kind, field in _FIELDS.items()}
+        given = [field for field in _FIELDS.values() if field in node.values]
+        if not given:
+            findings.add(_NOBODY, node)
+        elif "ip" in given and len(given) > 1:
+            findings.add(_WITH_IP, node.keys["ip"])
+        _check_limits(node, findings, of_ip="ip" in given)
+        if item is None:
+            return
+        wanted: Mapping[str, float] = item.limits.model_dump(exclude_none=True, by_alias=True) if item.limits else {}
+        place = node.values[given[0]] if given else node
+        declaration = Declaration(findings.origin(place), item.reason, item.ticket, item.expires)
+        for user, client_id, ip in product(*(names[kind] or (None,) for kind in (USER, CLIENT_ID, IP))):
+            entity = QuotaEntity.of(user, client_id, ip)
+            yield DesiredItem(ClientQuota(entity, wanted), declaration, item.absent)
 
     def shown(self, name: str, value: float) -> str:
         """``10485760 (10MiB/s)``: as Kafka has it, and as a person writes it."""
@@ -129,12 +215,12 @@ class Quotas(ListedKind, MessageKind, EditedKind):
         if problem := next(filter(None, map(text_problem, named.values())), None):
             return problem
         for kind, name in item.entity.parts:
-            if name and (problem := quota_name_problem(kind, name)):
-                return problem
+            if name and (trouble := _name_problem(kind, name)):
+                return trouble.message
         for key, value in item.values.items():
             if key not in QUOTA_KEYS or QUOTA_KEYS[key].of_ip is not (IP in named):
                 return f"no manifest has {key} for it"
-            if not 0 < value <= MAX_LIMIT or (QUOTA_KEYS[key].whole and value != int(value)):
+            if not 0 < value <= fields.MAX_LIMIT or (QUOTA_KEYS[key].whole and value != int(value)):
                 return f"{key} is {value:g}, which Kafka does not take from a client"
             if float(_number(value)) != value:
                 return f"{key} has more decimals than a manifest"
@@ -149,10 +235,10 @@ class Quotas(ListedKind, MessageKind, EditedKind):
 
     def lines(self, item: ClientQuota) -> Iterator[str]:
         """One line."""
-        named = dict(item.entity.parts)
-        sides = (f"{field}: {_name(named[kind])}" for kind, field in _FIELDS.items() if kind in named)
-        values = ", ".join(f"{key}: {_number(value)}" for key, value in item.values.items())
-        yield f"    - {{{', '.join(sides)}, limits: {{{values}}}}}"
+        names = ((field, name if isinstance(name, str) else _DEFAULT) for field, name in self.about(item).items())
+        sides = ", ".join(f"{field}: {name}" for field, name in names)
+        values = ", ".join(f"{key}: {number}" for key, number in self.settings(item).items())
+        yield f"    - {{{sides}, limits: {{{values}}}}}"
 
     def item(self, entry: Mapping[str, Any]) -> ClientQuota:
         """Of the parts of an entity and its limits."""
@@ -173,7 +259,7 @@ class Quotas(ListedKind, MessageKind, EditedKind):
             "ops": [{"key": key, "value": value or 0.0, "remove": value is None} for key, value in values.items()],
         }
 
-    def fields(self, alterations: Sequence[Any], *, only_validate: bool) -> Mapping[str, Any]:
+    def request(self, alterations: Sequence[Any], *, only_validate: bool) -> Mapping[str, Any]:
         """An entry an entity."""
         return {"entries": alterations, "validate_only": only_validate}
 
@@ -202,8 +288,43 @@ class Quotas(ListedKind, MessageKind, EditedKind):
         return ClientQuota(QuotaEntity.of(new.removeprefix("User:"), named.get(CLIENT_ID)), item.values)
 
 
-def _name(name: str) -> str:
-    return scalar(name, flow=True) if name else "{default: true}"
+def _check_limits(node: MappingNode, findings: Findings, *, of_ip: bool) -> None:
+    limits = node.get("limits")
+    if node.text("absent") == "true":
+        for field in ("limits", "expires"):
+            if field in node.keys:
+                findings.add(_ABSENT, node.keys[field])
+        return
+    if limits is None or (isinstance(limits, MappingNode) and not limits.values):
+        findings.add(_NOTHING, node)
+    for key, place in limits.keys.items() if isinstance(limits, MappingNode) else ():
+        if key in QUOTA_KEYS and QUOTA_KEYS[key].of_ip != of_ip:
+            message = f"Kafka has no {key} for {'an address' if of_ip else 'users and client ids'}"
+            fitting = ", ".join(name for name, about in QUOTA_KEYS.items() if about.of_ip == of_ip)
+            findings.add(Trouble(Code.ITEM_FORM, message, f"it takes {fitting}"), place)
+
+
+def _names(kind: str, node: Node | None, findings: Findings, *, goes: bool) -> tuple[str, ...]:
+    if not isinstance(node, MappingNode):
+        checked = checked_users if kind == USER else checked_texts
+        return checked(node, partial(_name_problem, kind, goes=goes), findings)
+    if node.text("default") == "false":
+        findings.add(_TRUE, node.values["default"])
+    return (DEFAULT_NAME,)
+
+
+def _name_problem(kind: str, text: str, *, goes: bool = False) -> Trouble | None:
+    """Why no client can have that name (``ClientQuotaControlManager.validateEntity``); ``None`` if one can."""
+    if not text:
+        return Trouble(Code.ITEM_FORM, f"Kafka takes no empty {kind}", "write a name, or {default: true}")
+    if text == "*":
+        message = "Kafka knows no wildcard in quotas: this is a quota of somebody called *"
+        return Trouble(Code.ITEM_FORM, message, "write {default: true}")
+    if kind == USER and text.lower().startswith("user:"):
+        return other_type(text)
+    if kind == IP and not goes and right_form(text) is None:
+        return Trouble(Code.ITEM_FORM, f"{quoted(text)} is not an IP address", "write the address of one host")
+    return None
 
 
 def _number(value: float) -> str:
@@ -212,38 +333,6 @@ def _number(value: float) -> str:
 
 def _address(item: ClientQuota) -> str | None:
     return right_form(dict(item.entity.parts).get(IP, "")) or None
-
-
-def _client_ids(entities: Iterable[QuotaEntity]) -> Mapping[str, set[str]]:
-    """The client ids that quotas name together with a user, by the user."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for entity in entities:
-        parts = dict(entity.parts)
-        found[parts.get(USER, "")].add(parts.get(CLIENT_ID, ""))
-    return found
-
-
-class _Limit(NamedTuple):
-    """A limit in words, and the quota whose change makes it hold."""
-
-    text: str
-    by: QuotaEntity
-
-
-def _tighter(
-    before: Mapping[QuotaEntity, ClientQuota], after: Mapping[QuotaEntity, ClientQuota], way: Sequence[QuotaEntity]
-) -> Iterator[_Limit]:
-    """The limits that are new or lower, in words: ``producer_byte_rate 1 by default user``.
-
-    ``way`` are the entities whose quota can hold, the one that wins first.
-    """
-    old, new = (limits((quotas[item] for item in way if item in quotas), way) for quotas in (before, after))
-    for key, (winner, *_) in new.items():
-        value = winner.values[key]
-        if key not in old or value < old[key][0].values[key]:
-            # As it was before, it holds because the one that won goes.
-            by = old[key][0] if key in old and before.get(winner.entity) == winner else winner
-            yield _Limit(f"{key} {value} by {winner.entity}", by.entity)
 
 
 def _by(changes: Iterable[Change], entities: Collection[QuotaEntity]) -> tuple[Change, ...]:
@@ -265,7 +354,7 @@ def _of_addresses(
             continue
         # Gone, an address is under the default.
         way = tuple(levels_of_ip(address, before.values()))
-        found = ", ".join(limit.text for limit in _tighter(before, after, way))
+        found = ", ".join(limit.text for limit in tighter(before, after, way))
         every = "every address without a quota of its own" if address == DEFAULT_NAME else as_name(address)
         if found:
             text = f"connections from {every} are limited to {found}: nobody knows the addresses {_OURS}"

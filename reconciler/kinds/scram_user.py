@@ -7,41 +7,43 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from secrets import token_bytes
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from reconciler.kafka.sent_kind import MessageKind
 from reconciler.kinds.listed import ListedKind
-from reconciler.manifest.documents.users import user_name_problem
+from reconciler.manifest.documents.listed import DocumentWords
+from reconciler.manifest.parts import fields
+from reconciler.manifest.parts.resources import principal_problem
+from reconciler.manifest.parts.rules import checked_users, other_type
+from reconciler.manifest.read.findings import Findings, MappingNode, Node, Trouble, quoted
+from reconciler.manifest.read.problem import Code
 from reconciler.manifest.write.text import scalar, text_problem
 from reconciler.model.acl import AclOperation
+from reconciler.model.desired import Declaration, DesiredItem
 from reconciler.model.kinds.scram_user import (
+    DEFAULT_ITERATIONS,
     DISABLED_ITERATIONS,
+    MAX_ITERATIONS,
+    MIN_ITERATIONS,
     SCRAM_CODES,
     SCRAM_HASHES,
     PasswordSource,
     ScramUser,
     salted,
+    unmatched_name,
 )
 from reconciler.model.listing import Change, Create, Update, resource_of, values_of
+from reconciler.model.secrets import is_reference
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.interface import Conditions, LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard, Refusal, refusal
-from reconciler.policy.laws import (
-    Audit,
-    DeclaredBy,
-    Ends,
-    Goes,
-    Law,
-    Lockout,
-    Lost,
-    NewAccess,
-    Undeclared,
-    Undo,
-    Unowned,
-)
+from reconciler.policy import laws
 
 if TYPE_CHECKING:
     from reconciler.kafka.handshake import Handshake
@@ -50,30 +52,147 @@ _NAMES: Final = {code: name for name, code in SCRAM_CODES.items()}
 _SALT_BYTES: Final = 32
 _OPEN: Final = "connections that are open stay open until they have to log in again (connections.max.reauth.ms)"
 
+#: The fields of a mechanism that refer to secrets.
+_REFERENCES: Final = ("password", "salt", "saltedPassword")
+_NOTHING = Trouble(
+    Code.ITEM_FORM, "the user has no mechanism", f"add mechanisms with {' or '.join(SCRAM_CODES)}, or absent: true"
+)
+_ABSENT = Trouble(
+    Code.ITEM_FORM,
+    "with absent: true, a user has no mechanisms and no end, and is not disabled",
+    "remove mechanisms, expires and disabled, or absent",
+)
+_TWICE = Trouble(
+    Code.ITEM_FORM, "a password and a salted password are two sources", "keep password, or salt and saltedPassword"
+)
+_HALF = Trouble(
+    Code.ITEM_FORM, "salt and saltedPassword belong together", "add the other one; both are references, in base64"
+)
+_SALTED_VERSION = Trouble(
+    Code.ITEM_FORM,
+    "a salted password has no passwordVersion: it is computed with exactly these iterations",
+    "compute a new one with other iterations, and write those",
+)
+_RESERVED = Trouble(
+    Code.SETTING_VALUE,
+    f"{DISABLED_ITERATIONS} iterations, passwordVersion included, mark users that are disabled",
+    "write another number; to disable the user, write disabled: true",
+)
+_CLEAR = "write ${env:NAME}, ${file:PATH:KEY} or ${dir:DIR:FILE}, and change the secret if others saw it"
+_MOST_VERSIONS: Final = MAX_ITERATIONS - MIN_ITERATIONS
+
+
+def _between(low: int, high: int) -> tuple[BeforeValidator, WithJsonSchema]:
+    def read(text: str) -> int:
+        return fields.in_range(fields.integer(text), low, high)
+
+    variable = {"type": "string", "pattern": fields.VARIABLE_PATTERN}
+    return BeforeValidator(fields.reading(read)), WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": low, "maximum": high}, variable]}
+    )
+
+
+class CredentialItem(fields.ManifestModel):
+    """One mechanism of a user: iterations, and where the password comes from."""
+
+    iterations: Annotated[int, *_between(MIN_ITERATIONS, MAX_ITERATIONS)] = Field(
+        DEFAULT_ITERATIONS,
+        description=f"How often the password is hashed. Default: {DEFAULT_ITERATIONS}.",
+        examples=[8192],
+    )
+    password_version: Annotated[int, *_between(0, _MOST_VERSIONS)] = Field(
+        0,
+        description="A new number means: set the password again. It is added to the iterations, so that the cluster "
+        "keeps it with the password.",
+        examples=[1],
+    )
+    password: fields.Text | None = Field(
+        None,
+        description="A reference to the password; without one the user is compared and never created.",
+        examples=["${env:KAFKA_USER_PAYMENTS}", "${dir:/run/secrets/kafka-users:payments}"],
+    )
+    salt: fields.Text | None = Field(
+        None,
+        description="Instead of a password: a reference to the salt, in base64.",
+        examples=["${file:/run/secrets/users.properties:payments.salt}"],
+    )
+    salted_password: fields.Text | None = Field(
+        None,
+        description="Instead of a password: a reference to the salted password, in base64.",
+        examples=["${file:/run/secrets/users.properties:payments.salted}"],
+    )
+
+
+class UserMechanisms(fields.ManifestModel):
+    """The mechanisms that a user can log in with; one that is left out is removed."""
+
+    scram_sha_256: CredentialItem | None = Field(
+        None, alias="SCRAM-SHA-256", description="SCRAM-SHA-256.", examples=[{"password": "${env:KAFKA_USER_PAYMENTS}"}]
+    )
+    scram_sha_512: CredentialItem | None = Field(
+        None,
+        alias="SCRAM-SHA-512",
+        description="SCRAM-SHA-512.",
+        examples=[{"password": "${env:KAFKA_USER_PAYMENTS}", "passwordVersion": 1}],
+    )
+
+    @property
+    def given(self) -> dict[str, CredentialItem]:
+        """Those that are declared, by Kafka's name."""
+        both = {"SCRAM-SHA-256": self.scram_sha_256, "SCRAM-SHA-512": self.scram_sha_512}
+        return {name: item for name, item in both.items() if item is not None}
+
+
+class UserItem(fields.ManifestModel):
+    """One SCRAM user."""
+
+    name: fields.Text = Field(description="The name, with or without User: before it.", examples=["svc-payments"])
+    mechanisms: UserMechanisms | None = Field(
+        None,
+        description="The credentials, by mechanism.",
+        examples=[{"SCRAM-SHA-512": {"password": "${env:KAFKA_USER_PAYMENTS}", "passwordVersion": 1}}],
+    )
+    absent: fields.Boolean = Field(False, description="With true, the user must not exist.", examples=[True])
+    disabled: fields.Boolean = Field(
+        False,
+        description="With true, nobody can log in as the user: each mechanism, or both if none is named, gets a random "
+        "password that nobody knows, and no reference is read.",
+        examples=[True],
+    )
+    expires: fields.Ends | None = fields.ends("The user exists")
+    reason: fields.Text | None = Field(None, description="Why the user exists.", examples=["consumer of the warehouse"])
+    ticket: fields.Text | None = Field(None, description="Where the user was agreed.", examples=["OPS-7"])
+
 
 class ScramUsers(ListedKind, MessageKind):
     """SCRAM users."""
 
     resource = ScramUser
     operation = AclOperation.ALTER
-    answers = Law(
+    answers = laws.Law(
         kind="users",
         words="SCRAM user",
-        declared_by=DeclaredBy.PRINCIPAL,
-        unowned=Unowned.NO_TEAM,
-        ends=Ends.JUDGED,
-        goes=Goes.ABSENT_OR_DISABLED,
-        lockout=Lockout.IMPOSSIBLE,
-        new_access=NewAccess.PASSWORD,
-        lost=Lost.PASSWORDS,
-        undeclared=Undeclared.IF_KIND_DECLARED,
-        undo=Undo.DELETES_CREATED,
-        audit=Audit.NO_SECRETS,
+        declared_by=laws.DeclaredBy.PRINCIPAL,
+        unowned=laws.Unowned.NO_TEAM,
+        ends=laws.Ends.JUDGED,
+        goes=laws.Goes.ABSENT_OR_DISABLED,
+        lockout=laws.Lockout.IMPOSSIBLE,
+        new_access=laws.NewAccess.PASSWORD,
+        lost=laws.Lost.PASSWORDS,
+        undeclared=laws.Undeclared.IF_KIND_DECLARED,
+        undo=laws.Undo.DELETES_CREATED,
+        audit=laws.Audit.NO_SECRETS,
     )
     noun = "SCRAM user"
     at_end = "nobody can log in with its passwords"
-    document = "Users"
     items_key = "users"
+    document_words = DocumentWords(
+        "SCRAM users; passwords are references, never values.",
+        "user",
+        {"name": "svc-payments", "mechanisms": {"SCRAM-SHA-512": {"password": "${env:KAFKA_USER_PAYMENTS}"}}},
+        {"name": "svc-payments", "absent": True},
+    )
+    item_model = UserItem
     # confluent-kafka's description of users aborts the process on some errors, and kafka-python's own alteration takes
     # an error without a message for success.
     alters = "AlterUserScramCredentialsRequest"
@@ -151,6 +270,30 @@ class ScramUsers(ListedKind, MessageKind):
         """None: to change a login that has to work is impossible (:meth:`obstacle`)."""
         yield from ()
 
+    def declared(
+        self, node: MappingNode, item: UserItem | None, findings: Findings
+    ) -> Iterator[DesiredItem[ScramUser]]:
+        """One for each of its names."""
+        goes = node.text("absent") == "true"
+        names = checked_users(node.get("name"), partial(_name_problem, goes=goes), findings)
+        mechanisms = node.get("mechanisms")
+        places = mechanisms.values if isinstance(mechanisms, MappingNode) else {}
+        disabled = node.text("disabled") == "true"
+        if goes:
+            for field in ("mechanisms", "expires", *(("disabled",) if disabled else ())):
+                if field in node.keys:
+                    findings.add(_ABSENT, node.keys[field])
+        elif not places and not (disabled and "mechanisms" not in node.keys):
+            findings.add(_NOTHING, node)
+        given = item.mechanisms.given if item is not None and item.mechanisms is not None else {}
+        for name, place in places.items():
+            _check_credential(place, given.get(name), findings)
+        if item is None:
+            return
+        declaration = Declaration(findings.origin(node.values["name"]), item.reason, item.ticket, item.expires)
+        for name in names:
+            yield DesiredItem(_user(name, given, disabled=item.disabled), declaration, item.absent)
+
     def shown(self, name: str, value: int) -> str:
         """``8192 iterations``."""
         return f"disabled ({value} iterations)" if value == DISABLED_ITERATIONS else f"{value} iterations"
@@ -175,7 +318,7 @@ class ScramUsers(ListedKind, MessageKind):
             return f"no manifest has {unknown}"
         if item.disabled and item.disabled != item.values.keys():
             return f"{' and '.join(sorted(item.disabled))} is disabled, and not its other mechanism"
-        trouble, refused = user_name_problem(item.name), item.refusal()
+        trouble, refused = _name_problem(item.name), item.refusal()
         return text_problem(item.name) or (trouble and trouble.message) or (refused and refused.message)
 
     def lines(self, item: ScramUser) -> Iterator[str]:
@@ -216,7 +359,7 @@ class ScramUsers(ListedKind, MessageKind):
         salt, password = _credential(user, mechanism, iterations, secrets)
         return {**named, "iterations": iterations, "salt": salt, "salted_password": password}
 
-    def fields(self, alterations: Sequence[Any], *, only_validate: bool) -> Mapping[str, Any]:
+    def request(self, alterations: Sequence[Any], *, only_validate: bool) -> Mapping[str, Any]:
         """What goes, and what is set. To validate is not in this message: ``CAN_VALIDATE``."""
         return {
             "deletions": [item for item in alterations if "salt" not in item],
@@ -242,6 +385,55 @@ def _passwords_given(change: Change) -> tuple[str, ...]:
     """The mechanisms with which whoever knows the password can log in from then on; not those that are disabled."""
     off = ScramUser("", values_of(change.after)).disabled
     return tuple(name for name in passwords_set(change) if name not in off)
+
+
+def _user(name: str, given: Mapping[str, CredentialItem], *, disabled: bool) -> ScramUser:
+    if disabled:
+        return ScramUser(name, dict.fromkeys(given or SCRAM_CODES, DISABLED_ITERATIONS))
+    values = {name: one.iterations + one.password_version for name, one in given.items()}
+    sources = {
+        name: PasswordSource(one.password or "", one.salt or "", one.salted_password or "")
+        for name, one in given.items()
+    }
+    return ScramUser(name, values, {name: source for name, source in sources.items() if source.references})
+
+
+def _check_credential(node: Node, item: CredentialItem | None, findings: Findings) -> None:
+    if not isinstance(node, MappingNode):
+        return
+    for field in _REFERENCES:
+        place = node.get(field)
+        if place is not None and not is_reference(str(place.plain)):
+            # The value may be the secret: no message has it, and its line is shown masked.
+            findings.add(Trouble(Code.CLEAR_TEXT, f"{field} is not a reference to a secret", _CLEAR), place)
+    if "password" in node.keys and ("salt" in node.keys or "saltedPassword" in node.keys):
+        findings.add(_TWICE, node.keys["password"])
+    elif ("salt" in node.keys) != ("saltedPassword" in node.keys):
+        findings.add(_HALF, node.keys["salt" if "salt" in node.keys else "saltedPassword"])
+    elif "saltedPassword" in node.keys and "passwordVersion" in node.keys:
+        findings.add(_SALTED_VERSION, node.keys["passwordVersion"])
+    if item is not None and item.iterations + item.password_version > MAX_ITERATIONS:
+        message = (
+            f"iterations and passwordVersion are {item.iterations + item.password_version} together, and Kafka takes "
+        )
+        advice = f"write fewer iterations, {MIN_ITERATIONS} at least"
+        findings.add(Trouble(Code.SETTING_VALUE, f"{message}{MAX_ITERATIONS} at most", advice), node)
+    elif item is not None and item.iterations + item.password_version == DISABLED_ITERATIONS:
+        findings.add(_RESERVED, node)
+
+
+def _name_problem(text: str, *, goes: bool = False) -> Trouble | None:
+    """Why no manifest can declare a SCRAM user of that name, or with ``goes`` that none is there; ``None``: it can.
+
+    A name that some client cannot send is for ``lint`` to report.
+    """
+    unmatched = None if goes else unmatched_name(text)
+    if unmatched is not None and not unmatched.some:
+        message = f"no client can log in as {quoted(text)}: {unmatched.message}"
+        return Trouble(Code.ITEM_FORM, message, "write the name in ASCII, without accents")
+    if text.lower().startswith("user:"):
+        return other_type(text)
+    return principal_problem(f"User:{text}", may_be_everyone=False)
 
 
 def _acls(count: int) -> str:

@@ -19,7 +19,7 @@ def test_every_name_of_a_door_is_a_function_or_a_class(door: object) -> None:
 #: What a plan of ACLs has no use for, each of which takes milliseconds of every run.
 UNUSED = (
     "reconciler.apply.performing",
-    "reconciler.manifest.models.quotas",
+    "reconciler.kinds.quota",
     "reconciler.manifest.models.topic_policy",
     "pyspark",
     "kafka",

@@ -1,19 +1,20 @@
-"""The kinds of documents. A new kind is one file here, its fields in one of ``models``, and one line in ``KINDS``."""
+"""The kinds of documents. A new kind is one file here, its fields in one of ``models``, and one line in ``KINDS``.
+
+Those of listed kinds are one file, :mod:`reconciler.manifest.documents.listed`.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from reconciler.manifest.documents.acls import AclsKind, RoleKind
 from reconciler.manifest.documents.cluster import ClusterKind
-from reconciler.manifest.documents.configs import configs_kinds
 from reconciler.manifest.documents.fleet import FleetKind
 from reconciler.manifest.documents.kind import Kind
+from reconciler.manifest.documents.listed import listed_documents
 from reconciler.manifest.documents.ownership import OwnershipKind
-from reconciler.manifest.documents.quotas import QuotasKind
 from reconciler.manifest.documents.tests import AccessTestsKind, ClusterTestsKind
 from reconciler.manifest.documents.topic_policy import TopicPolicyKind
 from reconciler.manifest.documents.topics import TopicsKind
-from reconciler.manifest.documents.users import UsersKind
 
 #: In the order in which people get to know them.
 KINDS: Final[tuple[Kind[Any], ...]] = (
@@ -21,9 +22,7 @@ KINDS: Final[tuple[Kind[Any], ...]] = (
     AclsKind(),
     RoleKind(),
     TopicsKind(),
-    QuotasKind(),
-    *configs_kinds(),
-    UsersKind(),
+    *listed_documents(),
     AccessTestsKind(),
     ClusterTestsKind(),
     OwnershipKind(),

@@ -16,6 +16,8 @@ from reconciler.manifest.read.findings import Findings, MappingNode, Node, Scala
 from reconciler.manifest.read.problem import Code, did_you_mean, nearest, one_of
 from reconciler.model.desired import Origin
 from reconciler.model.frozen import FrozenMap
+from reconciler.model.kinds import listed_types
+from reconciler.model.topic import Topic
 
 # What every document has besides its ``spec``: names, labels, and the clusters it is for.
 
@@ -162,6 +164,7 @@ def _empty_advice(path: Path) -> str:
     return f"name at least one, or remove {path[-1]}" if may_go else "name at least one"
 
 
+_PRUNED: Final = (Topic.KIND, *(kind.KIND for kind in listed_types()))
 #: What people write who know such fields from elsewhere, and no field is like it; what to write, if it can be here.
 _MEANT: Final = FrozenMap(
     {
@@ -169,10 +172,7 @@ _MEANT: Final = FrozenMap(
         "waiver": "exceptions: [{check: …, reason: …, expires: …}], under spec, with the test's name as check",
         "waivers": "exceptions: [{check: …, topics: […], reason: …, expires: …}], under spec, with the rule's name",
         "acknowledge": "exceptions: [{check: topic-delete, object: …, reason: …}]",
-        "pruneTopics": "prune: [topics]",
-        "pruneQuotas": "prune: [quotas]",
-        "pruneUsers": "prune: [users]",
-        "pruneGroupConfigs": "prune: [groupConfigs]",
+        **{f"prune{kind[0].upper()}{kind[1:]}": f"prune: [{kind}]" for kind in _PRUNED},
         "version": "passwordVersion",
         "limits": "deleteLimits",
         "rule": "check",

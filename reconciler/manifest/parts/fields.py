@@ -20,7 +20,6 @@ from reconciler.manifest.read.findings import quoted
 from reconciler.manifest.read.problem import Code, did_you_mean, one_of
 from reconciler.model.acl import AclOperation
 from reconciler.model.desired import Expiry
-from reconciler.model.kinds.quota import MAX_LIMIT
 
 # Numbers, booleans, ends and durations as people write them; readers raise ``ValueError`` with words for a person.
 
@@ -33,6 +32,8 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _INSTANT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]+)?(.*)", re.ASCII)
 
 MILLISECONDS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+#: The largest number that Kafka's messages (float64) carry without rounding.
+MAX_LIMIT: Final = 2**53
 BYTES: Final = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
 

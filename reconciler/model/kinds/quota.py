@@ -4,7 +4,8 @@ Sources: KIP-13, KIP-55, KIP-124, KIP-546, KIP-599, KIP-612; ``QuotaConfig``, ``
 ``ClientQuotaManager.DefaultQuotaCallback`` (3.9 to 4.4).
 """
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias
@@ -22,14 +23,14 @@ UNNAMED_ID: Final = "\0"
 #: The types of which an entity consists, in the order in which people name them.
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 _SIZES: Final = (("TiB/s", 2**40), ("GiB/s", 2**30), ("MiB/s", 2**20), ("KiB/s", 2**10))
-#: The largest number that Kafka's messages (float64) carry without rounding.
-MAX_LIMIT: Final = 2**53
 
 
 class QuotaKey(NamedTuple):
     """What one key limits. ``whole``: Kafka refuses fractions; ``of_ip``: for addresses only, else for all others."""
 
     unit: str
+    about: str
+    example: object
     whole: bool = True
     of_ip: bool = False
 
@@ -37,11 +38,27 @@ class QuotaKey(NamedTuple):
 #: Every key that Kafka 3.9 to 4.4 knows.
 QUOTA_KEYS: Final[Mapping[str, QuotaKey]] = MappingProxyType(
     {
-        "producer_byte_rate": QuotaKey("bytes/s"),
-        "consumer_byte_rate": QuotaKey("bytes/s"),
-        "request_percentage": QuotaKey("%", whole=False),
-        "controller_mutation_rate": QuotaKey("partitions/s", whole=False),
-        "connection_creation_rate": QuotaKey("connections/s", of_ip=True),
+        "producer_byte_rate": QuotaKey(
+            "bytes/s", "Bytes that its clients may send to one broker each second.", "10MiB/s"
+        ),
+        "consumer_byte_rate": QuotaKey(
+            "bytes/s", "Bytes that its clients may fetch from one broker each second.", "20MiB/s"
+        ),
+        "request_percentage": QuotaKey(
+            "%",
+            "The share of one network or I/O thread of a broker that its requests may take.",
+            "200%",
+            whole=False,
+        ),
+        "controller_mutation_rate": QuotaKey(
+            "partitions/s", "Partitions that it may create or delete each second, in the whole cluster.", 5, whole=False
+        ),
+        "connection_creation_rate": QuotaKey(
+            "connections/s",
+            "Connections that an address may open to one broker each second; only with ip.",
+            20,
+            of_ip=True,
+        ),
     }
 )
 
@@ -249,6 +266,38 @@ def limits(quotas: Iterable[ClientQuota], candidates: Iterable[QuotaEntity]) -> 
             for key in quota.values:
                 found.setdefault(key, []).append(quota)
     return dict(sorted(found.items()))
+
+
+def client_ids(entities: Iterable[QuotaEntity]) -> Mapping[str, set[str]]:
+    """The client ids that quotas name together with a user, by the user."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for entity in entities:
+        parts = dict(entity.parts)
+        found[parts.get(USER, "")].add(parts.get(CLIENT_ID, ""))
+    return found
+
+
+class TighterLimit(NamedTuple):
+    """A limit in words, and the quota whose change makes it hold."""
+
+    text: str
+    by: QuotaEntity
+
+
+def tighter(
+    before: Mapping[QuotaEntity, ClientQuota], after: Mapping[QuotaEntity, ClientQuota], way: Sequence[QuotaEntity]
+) -> Iterator[TighterLimit]:
+    """The limits that are new or lower, in words: ``producer_byte_rate 1 by default user``.
+
+    ``way`` are the entities whose quota can hold, the one that wins first.
+    """
+    old, new = (limits((quotas[item] for item in way if item in quotas), way) for quotas in (before, after))
+    for key, (winner, *_) in new.items():
+        value = winner.values[key]
+        if key not in old or value < old[key][0].values[key]:
+            # As it was before, it holds because the one that won goes.
+            by = old[key][0] if key in old and before.get(winner.entity) == winner else winner
+            yield TighterLimit(f"{key} {value} by {winner.entity}", by.entity)
 
 
 def limit_text(key: str, value: float) -> str:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from reconciler.codec.kinds import json_kind
 from reconciler.dataclass import dataclass
+from reconciler.manifest.documents.listed import DeclaredKind
 from reconciler.manifest.write.text import ExportStyle, document_head, scalar
 from reconciler.model.desired import DesiredState
 from reconciler.model.kinds import listed_kind
@@ -49,14 +50,8 @@ class Kind(Protocol):
         ...
 
 
-class WrittenKind(ABC):
-    """A listed kind in manifests: the ``document`` that declares it.
-
-    ``items_key`` is the key of its items in the document's spec.
-    """
-
-    document: ClassVar[str]
-    items_key: ClassVar[str]
+class WrittenKind(DeclaredKind, ABC):
+    """A listed kind in manifests that are written."""
 
     @abstractmethod
     def problem(self, item: Any) -> str | None:
