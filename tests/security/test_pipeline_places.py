@@ -393,18 +393,18 @@ def test_gitlab_shows_what_the_job_found(scene: Scene, shape: str) -> None:
     assert _elsewhere(scene) == []
 
 
-def _bitbucket() -> Iterator[str]:
+def _bitbucket(root: Path = ROOT) -> Iterator[str]:
     document = yaml.safe_load((_EXAMPLES / "bitbucket-pipelines.yml").read_text(encoding="utf-8"))
     for step in (*document["pipelines"]["branches"]["main"], *document["pipelines"]["custom"]["drift"]):
-        yield "\n".join(step["step"]["script"]).replace("/opt/reconciler-source", str(ROOT))
+        yield "\n".join(step["step"]["script"]).replace("/opt/reconciler-source", str(root))
 
 
-def _jenkins() -> Iterator[str]:
+def _jenkins(root: Path = ROOT) -> Iterator[str]:
     """The shell lines of the stages that run a script, with the variables that the file declares for all."""
     text = (_EXAMPLES / "Jenkinsfile").read_text(encoding="utf-8")
     given = dict(re.findall(r"^    ([A-Z_]+) += '([^']+)'$", text, re.M))
     assert given.keys() == {"RECONCILER", "MANIFESTS", "CLUSTER", "ALLOW_ENV", "APPLIED"}
-    given["RECONCILER"] = str(ROOT)
+    given["RECONCILER"] = str(root)
     before = {
         "plan": "export BEFORE_APPLY=true\n",
         "apply": "mkdir -p ../plan; cp ../out/plan.json ../plan/\n",
@@ -418,7 +418,7 @@ def _jenkins() -> Iterator[str]:
         yield f"{exported}{place}{lines}{shell}{after}"
 
 
-def _azure() -> Iterator[str]:
+def _azure(root: Path = ROOT) -> Iterator[str]:
     document = yaml.safe_load((_EXAMPLES / "azure-pipelines.yml").read_text(encoding="utf-8"))
     plan, apply, drift = (stage["jobs"][0] for stage in document["stages"])
     [applied] = document["variables"]
@@ -429,7 +429,7 @@ def _azure() -> Iterator[str]:
             lines = lines.replace(f"$({name})", value)
         if any("download" in step for step in steps):
             lines = "mkdir -p ../reports; cp ../out/plan.json ../reports/\n" + lines
-        yield f"export {applied['name']}={applied['value']}\n" + lines.replace("/opt/reconciler-source", str(ROOT))
+        yield f"export {applied['name']}={applied['value']}\n" + lines.replace("/opt/reconciler-source", str(root))
 
 
 @dataclass
@@ -460,12 +460,61 @@ class Pushes:
         return {"KAFKA_CONNECTIONS": base64.b64encode(_OPERATOR.encode()).decode()}
 
 
-@pytest.fixture(params=["bitbucket", "azure", "jenkins"])
+_LINES = {"bitbucket": _bitbucket, "azure": _azure, "jenkins": _jenkins}
+
+
+# The lines of the others hand the scripts the same, see the test below.
+@pytest.fixture(params=["bitbucket", *(pytest.param(name, marks=pytest.mark.long) for name in ("azure", "jenkins"))])
 def pushes(request: pytest.FixtureRequest, scene: Scene) -> Pushes:
     (scene.checkout / ".git" / "info" / "exclude").write_text(
         "/reports\n", encoding="utf-8"
     )  # each run has a new clone
-    return Pushes(scene, *{"bitbucket": _bitbucket, "azure": _azure, "jenkins": _jenkins}[request.param]())
+    return Pushes(scene, *_LINES[request.param]())
+
+
+#: A script of the action that tells what it is given, and leaves what a plan does.
+_TELLS = """\
+#!/usr/bin/env bash
+env -0 >"{told}/$(basename "$0")"
+if [ "$(basename "$0")" = plan.sh ]; then
+  mkdir -p "$OUT"; echo "of this run" >"$OUT/plan.json"; echo "plan-id=plan-1" >>"$GITHUB_OUTPUT"
+elif [ "$(basename "$0")" = apply.sh ]; then
+  cp "$PLAN" "{told}/plan.json"
+fi
+"""
+#: Where results go, and what a runner is called by.
+_OWN = {"OUT", "PLAN", "GITHUB_OUTPUT", "CONNECTIONS", "RECONCILER", "WORKSPACE_TMP", "BEFORE_APPLY", "_", "SHLVL"}
+
+
+@pytest.mark.parametrize("name", _LINES)
+def test_every_example_hands_a_script_the_same(tmp_path: Path, name: str) -> None:
+    """What a push, a schedule or an apply comes to is then the same, too."""
+    told = {one: _told(tmp_path / one, one) for one in {"bitbucket", name}}
+    assert told[name] == told["bitbucket"]
+    for script, given in told[name].items():
+        assert (given["APPLIED"], given["CLUSTER"]) == ("refs/heads/reconciler/applied/prod", "prod"), script
+        assert not given.get("BASE"), script
+
+
+def _told(directory: Path, name: str) -> dict[str, dict[str, str]]:
+    root, told = directory / "source", directory / "told"
+    for place in (root / "action", told):
+        place.mkdir(parents=True)
+    for script in ("plan", "apply", "drift"):
+        file = root / "action" / f"{script}.sh"
+        file.write_text(_TELLS.format(told=told), encoding="utf-8")
+        file.chmod(0o755)
+    pushes = Pushes(Scene(directory), *_LINES[name](root))
+    for done in (pushes.planned(), pushes.applied(), pushes.watched()):
+        assert done.returncode == 0, done.stderr
+    assert (told / "plan.json").read_text(encoding="utf-8") == "of this run\n"
+    found = {}
+    for script in ("plan", "apply", "drift"):
+        lines = (told / f"{script}.sh").read_text(encoding="utf-8").replace(str(directory), "").split("\0")
+        given = dict(line.split("=", 1) for line in lines if line)
+        assert (directory / "checkout" / given["CONNECTIONS"]).read_text(encoding="utf-8") == _OPERATOR
+        found[script] = {key: value for key, value in given.items() if key not in _OWN and value}
+    return found
 
 
 def test_a_push_of_several_commits_is_judged_by_what_was_applied_before(pushes: Pushes) -> None:

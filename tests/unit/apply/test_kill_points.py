@@ -88,7 +88,10 @@ def test_after_every_place_the_same_plan_finishes_the_work(tmp_path: Path) -> No
         assert len(memory.sent) == len(plan.steps) - applied_before, f"{name}: nothing is sent twice"
 
 
-@pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 47, 103, 151, 198])
+# What a kill leaves on the disk is what the test above finishes from at that place: each run tries three of them.
+@pytest.mark.parametrize(
+    "number", [1, 47, 103, *(pytest.param(one, marks=pytest.mark.long) for one in (0, 2, 3, 4, 151, 198))]
+)
 def test_a_killed_process_leaves_what_another_can_finish(tmp_path: Path, number: int) -> None:
     size = 3
     work = tmp_path / "work"
