@@ -11,6 +11,9 @@ WORKERS ?= 4
 # Which of the tests that need Go: `COMPAT="compat and not long"` leaves those out whose judges take minutes to build.
 COMPAT ?= compat
 
+# All that is installed is compiled at once, or `BYTECODE=` what is imported, when it is.
+BYTECODE ?= --compile-bytecode
+
 # Test processes and the commands that they run would each compile what they import, where somebody forbids to keep it.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -20,7 +23,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALL_ALL = ! $(BIN)/python -m pip config list | grep -qE 'index|proxy|trusted-host|client-cert' \
 	  && awk '/^[^ \#]/ {ours = /^uv==/} ours' requirements.lock >$(VENV)/uv.lock \
 	  && $(PIP) --require-hashes --no-deps -r $(VENV)/uv.lock \
-	  && $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps --compile-bytecode -r requirements.lock
+	  && $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps $(BYTECODE) -r requirements.lock
 
 .PHONY: setup demo test test-ci test-compat test-long explore mutants mutants-sampled lint format bench figures schema reference docs dist pictures lock clean
 
