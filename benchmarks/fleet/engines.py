@@ -6,7 +6,6 @@ Java's compilers, adaptive execution) on files that were compacted before, four 
 ``reconciler/parts/fleet/engine.py`` comes from here.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from typing import Final
 import duckdb
 
 from benchmarks.fleet.fleets import even, written
-from benchmarks.fleet.plans import family
+from benchmarks.fleet.plans import family, processor_seconds
 from reconciler.parts.fleet.rows import COLUMNS
 from reconciler.parts.fleet.tables import store_at
 from reconciler.results.fleet_drift import run_text
@@ -84,16 +83,6 @@ ENGINES: Final = {
     "Spark at its best": (_SPARK, " ".join(COLUMNS)),
 }
 _ROUNDS: Final = 2
-_TICKS = os.sysconf("SC_CLK_TCK")
-
-
-def processor_seconds(pid: int) -> float:
-    """Of a process, with the children that it waited for."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return sum(map(int, fields[11:15])) / _TICKS
 
 
 def compacted(place: str) -> None:
@@ -117,7 +106,8 @@ def compared(place: str, name: str) -> tuple[float, float, int]:
         assert process.stdout is not None
         answer = int(process.stdout.readline())
         wall = time.perf_counter() - start
-        return wall, sum(map(processor_seconds, {process.pid, *family(process.pid)})), answer
+        used = sum(processor_seconds(pid, with_children=True) for pid in family(process.pid))
+        return wall, used, answer
 
 
 def main() -> None:

@@ -2,8 +2,8 @@
 
 Run: ``python -m benchmarks.fleet.plans [CLUSTERS [BINDINGS [ROUNDS [OTHER_CHECKOUT]]]]``; a thousand clusters with a
 thousand bindings each by default, one in a hundred different, in ten waves, and two rounds after one that is not
-counted. The other checkout runs in turn. Memory is the most that each process ever had (``VmHWM``), looked at every
-tenth of a second: the driver, the largest Python worker, and the JVM, whose heap grows as it may.
+counted. The other checkout runs in turn. Processor time and memory (``VmHWM``, the most that a process ever had) are
+looked at every tenth of a second: of the driver, the Python workers, and the JVM, whose heap grows as it may.
 """
 
 import os
@@ -41,9 +41,10 @@ _START: Final = "import sys; from reconciler.cli.main import main; sys.exit(main
 
 
 class Use(NamedTuple):
-    """Seconds of the command, and the largest memory of each kind of process in MB."""
+    """Seconds of the command, processor seconds of all its processes, the largest memory of each kind in MB."""
 
     seconds: float
+    processor: float
     driver: int
     worker: int
     jvm: int
@@ -65,28 +66,43 @@ def prepared(root: Path, clusters: int, count: int) -> None:
 
 
 def planned(checkout: Path, root: Path) -> Use:
-    """One command to its end; raises ``RuntimeError`` if it fails."""
+    """One ``fleet plan`` to its end."""
     out = root / "plans"
     shutil.rmtree(out, ignore_errors=True)
-    arguments = ["fleet", "plan", "manifests", "--out", str(out), "--snapshots", "snapshots", "--allow-deletes"]
+    arguments = ["plan", "manifests", "--out", str(out), "--snapshots", "snapshots", "--allow-deletes"]
+    return watched(checkout, root, arguments)
+
+
+def watched(checkout: Path, root: Path, arguments: list[str], patience: float = _PATIENCE_SECONDS) -> Use:
+    """One command of ``fleet`` to its end; raises ``RuntimeError`` if it fails. Differences are no failure."""
     kept = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("RECONCILER_")}
     environment = {**kept, "XDG_CACHE_HOME": str(root / "cache"), "PYTHONPATH": str(checkout)}
-    command = [sys.executable, "-c", _START, *arguments]
+    command = [sys.executable, "-c", _START, "fleet", *arguments]
     start = time.perf_counter()
     most: dict[str, int] = {}
+    spent: dict[int, float] = {}
     with (root / "said").open("w+", encoding="utf-8") as said:
         process = subprocess.Popen(command, cwd=root, env=environment, stdout=said, stderr=said)
-        while process.poll() is None and time.perf_counter() - start < _PATIENCE_SECONDS:
+        while process.poll() is None and time.perf_counter() - start < patience:
             for pid in family(process.pid):
                 kind = "driver" if pid == process.pid else kind_of(pid)
                 most[kind] = max(most.get(kind, 0), peak(pid))
+                spent[pid] = max(spent.get(pid, 0), processor_seconds(pid))
             time.sleep(_LOOK_SECONDS)
         seconds = time.perf_counter() - start
-        if process.poll() != 0:
+        if process.poll() not in (0, 2):
             process.kill()
             said.seek(0)
             raise RuntimeError(f"status {process.wait()}\n{said.read()[-2_000:]}")
-    return Use(seconds, most["driver"], most["worker"], most["jvm"])
+    return Use(seconds, sum(spent.values()), most["driver"], most.get("worker", 0), most.get("jvm", 0))
+
+
+def processor_seconds(pid: int, *, with_children: bool = False) -> float:
+    """Of a process, or with the children that it waited for."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return sum(map(int, fields[11 : 15 if with_children else 13])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def family(pid: int) -> list[int]:

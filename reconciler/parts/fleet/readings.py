@@ -20,6 +20,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.fleet.rows import (
     BUCKET_ROWS,
+    Part,
     Row,
     ScopeMembership,
     binding_of,
@@ -78,9 +79,9 @@ def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> R
     """
     leftovers = _own(state.bindings)
     state = without_harmless(state)
-    standing = {row_of(binding): whose(scope, binding) for binding in state.bindings}
-    parts = in_buckets(standing, bucket_count(len(standing), place.bucket_rows))
-    buckets = tuple(_live_bucket(part, standing, place, number) for number, part in enumerate(parts))
+    standing = ((binding, whose(scope, binding)) for binding in state.bindings)
+    parts = in_buckets(standing, bucket_count(len(state.bindings), place.bucket_rows))
+    buckets = tuple(_live_bucket(part, place, number) for number, part in enumerate(parts))
     reading = Reading(
         cluster=place.cluster,
         cluster_id=state.cluster_id,
@@ -124,15 +125,15 @@ def _as_compared(wish: DesiredItem[Any]) -> DesiredItem[Any]:
 
 def write_desired(desired: DesiredState, scope: Scope, place: Place, taken: str) -> Reading:
     """Write what is desired of a cluster; each row with its origin."""
-    origins = {row_of(binding): str(item.origin) for binding, item in desired.bindings.items()}
-    parts = in_buckets(origins, bucket_count(len(origins), place.bucket_rows))
+    origins = ((binding, item.origin) for binding, item in desired.bindings.items())
+    parts = in_buckets(origins, bucket_count(len(desired.bindings), place.bucket_rows))
     reading = Reading(
         cluster=place.cluster,
         cluster_id="",
         taken=taken,
         tool_version=__version__,
         scope=scope_digest(scope),
-        buckets=tuple(_desired_bucket(part, origins, place, number) for number, part in enumerate(parts)),
+        buckets=tuple(_desired_bucket(part, place, number) for number, part in enumerate(parts)),
         topic_count=len(desired.topics),
         wanted={kind: {key: _as_compared(one) for key, one in items.items()} for kind, items in desired.listed.items()},
     )
@@ -199,8 +200,8 @@ def expired_bindings(files: StoreFiles, reading: Reading) -> Mapping[Row, Declar
     return {row: Declaration(origin_of(text)) for row, text in zip(table_rows(table), origins, strict=True)}
 
 
-def _live_bucket(rows: list[Row], standing: Mapping[Row, ScopeMembership], place: Place, number: int) -> Bucket:
-    marks = [standing[row] for row in rows]
+def _live_bucket(part: Part[ScopeMembership], place: Place, number: int) -> Bucket:
+    rows, marks = part.taken()
     table = rows_table(rows, LIVE_SCHEMA, [int(mark) for mark in marks])
     name, size = place.put("bindings", table, number)
     owned = [row for row, mark in zip(rows, marks, strict=True) if mark is ScopeMembership.OWNED]
@@ -209,8 +210,9 @@ def _live_bucket(rows: list[Row], standing: Mapping[Row, ScopeMembership], place
     return Bucket(name, len(rows), digest, len(owned), marks.count(ScopeMembership.IGNORED), owned_digest, size)
 
 
-def _desired_bucket(rows: list[Row], origins: Mapping[Row, str], place: Place, number: int) -> Bucket:
-    table = rows_table(rows, DESIRED_SCHEMA, [origins[row] for row in rows])
+def _desired_bucket(part: Part[Origin], place: Place, number: int) -> Bucket:
+    rows, origins = part.taken()
+    table = rows_table(rows, DESIRED_SCHEMA, list(map(str, origins)))
     name, size = place.put("wishes", table, number)
     digest = table_digest(table)
     return Bucket(name, len(rows), digest, len(rows), 0, digest, size)

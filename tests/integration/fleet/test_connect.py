@@ -48,7 +48,7 @@ _QUESTIONS = {
 }
 #: The commands one after another, in one session; then what an apply asks of it, and what is said of a failure.
 _CLIENT = """
-import contextlib, io, json, sys
+import contextlib, io, json, sys, time
 from reconciler.app.reasons import WorkflowError
 from reconciler.cli.main import run
 from reconciler.parts.fleet.app.engines import EngineName, EngineOptions, chosen_engine
@@ -59,8 +59,15 @@ answers = {}
 def fails(units, attempt):
     raise FileNotFoundError("no such bucket")
 
-with chosen_engine(EngineOptions(EngineName.AUTO, master)) as choice:
+def some_seconds(units, attempt):
+    time.sleep(0.1 if units == ["a", "b"] else 7)
+    return units
+
+heard = []
+with chosen_engine(EngineOptions(EngineName.AUTO, master), watch=lambda *told: heard.append(told)) as choice:
     engine = choice()
+    engine.run([["a", "b"], ["c", "d", "e"]], some_seconds, "wait", tally=lambda line: {"lines": 1})
+    answers["heard"] = sorted({told[:3] for told in heard})
     answers["session"] = type(engine.session).__module__
     engine.refuse_copies()
     with engine.ending("group"):
@@ -118,6 +125,8 @@ def test_commands_on_spark_connect_answer_as_in_this_process(
     assert done.returncode == 0, done.stderr
     answers = json.loads(done.stdout.splitlines()[-1])
     assert answers.pop("session").startswith("pyspark.sql.connect")
+    # The first task ends at once: at the least two units have, whichever they are.
+    assert ["wait", 2, 5] in answers.pop("heard")
     assert answers.pop("once") == ["a"]
     assert answers.pop("failure") == "Spark failed: FileNotFoundError: no such bucket"
     rows = answers["sql"][1]["rows"]

@@ -24,6 +24,7 @@ from reconciler.parts.fleet.rows import (
 from reconciler.parts.fleet.tables import rows_table, table_digest, table_rows
 from reconciler.results.fleet_drift import Bucket, Failure, FleetRun, HeaderError, Reading, parse_run, run_text
 from tests.property.strategies import bindings, opaque_bindings, wild_bindings, wild_text
+from tests.worlds import binding
 
 rows = st.lists(st.one_of(bindings, wild_bindings), unique=True, max_size=20).map(
     lambda found: sorted(map(row_of, found))
@@ -88,9 +89,29 @@ def test_texts_do_not_run_together() -> None:
 
 @given(rows, st.sampled_from([1, 2, 8]))
 def test_buckets_of_two_sizes_lie_inside_each_other(found: list[Row], coarse: int) -> None:
-    assert all(bucket_of(row, 4 * coarse) % coarse == bucket_of(row, coarse) for row in found)
-    parts = in_buckets(found, coarse)
-    assert sorted(row for part in parts for row in part) == found
+    assert all(bucket_of(row[1], row[3], 4 * coarse) % coarse == bucket_of(row[1], row[3], coarse) for row in found)
+    parts = [part.taken() for part in in_buckets([(binding_of(row), row) for row in found], coarse)]
+    assert all(part == said == sorted(part) for part, said in parts)
+    assert sorted(row for part, _ in parts for row in part) == found
+
+
+def test_the_rows_of_one_bucket_are_there_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Row] = []
+
+    def counted(one: AclBinding) -> Row:
+        made.append(row_of(one))
+        return made[-1]
+
+    monkeypatch.setattr("reconciler.parts.fleet.rows.row_of", counted)
+    found = [binding(f"User:u{number} ALLOW READ on TOPIC t") for number in range(100)]
+    parts = in_buckets(((one, str(one)) for one in found), 4)
+    assert not made
+    for part in parts:
+        part_rows, said = part.taken()
+        assert sorted(made) == part_rows
+        assert said == [str(binding_of(row)) for row in part_rows]
+        assert part.taken() == ([], [])
+        made.clear()
 
 
 @pytest.mark.parametrize(("count", "expected"), [(0, 1), (1, 1), (10, 1), (11, 2), (21, 4), (79, 8)])

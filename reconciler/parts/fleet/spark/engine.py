@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from py4j.protocol import Py4JError
@@ -35,6 +36,7 @@ from reconciler.results.fleet_drift import FleetDrift, FleetRun, Reading
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.sql.connect.shell.progress import StageInfo
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -87,11 +89,8 @@ class SparkEngine(Engine):
             return []
         carried = self._carried((work, again), [list(units) for units in lists])
 
-        context, watch, sizes = self._rdds, self.watch, [len(units) for units in lists]
-        # Spark Connect counts nothing for a client.
-        counts = (
-            None if context is None or watch is None or tally is None else context.accumulator(Counter(), _Counts())
-        )
+        context, watch, sizes = self._rdds, None if tally is None else self.watch, [len(units) for units in lists]
+        counts = None if context is None or watch is None else context.accumulator(Counter(), _Counts())
 
         def task(number: int) -> list[str]:
             lines = list(_begun(carried, number))
@@ -100,7 +99,11 @@ class SparkEngine(Engine):
             return lines
 
         try:
-            with self._described(doing, group), _watched(watch, counts, doing, sum(sizes)):
+            with (
+                self._described(doing, group),
+                _watched(watch, counts, doing, sum(sizes)),
+                self._heard(watch, doing, sizes),
+            ):
                 if context is not None:
                     results = context.parallelize(range(len(lists)), len(lists)).map(task).collect()
                 else:
@@ -180,6 +183,26 @@ class SparkEngine(Engine):
                 self.spark.removeTag(group)
             if self._context is not None:
                 self._context.setJobDescription("")
+
+    @contextmanager
+    def _heard(self, watch: Watch | None, doing: str, sizes: Sequence[int]) -> Iterator[None]:
+        """``watch`` hears what Spark Connect tells a client, how many tasks have ended: so many units at the least."""
+        if watch is None or self._context is not None:
+            yield
+            return
+        least = [0, *accumulate(sorted(sizes))]
+
+        def told(stages: "Iterable[StageInfo] | None", done: bool, **_: Any) -> None:
+            ended = sum(stage.num_completed_tasks for stage in stages or ())
+            if not done:
+                watch(doing, least[min(ended, len(sizes))], least[-1], {})
+
+        hear: Any = told  # PySpark's type wants a subclass of an abstract class, PySpark a function
+        self.spark.registerProgressHandler(hear)
+        try:
+            yield
+        finally:
+            self.spark.removeProgressHandler(hear)
 
     def _rows(self, count: int, task: Callable[[int], Any], schema: str) -> DataFrame:
         """A row for each number, in a task of its own: ``id``, and what the task found."""

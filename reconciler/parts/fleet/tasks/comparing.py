@@ -394,7 +394,8 @@ def _count(
     if parts == 1:
         yield 0, _bytes(found)
         return
-    where = pl.Series([bucket_of(row, parts) for row in found.select(COLUMNS).iter_rows()])
+    named: Iterator[tuple[str, str]] = found.select("name", "principal").iter_rows()
+    where = pl.Series([bucket_of(*item, parts) for item in named])
     for part in range(parts):
         yield part, _bytes(found.filter(where == part))
 
