@@ -133,6 +133,10 @@ def asked_operation(operation: str, pattern: ResourcePattern) -> AclOperation:
     supported = SUPPORTED_OPERATIONS[pattern.resource_type]
     if name not in {known.name for known in supported}:
         kind = pattern.resource_type.name
+        if ":" in operation:
+            raise _wrong(
+                f"{operation} is a principal, and an operation is expected here", "write the principal before it"
+            )
         listed = ", ".join(sorted(known.name for known in supported))
         raise _wrong(f"{kind} has no operation {operation}", f"it has {listed}")
     return AclOperation[name]

@@ -318,6 +318,8 @@ def parse_document(source: str) -> Snapshot:
     """The state and what the snapshot says of its brokers; raises :class:`SnapshotError`."""
     try:
         document = load(source)
+        if "planId" in document:
+            raise SchemaError("this is a saved plan, and a snapshot is expected")
         closed = known_minor(document, FORMAT_VERSION)
         del document["formatVersion"]
         return _codec(closed=closed).read(document)
