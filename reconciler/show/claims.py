@@ -217,7 +217,7 @@ def _undecided(reason: str | None, *, stated: bool, some: bool = False) -> Itera
     if reason:
         yield f"{'perhaps' if some else 'undecided'}: {reason}"
     if reason and stated:
-        yield "have the operator state superUsers and allowEveryoneIfNoAclFound in the file of --connections"
+        yield "state superUsers and allowEveryoneIfNoAclFound in the operator's file; validate reads the Cluster document"
 
 
 def _because(verdict: AssertionResult) -> Iterator[str]:

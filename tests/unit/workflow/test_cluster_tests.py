@@ -224,7 +224,7 @@ def test_without_an_authorizer_cluster_tests_are_decided_and_nothing_about_acces
     out = capsys.readouterr().out
     assert "1 claim about brokers and features: 1 passed" in out
     assert ("undecided: SECURITY_DISABLED: this cluster has no authorizer" in out) == bool(more)
-    assert "have the operator state" not in out
+    assert "state superUsers" not in out
     # Without a claim about brokers there is nothing to decide: it is the error that it was.
     manifests.write_text(_BOTH.replace("ENV", "test") + more)
     assert run(["test", str(manifests), "--cluster", "c"]) == Exit.ERROR
