@@ -97,31 +97,31 @@ class Part(Generic[T]):
     A row takes ten times the room of a place in a list: of millions of bindings only one bucket's are there at once.
     """
 
-    __slots__ = ("_bindings", "_said")
+    __slots__ = ("_bindings", "_beside")
 
     def __init__(self) -> None:
         """Empty."""
         self._bindings: list[AclBinding] = []
-        self._said: list[T] = []
+        self._beside: list[T] = []
 
-    def add(self, binding: AclBinding, said: T) -> None:
+    def add(self, binding: AclBinding, beside: T) -> None:
         """One more."""
         self._bindings.append(binding)
-        self._said.append(said)
+        self._beside.append(beside)
 
     def taken(self) -> tuple[list[Row], list[T]]:
         """The rows in order, and what is said of each; the part is empty then."""
-        found = sorted(zip(map(row_of, self._bindings), self._said, strict=True), key=itemgetter(0))
-        self._bindings, self._said = [], []
-        return [row for row, _ in found], [said for _, said in found]
+        found = sorted(zip(map(row_of, self._bindings), self._beside, strict=True), key=itemgetter(0))
+        self._bindings, self._beside = [], []
+        return [row for row, _ in found], [beside for _, beside in found]
 
 
 def in_buckets(bindings: Iterable[tuple[AclBinding, T]], buckets: int) -> list[Part[T]]:
     """The bindings of each bucket, with what is said of them; each binding is there once."""
     found: list[Part[T]] = [Part() for _ in range(buckets)]
-    for binding, said in bindings:
+    for binding, beside in bindings:
         (_, name, _), (principal, *_) = binding
-        found[bucket_of(name, principal, buckets)].add(binding, said)
+        found[bucket_of(name, principal, buckets)].add(binding, beside)
     return found
 
 

@@ -192,12 +192,12 @@ class SparkEngine(Engine):
             return
         least = [0, *accumulate(sorted(sizes))]
 
-        def told(stages: "Iterable[StageInfo] | None", done: bool, **_: Any) -> None:
+        def report(stages: "Iterable[StageInfo] | None", done: bool, **_: Any) -> None:
             ended = sum(stage.num_completed_tasks for stage in stages or ())
             if not done:
                 watch(doing, least[min(ended, len(sizes))], least[-1], {})
 
-        hear: Any = told  # PySpark's type wants a subclass of an abstract class, PySpark a function
+        hear: Any = report  # PySpark's type wants a subclass of an abstract class, PySpark a function
         self.spark.registerProgressHandler(hear)
         try:
             yield
