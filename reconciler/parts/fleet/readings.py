@@ -20,7 +20,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.fleet.rows import (
     BUCKET_ROWS,
-    Part,
+    BucketBindings,
     Row,
     ScopeMembership,
     binding_of,
@@ -200,7 +200,7 @@ def expired_bindings(files: StoreFiles, reading: Reading) -> Mapping[Row, Declar
     return {row: Declaration(origin_of(text)) for row, text in zip(table_rows(table), origins, strict=True)}
 
 
-def _live_bucket(part: Part[ScopeMembership], place: Place, number: int) -> Bucket:
+def _live_bucket(part: BucketBindings[ScopeMembership], place: Place, number: int) -> Bucket:
     rows, marks = part.taken()
     table = rows_table(rows, LIVE_SCHEMA, [int(mark) for mark in marks])
     name, size = place.put("bindings", table, number)
@@ -210,7 +210,7 @@ def _live_bucket(part: Part[ScopeMembership], place: Place, number: int) -> Buck
     return Bucket(name, len(rows), digest, len(owned), marks.count(ScopeMembership.IGNORED), owned_digest, size)
 
 
-def _desired_bucket(part: Part[Origin], place: Place, number: int) -> Bucket:
+def _desired_bucket(part: BucketBindings[Origin], place: Place, number: int) -> Bucket:
     rows, origins = part.taken()
     table = rows_table(rows, DESIRED_SCHEMA, list(map(str, origins)))
     name, size = place.put("wishes", table, number)

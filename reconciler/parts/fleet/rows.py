@@ -91,13 +91,13 @@ def bucket_of(name: str, principal: str, buckets: int) -> int:
     return zlib.crc32(f"{name}\0{principal}".encode()) % buckets
 
 
-class Part(Generic[T]):
+class BucketBindings(Generic[T]):
     """The bindings of one bucket, each with what is said of it. They become rows when they are asked for.
 
     A row takes ten times the room of a place in a list: of millions of bindings only one bucket's are there at once.
     """
 
-    __slots__ = ("_bindings", "_beside")
+    __slots__ = ("_beside", "_bindings")
 
     def __init__(self) -> None:
         """Empty."""
@@ -116,9 +116,9 @@ class Part(Generic[T]):
         return [row for row, _ in found], [beside for _, beside in found]
 
 
-def in_buckets(bindings: Iterable[tuple[AclBinding, T]], buckets: int) -> list[Part[T]]:
+def in_buckets(bindings: Iterable[tuple[AclBinding, T]], buckets: int) -> list[BucketBindings[T]]:
     """The bindings of each bucket, with what is said of them; each binding is there once."""
-    found: list[Part[T]] = [Part() for _ in range(buckets)]
+    found: list[BucketBindings[T]] = [BucketBindings() for _ in range(buckets)]
     for binding, beside in bindings:
         (_, name, _), (principal, *_) = binding
         found[bucket_of(name, principal, buckets)].add(binding, beside)
