@@ -217,7 +217,8 @@ def _undecided(reason: str | None, *, stated: bool, some: bool = False) -> Itera
     if reason:
         yield f"{'perhaps' if some else 'undecided'}: {reason}"
     if reason and stated:
-        yield "state superUsers and allowEveryoneIfNoAclFound in the operator's file; validate reads the Cluster document"
+        facts = "superUsers and allowEveryoneIfNoAclFound"
+        yield f"state {facts} in the operator's file; validate reads them in the Cluster document"
 
 
 def _because(verdict: AssertionResult) -> Iterator[str]:

@@ -187,15 +187,10 @@ def _unknown(row: FactRow) -> str:
     """Between which times it is not known whether something was there, and why, in a sentence."""
     one = row.interval
     gained = one.from_hi is not None and one.from_lo is not None
-    return f"Unknown: {describe(row.fact)}, {_window(row, begin=gained)}."
-
-
-def _window(row: FactRow, *, begin: bool) -> str:
-    one = row.interval
-    cause = one.began if begin else one.ended
-    lo, hi = (one.from_lo, one.from_hi) if begin else (one.to_lo, one.to_hi)
-    until = f"and {text_of(hi)}" if hi is not None else "and the last reading"
-    return f"changed between {text_of(lo or 0)} {until}{_by(cause)}"
+    after, before = one.unknown
+    until = text_of(before) if before is not None else "the last reading"
+    when = f"before {until}" if after is None else f"between {text_of(after)} and {until}"
+    return f"Unknown: {describe(row.fact)}, changed {when}{_by(one.began if gained else one.ended)}."
 
 
 def _by(cause: Cause) -> str:

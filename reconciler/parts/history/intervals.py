@@ -74,6 +74,13 @@ class Interval(NamedTuple):
         """Whether the last evidence leaves open whether it is still there."""
         return self.to_hi is None and (self.from_hi is None or self.to_lo is not None)
 
+    @property
+    def unknown(self) -> tuple[int | None, int | None]:
+        """Between which times it is not known whether it held, the first of them if there are two; ``None``: no end."""
+        if self.from_hi is None:
+            return self.from_lo, self.to_hi
+        return (self.to_lo, self.to_hi) if self.from_lo is None else (self.from_lo, self.from_hi)
+
     def at(self, time: int) -> bool | None:
         """Whether it held at a time from the first evidence through the last; ``None``: perhaps."""
         if self.from_hi is not None and time >= self.from_hi and (self.to_lo is None or time <= self.to_lo):

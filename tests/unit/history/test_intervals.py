@@ -120,6 +120,21 @@ def test_a_reading_that_contradicts_a_run_at_the_same_time_leaves_it_open_until_
     ] == [True]
 
 
+@pytest.mark.parametrize(
+    ("held", "unknown"),
+    [
+        (Interval(1, 2, None, None), (1, 2)),
+        (Interval(None, 2, 5, 6), (5, 6)),
+        (Interval(None, 2, 5, None), (5, None)),
+        # Never certain: all of it is unknown, and it did not begin with the epoch.
+        (Interval(3, None, None, None), (3, None)),
+        (Interval(3, None, None, 4), (3, 4)),
+    ],
+)
+def test_where_it_is_not_known(held: Interval, unknown: tuple[int | None, int | None]) -> None:
+    assert held.unknown == unknown
+
+
 _LATE, _EARLY = "2026-11-27T04:20:03Z", "2026-11-27T04:10:00Z"
 
 
