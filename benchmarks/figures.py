@@ -132,7 +132,7 @@ class Source(NamedTuple):
     @property
     def of_a_kind(self) -> bool:
         """Whether it lies in a ``kinds`` folder."""
-        return not {"kinds", "edits", "documents"}.isdisjoint(self.path.parts)
+        return not {"kinds", "edits"}.isdisjoint(self.path.parts)
 
 
 @cache

@@ -33,6 +33,11 @@ class Create(Generic[T]):
     def before(self) -> None:
         """Nothing is there before."""
 
+    @property
+    def resource(self) -> T:
+        """What it is about."""
+        return self.after
+
 
 @dataclass(frozen=True, slots=True)
 class Update(Generic[T]):
@@ -40,6 +45,11 @@ class Update(Generic[T]):
 
     before: T
     after: T
+
+    @property
+    def resource(self) -> T:
+        """What it is about, as it is after it."""
+        return self.after
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +61,11 @@ class Delete(Generic[T]):
     @property
     def after(self) -> None:
         """Nothing is there after."""
+
+    @property
+    def resource(self) -> T:
+        """What it is about, as it was before."""
+        return self.before
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +81,11 @@ class Impossible:
     after: str
     reason: str
 
+    @property
+    def resource(self) -> "Impossible":
+        """It is about no resource that is or can be: itself."""
+        return self
+
 
 Change: TypeAlias = Create[Any] | Update[Any] | Delete[Any] | Impossible
 AclChange: TypeAlias = Create[AclBinding] | Delete[AclBinding]
@@ -73,9 +93,7 @@ AclChange: TypeAlias = Create[AclBinding] | Delete[AclBinding]
 
 def resource_of(change: Change) -> Any:
     """What a change is about, as it is after it; of a deletion, as it was before."""
-    if isinstance(change, Impossible):
-        return change
-    return change.before if change.after is None else change.after
+    return change.resource
 
 
 class BrokerRefusal(NamedTuple):

@@ -89,6 +89,11 @@ class Topic:
         return Topic(self.name, partitions, replicas, configs, self.topic_id, self.replica_assignments)
 
 
+#: What can be declared of a topic besides its configs, one value each, in the order in which it is written: the
+#: attribute by the field of manifests. What is compared, undone, kept or exported of it follows from this.
+TOPIC_ATTRIBUTES: Final = {"partitions": "num_partitions", "replicationFactor": "replication_factor"}
+
+
 @dataclass(frozen=True, slots=True)
 class TopicPartitions:
     """How many partitions a live topic has; ``assignments`` are the brokers of those that an update adds."""

@@ -13,7 +13,7 @@ from reconciler.model.flavor import between, may_be_added
 from reconciler.model.says import REQUIRED, Says
 from reconciler.model.scope import Selector
 from reconciler.model.state import NO_SOURCES, ClusterState, FactSource, FactSources
-from reconciler.model.topic import PartitionLayout, Topic, TopicConfigs, TopicReplicas
+from reconciler.model.topic import TOPIC_ATTRIBUTES, PartitionLayout, Topic, TopicConfigs, TopicReplicas
 from reconciler.model.topic_configs import effective, normal_form
 
 
@@ -48,8 +48,7 @@ def observed_creation(wanted: Topic, topic: Topic) -> Observed:
 
     What brokers of some make add to a new topic by themselves is nobody's wish.
     """
-    partitions = wanted.num_partitions in (None, topic.num_partitions)
-    replicas = wanted.replication_factor in (None, topic.replication_factor)
+    alike = all(getattr(wanted, name) in (None, getattr(topic, name)) for name in TOPIC_ATTRIBUTES.values())
     mine = {key: normal_form(key, value) for key, value in wanted.configs.items()}
     theirs = {
         key: normal_form(key, value)
@@ -57,7 +56,7 @@ def observed_creation(wanted: Topic, topic: Topic) -> Observed:
         if key in mine or not may_be_added(key, value)
     }
     assigned = wanted.replica_assignments is None or topic.replica_assignments in (None, wanted.replica_assignments)
-    if partitions and replicas and assigned and mine == theirs:
+    if alike and assigned and mine == theirs:
         return DONE
     return Observed(StepState.STALE, f"topic {topic.name}", "absent", f"exists with {_shape(topic)}")
 

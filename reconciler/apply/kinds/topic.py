@@ -12,7 +12,15 @@ from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Change, Create, Delete, Update, resource_of
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
-from reconciler.model.topic import MoveLimits, PartitionLayout, Topic, TopicConfigs, TopicPartitions, TopicReplicas
+from reconciler.model.topic import (
+    TOPIC_ATTRIBUTES,
+    MoveLimits,
+    PartitionLayout,
+    Topic,
+    TopicConfigs,
+    TopicPartitions,
+    TopicReplicas,
+)
 from reconciler.model.topic_configs import THROTTLE_CONFIGS, normal_form
 from reconciler.plan.kinds.topic import touched_names
 from reconciler.plan.observed import StepState, observed_creation
@@ -77,8 +85,7 @@ def _forms(made: Topic, found: Topic) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a run created and what is there, as documents; without what the broker was left to choose."""
     sides = [
         {
-            "partitions": item.num_partitions,
-            "replicationFactor": item.replication_factor,
+            **{field: getattr(item, name) for field, name in TOPIC_ATTRIBUTES.items()},
             "replicas": item.replica_assignments and [list(brokers) for brokers in item.replica_assignments],
             "configs": {key: _normal(key, value) for key, value in item.configs.items()},
         }

@@ -36,6 +36,7 @@ from reconciler.parts.fleet.tables import (
     DESIRED_SCHEMA,
     LIVE_SCHEMA,
     ROW_SCHEMA,
+    TOPIC_COLUMNS,
     TOPIC_SCHEMA,
     from_parquet,
     parquet,
@@ -102,7 +103,7 @@ def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> R
         notes=state.notes,
         stated=state.stated,
     )
-    return _with_topics(reading, (_topic(topic) for topic in state.topics.values()), state.topics.values(), place)
+    return _with_topics(reading, (topic_row(topic) for topic in state.topics.values()), state.topics.values(), place)
 
 
 def _own(bindings: frozenset[AclBinding]) -> frozenset[AclBinding]:
@@ -234,20 +235,14 @@ def _with_topics(reading: Reading, sides: Iterable[dict[str, Any]], topics: Iter
     return reading
 
 
-def _topic(topic: Topic) -> dict[str, Any]:
-    assigned = topic.replica_assignments
-    return {
-        "name": topic.name,
-        "partitions": topic.num_partitions,
-        "replication_factor": topic.replication_factor,
-        "topic_id": topic.topic_id,
-        "replica_assignments": None if assigned is None else [list(part) for part in assigned],
-    }
+def topic_row(topic: Topic) -> dict[str, Any]:
+    """A topic's own columns."""
+    return {column: getattr(topic, name) for name, column in TOPIC_COLUMNS.items()}
 
 
 def _wish(item: DesiredTopic) -> dict[str, Any]:
     labels = json.dumps(dict(item.labels), ensure_ascii=False)
-    return {**_topic(item.topic), "absent": item.absent, "labels": labels, "origin": str(item.origin)}
+    return {**topic_row(item.topic), "absent": item.absent, "labels": labels, "origin": str(item.origin)}
 
 
 def _topics(files: StoreFiles, reading: Reading) -> list[tuple[Topic, dict[str, Any]]]:
@@ -258,18 +253,16 @@ def _topics(files: StoreFiles, reading: Reading) -> list[tuple[Topic, dict[str, 
         for side in from_parquet(files.read(reading.configs)).to_pylist():
             configs.setdefault(side["topic"], {})[side["key"]] = side["value"]
     return [
-        (_as_topic(side, configs.get(side["name"], {})), side)
+        (topic_of(side, configs.get(side["name"], {})), side)
         for side in from_parquet(files.read(reading.topics)).to_pylist()
     ]
 
 
-def _as_topic(side: dict[str, Any], configs: dict[str, str]) -> Topic:
-    assigned = side["replica_assignments"]
-    return Topic(
-        side["name"],
-        side["partitions"],
-        side["replication_factor"],
-        FrozenMap(configs),
-        side["topic_id"],
-        None if assigned is None else tuple(tuple(part) for part in assigned),
-    )
+def topic_of(side: dict[str, Any], configs: dict[str, str]) -> Topic:
+    """The topic of its columns and its configs."""
+    columns = {name: _frozen(side[column]) for name, column in TOPIC_COLUMNS.items()}
+    return Topic(configs=FrozenMap(configs), **columns)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

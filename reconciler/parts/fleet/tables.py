@@ -6,12 +6,13 @@ import os
 import re
 import struct
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 from urllib.parse import urlsplit
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from pyarrow import fs
 
 from reconciler.app.reasons import WorkflowError
 from reconciler.dataclass import dataclass
+from reconciler.model.topic import Assignments, Topic
 from reconciler.parts.fleet.rows import COLUMNS, TEXT_COLUMNS, Row
 from reconciler.parts.fleet.store import FleetStore, checked, with_digest
 
@@ -30,13 +32,20 @@ ROW_SCHEMA: Final = pa.schema(
 )
 LIVE_SCHEMA: Final = ROW_SCHEMA.append(pa.field("whose", pa.int8(), nullable=False))
 DESIRED_SCHEMA: Final = ROW_SCHEMA.append(pa.field("origin", pa.string(), nullable=False))
+_OF_TYPE: Final[Mapping[Any, pa.DataType]] = {
+    str: pa.string(),
+    str | None: pa.string(),
+    int | None: pa.int32(),
+    Assignments | None: pa.list_(pa.list_(pa.int32())),
+}
+#: The columns of a topic by its fields; its configs are a table of their own. No column is of a type not named above.
+TOPIC_COLUMNS: Final = {
+    name: name.removeprefix("num_") for name in (one.name for one in fields(Topic)) if name != "configs"
+}
+_TOPIC_TYPES: Final = get_type_hints(Topic)
 TOPIC_SCHEMA: Final = pa.schema(
     [
-        ("name", pa.string()),
-        ("partitions", pa.int32()),
-        ("replication_factor", pa.int32()),
-        ("topic_id", pa.string()),
-        ("replica_assignments", pa.list_(pa.list_(pa.int32()))),
+        *((column, _OF_TYPE[_TOPIC_TYPES[name]]) for name, column in TOPIC_COLUMNS.items()),
         ("absent", pa.bool_()),
         ("labels", pa.string()),
         ("origin", pa.string()),

@@ -23,7 +23,7 @@ from reconciler.model.listing import Change, Listing
 from reconciler.model.locks import lock_denials
 from reconciler.model.markers import without_harmless
 from reconciler.model.state import ClusterState, StatedFacts
-from reconciler.model.topic import Topic
+from reconciler.model.topic import TOPIC_ATTRIBUTES, Topic
 from reconciler.parts.fleet.rows import binding_of, row_of
 from reconciler.parts.history.intervals import CLOCKS, Fact, FactSighting
 from reconciler.plan.kinds import kind_of
@@ -111,12 +111,12 @@ def state_of(cluster_id: str, facts: Iterable[Fact], kinds: Iterable[str]) -> Cl
 
 
 def _topic(topic: Topic) -> str:
-    return compact([topic.num_partitions, topic.replication_factor, dict(topic.configs)])
+    return compact([*(getattr(topic, name) for name in TOPIC_ATTRIBUTES.values()), dict(topic.configs)])
 
 
 def _as_topic(fact: Fact) -> Topic:
-    partitions, replicas, configs = json.loads(fact[2])
-    return Topic(fact[1], partitions, replicas, configs)
+    *values, configs = json.loads(fact[2])
+    return Topic(fact[1], configs=configs, **dict(zip(TOPIC_ATTRIBUTES.values(), values, strict=True)))
 
 
 def _key(key: Any) -> Any:

@@ -31,8 +31,7 @@ def kinds() -> tuple[Kind, ...]:
 
 def kind_of(change: Change) -> Kind:
     """The kind of resource that ``change`` is about."""
-    side: Any = change if isinstance(change, Impossible) else change.before if change.after is None else change.after
-    resource: type[Any] = type(side)
+    resource: type[Any] = type(change.resource)
     return _BY_TYPE.get(resource) or listed(resource)
 
 

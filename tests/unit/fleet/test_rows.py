@@ -4,13 +4,16 @@ import hashlib
 import struct
 from collections.abc import Sequence
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.model.acl import AclBinding
 from reconciler.model.frozen import FrozenMap
+from reconciler.model.topic import Topic
 from reconciler.parts.fleet.membership import pairs, partition
+from reconciler.parts.fleet.readings import topic_of, topic_row
 from reconciler.parts.fleet.rows import (
     COLUMNS,
     TEXT_COLUMNS,
@@ -21,7 +24,7 @@ from reconciler.parts.fleet.rows import (
     in_buckets,
     row_of,
 )
-from reconciler.parts.fleet.tables import rows_table, table_digest, table_rows
+from reconciler.parts.fleet.tables import TOPIC_SCHEMA, rows_table, table_digest, table_rows
 from reconciler.results.fleet_drift import Bucket, Failure, FleetRun, HeaderError, Reading, parse_run, run_text
 from tests.property.strategies import bindings, opaque_bindings, wild_bindings, wild_text
 from tests.worlds import binding
@@ -158,3 +161,12 @@ def test_one_heavy_unit_does_not_wait_behind_small_ones() -> None:
     assert ["big"] in lists
     assert sorted(name for part in lists for name in part) == sorted(["big", *map(str, range(100))])
     assert partition([], [], 4) == []
+
+
+def test_a_topic_comes_back_from_its_columns_with_all_its_fields() -> None:
+    """Its configs are a table of their own; what brokers decide is null."""
+    whole = Topic("a", 3, 2, {"retention.ms": "1"}, "id", ((1, 2), (2, 3), (3,)))
+    for topic in (whole, Topic("b")):
+        rows = [{**topic_row(topic), "absent": False, "labels": "{}", "origin": ""}]
+        (row,) = pa.Table.from_pylist(rows, TOPIC_SCHEMA).to_pylist()
+        assert topic_of(row, dict(topic.configs)) == topic

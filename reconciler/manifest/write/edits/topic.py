@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from reconciler.manifest.documents.topics import TopicsDeclaration
 from reconciler.manifest.write.edits.interface import Changes, Wanted
-from reconciler.manifest.write.kinds.topic import ATTRIBUTES, in_normal_form
+from reconciler.manifest.write.kinds.topic import in_normal_form
 from reconciler.manifest.write.pages import Book, NewDocument, Page, fits, match_labels, new_name, new_path, teams
 from reconciler.manifest.write.spans import (
     NOTE,
@@ -27,7 +27,7 @@ from reconciler.model.acl import ResourcePattern, ResourceType
 from reconciler.model.desired import Declaration, DesiredState, DesiredTopic
 from reconciler.model.listing import Change, Create, Delete, Impossible, Update
 from reconciler.model.state import ClusterState
-from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions
+from reconciler.model.topic import TOPIC_ATTRIBUTES, Topic, TopicConfigs, TopicPartitions
 from reconciler.model.topic_configs import normal_form, readable
 
 # Topics as items of ``Topics`` documents: what is missing goes where topics are called alike.
@@ -112,7 +112,9 @@ def _item(wish: DesiredTopic) -> Item:
     item["name"] = quoted(topic.name)
     if wish.absent:
         return {**item, "absent": "true"}
-    item |= {field: str(count) for field, name in ATTRIBUTES.items() if (count := getattr(topic, name)) is not None}
+    item |= {
+        field: str(count) for field, name in TOPIC_ATTRIBUTES.items() if (count := getattr(topic, name)) is not None
+    }
     if topic.configs:
         item["configs"] = {name: config_text(name, text) for name, text in topic.configs.items()}
     return item
@@ -229,7 +231,7 @@ class _Overrides:
             if place is not None:
                 self._splices += with_entry(self._text, place, name, text)
                 there = replace(there, configs={**there.configs, name: wish.configs[name]})
-        for field, name in ATTRIBUTES.items():
+        for field, name in TOPIC_ATTRIBUTES.items():
             setting = next((item for item in reversed(here) if item.get(field)), None)
             if setting is not None and getattr(there, name) != (count := getattr(wish, name)) is not None:
                 self._splices += with_entry(self._text, setting, field, str(count))
@@ -294,7 +296,7 @@ def _counts(text: str, item: TextSpan, before: DesiredTopic, wish: DesiredTopic)
     gone = {"absent"} if before.absent and not wish.absent else set[str]()
     if old.replica_assignments != topic.replica_assignments and item.entry("replicaAssignments"):
         gone.add("replicaAssignments")
-    for field, name in ATTRIBUTES.items():
+    for field, name in TOPIC_ATTRIBUTES.items():
         count = getattr(topic, name)
         if count is not None and (getattr(old, name) != count or "replicaAssignments" in gone):
             splices += with_entry(text, item, field, str(count))
@@ -400,20 +402,11 @@ def adopted(state: DesiredState, change: Change, live: ClusterState, said: Decla
             if name not in live.topics or name not in state.topics or state.topics[name].absent:
                 return "the cluster has it in a way that no manifest can declare"
             there, found = state.topics[name], live.topics[name]
-            counted = replace(
-                there.topic,
-                num_partitions=_as_live(there.topic.num_partitions, found.num_partitions),
-                replication_factor=_as_live(there.topic.replication_factor, found.replication_factor),
-                replica_assignments=None,
-            )
-            wish = replace(there, topic=counted)
+            stated = [name for name in TOPIC_ATTRIBUTES.values() if getattr(there.topic, name) is not None]
+            counts = {name: getattr(found, name) for name in stated}
+            wish = replace(there, topic=replace(there.topic, replica_assignments=None, **counts))
             if isinstance(change, Impossible) and change.what.startswith("config "):
                 return "brokers of this release refuse the config: remove it"
         case _:
             return None
     return replace(state, topics={**state.topics, wish.topic.name: wish})
-
-
-def _as_live(declared: int | None, live: int | None) -> int | None:
-    """A count as the cluster has it, where the manifests say one."""
-    return declared if declared is None else live

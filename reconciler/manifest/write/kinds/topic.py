@@ -9,13 +9,11 @@ from reconciler.manifest.write.kinds.interface import Inexpressible, Part
 from reconciler.manifest.write.text import ExportStyle, comment, document_head, mapping, scalar, stem, topic_problem
 from reconciler.model.desired import DesiredState
 from reconciler.model.state import ClusterState
-from reconciler.model.topic import Topic, collision_key
+from reconciler.model.topic import TOPIC_ATTRIBUTES, Topic, collision_key
 from reconciler.model.topic_configs import THROTTLE_CONFIGS, normal_form, readable
 
 #: More than these are split into files by what stands before the first dot.
 ONE_FILE: Final = 50
-#: The attribute of each field that is one value, in the order in which they are written.
-ATTRIBUTES: Final = {"partitions": "num_partitions", "replicationFactor": "replication_factor"}
 #: Fewer topics say for themselves what they are.
 FEWEST_FOR_DEFAULTS: Final = 4
 
@@ -133,7 +131,7 @@ _CONFIG: Final = "configs."
 
 def _said(topic: Topic) -> dict[str, str]:
     """What a document says of a topic, by the path of the field."""
-    values = ((field, getattr(topic, name)) for field, name in ATTRIBUTES.items())
+    values = ((field, getattr(topic, name)) for field, name in TOPIC_ATTRIBUTES.items())
     said = {field: str(value) for field, value in values if value is not None}
     configs = topic.configs.items()
     return said | {f"{_CONFIG}{name}": readable(name, normal_form(name, text)) for name, text in configs}
@@ -154,6 +152,6 @@ def _common(said: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 def _value_lines(said: Mapping[str, str], indent: int) -> list[str]:
     margin = " " * indent
-    lines = [f"{margin}{field}: {said[field]}" for field in ATTRIBUTES if field in said]
+    lines = [f"{margin}{field}: {said[field]}" for field in TOPIC_ATTRIBUTES if field in said]
     configs = {name.removeprefix(_CONFIG): text for name, text in said.items() if name.startswith(_CONFIG)}
     return [*lines, *mapping("configs", configs, indent)] if configs else lines

@@ -27,11 +27,12 @@ from pyspark.sql import functions as f
 from reconciler.app.reasons import WorkflowError
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.model.topic import TOPIC_ATTRIBUTES
 from reconciler.parts.fleet.differences import RESULT_SCHEMA
 from reconciler.parts.fleet.engine import Engine, Grouping, Groups, Judge, Tally, TaskFailedError, Watch, Work, tallied
 from reconciler.parts.fleet.rows import COLUMNS, ScopeMembership
 from reconciler.parts.fleet.store import FleetStore
-from reconciler.parts.fleet.tables import CONFIG_SCHEMA, LIVE_SCHEMA, TOPIC_SCHEMA
+from reconciler.parts.fleet.tables import CONFIG_SCHEMA, LIVE_SCHEMA, TOPIC_COLUMNS, TOPIC_SCHEMA
 from reconciler.results.fleet_drift import FleetDrift, FleetRun, Reading
 
 if TYPE_CHECKING:
@@ -371,7 +372,7 @@ _NAMED: Final = {
     "whose": ScopeMembership,
 }
 #: What of a topic may move; a new id is a topic that was made again.
-_OF_A_TOPIC: Final = ("partitions", "replication_factor", "topic_id")
+_OF_A_TOPIC: Final = (*(TOPIC_COLUMNS[name] for name in TOPIC_ATTRIBUTES.values()), "topic_id")
 _TYPES: Final = {"int8": "tinyint", "int32": "int", "bool": "boolean"}
 _CLUSTERS: Final = {
     **dict.fromkeys(("cluster", "cluster_id", "taken"), "string"),
