@@ -21,9 +21,9 @@ from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, ho
 from reconciler.access.broker_defects import has_unparsable_principal
 from reconciler.access.comparison import AccessComparison
 from reconciler.access.hosts import HostClass, host_classes
-from reconciler.access.index import OperationGrant, OperationGrants, inside
+from reconciler.access.index import OperationGrant, OperationGrants
 from reconciler.access.interpretation import Interpretation, unnamed_principal
-from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, literal, names_of, shortest_name
+from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, inside, literal, names_of, shortest_name
 from reconciler.access.operations import DENIED, supported
 from reconciler.model.acl import (
     CLUSTER_NAME,

@@ -11,7 +11,7 @@ from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC, permitted_by_api
 from reconciler.access.hosts import ANY_HOST, ClassSet, HostClass, Hosts, host_classes
-from reconciler.access.index import BindingGroup, inside
+from reconciler.access.index import BindingGroup
 from reconciler.access.interpretation import ROW, Interpretation, Work
 from reconciler.access.names import (
     ASTERISK_NAMES,
@@ -22,6 +22,7 @@ from reconciler.access.names import (
     Region,
     RegionEffect,
     has_names,
+    inside,
     literal,
     shortest_name,
 )

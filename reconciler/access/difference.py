@@ -15,9 +15,20 @@ from reconciler.access.api_rights import CLUSTER_NAMES, IDEMPOTENT, ON_EVERY_TOP
 from reconciler.access.authorizer import PROBE, Authorizer, may_on_some_resource
 from reconciler.access.comparison import AccessComparison
 from reconciler.access.hosts import Hosts
-from reconciler.access.index import BindingGroup, changed_keys, meets, meets_any, outermost
+from reconciler.access.index import BindingGroup, changed_keys
 from reconciler.access.interpretation import ROW, Interpretation, Interpretations, Work, unnamed_principal
-from reconciler.access.names import ALL_NAMES, NO_EFFECT, AccessEffect, NameSet, Region, RegionEffect, literal
+from reconciler.access.names import (
+    ALL_NAMES,
+    NO_EFFECT,
+    AccessEffect,
+    NameSet,
+    Region,
+    RegionEffect,
+    literal,
+    meets,
+    meets_any,
+    outermost,
+)
 from reconciler.access.operations import DENIED, operations_in
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourceType

@@ -13,9 +13,18 @@ from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import AccessComparison
 from reconciler.access.hosts import Hosts
-from reconciler.access.index import Index, outermost
+from reconciler.access.index import Index
 from reconciler.access.interpretation import Interpretation, unnamed_principal
-from reconciler.access.names import ALL_NAMES, NameSet, Region, RegionEffect, has_names, names_of, shortest_name
+from reconciler.access.names import (
+    ALL_NAMES,
+    NameSet,
+    Region,
+    RegionEffect,
+    has_names,
+    names_of,
+    outermost,
+    shortest_name,
+)
 from reconciler.access.operations import operations_in
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (

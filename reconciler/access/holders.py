@@ -10,8 +10,18 @@ from typing import Final, NamedTuple
 
 from reconciler.access.api_rights import ON_EVERY_TOPIC
 from reconciler.access.authorizer import AccessRequest
-from reconciler.access.index import meets, meets_any, outermost
-from reconciler.access.names import ALL_NAMES, NameSet, Region, common, literal, names_of, shortest_name
+from reconciler.access.names import (
+    ALL_NAMES,
+    NameSet,
+    Region,
+    common,
+    literal,
+    meets,
+    meets_any,
+    names_of,
+    outermost,
+    shortest_name,
+)
 from reconciler.access.operations import EVERY, about, bits, operations_in
 from reconciler.access.reach import ByNames, Hop, HopKind, Piece, Reach, Rights, within
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclOperation, ResourceType

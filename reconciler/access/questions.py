@@ -1,9 +1,12 @@
-"""``can-i`` and ``explain`` as data: one request, or a question about many names, with the reasons."""
+"""``can-i`` and ``explain`` as data: one request, or a question about many names, with the reasons.
 
-from collections.abc import Iterator
+The reasons of a right are the bindings that give it, with their places in the manifests.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import chain
-from typing import Final
+from typing import Final, TypeAlias
 
 from reconciler.access.api_rights import ON_EVERY_TOPIC
 from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome, PrincipalSelection
@@ -11,7 +14,12 @@ from reconciler.access.assertions import Checker, may_break
 from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, covers_operation, host_matches
 from reconciler.access.comparison import AccessComparison
 from reconciler.access.hosts import ANY_HOST, ClassSet, HostClass, Hosts, host_classes
-from reconciler.access.names import Region, matches, names_of, shortest_name
+from reconciler.access.names import (
+    Region,
+    matches,
+    names_of,
+    shortest_name,
+)
 from reconciler.access.operations import supported
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
@@ -25,6 +33,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.addresses import RANGES_SINCE
+from reconciler.model.desired import Declaration, Origin
 
 #: Of the addresses set aside for documentation (RFC 5737).
 _UNNAMED_HOST: Final = "192.0.2.0"
@@ -233,3 +242,41 @@ def _parts_of_names(
         if (allowed, where, region) not in told:
             told.add((allowed, where, region))
             yield AnswerPart(allowed, where, region, AccessRequest(principal, sample, operation, kind, name))
+
+
+# Which bindings give a right, and where they are declared.
+
+#: By request the bindings that permit it, each with its place in the manifests, where it has one.
+GivenBy: TypeAlias = Mapping[AccessRequest, tuple[tuple[AclBinding, Origin | None], ...]]
+
+
+def deciding(authorizer: Authorizer, request: AccessRequest) -> tuple[AclBinding, ...]:
+    """The bindings that permit a request, of that right or of one that the API accepts in place of it."""
+    decision, other = authorizer.authorize(*request), instead(authorizer, request)
+    if decision.allowed is not True and other is not None and other.allowed is not False:
+        return other.bindings
+    return decision.bindings if decision.allowed is not False else ()
+
+
+class Grounds:
+    """The bindings that permit requests, each asked about once; none where something else does, or it is denied."""
+
+    __slots__ = ("_authorizer", "_found")
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+        self._found: dict[AccessRequest, tuple[tuple[AclBinding, Origin | None], ...]] = {}
+
+    def of(self, requests: Iterable[AccessRequest]) -> GivenBy:
+        """By request."""
+        return {request: self._of(request) for request in requests}
+
+    def _of(self, request: AccessRequest) -> tuple[tuple[AclBinding, Origin | None], ...]:
+        results = self._found.get(request)
+        if results is None:
+            notes = self._authorizer.sources.notes
+            given = ((binding, notes.get(binding)) for binding in deciding(self._authorizer, request))
+            results = self._found[request] = tuple(
+                (binding, note.origin if isinstance(note, Declaration) else note) for binding, note in given
+            )
+        return results

@@ -26,13 +26,12 @@ question.
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC
 from reconciler.access.authorizer import AccessRequest, Authorizer
 from reconciler.access.comparison import AccessComparison
 from reconciler.access.hosts import address_range, is_dead
-from reconciler.access.index import inside, meets, meets_any, outermost
 from reconciler.access.interpretation import Interpretation, unnamed_principal
 from reconciler.access.names import (
     ALL_NAMES,
@@ -41,19 +40,20 @@ from reconciler.access.names import (
     Region,
     RegionEffect,
     common,
+    inside,
     less,
+    meets,
+    meets_any,
     names_of,
+    outermost,
 )
 from reconciler.access.operations import DENIED, IMPLIED, bits
-from reconciler.access.questions import instead
 from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
-    AclBinding,
     AclOperation,
     ResourceType,
 )
-from reconciler.model.desired import Declaration, Origin
 from reconciler.model.duty import Control, Links
 
 _O, _T = AclOperation, ResourceType
@@ -586,41 +586,3 @@ class Reach:
             results.append(hop._replace(acts_as=acts_as))
             number, principal = rows[number].before, hop.principal
         return tuple(reversed(results))
-
-
-# Which bindings give a right, and where they are declared.
-
-#: By request the bindings that permit it, each with its place in the manifests, where it has one.
-GivenBy: TypeAlias = Mapping[AccessRequest, tuple[tuple[AclBinding, Origin | None], ...]]
-
-
-def deciding(authorizer: Authorizer, request: AccessRequest) -> tuple[AclBinding, ...]:
-    """The bindings that permit a request, of that right or of one that the API accepts in place of it."""
-    decision, other = authorizer.authorize(*request), instead(authorizer, request)
-    if decision.allowed is not True and other is not None and other.allowed is not False:
-        return other.bindings
-    return decision.bindings if decision.allowed is not False else ()
-
-
-class Grounds:
-    """The bindings that permit requests, each asked about once; none where something else does, or it is denied."""
-
-    __slots__ = ("_authorizer", "_found")
-
-    def __init__(self, authorizer: Authorizer) -> None:
-        self._authorizer = authorizer
-        self._found: dict[AccessRequest, tuple[tuple[AclBinding, Origin | None], ...]] = {}
-
-    def of(self, requests: Iterable[AccessRequest]) -> GivenBy:
-        """By request."""
-        return {request: self._of(request) for request in requests}
-
-    def _of(self, request: AccessRequest) -> tuple[tuple[AclBinding, Origin | None], ...]:
-        results = self._found.get(request)
-        if results is None:
-            notes = self._authorizer.sources.notes
-            given = ((binding, notes.get(binding)) for binding in deciding(self._authorizer, request))
-            results = self._found[request] = tuple(
-                (binding, note.origin if isinstance(note, Declaration) else note) for binding, note in given
-            )
-        return results

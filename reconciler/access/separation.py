@@ -10,7 +10,8 @@ from reconciler.access.assertion import AssertionOutcome, PrincipalSelection
 from reconciler.access.assertions import may_break
 from reconciler.access.authorizer import AccessRequest, Authorizer
 from reconciler.access.holders import DutyHolders, HeldRight
-from reconciler.access.reach import GivenBy, Grounds, Hop, HopKind, Known, Reach, ReachRow, deciding
+from reconciler.access.questions import GivenBy, Grounds, deciding
+from reconciler.access.reach import Hop, HopKind, Known, Reach, ReachRow
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import CLUSTER_NAME, AclBinding, ResourcePattern, ResourceType
 from reconciler.model.duty import NO_LINKS, Duty, Links, Through

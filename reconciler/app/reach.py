@@ -6,7 +6,8 @@ from dataclasses import replace
 from reconciler.access.effective import access_of
 from reconciler.access.holders import Flow
 from reconciler.access.names import Region
-from reconciler.access.reach import Grounds, Hop, Known, Reach, ReachRow
+from reconciler.access.questions import Grounds
+from reconciler.access.reach import Hop, Known, Reach, ReachRow
 from reconciler.app.access_checks import links_of
 from reconciler.app.manifests import sound
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore

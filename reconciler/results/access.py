@@ -11,7 +11,8 @@ from typing import Any, Final
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.effective import Access
 from reconciler.access.names import Region
-from reconciler.access.reach import GivenBy, Hop
+from reconciler.access.questions import GivenBy
+from reconciler.access.reach import Hop
 from reconciler.codec.values import BINDING
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, ResourcePattern, ResourceType

@@ -11,8 +11,8 @@ from typing import Any, Final
 from reconciler.access.authorizer import AccessRequest, Decision, DecisionRule
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.names import Region
-from reconciler.access.questions import AccessAnswer, AnswerWord, Explanation, Relevance, can_i, explain
-from reconciler.access.reach import GivenBy, Hop, HopKind
+from reconciler.access.questions import AccessAnswer, AnswerWord, Explanation, GivenBy, Relevance, can_i, explain
+from reconciler.access.reach import Hop, HopKind
 from reconciler.access.separation import Combination, Way
 from reconciler.codec.values import BINDING, PATTERN
 from reconciler.dataclass import dataclass

@@ -37,7 +37,7 @@ CHANGES = {
 }
 #: One class a floor may have each of these names: they are the same idea.
 ONE_A_FLOOR = {"Kind", "ListedKind", "Acls", "Topics"}
-MOST_HOMONYMS = 3
+MOST_HOMONYMS = 0
 #: Modules of a ``kinds`` folder that are about no one kind.
 COMMON = {"__init__", "interface", "listed"}
 #: What a listed kind may cost: new files, and changed lines in files that exist.
@@ -50,8 +50,8 @@ MOST_OF_CONFIGS = (2, 4)
 MOST_IMPORTS_IN_FUNCTIONS = 61
 #: A file is worth opening for its one noun, and for most nouns more than one file asks. To raise one of these numbers
 #: is to say in the same change what the reader gains.
-MOST_SOURCES = 479
-MOST_WITH_ONE_IMPORTER = 50
+MOST_SOURCES = 476
+MOST_WITH_ONE_IMPORTER = 52
 MOST_PROTOCOLS = 20
 #: Names that say nothing of what they hold, with how many values, parameters and functions still have them. The
 #: numbers may only fall: a name is the field's word, or says whose item, message or result it is.

@@ -14,8 +14,7 @@ from urllib.parse import quote
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.effective import every_access
 from reconciler.access.hosts import ANY_HOST, Hosts
-from reconciler.access.index import inside
-from reconciler.access.names import ASTERISK_NAMES, LITERAL, NameSet, Region, names_of
+from reconciler.access.names import ASTERISK_NAMES, LITERAL, NameSet, Region, inside, names_of
 from reconciler.access.operations import IMPLICATIONS, bits
 from reconciler.codec.document import compact
 from reconciler.dataclass import dataclass

@@ -35,7 +35,7 @@ RESULT_SCHEMA: Final = pa.schema(
 )
 
 
-class Difference(NamedTuple):
+class RowDifference(NamedTuple):
     """A binding that is on one side only."""
 
     action: str
@@ -76,7 +76,7 @@ class Results:
             self._writer.close()
             self._files.write(self.file, self._sink.getvalue())
 
-    def bindings(self, cluster: str, creates: Sequence[Difference], deletes: Sequence[Difference]) -> bool:
+    def bindings(self, cluster: str, creates: Sequence[RowDifference], deletes: Sequence[RowDifference]) -> bool:
         """Add bindings; whether there were any."""
         found = [*creates, *deletes]
         columns: list[Any] = [list(column) for column in zip(*(item.row for item in found), strict=True)]

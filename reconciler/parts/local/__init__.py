@@ -10,7 +10,11 @@ A Kafka on this machine, with access control, and tours on it.
 
 COMMANDS = {
     "sandbox": ("Run a local Kafka cluster with access control", "reconciler.parts.local.cli", "On this machine"),
-    "demo": ("Tour on a sandbox: validate, plan, apply, drift", "reconciler.parts.local.demo", "On this machine"),
+    "demo": (
+        "Tour on a sandbox: validate, plan, apply, drift",
+        "reconciler.parts.local.cli:demo_command",
+        "On this machine",
+    ),
 }
 #: Packages of the extra.
 NEEDS = ("pyspark",)

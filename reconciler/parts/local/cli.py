@@ -1,15 +1,25 @@
-"""``reconciler sandbox``: a real Kafka on loopback, started, shown and ended."""
+"""``reconciler sandbox``: a real Kafka on loopback, started, shown and ended; ``demo``: a tour on it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import importlib.resources
+import os
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Final, TypeAlias
 
 import click
 
-from reconciler.cli.console import CommandError, Exit, out, out_json, progress
+from reconciler.cli.console import CommandError, Exit, error, fitted, out, out_json, progress, style_for
 from reconciler.cli.options import output_option
-from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION, SandboxError, SandboxSpec
-from reconciler.parts.local.sandbox.lifecycle import down, find, status, up
+from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION, SandboxError, SandboxSpec, generated_users
+from reconciler.parts.local.sandbox.lifecycle import down, find, running, status, up
 from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.parts.local.tour import PLACE, USERS, WIDTH, Tour, TourStep, shown_path
+from reconciler.ports import ClusterError
 from reconciler.results.output import OutputKind
 
 
@@ -134,3 +144,128 @@ def _as_text(sandbox: Sandbox) -> list[str]:
         f"  connections  {sandbox.connections}",
         f"  logs         {sandbox.directory}/logs",
     ]
+
+
+#: The sandbox, and the cluster that ``examples/acls`` declares.
+_NAME: Final = "demo"
+Show: TypeAlias = Callable[[str, str], None]
+
+
+@click.command("demo", short_help="Tour on a sandbox: validate, plan, apply, drift")
+@click.option("--keep", is_flag=True, help="Keep the sandbox running.")
+@click.option("--fleet", is_flag=True, help="Continue with a fleet on Spark.")
+@output_option
+def demo_command(*, keep: bool, fleet: bool, output: str) -> int:
+    """Start a broker, fill it with a typical state, and bring it under manifests.
+
+    Takes about half a minute on two idle cores, and a minute or two more with --fleet. The first run also downloads
+    Kafka (45 MB). Commands are shown as you would type them, with their output, and clients try what they may and may
+    not do. Each step states a claim; exit 1 if one of them does not hold.
+    """
+    style, began = style_for(sys.stdout), time.monotonic()
+
+    def show(role: str, text: str) -> None:
+        if output == "text":
+            out([fitted(text if role == "plain" else style(role, text), WIDTH)], whole=True)
+
+    with _sandbox(keep=keep) as sandbox:
+        manifests = _manifests(sandbox)
+        _say_where(sandbox, show)
+        steps = list(Tour(sandbox, manifests, show, snapshots=fleet).steps())
+        if fleet:
+            steps += _over_a_fleet(sandbox, manifests, show)
+        if output == "json":
+            out_json(OutputKind.DEMO, _document(steps, sandbox if keep else None))
+        else:
+            out(_go_on(sandbox, manifests, keep=keep, seconds=time.monotonic() - began), whole=True)
+    failed = [step for step in steps if not step.holds]
+    if failed:
+        error(f"{len(failed)} of {len(steps)} steps did not show what they claim")
+        return Exit.ERROR
+    return Exit.OK
+
+
+@contextmanager
+def _sandbox(*, keep: bool) -> Iterator[Sandbox]:
+    if any(sandbox.name == _NAME and sandbox.condition() != "crashed" for sandbox in status()):
+        raise CommandError(f"a sandbox {_NAME} is up already", f"end it: reconciler sandbox down --name {_NAME}")
+    spec = SandboxSpec(name=_NAME, users=generated_users("admin", "reconciler", *USERS))
+    try:
+        with nullcontext(up(spec, progress=progress)) if keep else running(spec, progress=progress) as sandbox:
+            yield sandbox
+    except SandboxError as error:
+        raise CommandError(error.message, error.advice) from error
+    except ClusterError as error:
+        raise CommandError(f"the sandbox failed: {error}", error.advice) from error
+
+
+def _manifests(sandbox: Sandbox) -> str:
+    """``examples/acls`` of the clone, or a copy of what the wheel carries, so that it can be edited."""
+    clone = Path(__file__).parents[3] / "examples" / "acls"
+    if clone.is_dir():
+        return os.path.relpath(clone)
+    with importlib.resources.as_file(importlib.resources.files("reconciler.cli") / "examples") as packaged:
+        shutil.copytree(packaged, sandbox.directory / "manifests")
+    return f"{PLACE}/manifests"
+
+
+def _over_a_fleet(sandbox: Sandbox, manifests: str, show: Show) -> list[TourStep]:
+    from reconciler.parts.fleet.cli.tour import FleetTour
+
+    tour = FleetTour(sandbox.directory, show)
+    tour.prepare(Path(manifests.replace(PLACE, str(sandbox.directory))))
+    return list(tour.steps())
+
+
+def _say_where(sandbox: Sandbox, show: Show) -> None:
+    show("title", f"Kafka {sandbox.kafka_version} is up at {sandbox.bootstrap}, with access control on.")
+    show("dim", "The commands below run as you see them, with the middle of long output left out.")
+    show("dim", "▸ is a client's attempt, ✓ what was checked.")
+    show("dim", f"{PLACE.removeprefix('$')}={shown_path(sandbox.directory)}")
+
+
+def _program() -> str:
+    """How this program is called in the reader's shell, whose PATH may be without it."""
+    if shutil.which("reconciler") is not None:
+        return "reconciler"
+    return str(Path(sys.executable).parent.absolute() / "reconciler")
+
+
+def _go_on(sandbox: Sandbox, manifests: str, *, keep: bool, seconds: float) -> Iterator[str]:
+    """The commands to go on with, which can be pasted as they are."""
+    program = shlex.quote(_program())
+    place = shown_path(sandbox.directory)
+    yield ""
+    yield f"That was all, after {seconds:.0f} s."
+    if not keep:
+        yield "Nothing is left running. To try it yourself, keep the broker:"
+        yield f"  {program} demo --keep"
+        return
+    reach = f"--cluster demo --connections {shown_path(sandbox.connections)}"
+    found = manifests.replace(PLACE, place)
+    yield "The broker stays up. Change what a team may do, then:"
+    for line, purpose in (
+        (f"{program} plan {found} {reach}", "see what it would change"),
+        (f"{program} apply {found} {reach}", "plan, ask, perform"),
+        (f"{program} export {reach}", "the whole cluster as manifests"),
+        (f"{program} sandbox down --name demo", "end it; nothing is left"),
+    ):
+        yield f"  # {purpose}"
+        yield f"  {line}"
+
+
+def _document(steps: list[TourStep], kept: Sandbox | None) -> dict[str, object]:
+    return {
+        "succeeded": all(step.holds for step in steps),
+        "connections": None if kept is None else str(kept.connections),
+        "steps": [
+            {
+                "claim": step.claim,
+                "done": step.done,
+                "exitStatus": step.status,
+                "output": list(step.output),
+                "holds": step.holds,
+            }
+            for step in steps
+        ],
+    }

@@ -12,8 +12,7 @@ from typing import Annotated, Final, NamedTuple
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import AccessDifference, DifferenceRow
 from reconciler.access.hosts import ANY_HOST, is_dead
-from reconciler.access.index import inside
-from reconciler.access.names import ASTERISK_NAMES, NameSet, Region, less, names_of
+from reconciler.access.names import ASTERISK_NAMES, NameSet, Region, inside, less, names_of
 from reconciler.access.operations import IMPLICATIONS
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (

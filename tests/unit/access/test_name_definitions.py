@@ -4,16 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations, product
 
 from reconciler.access.authorizer import PROBE
-from reconciler.access.index import (
-    HostIndex,
-    NameCoverage,
-    NameIndex,
-    PrincipalIndex,
-    inside,
-    meets,
-    meets_any,
-    outermost,
-)
+from reconciler.access.index import HostIndex, NameCoverage, NameIndex, PrincipalIndex
 from reconciler.access.names import (
     ALL_NAMES,
     ASTERISK_NAMES,
@@ -21,10 +12,14 @@ from reconciler.access.names import (
     NameSet,
     Region,
     has_names,
+    inside,
     is_name,
     less,
     literal,
     matches,
+    meets,
+    meets_any,
+    outermost,
     shortest_name,
 )
 from reconciler.model.acl import CLUSTER_NAME, PatternType, ResourcePattern, ResourceType

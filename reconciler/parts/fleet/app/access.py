@@ -217,20 +217,20 @@ def blast_radius(
 
     Effective access, so DENYs count.
     """
-    sums: dict[str, Reached] = {}
+    sums: dict[str, PrincipalReach] = {}
     unjudged: dict[str, str] = {}
     for line in engine.run(access_lists(engine, run, manifests), partial(_radius, store=store), "blast radius"):
         name, *values = json.loads(line)
         if len(values) == 1:
             unjudged[name] = values[0]
         else:
-            sums[name] = Reached(*values).with_others(sums.get(name, Reached()))
+            sums[name] = PrincipalReach(*values).with_others(sums.get(name, PrincipalReach()))
     rows: list[list[Any]] = [[name, *values] for name, values in sums.items()]
     rows.sort(key=lambda row: (-row[2], -row[4], -row[5], -row[6], row[0]))
-    return (["principal", *Reached._fields], rows), unjudged
+    return (["principal", *PrincipalReach._fields], rows), unjudged
 
 
-class Reached(NamedTuple):
+class PrincipalReach(NamedTuple):
     """How far a principal reaches on some clusters; topics that exist, summed over them."""
 
     clusters: int = 0
@@ -241,9 +241,9 @@ class Reached(NamedTuple):
     topics_to_read: int = 0
     certain: bool = True
 
-    def with_others(self, other: "Reached") -> "Reached":
+    def with_others(self, other: "PrincipalReach") -> "PrincipalReach":
         """Of both, which are about different clusters."""
-        return Reached(
+        return PrincipalReach(
             self.clusters + other.clusters,
             self.over_clusters + other.over_clusters,
             self.on_every_topic + other.on_every_topic,
@@ -255,7 +255,7 @@ class Reached(NamedTuple):
 
 
 def _radius(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Iterator[str]:
-    sums: dict[str, Reached] = {}
+    sums: dict[str, PrincipalReach] = {}
     memory = ReachMemory()
     for reading, declaration in units:
         try:
@@ -264,18 +264,18 @@ def _radius(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Iterat
             yield json.dumps([reading.cluster, _why(error)], ensure_ascii=False)
             continue
         for name, found in of_cluster.items():
-            sums[name] = found.with_others(sums.get(name, Reached()))
+            sums[name] = found.with_others(sums.get(name, PrincipalReach()))
     for name, found in sums.items():
         yield json.dumps([name, *found], ensure_ascii=False)
 
 
-def _reached(rows: Iterable[AccessReach]) -> dict[str, Reached]:
+def _reached(rows: Iterable[AccessReach]) -> dict[str, PrincipalReach]:
     """Of one cluster, by principal."""
-    reached: dict[str, Reached] = {}
+    reached: dict[str, PrincipalReach] = {}
     for row in rows:
-        before = reached.get(row.principal, Reached(1))
+        before = reached.get(row.principal, PrincipalReach(1))
         over = row.resource_type == "CLUSTER" and row.operation in _OVER_CLUSTER
-        reached[row.principal] = Reached(
+        reached[row.principal] = PrincipalReach(
             1,
             max(before.over_clusters, int(over)),
             max(before.on_every_topic, int(row.every_name and row.resource_type == "TOPIC")),

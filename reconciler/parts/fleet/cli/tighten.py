@@ -1,21 +1,34 @@
-"""``reconciler fleet tighten``: least privilege from the logs of many clusters, as one edit of the manifests."""
+"""``reconciler fleet usage`` and ``fleet tighten``: what authorizer logs show of bindings, refusals and changes.
+
+Least privilege from the logs of many clusters is one edit of the manifests.
+"""
 
 import datetime
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import click
 
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli.console import Exit, error, info, info_lines, style_for, worst
+from reconciler.cli.console import CommandError, Exit, error, info, info_lines, out, out_json, style_for, worst
 from reconciler.cli.options import Keeping, as_of_option, edit_options, output_option, path_argument
+from reconciler.dataclass import dataclass
 from reconciler.model.characters import safe
 from reconciler.parts.edit.cli.options import keep
 from reconciler.parts.evidence.app.tighten import TightenOptions
-from reconciler.parts.evidence.cli import Policy, check_period, fleet_logs_option, period_options, policy_option
-from reconciler.parts.evidence.show import fleet_tighten_lines
+from reconciler.parts.evidence.cli import (
+    Policy,
+    check_period,
+    fleet_logs_option,
+    period_options,
+    policy_option,
+    replay_options,
+)
+from reconciler.parts.evidence.show import fleet_tighten_lines, reading_document, usage_document, usage_lines
+from reconciler.parts.evidence.usage.cluster import ClusterUsage, UsageQuestion
 from reconciler.parts.evidence.usage.message import Window
-from reconciler.parts.fleet.app.logs import log_parts
+from reconciler.parts.fleet.app.logs import Logs, fleet_usage, log_parts, planned_changes
 from reconciler.parts.fleet.app.runs import stored_run, wanted
 from reconciler.parts.fleet.app.tighten import FleetTightening, fleet_tighten_output, tighten_fleet
 from reconciler.parts.fleet.cli.fleet import (
@@ -30,7 +43,7 @@ from reconciler.parts.fleet.cli.fleet import (
 )
 from reconciler.parts.fleet.engine import BYTES_IN_A_TASK, CLUSTERS_IN_A_TASK
 from reconciler.parts.fleet.tables import store_at
-from reconciler.parts.fleet.tasks.logs import total
+from reconciler.parts.fleet.tasks.logs import LogFindings, total
 from reconciler.results.output import OutputKind
 from reconciler.results.tightened import FLEET_TIGHTEN
 
@@ -123,3 +136,115 @@ def _status(found: FleetTightening) -> int:
 def _broken(found: FleetTightening) -> Iterator[str]:
     for summary in (*(cluster.summary for cluster in found.clusters), found.unassigned):
         yield from summary.broken
+
+
+@dataclass(frozen=True, slots=True)
+class _UsageOptions:
+    """Options as typed; at most one of ``plan`` and ``replay`` is a change that is tried."""
+
+    path: str
+    places: tuple[str, ...]
+    since: datetime.date | None
+    until: datetime.date | None
+    offline: bool
+    plan: str | None
+    replay: bool
+    repeats: int
+    store: str
+    fleet_name: str | None
+    run_id: str | None
+    as_of: datetime.date | None
+    connections: str | None
+
+    @property
+    def question(self) -> UsageQuestion:
+        """What is asked of every cluster."""
+        return UsageQuestion(Window(self.since, self.until), self.repeats)
+
+
+@click.command("usage", short_help="Evaluate authorizer logs: used bindings, refusals, replay")
+@path_argument
+@fleet_logs_option
+@period_options
+@click.option("--offline", is_flag=True, help="Evaluate what the manifests declare; needs no snapshot.")
+@click.option(
+    "--plan",
+    metavar="PLAN",
+    type=click.Path(exists=True),
+    help="Replay the accesses on a saved plan, or on a directory of plans.",
+)
+@replay_options
+@store_option
+@fleet_option
+@run_option
+@as_of_option
+@facts_option
+@spark_options
+@output_option
+def usage_command(*, show: int, spark: SparkOptions, output: str, **options: Any) -> int:
+    """Evaluate authorizer logs and Confluent's audit events: which bindings of a snapshot were used.
+
+    No cluster is contacted. PATH's Cluster documents and the operator's file supply scope, super users and
+    allowEveryoneIfNoAclFound. With
+    --plan or --replay, exit 3 if an access that was seen would fail or cannot be decided. Exit 1 if logs or clusters
+    could not be read completely.
+    """
+    asked = _UsageOptions(**options)
+    _check(asked)
+    run_id, told = _told(asked, spark)
+    if output == "json":
+        out_json(OutputKind.FLEET_USAGE, _document(run_id, asked, told))
+    else:
+        title = "Use by the logs, of what is declared" if run_id is None else f"Use by the logs, of snapshot {run_id}"
+        out(usage_lines(title, told.clusters, told.unassigned, style_for(sys.stdout), shown=show))
+    return _usage_status(told)
+
+
+def _check(asked: _UsageOptions) -> None:
+    changes = (asked.plan is not None) + asked.replay
+    check_period(asked.since, asked.until)
+    if changes > 1:
+        raise CommandError("--plan and --replay are two changes", "give one of them", Exit.USAGE)
+    if asked.offline and changes:
+        raise CommandError("--offline has no state that a change could begin from", "leave it out", Exit.USAGE)
+
+
+def _told(asked: _UsageOptions, spark: SparkOptions) -> tuple[str | None, LogFindings]:
+    with engine_for(spark, asked.store, *asked.places) as engine:
+        store = store_at(asked.store)
+        given = wanted(asked.path, asked.fleet_name, asked.as_of, ConnectionOptions(asked.connections))
+        info_unassigned(given.fleet)
+        run = None if asked.offline else stored_run(store, asked.run_id)
+        logs = Logs(log_parts(asked.places, given.fleet.clusters), asked.question)
+        engine.sized(total(logs.parts), BYTES_IN_A_TASK)
+        engine.sized(len(given.fleet.clusters), CLUSTERS_IN_A_TASK)
+        plans = planned_changes(asked.plan, run) if asked.plan is not None and run is not None else None
+        told = fleet_usage(engine(), store, given, logs, run, plans=plans, replay=asked.replay)
+    return None if run is None else run.id, told
+
+
+def _document(run_id: str | None, asked: _UsageOptions, told: LogFindings) -> dict[str, Any]:
+    return {
+        "run": run_id,
+        "since": None if asked.since is None else asked.since.isoformat(),
+        "until": None if asked.until is None else asked.until.isoformat(),
+        "clusters": [usage_document(usage) for usage in told.clusters],
+        "unassigned": reading_document(told.unassigned),
+    }
+
+
+def _usage_status(told: LogFindings) -> Exit:
+    failed = [usage.cluster for usage in told.clusters if usage.failure]
+    if failed:
+        error(f"of {', '.join(failed)} nothing can be said")
+    broken = [text for summary in (*(u.summary for u in told.clusters), told.unassigned) for text in summary.broken]
+    if broken:
+        error(f"{len(broken)} log file{'' if len(broken) == 1 else 's'} could not be read to the end")
+    return worst(
+        Exit.ERROR if failed or broken else Exit.OK,
+        Exit.FAILED_CHECK if any(map(_breaks, told.clusters)) else Exit.OK,
+    )
+
+
+def _breaks(usage: ClusterUsage) -> bool:
+    return usage.replay is not None and bool(usage.replay.fails or usage.replay.unclear)

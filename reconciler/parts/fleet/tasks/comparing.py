@@ -29,7 +29,7 @@ from reconciler.model.locks import denials_of_locks, lock_marks, locks, unlock_m
 from reconciler.model.markers import BreakGlass, break_glass_marks, running_break_glass, standing_bridges
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
-from reconciler.parts.fleet.differences import Difference, Results, topic_differences
+from reconciler.parts.fleet.differences import Results, RowDifference, topic_differences
 from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, ROWS_IN_A_TASK, Engine, reason
 from reconciler.parts.fleet.membership import BucketPair, pairs, partition
 from reconciler.parts.fleet.readings import Place, desired_topics, expired_bindings, live_topics, write_desired
@@ -245,17 +245,17 @@ def _judged(found: pl.DataFrame, scope: Scope) -> pl.DataFrame:
     return found.with_columns(pl.Series("whose", marks, pl.Int8))
 
 
-def _created(creates: pl.DataFrame) -> list[Difference]:
+def _created(creates: pl.DataFrame) -> list[RowDifference]:
     rows: list[tuple[Any, ...]] = creates.sort(list(COLUMNS)).rows() if creates.height > 1 else creates.rows()
-    return [Difference(CREATE_ACL, row[:-1], row[-1]) for row in rows]
+    return [RowDifference(CREATE_ACL, row[:-1], row[-1]) for row in rows]
 
 
-def _expired(files: StoreFiles, desired: Reading, deletes: pl.DataFrame) -> list[Difference]:
+def _expired(files: StoreFiles, desired: Reading, deletes: pl.DataFrame) -> list[RowDifference]:
     if not deletes.height:
         return []
     expired = expired_bindings(files, desired)
     rows: list[Row] = deletes.sort(list(COLUMNS)).rows()
-    return [Difference(DELETE_ACL, row, str(expired[row].origin) if row in expired else None) for row in rows]
+    return [RowDifference(DELETE_ACL, row, str(expired[row].origin) if row in expired else None) for row in rows]
 
 
 def _compare_topics(unit: Unit, files: StoreFiles, results: Results) -> PartialDrift:
