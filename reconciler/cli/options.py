@@ -262,8 +262,8 @@ def _path_of(context: click.Context, argument: click.Parameter, value: str | Non
 
 
 def _path_option(name: str, **more: Any) -> Decorator:
-    said = "Manifests: a directory, or one file.  [default: .]"
-    return click.option("-f", "--path", name, metavar="PATH", type=click.Path(), help=said, **more)
+    words = "Manifests: a directory, or one file.  [default: .]"
+    return click.option("-f", "--path", name, metavar="PATH", type=click.Path(), help=words, **more)
 
 
 #: ``--path PATH``, where no word is PATH.

@@ -122,9 +122,9 @@ def _cluster_lines(
         counts = {"ACL": len(wanted.bindings), "topic": len(wanted.topics)}
         for kind, items in wanted.listed.items():
             counts[PLURALS[kind].removesuffix("s")] = sum(not item.expired for item in items.values())
-        told = ", ".join(counted(count, noun) for noun, count in counts.items())
+        counts_words = ", ".join(counted(count, noun) for noun, count in counts.items())
         declared = declared_lines(wanted, style) if expand else ()
-        lines = (f"{told} declared{expired}", *declared, *checks_lines(one.checks, style, expand=expand))
+        lines = (f"{counts_words} declared{expired}", *declared, *checks_lines(one.checks, style, expand=expand))
         if expand or len(clusters) <= _EACH:
             yield [one.name], list(lines)
         else:

@@ -351,10 +351,10 @@ def consent_lines(
 
 def message(breach: Breach) -> str:
     """What the file names, and whose it is; with the role that names it, and the guardrail that says so."""
-    said = _message(breach)
+    message = _message(breach)
     if breach.consent is not None:
-        said += f"; the consent at {as_name(str(breach.consent))} does not cover it"
-    return said if breach.rule is None else f"{said} (by the guardrails, {breach.rule})"
+        message += f"; the consent at {as_name(str(breach.consent))} does not cover it"
+    return message if breach.rule is None else f"{message} (by the guardrails, {breach.rule})"
 
 
 def _message(breach: Breach) -> str:
@@ -387,8 +387,8 @@ def _message(breach: Breach) -> str:
 
 def advice(breach: Breach) -> str:
     """What to write, and where; for a guardrail, before the change that needs it."""
-    said = _advice(breach)
-    return said if breach.rule is None else f"{said}; merge that before the change that needs it"
+    advice = _advice(breach)
+    return advice if breach.rule is None else f"{advice}; merge that before the change that needs it"
 
 
 def _advice(breach: Breach) -> str:

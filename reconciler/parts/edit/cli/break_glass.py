@@ -44,7 +44,7 @@ from reconciler.parts.edit.cli.grant import (
     cluster_of_edit,
     hand_over_grant,
     hand_over_revocation,
-    said,
+    note_edit,
     until_option,
 )
 from reconciler.plan.kinds.acl import deleted_bindings
@@ -282,7 +282,7 @@ def grant_(
     where, unwritten = path or project_path(), None
     try:
         edit = grant(where, cluster, asked, terms, None, connection)
-        said(edit.notes)
+        note_edit(edit.notes)
     except EditRefusedError as refused:
         # An emergency does not wait for manifests that somebody has to edit by hand.
         unwritten = refused
@@ -327,7 +327,7 @@ def revoke_(
     # The edit takes back what was ended just now, and no grant of the principal that somebody reviewed.
     try:
         edit = revoke(where, cluster, asked, None, connection)
-        said(edit.notes)
+        note_edit(edit.notes)
     except NotDeclaredError:
         return hand_over_revocation(None, asked, keeping, output=output, extra=extra)
     return hand_over_revocation(edit.edit, asked, keeping, output=output, extra=extra)

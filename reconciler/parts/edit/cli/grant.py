@@ -58,7 +58,7 @@ cluster_of_edit = click.option(
 )
 
 
-def said(notes: Iterable[str]) -> None:
+def note_edit(notes: Iterable[str]) -> None:
     """What else there is to know about an edit."""
     for note in notes:
         info(safe(note))
@@ -122,7 +122,7 @@ def command(
     """
     asked = asked_access(principal, operation, pattern, host)
     found = grant(path or project_path(), cluster, asked, GrantTerms(until, reason, ticket), as_of, connection)
-    said(found.notes)
+    note_edit(found.notes)
     return hand_over_grant(found.edit, asked, keeping, output=output)
 
 
@@ -176,7 +176,7 @@ def revoke_command(
     """
     asked = asked_access(principal, operation, pattern, host)
     found = revoke(path or project_path(), cluster, asked, as_of, connection)
-    said(found.notes)
+    note_edit(found.notes)
     return hand_over_revocation(found.edit, asked, keeping, output=output)
 
 
@@ -214,8 +214,10 @@ def rename_command(
         as_of=as_of,
         connection=connection,
     )
-    said(found.notes)
+    note_edit(found.notes)
     if not finish:
-        said([f"apply this, move the clients to {new}, then take the old name away: the same command with --finish"])
+        note_edit(
+            [f"apply this, move the clients to {new}, then take the old name away: the same command with --finish"]
+        )
     words = f"Take everything from {old}, now {new}" if finish else f"Grant {new} what {old} has"
     return keep(OutputKind.RENAME, found.edit, keeping, message=words, output=output)

@@ -10,7 +10,7 @@ from reconciler.model.characters import shell_quoted
 from reconciler.parts.edit.app import users
 from reconciler.parts.edit.app.grant import GrantTerms
 from reconciler.parts.edit.app.users import disable as disabled
-from reconciler.parts.edit.cli.grant import cluster_of_edit, said
+from reconciler.parts.edit.cli.grant import cluster_of_edit, note_edit
 from reconciler.parts.edit.cli.options import keep
 from reconciler.results.output import OutputKind
 
@@ -50,7 +50,7 @@ def disable(
     """
     terms = GrantTerms(None, reason, ticket)
     found = disabled(path or project_path(), cluster, asked_principal(principal), terms, connection)
-    said((*found.notes, _to_send(principal, path, cluster)) if found.edit.files else ())
+    note_edit((*found.notes, _to_send(principal, path, cluster)) if found.edit.files else ())
     return keep(
         OutputKind.USERS_DISABLE,
         found.edit,
@@ -116,7 +116,7 @@ def generate(
     place, terms = users.PasswordPlace(None if to_stdout else file, reference), GrantTerms(None, reason, ticket)
     where = path or project_path()
     found = users.generate(where, cluster, asked_principal(principal), place, terms, connection, mechanism=mechanism)
-    said((*found.notes, _to_send(principal, path, cluster)))
+    note_edit((*found.notes, _to_send(principal, path, cluster)))
     message = f"New password of {principal}"
     if not keeping.write and not keeping.branch:
         return keep(None, found.edit, keeping, message=message)
