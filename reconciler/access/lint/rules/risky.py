@@ -12,6 +12,16 @@ from reconciler.model.characters import mixed_scripts as scripts_of
 
 _O = AclOperation
 _CHANGING: Final = frozenset({_O.WRITE, _O.DELETE, _O.ALTER, _O.ALTER_CONFIGS})
+#: By these somebody logs in as the user, or as the owner of the token.
+_AS_ANYBODY: Final = {
+    ResourceType.USER: (_O.CREATE_TOKENS, _O.DESCRIBE_TOKENS),
+    ResourceType.DELEGATION_TOKEN: (_O.DESCRIBE,),
+}
+_EVERY_USER: Final = "User:"
+_OVER_CLUSTER: Final = {
+    _O.ALTER_CONFIGS: "who may ALTER_CONFIGS on the cluster may add a listener on which it logs in as anybody",
+    _O.CLUSTER_ACTION: "who has CLUSTER_ACTION on the cluster may ask a controller as anybody; brokers have it",
+}
 _DELIMITERS: Final = "._-:/"
 _SHOWN: Final = 10
 
@@ -80,17 +90,21 @@ def wildcard_read(state: LintState) -> Iterator[LintFinding]:
     "KA025",
     "warning",
     "ALL on every name of a type: it reads and changes everything of all teams, also names that do not exist yet, and "
-    "has every operation that a later release of Kafka adds. On users it may log in as anybody.",
+    "has every operation that a later release of Kafka adds. Or CREATE_TOKENS or DESCRIBE_TOKENS on every user, or "
+    "DESCRIBE on every delegation token: it may log in as anybody.",
     "Name the operations and the resources, or a prefix.",
 )
 def everything(state: LintState) -> Iterator[LintFinding]:
-    """ALLOWs of every operation on every resource of a type."""
+    """ALLOWs of every operation on every resource of a type, and of acting as every user."""
     for binding in state.allows:
-        if binding.pattern.is_wildcard and binding.entry.operation is _O.ALL:
-            kind = binding.pattern.resource_type
-            message = f"ALL on every {kind.name}, also on those not yet created, and operations of later releases"
-            if kind is ResourceType.USER:
-                message += ": it may log in as anybody"
+        kind, operation = binding.pattern.resource_type, binding.entry.operation
+        every, anybody = binding.pattern.is_wildcard, operation in _AS_ANYBODY.get(kind, ())
+        if kind is ResourceType.USER and binding.pattern.pattern_type is PatternType.PREFIXED:
+            every = _EVERY_USER.startswith(binding.pattern.name)
+        if every and (anybody or operation is _O.ALL):
+            message = f"{operation.name} on every {kind.name}, also on those not yet created"
+            message += ", and operations of later releases" if operation is _O.ALL else ""
+            message += ": it may log in as anybody" if kind in _AS_ANYBODY else ""
             yield everything.found(binding, message, "name the operations and the resources, or a prefix")
 
 
@@ -98,11 +112,12 @@ def everything(state: LintState) -> Iterator[LintFinding]:
     "KA011",
     "warning",
     "Who may ALTER the cluster may change every ACL, and so grant itself anything. Who may ALTER_CONFIGS on it may add "
-    "a listener on which it logs in as anybody.",
-    "Keep it to those who administer the cluster.",
+    "a listener on which it logs in as anybody. Who has CLUSTER_ACTION on it, as brokers have, asks a controller as "
+    "anybody.",
+    "Keep it to those who administer the cluster; write an exception for brokers.",
 )
 def cluster_alter(state: LintState) -> Iterator[LintFinding]:
-    """ALLOWs to change ACLs, or the brokers' configs; who may do both is told of once."""
+    """ALLOWs to change ACLs, or the brokers' configs, or to ask as anybody; who may do several is told of once."""
     ours = [allow for allow in state.allows if allow.pattern.resource_type is ResourceType.CLUSTER]
     altering = [binding for binding in ours if binding.entry.operation in (_O.ALTER, _O.ALL)]
     told = {item.entry[:2] for item in altering}
@@ -110,9 +125,10 @@ def cluster_alter(state: LintState) -> Iterator[LintFinding]:
     for binding in altering:
         message = "who may ALTER the cluster may change ACLs, and so grant itself anything"
         yield cluster_alter.found(binding, message, advice)
-    for binding in ours:
-        if binding.entry.operation is _O.ALTER_CONFIGS and binding.entry[:2] not in told:
-            message = "who may ALTER_CONFIGS on the cluster may add a listener on which it logs in as anybody"
+    for operation, message in _OVER_CLUSTER.items():
+        more = [item for item in ours if item.entry.operation is operation and item.entry[:2] not in told]
+        told |= {item.entry[:2] for item in more}
+        for binding in more:
             yield cluster_alter.found(binding, message, advice)
 
 
