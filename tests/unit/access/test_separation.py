@@ -408,6 +408,7 @@ def test_every_world_is_like_exactly_one_that_is_tried(many: int, pool: list[Edg
     [
         pytest.param(1, EVERY_EDGE, 21, id="one edge"),
         pytest.param(2, EVERY_EDGE, 303, id="two edges"),
+        pytest.param(4, EVERY_EDGE, 42_521, id="four edges", marks=pytest.mark.long),
         pytest.param(5, EVERY_EDGE, 433_226, id="five edges", marks=pytest.mark.long),
         pytest.param(6, POOL, 738_937, id="six edges without the rights on the cluster", marks=pytest.mark.long),
     ],
