@@ -462,8 +462,7 @@ def _snapshot(broker: BrokerFacts, acls: Any, unreadable_topics: Mapping[str, st
 
 
 def _topics_codec(*, closed: bool) -> Codec[Mapping[str, Topic]]:
-    topic: Record[Topic] = record(
-        Topic,
+    known = (
         field("name", NAME, "The name.", "orders"),
         field("partitions", nullable(_ONE_OR_MORE), "null where unknown.", 6, attr="num_partitions", default=None),
         field("replicationFactor", nullable(_ONE_OR_MORE), "null where unknown.", 3, default=None),
@@ -478,8 +477,11 @@ def _topics_codec(*, closed: bool) -> Codec[Mapping[str, Topic]]:
         field(
             "replicaAssignments", ASSIGNMENTS, "Broker ids by partition; absent where unknown.", default=None, omit=True
         ),
-        closed=closed,
     )
+    # These have other words where they are live; any other field is as in plans.
+    named = {item.keyword for item in known}
+    more = (item for item in record_of(Topic).fields if item.keyword not in named)
+    topic: Record[Topic] = record(Topic, *known, *more, closed=closed)
     plain = array(topic, lines=True)
 
     def read(value: Any) -> Mapping[str, Topic]:

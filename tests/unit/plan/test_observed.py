@@ -2,13 +2,21 @@
 
 from dataclasses import replace
 from itertools import product
-from typing import Final
+from typing import Any, Final, get_type_hints
 
 import pytest
 
 from reconciler.model.listing import Change, Create, Delete, Update
 from reconciler.model.state import ClusterState
-from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs, TopicPartitions, TopicReplicas
+from reconciler.model.topic import (
+    TOPIC_ATTRIBUTES,
+    Layout,
+    PartitionLayout,
+    Topic,
+    TopicConfigs,
+    TopicPartitions,
+    TopicReplicas,
+)
 from reconciler.plan.observed import MOST_COPIED, StepState
 from reconciler.plan.phase import Phase
 from reconciler.plan.step import Step
@@ -48,6 +56,20 @@ def test_a_created_topic_is_done_only_where_the_one_there_is_as_declared() -> No
             same = count in (None, there) and factor in (None, copies) and config == value
             same = same and (assigned is None or places in (None, assigned))
             assert state_of(wanted, topic) is (StepState.DONE if same else StepState.STALE)
+
+
+def test_no_count_that_can_be_declared_of_a_topic_is_left_out_where_topics_are_compared() -> None:
+    """Else an export would lack it, and a topic with another one would be taken for that which a run created."""
+    counts = {name for name, kind in get_type_hints(Topic).items() if kind == int | None}
+    assert counts == set(TOPIC_ATTRIBUTES.values())
+    ones: dict[str, Any] = dict.fromkeys(counts, 1)
+    like = Topic("t", **ones)
+    for name in counts:
+        stated: dict[str, Any] = {name: 2}
+        unsaid: dict[str, Any] = {name: None}
+        other = replace(like, **stated)
+        assert state_of(Create(like), other) is StepState.STALE
+        assert state_of(Create(replace(other, **unsaid)), other) is StepState.DONE
 
 
 def test_a_deleted_topic_is_gone_or_the_one_that_was_meant() -> None:
