@@ -14,6 +14,7 @@ from reconciler.cli.console import Exit, error, out, out_json, settings, style_f
 from reconciler.cli.options import as_of_option, listing_option, path_argument
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
+from reconciler.model.characters import counted
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
     engine_for,
@@ -95,7 +96,7 @@ def command(
     if len(doubtful) < len(drift.doubtful):
         error(f"{len(drift.doubtful) - len(doubtful):,} more clusters could not be read completely")
     if drift.failed:
-        error(f"of {len(drift.failed)} clusters nothing can be said")
+        error(f"nothing can be said of {counted(len(drift.failed), 'cluster')}")
     return worst(Exit.ERROR if drift.failed else Exit.OK, Exit.DIFFERENT if drift.differing else Exit.OK)
 
 

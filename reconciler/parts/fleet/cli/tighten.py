@@ -122,7 +122,7 @@ def command(
 
 def _status(found: FleetTightening) -> int:
     for name, why in found.failed.items():
-        error(f"of {safe(name)} nothing can be said: {safe(why)}")
+        error(f"nothing can be said of {safe(name)}: {safe(why)}")
     for text in _broken(found):
         error(f"a log file could not be read to the end: {safe(text)}")
     if found.unassigned.lines:
