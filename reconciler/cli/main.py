@@ -264,11 +264,15 @@ def _run(arguments: list[str] | None) -> int:
 _TOO_MANY: Final = "Got unexpected extra argument"
 
 
-def _extra_path(context: click.Context, message: str) -> str | None:
-    """The one word too many, where it names a directory or a file of manifests and the command takes them by -f."""
+def _extra_word(context: click.Context, message: str) -> str | None:
+    """How to write the one word too many: manifests where a command takes them by an option, or a lint rule."""
+    if not message.startswith(_TOO_MANY):
+        return None
     word = message.removeprefix(f"{_TOO_MANY} (").removesuffix(")")
-    takes = any("--path" in parameter.opts for parameter in context.command.params)
-    return word if message.startswith(_TOO_MANY) and takes and os.path.exists(word) else None
+    options = {name for parameter in context.command.params for name in parameter.opts}
+    if "--also" in options and word.startswith("KA") and word[2:].isdigit():
+        return f"--also {word}"
+    return f"-f {shlex.quote(word)} for the manifests" if "--path" in options and os.path.exists(word) else None
 
 
 def _with_words(usage: click.UsageError) -> click.UsageError:
@@ -276,8 +280,8 @@ def _with_words(usage: click.UsageError) -> click.UsageError:
     if isinstance(usage, click.NoSuchOption) and (meant := OPTIONS_ELSEWHERE.get(usage.option_name)):
         return click.UsageError(f"No such option {usage.option_name!r}. Write {meant}.", usage.ctx)
     message = usage.format_message().removesuffix(".")
-    if usage.ctx is not None and (path := _extra_path(usage.ctx, message)) is not None:
-        return click.UsageError(f"{message}. Write -f {shlex.quote(path)} for the manifests", usage.ctx)
+    if usage.ctx is not None and (meant := _extra_word(usage.ctx, message)) is not None:
+        return click.UsageError(f"{message}. Write {meant}", usage.ctx)
     miscounted = isinstance(usage, click.MissingParameter) or message.startswith(_TOO_MANY)
     if miscounted and usage.ctx is not None:
         for line in examples_of(tuple(usage.ctx.command_path.split()[1:])):

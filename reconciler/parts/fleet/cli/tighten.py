@@ -236,7 +236,7 @@ def _document(run_id: str | None, asked: _UsageOptions, told: LogFindings) -> di
 def _usage_status(told: LogFindings) -> Exit:
     failed = [usage.cluster for usage in told.clusters if usage.failure]
     if failed:
-        error(f"of {', '.join(failed)} nothing can be said")
+        error(f"nothing can be said of {', '.join(failed)}")
     broken = [text for summary in (*(u.summary for u in told.clusters), told.unassigned) for text in summary.broken]
     if broken:
         error(f"{len(broken)} log file{'' if len(broken) == 1 else 's'} could not be read to the end")
