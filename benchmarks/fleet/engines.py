@@ -1,9 +1,9 @@
 """One comparison by every engine, each in a process of its own from start to answer, in one run.
 
-Run: ``python -m benchmarks.fleet.engines [MILLIONS …]``. Wall seconds, and processor seconds of the process, its JVM
-and workers: those hardly change with what else the machine does. Spark at its best is an ordinary session (both of
-Java's compilers, adaptive execution) on files that were compacted before, four a side. ``LOCAL_TASKS`` in
-``reconciler/parts/fleet/engine.py`` comes from here.
+Run: ``python -m benchmarks.fleet.engines [MILLIONS …]``; beyond 10 ours alone, once. Wall seconds, processor seconds of
+the process, its JVM and workers, which hardly change with what else the machine does, and the largest of these in MB.
+Spark at its best is an ordinary session (both of Java's compilers, adaptive execution) on files that were compacted
+before, four a side. ``LOCAL_TASKS`` in ``reconciler/parts/fleet/engine.py`` comes from here.
 """
 
 import subprocess
@@ -11,12 +11,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import duckdb
 
 from benchmarks.fleet.fleets import even, written
-from benchmarks.fleet.plans import family, processor_seconds
+from benchmarks.fleet.plans import family, peak, processor_seconds
 from reconciler.parts.fleet.rows import COLUMNS
 from reconciler.parts.fleet.tables import store_at
 from reconciler.results.fleet_drift import run_text
@@ -83,6 +83,8 @@ ENGINES: Final = {
     "Spark at its best": (_SPARK, " ".join(COLUMNS)),
 }
 _ROUNDS: Final = 2
+#: Other engines hold both sides in memory.
+_MOST_OF_OTHERS: Final = 10
 
 
 def compacted(place: str) -> None:
@@ -97,35 +99,50 @@ def compacted(place: str) -> None:
             con.execute(f"copy ({rows}) to '{place}/compacted/{side}/{part}.parquet' (compression zstd)")
 
 
-def compared(place: str, name: str) -> tuple[float, float, int]:
-    """Wall and processor seconds until the answer is there, and the number of differences."""
+class Answer(NamedTuple):
+    """Wall and processor seconds until it is there, the number of differences, and the largest process in MB."""
+
+    seconds: float
+    processor: float
+    differences: int
+    peak: int
+
+
+def compared(place: str, name: str) -> Answer:
+    """One engine from its start to its answer."""
     script, argument = ENGINES[name]
     start = time.perf_counter()
     words = [sys.executable, "-c", script, place, argument]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        answer = int(process.stdout.readline())
-        wall = time.perf_counter() - start
-        used = sum(processor_seconds(pid, with_children=True) for pid in family(process.pid))
-        return wall, used, answer
+        differences = int(process.stdout.readline())
+        seconds = time.perf_counter() - start
+        pids = family(process.pid)
+        processor = sum(processor_seconds(pid, with_children=True) for pid in pids)
+        return Answer(seconds, processor, differences, max(map(peak, pids)))
 
 
 def main() -> None:
     """Print a table, the engines in turn in each round; the least of each counts."""
     for millions in map(float, sys.argv[1:] or ("0.1", "1")):
+        large = millions > _MOST_OF_OTHERS
+        engines = [name for name, (script, _) in ENGINES.items() if not large or script is _OURS]
+        start = time.perf_counter()
         with tempfile.TemporaryDirectory() as place:
             for side in ("desired", "live"):
                 run = written(store_at(place), side, even(int(millions * 100), 10_000))
                 Path(place, side).write_text(run_text(run), encoding="utf-8")
-            compacted(place)
-            rounds = [{name: compared(place, name) for name in ENGINES} for _ in range(_ROUNDS)]
-        answers = {found[2] for each in rounds for found in each.values()}
+            if not large:
+                compacted(place)
+            print(f"{millions:g} million bindings a side, made in {time.perf_counter() - start:.0f} s", flush=True)
+            rounds = [{name: compared(place, name) for name in engines} for _ in range(1 if large else _ROUNDS)]
+        answers = {found.differences for each in rounds for found in each.values()}
         if len(answers) != 1:
             raise AssertionError(f"answers differ: {rounds}")
-        print(f"{millions:g} million bindings a side, {answers.pop():,} differences, {_ROUNDS} rounds", flush=True)
-        for name in ENGINES:
-            wall, used = (min(each[name][index] for each in rounds) for index in (0, 1))
-            print(f"{name:28}{used:7.1f} processor s, {wall:7.1f} s", flush=True)
+        print(f"{answers.pop():,} differences, {len(rounds)} rounds", flush=True)
+        for name in engines:
+            seconds, processor, _, most = (min(each) for each in zip(*(found[name] for found in rounds), strict=True))
+            print(f"{name:28}{processor:7.1f} processor s, {seconds:7.1f} s, {most:7,} MB", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +17,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 import reconciler
+from reconciler.app.options import ConnectionOptions, MoveOptions
 from reconciler.app.reasons import WorkflowError
+from reconciler.apply.environment import LeaseRequest
+from reconciler.parts.fleet.app.apply import ApplyTerms, ChildTask, MemberJob, begun_again, task_of
 from reconciler.parts.fleet.app.engines import spark as spark_of
-from reconciler.parts.fleet.engine import LocalEngine
+from reconciler.parts.fleet.engine import Engine, LocalEngine
 from reconciler.parts.fleet.spark.engine import SparkEngine
 
 pytestmark = pytest.mark.spark
@@ -215,3 +220,20 @@ def test_how_far_tasks_are_is_heard_while_others_are_at_work(local: bool, reques
     heard.clear()
     engine.run([["a", "b"]], _two_seconds, "wait")  # nobody counts
     assert heard == []
+
+
+def _task_text(jobs: Sequence[MemberJob], _: str, *, scratch: Path, terms: ApplyTerms) -> list[str]:
+    return [task_of(job, scratch, terms).text() for job in jobs]
+
+
+def test_the_process_of_a_cluster_gets_the_same_task_on_every_engine(engine: Engine, tmp_path: Path) -> None:
+    """How fast replicas move, the lease, who applies: what a task tells the process is all that this one knows."""
+    moves = MoveOptions(throttle=50 * 2**20, batch_partitions=3, batch_bytes=2**30)
+    connection = ConnectionOptions(secrets_dirs=("secrets",))
+    terms = ApplyTerms(connection, at_once=2, moves=moves, breaks=("kr-run",)).everywhere()
+    job = MemberJob("prod", "plan-1", "{}", str(tmp_path / "prod.journal"))
+    work = partial(_task_text, scratch=tmp_path, terms=terms)
+    (line,) = engine.run([[job]], work, "fleet apply: prod", "group", begun_again)
+    got, expected = ChildTask.parse(line), task_of(job, tmp_path, terms)
+    assert replace(got, environment={}) == replace(expected, environment={})
+    assert (got.moves, got.lease) == (moves, LeaseRequest(terms.records.who(), ("kr-run",)))
