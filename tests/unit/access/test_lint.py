@@ -222,6 +222,23 @@ def test_codes_and_names_are_stable() -> None:
     assert errors == {"KA004", "KA006", "KA007", "KA019", "KA023"}
 
 
+@pytest.mark.parametrize(
+    ("token", "told"),
+    [
+        ("USER:L:User:ghost User:known@* ALLOW CREATE_TOKENS", False),
+        ("USER:P:User:gh User:known@* ALLOW ALL", False),
+        ("USER:L:User:ghost User:known@* ALLOW DESCRIBE_TOKENS", True),
+        ("USER:L:User:ghost User:known@* DENY CREATE_TOKENS", True),
+        ("USER:L:User:ghost User:ghost@* ALLOW CREATE_TOKENS", True),
+        ("USER:L:User:other User:known@* ALLOW CREATE_TOKENS", True),
+    ],
+)
+def test_a_principal_without_a_user_may_log_in_by_a_token(token: str, told: bool) -> None:
+    held = bindings("TOPIC:L:a User:ghost@* ALLOW READ", token)
+    found = findings(LintState(Authorizer(held), users=frozenset({"known"})))
+    assert any(one.rule.code == "KA026" and "User:ghost" in one.message for one in found) is told
+
+
 def test_a_rule_is_found_by_code_or_name() -> None:
     assert {rule_of(rule.code.lower()) for rule in RULES} == {rule_of(rule.name) for rule in RULES} == set(RULES)
     assert rule_of("KA999") is None

@@ -5,6 +5,7 @@ from typing import Final
 
 from reconciler.access.authorizer import on_some_resource
 from reconciler.access.lint.rule import PRINCIPAL, LintFinding, LintState, lint_rule
+from reconciler.access.names import matches
 from reconciler.model.acl import ANONYMOUS, WILDCARD_PRINCIPAL, AclBinding, AclOperation, PatternType, ResourceType
 from reconciler.model.desired import Declaration, Expiry, instant_of
 
@@ -84,16 +85,19 @@ def unknown_principal(state: LintState) -> Iterator[LintFinding]:
     "KA026",
     "warning",
     "No `Users` document declares the principal, and nobody can log in as it. Reported where `Users` documents declare "
-    "SCRAM users and the operator's file says `onlyScramLogins: true`; super users are left out. It is told once for "
-    "each principal.",
+    "SCRAM users and the operator's file says `onlyScramLogins: true`; super users are left out, and those for whom an "
+    "ACL lets somebody create delegation tokens. It is told once for each principal.",
     "Remove its ACLs, or declare the user.",
 )
 def undeclared_principal(state: LintState) -> Iterator[LintFinding]:
     """Principals of the type User that are no declared user."""
-    supers = state.authorizer.super_users
+    supers, making = state.authorizer.super_users, (AclOperation.ALL, AclOperation.CREATE_TOKENS)
+    # A token is a login, too, and takes no user.
+    tokens = [item for item in state.allows if item.pattern[0] is ResourceType.USER and item.entry[2] in making]
     for principal, binding in state.names.get(PRINCIPAL, {}).items() if state.users is not None else ():
         principal_type, _, name = principal.partition(":")
         exempt = name in (state.users or ()) or principal in supers or principal in (WILDCARD_PRINCIPAL, ANONYMOUS)
+        exempt |= any(entry.principal != principal and matches(pattern, principal) for pattern, entry in tokens)
         if principal_type == "User" and not exempt:
             message = f"no Users document declares {principal}, and SCRAM is the only way to log in"
             yield undeclared_principal.found(binding, message, "remove its ACLs, or declare the user")
