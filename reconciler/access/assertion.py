@@ -1,7 +1,4 @@
-"""Assertions: what an AccessTest claims, of which principals, and its result.
-
-What an AccessTest asserts, and the result of checking it.
-"""
+"""What an AccessTest asserts, and the result of checking it."""
 
 from bisect import bisect_left
 from collections.abc import Iterable

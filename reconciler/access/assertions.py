@@ -1,7 +1,4 @@
-"""Deciding assertions, and the search for a counterexample.
-
-Decide assertions exactly, over every possible principal, host and name; a failure comes with a counterexample.
-"""
+"""Decide assertions exactly, over every possible principal, host and name; a failure comes with a counterexample."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,4 @@
-"""The authorizer: a decision, the bindings behind it, and access by resource type.
-
-Kafka's ``StandardAuthorizer`` for one set of bindings: the same answers, without a broker.
-"""
+"""Kafka's ``StandardAuthorizer`` for one set of bindings: the same answers, without a broker."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum

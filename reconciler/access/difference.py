@@ -1,6 +1,4 @@
-"""Access differences between two states, certain and possible ones.
-
-Who gains and who loses access between two states: exact over every possible principal, host and name.
+"""Who gains and who loses access between two states: exact over every possible principal, host and name.
 
 A principal can differ from everybody else only on names that its own bindings match. So there are rows for everybody
 else, and rows for single principals, which override them on the names they cover. No row is about super users.

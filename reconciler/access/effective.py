@@ -1,7 +1,4 @@
-"""Effective access: of one principal, of all who may do something, of many principals at once.
-
-What a principal may do, and who may do an operation: exact, as regions of names and sets of hosts.
-"""
+"""What a principal may do, and who may do an operation: exact, as regions of names and sets of hosts."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence

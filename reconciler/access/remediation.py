@@ -1,7 +1,4 @@
-"""Smaller changes with a proof: what repairs a failed assertion, and fewer ACLs with the same access.
-
-A small change that makes a failed assertion pass, verified by checking the assertion again.
-"""
+"""Smaller changes with a proof: what repairs a failed assertion, and fewer ACLs with the same access."""
 
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple

@@ -1,7 +1,4 @@
-"""Applying a plan: admission, agreement, secrets, performance, logins, verification.
-
-Performing a plan: planned just now, or reviewed before; checked again, agreed to, written down, verified.
-"""
+"""Performing a plan: planned just now, or reviewed before; checked again, agreed to, written down, verified."""
 
 import datetime
 import signal

@@ -1,7 +1,4 @@
-"""States for questions: declared, live, snapshots, before and after a plan, on an earlier day.
-
-The states that questions, access tests and lint look at: declared, live, a snapshot, before and after a plan.
-"""
+"""States for questions: declared, live, snapshots, before and after a plan, on an earlier day."""
 
 import datetime
 import tempfile

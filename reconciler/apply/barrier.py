@@ -1,7 +1,5 @@
 """Propagation checks: a fixed wait, or probe ACLs that prove what each broker enforces.
 
-A barrier that proves, by sentinels, what every broker and the active controller enforce.
-
 A broker applies ACLs one by one in the order of the log, so whoever enforces the last one that was sent enforces all.
 A broker that the cluster does not name any more may still serve clients by what it knew: it is waited for as well.
 """

@@ -1,6 +1,4 @@
-"""Temporary allow-all ACLs of one run, from creation to removal.
-
-The bridges of one run: created before its first step, watched while they exist, removed after its last ACL.
+"""The bridges of one run: created before its first step, watched while they exist, removed after its last ACL.
 
 A bridge is created in one request with its marker, marker first, and removed before it: at no moment is there a bridge
 that another host cannot recognise. Bridges that an earlier run left are taken over if this plan touches their names.
@@ -13,8 +11,7 @@ from typing import Final
 from reconciler.apply.environment import DefaultAllow, UnprovenError
 from reconciler.apply.kinds.acl import MAX_BINDINGS, delete_batch
 from reconciler.apply.preflight import Preflight, UndeclaredDefaultError
-from reconciler.apply.run import PERIOD, PollingClock, Run, StoppedError, create, remove
-from reconciler.apply.verification import await_visible
+from reconciler.apply.run import PERIOD, PollingClock, Run, StoppedError, await_visible, create, remove
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclPermissionType, ResourcePattern
 from reconciler.model.markers import marker_of, standing_bridges

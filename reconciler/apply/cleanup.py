@@ -1,6 +1,4 @@
-"""Leftovers of runs that were cut off: found and removed.
-
-Removing what a run that was cut off left on the cluster: bindings on reserved names, and the bridges they mark.
+"""Removing what a run that was cut off left on the cluster: bindings on reserved names, and the bridges they mark.
 
 A bridge is removed only if its marker exists, and before it; one that another run marks too stays for that run.
 A mark of break-glass access stays while that access is there or may still arrive, whoever asks.

@@ -1,7 +1,4 @@
-"""What an apply works with: cluster, clock, propagation check, progress, outcomes of steps.
-
-What an apply works with: a cluster, a clock, somewhere to write, and how to ask every node.
-"""
+"""What an apply works with: cluster, clock, propagation check, progress, outcomes of steps."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field

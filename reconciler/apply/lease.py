@@ -17,8 +17,7 @@ from urllib.parse import quote, unquote
 
 from reconciler.apply.barrier import PREFIX
 from reconciler.apply.environment import ApplyEnvironment, LeaseRequest
-from reconciler.apply.run import LeaseGuard, Run, StoppedError, create, remove
-from reconciler.apply.verification import exact_read, read
+from reconciler.apply.run import LeaseGuard, Run, StoppedError, create, exact_read, read, remove
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
     WILDCARD,

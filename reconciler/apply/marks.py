@@ -15,8 +15,7 @@ from dataclasses import field
 from reconciler.apply.audit import LockAction, LockRecord, Sight, about_command, break_glass_lines, lock_line
 from reconciler.apply.environment import GOOD, Outcome
 from reconciler.apply.lease import time_of
-from reconciler.apply.run import Run, StoppedError, create, remove
-from reconciler.apply.verification import exact_read
+from reconciler.apply.run import Run, StoppedError, create, exact_read, remove
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.characters import as_name

@@ -1,6 +1,4 @@
-"""Moves of replicas: begun, throttled, awaited, cancelled.
-
-Changes that brokers accept at once and perform over hours: begun only where nothing moves, awaited, told truly.
+"""Changes that brokers accept at once and perform over hours: begun only where nothing moves, awaited, told truly.
 
 What was accepted goes on in the brokers, whatever becomes of this run: the next one of the same plan waits for it.
 """
@@ -13,8 +11,7 @@ from typing import Final
 from reconciler.apply.environment import Outcome, StepOutcome
 from reconciler.apply.kinds import kind_of
 from reconciler.apply.kinds.interface import Copying, Left, Marks
-from reconciler.apply.run import OUTCOMES, Run, StoppedError, answered
-from reconciler.apply.verification import VISIBLE_SECONDS, read
+from reconciler.apply.run import OUTCOMES, VISIBLE_SECONDS, Run, StoppedError, answered, read
 from reconciler.dataclass import dataclass
 from reconciler.model.listing import Change, Update
 from reconciler.model.state import ClusterState

@@ -15,10 +15,9 @@ from reconciler.apply.lease import Lease, LeaseHeldError, active_claims, lease_t
 from reconciler.apply.marks import BreakGlassGuard, Unlocking, lock_watch
 from reconciler.apply.moves import settle
 from reconciler.apply.preflight import Preflight
-from reconciler.apply.run import Run, StoppedError, doubts
+from reconciler.apply.run import Run, StoppedError, await_visible, doubts, exact_read, read, reread, unmet_gains
 from reconciler.apply.sending import batches, send
 from reconciler.apply.undo import recreated_topics
-from reconciler.apply.verification import await_visible, exact_read, read, reread, unmet_gains
 from reconciler.model.acl import AclBinding
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import describe

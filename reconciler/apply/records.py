@@ -1,7 +1,5 @@
 """Records of a run: its journal, and what a past run did.
 
-What a run writes into its journal while it goes, as JSON values.
-
 The journal says for each batch what is about to be sent, before it is sent, and what became of it, after its
 answer. A step with an intent and no outcome may or may not have been applied: only the cluster can say.
 """

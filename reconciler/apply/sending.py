@@ -1,6 +1,4 @@
-"""Requests of steps: batched, validated, sent, repeated where that is safe.
-
-Requests of steps to the cluster: written down, sent, repeated where that is safe, their outcomes written down.
+"""Requests of steps to the cluster: written down, sent, repeated where that is safe, their outcomes written down.
 
 Only answers that say "not applied, try again" are repeated. An unknown outcome is never repeated blindly: the state is
 read first.
@@ -17,9 +15,8 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.apply.environment import Outcome, StepOutcome
 from reconciler.apply.kinds import kind_of
 from reconciler.apply.moves import STALLED, begin, is_gradual, move, settle, unchanged
-from reconciler.apply.run import OUTCOMES, Run, StoppedError, answered
+from reconciler.apply.run import OUTCOMES, Run, StoppedError, answered, identified, resolve_unknown
 from reconciler.apply.undo import still_empty
-from reconciler.apply.verification import identified, resolve_unknown
 from reconciler.model.listing import Change
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import describe

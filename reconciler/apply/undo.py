@@ -1,6 +1,4 @@
-"""Undo of a run, and topics that were made anew since.
-
-Undo a run: the desired state is the cluster as it is, less what the run created, with what it deleted.
+"""Undo a run: the desired state is the cluster as it is, less what the run created, with what it deleted.
 
 It is planned like any other desired state, with the same order, guards and limits.
 """
@@ -13,8 +11,7 @@ from reconciler.apply.environment import GOOD, Outcome, StepOutcome
 from reconciler.apply.kinds import KINDS, kind_of
 from reconciler.apply.kinds.interface import NOTHING_KNOWN, CreatedByRuns, UndoDraft
 from reconciler.apply.records import PastRun
-from reconciler.apply.run import Run
-from reconciler.apply.verification import is_recreated, read
+from reconciler.apply.run import Run, is_recreated, read
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import ticked
 from reconciler.model.desired import DesiredState, Origin

@@ -1,6 +1,4 @@
-"""Commands: tables, variables, the program's options, help for typos, recipes.
-
-What every command has besides its own options: variables for them, the program's options, and help for typos.
+"""What every command has besides its own options: variables for them, the program's options, and help for typos.
 
 A table of commands imports a command's module when the command is asked for, so that ``--help`` starts fast.
 """

@@ -1,6 +1,4 @@
-"""The person at the terminal: reviews, agrees, watches, interrupts.
-
-The person at the terminal, as an apply meets them: reads the plan, agrees, watches, and presses Ctrl-C.
+"""The person at the terminal, as an apply meets them: reads the plan, agrees, watches, and presses Ctrl-C.
 
 After Ctrl-C what is in flight is finished, and nothing more is begun.
 """

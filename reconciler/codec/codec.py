@@ -1,7 +1,4 @@
-"""Codecs: the interface, and those of scalars, arrays, maps and nullable values.
-
-What a codec is: how a value reads from JSON, how it is written, and the JSON Schema of both.
-"""
+"""What a codec is: how a value reads from JSON, how it is written, and the JSON Schema of both."""
 
 import datetime
 import re

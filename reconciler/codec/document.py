@@ -1,7 +1,4 @@
-"""JSON documents: strict text, versions, large files read bit by bit, differences in words.
-
-JSON documents as text: strict reading, versions, canonical writing, schemas as files.
-"""
+"""JSON documents as text: strict reading, versions, canonical writing, schemas as files."""
 
 import json
 import re

@@ -1,6 +1,4 @@
-"""Codecs of objects and of choices between objects.
-
-Codecs of objects: one table of fields, from which reader, writer, schema and the places of errors follow.
+"""Codecs of objects: one table of fields, from which reader, writer, schema and the places of errors follow.
 
 A new field of a value is one line in its table; :func:`record` refuses a table that does not cover its dataclass.
 """

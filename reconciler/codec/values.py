@@ -1,7 +1,4 @@
-"""JSON of the model's values: bindings, patterns, places, changes, scopes.
-
-Values of the model in JSON: bindings, patterns, places, topics' assignments.
-"""
+"""JSON of the model's values: bindings, patterns, places, changes, scopes."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar

@@ -1,7 +1,4 @@
-"""Bindings as wire codes, and the limits of requests.
-
-ACL bindings as rows of wire codes, and which of them each Kafka client can carry.
-"""
+"""ACL bindings as rows of wire codes, and which of them each Kafka client can carry."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias

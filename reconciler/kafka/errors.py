@@ -1,7 +1,5 @@
 """Errors of Kafka's clients: what a code means, why a connection failed, and secrets kept out of texts.
 
-What an error code means for a write: whether the outcome is known, and whether a retry is safe.
-
 The client's ``retriable()`` is ``False`` for every admin error, so this table replaces it. It follows
 ``org.apache.kafka.common.protocol.Errors`` for admin calls: unless a code is known to mean that nothing was changed,
 the outcome is ``UNKNOWN``; that includes codes newer than this table.

@@ -1,6 +1,4 @@
-"""Temporary allow-all ACLs under default-allow: where they are needed, and what they cannot keep open.
-
-Where a plan needs bridges under default-allow: what they keep open, and what they cannot.
+"""Where a plan needs bridges under default-allow: what they keep open, and what they cannot.
 
 The first binding on an uncovered resource closes it for everyone, the last one that goes opens it. Between that and
 their own binding, those whom both states permit would be refused. A bridge, ``ALLOW User:* ALL`` from before the first

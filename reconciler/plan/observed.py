@@ -1,7 +1,4 @@
-"""What a step expects to find: values, topics, replicas, and the facts that a plan rests on.
-
-What a step expects to find, against what is there now: still to do, done by somebody already, or stale.
-"""
+"""What a step expects to find, against what is there now: still to do, done by somebody already, or stale."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

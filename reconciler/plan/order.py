@@ -1,7 +1,4 @@
-"""The order of steps, and which steps wait for which.
-
-Changes to ordered steps. The order itself is the list in ``phase.py``; here is who goes where, and why.
-"""
+"""Changes to ordered steps. The order itself is the list in ``phase.py``; here is who goes where, and why."""
 
 from collections.abc import Collection, Iterable
 from typing import Any, TypeAlias

@@ -1,6 +1,4 @@
-"""Bindings that meet, and what covers what.
-
-Bindings that share a request: the same resource type, patterns that share a name, principals and hosts that meet.
+"""Bindings that share a request: the same resource type, patterns that share a name, principals and hosts that meet.
 
 An index, because one failed request of 1,000 must not cost a comparison with every later step.
 """

@@ -1,7 +1,4 @@
-"""A plan as a value, and the selection that it was made for.
-
-The plan: a value, complete and ordered, and the only input of apply. What is shown is what is sent.
-"""
+"""The plan: a value, complete and ordered, and the only input of apply. What is shown is what is sent."""
 
 import dataclasses
 import datetime

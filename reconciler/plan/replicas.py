@@ -1,7 +1,4 @@
-"""Placement of replicas: the even target, and a live topic against it.
-
-Replicas of a live topic against the declared ones: where they should be, and why they stay where they are.
-"""
+"""Replicas of a live topic against the declared ones: where they should be, and why they stay where they are."""
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""A step of a plan, and the temporary allow-all ACL that it may need.
-
-One step of a plan: a change, when it is performed, and what it expects to find.
-"""
+"""One step of a plan: a change, when it is performed, and what it expects to find."""
 
 import hashlib
 from collections.abc import Mapping

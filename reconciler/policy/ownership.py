@@ -1,6 +1,4 @@
-"""Ownership: owners, breaches, and which file may name what.
-
-Which file may name which principals, topics and other resources; reports breaches with the owner.
+"""Which file may name which principals, topics and other resources; reports breaches with the owner.
 
 A file may name what its teams own. Of what nobody owns, :mod:`reconciler.policy.laws` says for each kind whether a
 team's file may declare it. CLUSTER is an exception and always needs an owner or a consent: ALTER on it permits to

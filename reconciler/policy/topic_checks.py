@@ -1,6 +1,4 @@
-"""Checks of one topic: its facts, the checks, CEL expressions.
-
-Check one part of a rule on one topic: it passes, fails, or is undecided.
+"""Check one part of a rule on one topic: it passes, fails, or is undecided.
 
 A part that depends on a broker default is undecided and never passes: rules exist because a default may be wrong.
 """

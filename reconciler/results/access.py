@@ -1,7 +1,4 @@
-"""Answers about access: the state they are of, rulings of the broker, logins and quotas beside ACLs.
-
-The state that an answer is of, and how that is said: an answer never claims more than was looked at.
-"""
+"""The state that an answer is of, and how that is said: an answer never claims more than was looked at."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace

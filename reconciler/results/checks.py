@@ -1,7 +1,4 @@
-"""Results of access tests and cluster tests.
-
-What came of the access tests of one state: each claim with its verdict, and what counts as a failure.
-"""
+"""What came of the access tests of one state: each claim with its verdict, and what counts as a failure."""
 
 import datetime
 from collections.abc import Iterable

@@ -1,6 +1,4 @@
-"""JSON of ``lint``, ``test``, ``validate`` and checks, and words of brokers.
-
-What ``lint``, ``test``, ``validate`` and the checks of a plan print as JSON: one definition that writes and reads.
+"""What ``lint``, ``test``, ``validate`` and the checks of a plan print as JSON: one definition that writes and reads.
 
 ``report`` reads what the commands write; what is missing or of another shape is refused with its place.
 """

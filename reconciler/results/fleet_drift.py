@@ -1,7 +1,4 @@
-"""Drift of a fleet: the header of a reading, and one result for each cluster.
-
-How the clusters of a fleet differ from their desired state: one result for each cluster, merged from parts.
-"""
+"""How the clusters of a fleet differ from their desired state: one result for each cluster, merged from parts."""
 
 import dataclasses
 import json

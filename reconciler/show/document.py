@@ -1,6 +1,4 @@
-"""A report as sections of rows, and how many rows are folded into one.
-
-What a report says to a person: an answer, sections of rows, and what closes it. Made once, written by each format.
+"""What a report says to a person: an answer, sections of rows, and what closes it. Made once, written by each format.
 
 Which sections there are, their order, the words of a row and what is cut are decided by whoever makes a document. A
 format only writes it down: it escapes, colours, and says in its own words where the other rows are.

@@ -1,7 +1,4 @@
-"""Results read back into one report.
-
-A result's JSON to a report: its ``kind`` says which command printed it; anything else is refused.
-"""
+"""A result's JSON to a report: its ``kind`` says which command printed it; anything else is refused."""
 
 import functools
 import operator

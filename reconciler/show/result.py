@@ -1,7 +1,4 @@
-"""The end of an apply, moves of replicas, and results as tables, CSV and YAML.
-
-The end of an apply, as text and as JSON values: outcomes counted, everything that is not good by name.
-"""
+"""The end of an apply, as text and as JSON values: outcomes counted, everything that is not good by name."""
 
 import csv
 import json

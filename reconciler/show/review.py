@@ -1,7 +1,4 @@
-"""The review of a plan in words: access, settings, temporary ACLs, the broker's answers, verification.
-
-A plan's access review in words: who gains and who loses what, what stands out, what each step does.
-"""
+"""A plan's access review in words: who gains and who loses what, what stands out, what each step does."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence

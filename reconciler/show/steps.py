@@ -1,7 +1,4 @@
-"""Steps, skipped differences and what is for good, as lines for every format.
-
-The steps of a plan as lines, built once for all formats; nothing here is escaped.
-"""
+"""The steps of a plan as lines, built once for all formats; nothing here is escaped."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

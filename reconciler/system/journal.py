@@ -1,6 +1,4 @@
-"""Journals and the audit log in files.
-
-Records as JSON lines in a file: each one is on disk before the writer goes on, and a torn end is cut off.
+"""Records as JSON lines in a file: each one is on disk before the writer goes on, and a torn end is cut off.
 
 A line without its newline is what a crash left of a record that was never acknowledged: read the cluster instead.
 """

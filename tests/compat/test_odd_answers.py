@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.apply import verification
+from reconciler.apply import run
 from reconciler.kafka.cluster import KafkaCluster, connect
 from reconciler.kafka.listing import AclReader
 from reconciler.model.acl import AccessControlEntry, AclBinding, AclOperation, AclPermissionType, ResourcePattern
@@ -36,7 +36,7 @@ def cluster(kfake: Path, *flags: str, **settings: str) -> Iterator[KafkaCluster]
 def test_a_broker_that_says_yes_and_does_nothing(
     kfake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verification, "VISIBLE_SECONDS", 1.0)
+    monkeypatch.setattr(run, "VISIBLE_SECONDS", 1.0)
     with running(kfake, "-login", "-mechanisms", "-acls", "nothing") as servers:
         team = job(tmp_path, servers, capsys)
         team.write("team.yaml", PLAIN_TEAM)

@@ -9,7 +9,7 @@ Each file ``*.als`` is one part, with its words in its first comment. Its comman
 | phases | ``plan/phase.py``, ``apply/performing.py``: the order, and the wait for brokers that lag |
 | bridges | ``apply/bridges.py``: temporary allow-all ACLs under default-allow |
 | kill | ``apply/preflight.py``, ``plan/observed.py``: a run that is killed and applied again |
-| operators | ``apply/verification.py``: two operators, and a foreign hand |
+| operators | ``apply/run.py``: two operators, and a foreign hand |
 | lease | ``apply/lease.py``: requests that land late |
 | cleanup | ``apply/cleanup.py``, ``apply/undo.py``: what a dead run left |
 | server | ``parts/serve``: it revokes while a run renews |

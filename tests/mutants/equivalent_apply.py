@@ -132,7 +132,7 @@ EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
         "pass",
     ): "a shortcut: of no bridges none is removed, and no record is written of none",
     (
-        "reconciler/apply/verification.py",
+        "reconciler/apply/run.py",
         "_lasting",
         "for binding in bindings if not is_reserved(binding.pattern.name)",
         "for binding in bindings",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reconciler.apply.environment import ApplyEnvironment, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
-from reconciler.apply.verification import LONGEST_SECONDS, VISIBLE_SECONDS
+from reconciler.apply.run import LONGEST_SECONDS, VISIBLE_SECONDS
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,

@@ -169,7 +169,7 @@ def test_what_was_given_after_its_end_is_taken_away_again(stage: Stage, monkeypa
 
 
 def test_what_was_given_without_its_mark_is_taken_away_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reconciler.apply.verification.VISIBLE_SECONDS", 0.1)
+    monkeypatch.setattr("reconciler.apply.run.VISIBLE_SECONDS", 0.1)
 
     def remove(cluster: SnapshotCluster, _: object) -> SnapshotCluster:
         stage.delete(MARK)

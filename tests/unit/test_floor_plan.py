@@ -50,7 +50,7 @@ MOST_OF_CONFIGS = (2, 4)
 MOST_IMPORTS_IN_FUNCTIONS = 61
 #: A file is worth opening for its one noun, and for most nouns more than one file asks. To raise one of these numbers
 #: is to say in the same change what the reader gains.
-MOST_SOURCES = 476
+MOST_SOURCES = 474
 MOST_WITH_ONE_IMPORTER = 52
 MOST_PROTOCOLS = 20
 #: Names that say nothing of what they hold, with how many values, parameters and functions still have them. The

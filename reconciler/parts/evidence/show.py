@@ -9,7 +9,6 @@ from reconciler.codec.values import BINDING
 from reconciler.model.acl import AclBinding
 from reconciler.model.characters import Style, as_name, binding_name, counted, plain, safe
 from reconciler.model.desired import Declaration, Origin
-from reconciler.parts.evidence.tighten.evidence import Period
 from reconciler.parts.evidence.tighten.proof import Shadow, Stage
 from reconciler.parts.evidence.tighten.suggestion import Held, Narrowing
 from reconciler.parts.evidence.usage.cluster import (
@@ -19,7 +18,7 @@ from reconciler.parts.evidence.usage.cluster import (
     ReplayResult,
     UnexpectedDecision,
 )
-from reconciler.parts.evidence.usage.counts import Denial, EventCount
+from reconciler.parts.evidence.usage.counts import Denial, EventCount, Period
 from reconciler.parts.evidence.usage.scan import Summary
 from reconciler.results.tightened import (
     FleetTightenOutput,

@@ -1,6 +1,4 @@
-"""Access changes of a plan in rows, and the quotas of those who gain.
-
-Who gains and who loses which access, in rows that a person reviews and a file can hold.
+"""Who gains and who loses which access, in rows that a person reviews and a file can hold.
 
 The rows are exact over all names, principals and hosts there could be (``reconciler.access``).
 """

@@ -1,6 +1,4 @@
-"""The access review of a plan: trend, renames, names that look alike, what was not reviewed.
-
-What a plan means, for its reviewer: access changes, the effect of each step, what stands out.
+"""What a plan means, for its reviewer: access changes, the effect of each step, what stands out.
 
 Only what a reviewer saw may be granted: apply computes the access changes again and holds them against these.
 """

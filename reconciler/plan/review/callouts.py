@@ -1,7 +1,4 @@
-"""Callouts: what stands out in a plan, what it means, which guard refuses which step for it.
-
-What a reviewer should not overlook, each with the reason why it stands out: grants, and moments without one.
-"""
+"""What a reviewer should not overlook, each with the reason why it stands out: grants, and moments without one."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

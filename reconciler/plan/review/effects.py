@@ -1,6 +1,4 @@
-"""Effects of steps on access, and the rows that each step bears on.
-
-What each step contributes to a plan's access difference: a word for the line, and what already covers it.
+"""What each step contributes to a plan's access difference: a word for the line, and what already covers it.
 
 A step is measured against the difference of the whole plan, not against the moment before it: replacing ten grants
 by one prefix that permits the same is ten steps without effect, not ten revocations.

@@ -1,7 +1,4 @@
-"""Warnings about a plan's topics and ACLs.
-
-What a plan's steps on topics and on their ACLs mean for each other, where no guard refuses it.
-"""
+"""What a plan's steps on topics and on their ACLs mean for each other, where no guard refuses it."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

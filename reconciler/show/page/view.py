@@ -1,7 +1,4 @@
-"""What the HTML page shows: tables of changes, heat map, order and portions.
-
-What the page shows, in the order and portions in which it shows it; the template only writes it down.
-"""
+"""What the page shows, in the order and portions in which it shows it; the template only writes it down."""
 
 import math
 import re

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Final
 
 from reconciler.apply.moves import FOLLOWERS, LEADERS, Ending, TopicMove, brokers_of, cancel, unmarked, unthrottle
-from reconciler.apply.verification import VISIBLE_SECONDS
+from reconciler.apply.run import VISIBLE_SECONDS
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Change, Update
 from reconciler.model.state import BrokerConfig, BrokerSettings, ClusterState

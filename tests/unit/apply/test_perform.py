@@ -9,7 +9,7 @@ import pytest
 from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import RefusedError, StalePlanError, UndeclaredDefaultError, check
-from reconciler.apply.verification import FOREIGN_SECONDS
+from reconciler.apply.run import FOREIGN_SECONDS
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,

@@ -6,9 +6,8 @@ import pytest
 
 from reconciler.model.acl import AclBinding, AclOperation
 from reconciler.model.desired import Origin
-from reconciler.parts.evidence.tighten.evidence import BindingUsage
 from reconciler.parts.evidence.tighten.suggestion import HeldReason, Narrowing, SharedRights, SharedUsage
-from reconciler.parts.evidence.usage.counts import days_between
+from reconciler.parts.evidence.usage.counts import BindingUsage, days_between
 from tests.worlds import binding
 
 X = binding("User:a ALLOW READ on TOPIC x")

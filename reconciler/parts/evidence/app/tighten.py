@@ -27,7 +27,6 @@ from reconciler.model.locks import denials_of_locks
 from reconciler.parts.edit.app.editing import NO_GAIN, EditRefusedError, ManifestEdit, edit, instants, texts_of
 from reconciler.parts.evidence.app.usage import Decisions, files_of, scanned, unclaimed
 from reconciler.parts.evidence.show import held_entry, narrowed_entry, period_words, stage_entry
-from reconciler.parts.evidence.tighten.evidence import Period, UsageEvidence, period_of
 from reconciler.parts.evidence.tighten.proof import Shadow, Stage, prove, read_stage, shadow, stage_text
 from reconciler.parts.evidence.tighten.suggestion import (
     GrantedRight,
@@ -39,6 +38,7 @@ from reconciler.parts.evidence.tighten.suggestion import (
     suggest,
     thin_evidence,
 )
+from reconciler.parts.evidence.usage.counts import Period, UsageEvidence, period_of
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.evidence.usage.scan import Summary
 from reconciler.results.access import AccessView, Basis

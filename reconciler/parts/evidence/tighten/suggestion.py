@@ -25,8 +25,17 @@ from reconciler.model.acl import (
 )
 from reconciler.model.desired import Origin
 from reconciler.model.says import REQUIRED, Apart, Says
-from reconciler.parts.evidence.tighten.evidence import NO_PERIOD, BindingUsage, Operations, Period, UsageEvidence
-from reconciler.parts.evidence.usage.counts import NO_DAYS, DaySet, days_between, name_problem
+from reconciler.parts.evidence.usage.counts import (
+    NO_DAYS,
+    NO_PERIOD,
+    BindingUsage,
+    DaySet,
+    Operations,
+    Period,
+    UsageEvidence,
+    days_between,
+    name_problem,
+)
 from reconciler.parts.evidence.usage.scan import Summary
 
 #: What was seen on one cluster, or on one that shares rights with others.

@@ -37,7 +37,6 @@ from reconciler.parts.evidence.app.tighten import (
     tests_hold,
     tighten_output,
 )
-from reconciler.parts.evidence.tighten.evidence import BindingUsage, UsageEvidence, period_of
 from reconciler.parts.evidence.tighten.proof import prove
 from reconciler.parts.evidence.tighten.suggestion import (
     Held,
@@ -47,6 +46,7 @@ from reconciler.parts.evidence.tighten.suggestion import (
     suggest,
     thin_evidence,
 )
+from reconciler.parts.evidence.usage.counts import BindingUsage, UsageEvidence, period_of
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.evidence.usage.scan import Summary
 from reconciler.parts.fleet.app.logs import subjects_of
