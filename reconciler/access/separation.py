@@ -139,8 +139,8 @@ class Separations:
             return "the configs of groups are not known, and with them the dead letter queues of share groups"
         return None
 
-    def _doubt(self, results: Iterable[Combination]) -> str:
-        hops = {hop.kind for item in results for way in item.ways for hop in way.hops}
+    def _doubt(self, breaking: Iterable[Combination]) -> str:
+        hops = {hop.kind for item in breaking for way in item.ways for hop in way.hops}
         if HopKind.MEMBER in hops:
             return f"no ACL says who is a member of a {' or '.join(sorted(self._links.memberships))}"
         reason = "it depends on allow.everyone.if.no.acl.found, or on entries that cannot be read"
@@ -148,19 +148,19 @@ class Separations:
             reason += ", or on whether a host is a range: Kafka's version is not known"
         return reason
 
-    def fixed(self, results: Combination, separation: Separation, selection: PrincipalSelection) -> Combination:
+    def fixed(self, combination: Combination, separation: Separation, selection: PrincipalSelection) -> Combination:
         """The same with the fewest bindings without which somebody no longer holds all duties, if a few are enough."""
         many = separation.through is Through.FLOW and self._many
-        if many or not results.certain or results.principal in self._known.super_users:
-            return results
+        if many or not combination.certain or combination.principal in self._known.super_users:
+            return combination
 
         def ways(removed: Collection[AclBinding]) -> tuple[Way, ...] | None:
             authorizer = self._authorizer.with_changes((), removed)
             reach = Reach(authorizer.interpretations.least, self._known, self._links)
             holders = _holders(reach, separation, selection)
-            return ways_of(reach, holders, results.principal, separation.through)
+            return ways_of(reach, holders, combination.principal, separation.through)
 
-        return replace(results, fix=self._least(results, ways, separation.through))
+        return replace(combination, fix=self._least(combination, ways, separation.through))
 
     def _least(
         self,
@@ -170,7 +170,7 @@ class Separations:
     ) -> tuple[AclBinding, ...] | None:
         """The fewest bindings without which somebody no longer holds all duties; ``None`` if a few are not enough.
 
-        Each repair takes away some right on the ways that are results, with every binding that gives it. So all smaller
+        Each repair takes away some right on the ways that are left, with every binding that gives it. So all smaller
         sets are tried before larger ones, and the first that is enough is the least.
         """
         number = count()

@@ -370,11 +370,11 @@ _ANYTHING = {
 _NAMED = 3
 
 
-def combination_entry(results: Combination) -> CombinationEntry:
+def combination_entry(combination: Combination) -> CombinationEntry:
     """A principal that could hold all duties, for all formats."""
-    ways = tuple(way_entry(way, results.evidence, results.principal) for way in results.ways)
-    fix = None if results.fix is None else RemediationEntry((), results.fix)
-    return CombinationEntry(None if results.everybody else results.principal, results.certain, ways, fix)
+    ways = tuple(way_entry(way, combination.evidence, combination.principal) for way in combination.ways)
+    fix = None if combination.fix is None else RemediationEntry((), combination.fix)
+    return CombinationEntry(None if combination.everybody else combination.principal, combination.certain, ways, fix)
 
 
 def way_entry(way: Way, given: GivenBy, principal: str) -> WayEntry:
