@@ -24,10 +24,10 @@ from reconciler.parts.evidence.usage.message import Event
 from reconciler.parts.evidence.usage.scan import Summary
 from reconciler.parts.fleet.app import apply as child_module
 from reconciler.parts.fleet.app.apply import ChildResult, ChildTask
-from reconciler.parts.fleet.app.logs import claimed_usage_facts
 from reconciler.parts.fleet.app.members import MemberConnections
 from reconciler.parts.fleet.app.plan import MemberPlan, PlanTerms, plan_members
 from reconciler.parts.fleet.app.runs import wanted
+from reconciler.parts.fleet.app.tighten import claimed_usage_facts
 from reconciler.parts.fleet.membership import FleetLimits
 from reconciler.parts.fleet.proposal import FleetPlan, fleet_plan_text
 from reconciler.snapshot.document import BrokerFacts, snapshot_text

@@ -13,9 +13,8 @@ from reconciler.cli.main import run
 from reconciler.model.state import ClusterState
 from reconciler.parts.evidence.app.tighten import Tightening, TightenOptions, tighten
 from reconciler.parts.evidence.tighten.suggestion import Held, HeldReason, Narrowing
-from reconciler.parts.fleet.app.logs import log_parts
 from reconciler.parts.fleet.app.runs import stored_run, wanted
-from reconciler.parts.fleet.app.tighten import FleetTightening, tighten_fleet
+from reconciler.parts.fleet.app.tighten import FleetTightening, log_parts, tighten_fleet
 from reconciler.parts.fleet.tables import store_at
 from reconciler.show.reading import read_result
 from reconciler.snapshot.document import snapshot_text

@@ -18,7 +18,7 @@ from reconciler.model.desired import Declaration, DesiredState, Origin
 from reconciler.model.listing import Create
 from reconciler.model.state import ClusterState, FactSource, FactSources
 from reconciler.parts.fleet.app.access import _judge
-from reconciler.parts.fleet.app.logs import _version
+from reconciler.parts.fleet.app.tighten import _version
 from reconciler.plan.proposal import Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.results.fleet_drift import Reading, parse_reading, reading_text

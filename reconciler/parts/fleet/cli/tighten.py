@@ -28,9 +28,16 @@ from reconciler.parts.evidence.cli import (
 from reconciler.parts.evidence.show import fleet_tighten_lines, reading_document, usage_document, usage_lines
 from reconciler.parts.evidence.usage.cluster import ClusterUsage, UsageQuestion
 from reconciler.parts.evidence.usage.message import Window
-from reconciler.parts.fleet.app.logs import Logs, fleet_usage, log_parts, planned_changes
 from reconciler.parts.fleet.app.runs import stored_run, wanted
-from reconciler.parts.fleet.app.tighten import FleetTightening, fleet_tighten_output, tighten_fleet
+from reconciler.parts.fleet.app.tighten import (
+    FleetTightening,
+    Logs,
+    fleet_tighten_output,
+    fleet_usage,
+    log_parts,
+    planned_changes,
+    tighten_fleet,
+)
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
     engine_for,
