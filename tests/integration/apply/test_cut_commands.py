@@ -94,7 +94,8 @@ def _shows(team: Job, admin: KafkaCluster, *live: AclBinding) -> set[AclBinding]
     return {one for one in found if one in live or is_reserved(one.pattern.name) or team.prefix in one.pattern.name}
 
 
-@pytest.mark.parametrize("number", range(0, 12, 2))
+# A server that is killed at any call, and again: tests/property/test_killed_server.py, in memory.
+@pytest.mark.parametrize("number", [2, 6, *(pytest.param(one, marks=pytest.mark.long) for one in (0, 4, 8, 10))])
 def test_a_server_that_was_killed_in_a_round(team: Job, admin: KafkaCluster, number: int) -> None:
     rules = "".join(
         f"    - {{allow: {operation}, topics: ['@orders'], expires: 2026-01-01}}\n" for operation in ("READ", "WRITE")
