@@ -315,6 +315,15 @@ def ticked(text: str) -> str:
     return f"`{inner}`{points(text)}"
 
 
+def shortened(text: str, most: int) -> str:
+    """At most ``most`` characters; a name in backticks that is cut keeps both: the rest of it is no sentence."""
+    if len(text) <= most:
+        return text
+    open_name = text[: most - 1].count("`") % 2
+    kept = text[: most - 2] if open_name else text[: most - 1]
+    return f"{kept}…`" if open_name and kept.count("`") % 2 else f"{kept}…"
+
+
 def pattern_name(pattern: ResourcePattern) -> str:
     """``TOPIC PREFIXED payments.`` in a sentence."""
     return str(pattern._replace(name=as_name(pattern.name)))

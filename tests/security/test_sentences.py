@@ -18,6 +18,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.characters import as_name, shortened
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.show.formats.slack import slack_message
@@ -186,3 +187,13 @@ def test_nobody_else_writes_a_sentence_into_a_report(
         assert run(["report", made, "-o", form]) == 0
         shown = capsys.readouterr().out
     assert "\n".join(_saying(_PROSE[form](shown))) == ""
+
+
+def test_a_name_that_is_cut_stays_a_name() -> None:
+    """Wherever a row is cut: a name that lost its second backtick would go on as a sentence of ours."""
+    row = f"User:a: READ on topic `x`  (data of {as_name(f'theirs {_SENTENCE}')}, which has not consented)"
+    for most in range(2, len(row) + 2):
+        cut = shortened(row, most)
+        assert len(cut) <= most
+        assert cut.count("`") % 2 == 0, cut
+        assert cut == row if most >= len(row) else cut.rstrip("`").endswith("…")

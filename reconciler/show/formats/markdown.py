@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from reconciler.model.characters import counted, safe, with_points
+from reconciler.model.characters import counted, safe, shortened, with_points
 from reconciler.model.desired import Origin, moment_text
 from reconciler.plan.file.document import change_id, plan_id
 from reconciler.plan.proposal import Plan
@@ -164,7 +164,7 @@ def warning_sections(report: Report) -> Iterator[FittedSection]:
 def note_sections(document: ReportDocument) -> Iterator[FittedSection]:
     """Bridges, what is for good, what the broker said, what is accepted."""
     for section in document.of(SectionName.NOTES, SectionName.ACCEPTED):
-        heading = f"\n**{prose(cut(safe(section.title or section.closing)))}**\n" + ("\n" if section.rows else "")
+        heading = f"\n**{prose(_short(safe(section.title or section.closing)))}**\n" + ("\n" if section.rows else "")
         yield FittedSection(heading, [f"- {prose(safe(row.sentence))}\n" for row in section.rows], more("line"))
 
 
@@ -344,7 +344,7 @@ def _first_rows(screen: FirstScreen) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST_ROW else f"{text[: _LONGEST_ROW - 1]}…"
+    return shortened(text, _LONGEST_ROW)
 
 
 def _plan_line(plan: Plan, report: Report, *, drift: bool = False) -> str:

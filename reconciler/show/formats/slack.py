@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from reconciler.dataclass import dataclass
-from reconciler.model.characters import as_name, counted, safe
+from reconciler.model.characters import as_name, counted, safe, shortened
 from reconciler.results.findings import CheckStatus
 from reconciler.results.words import accepted_words
 from reconciler.show.formats.escaping import json_text
@@ -42,14 +42,14 @@ def slack_message(report: Report, links: Sequence[Link] = ()) -> str:
     about = ", ".join(report.clusters) or ("the fleet" if report.fleets else "manifests")
     # What a guard refuses says itself that this stops.
     tone = "" if found.words.startswith("Refused") else f"{_TONES[found.tone]}: "
-    title = _cut(f"{tone}{found.words}", _MOST_HEADER)
+    title = shortened(f"{tone}{found.words}", _MOST_HEADER)
     access = access_digest(report.all_plans, most=_MOST_ACCESS, room=_ROOM_OF_ACCESS)
     lines = [f"cluster {about}" if report.clusters else about, *_lines(report)]
-    text = _cut("\n".join(map(safe, lines)), _MOST_TEXT)
+    text = shortened("\n".join(map(safe, lines)), _MOST_TEXT)
     body: dict[str, Any] = {
         "text": _short(report, title, about, links),
         "blocks": [
-            {"type": "header", "text": _plain(_cut(safe(title), _MOST_HEADER))},
+            {"type": "header", "text": _plain(shortened(safe(title), _MOST_HEADER))},
             {"type": "section", "text": _plain(text)},
             *_access(access),
             *_buttons(links),
@@ -59,7 +59,7 @@ def slack_message(report: Report, links: Sequence[Link] = ()) -> str:
 
 
 def _short(report: Report, title: str, about: str, links: Sequence[Link]) -> str:
-    said = [f"*{_escaped(safe(title))}* ({_escaped(safe(_cut(about, _MOST_HEADER)))})"]
+    said = [f"*{_escaped(safe(title))}* ({_escaped(safe(shortened(about, _MOST_HEADER)))})"]
     said += (
         [_escaped(plan_counts(report.all_plans[0], drift=bool(report.drifts)))] if len(report.all_plans) == 1 else []
     )
@@ -115,12 +115,8 @@ def _accepted(report: Report) -> Iterator[str]:
 
 
 def _plain(text: str) -> dict[str, Any]:
-    return {"type": "plain_text", "text": _cut(text, _MOST_TEXT), "emoji": False}
+    return {"type": "plain_text", "text": shortened(text, _MOST_TEXT), "emoji": False}
 
 
 def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
