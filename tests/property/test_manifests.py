@@ -4,6 +4,7 @@ import datetime
 import re
 from pathlib import Path
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -190,3 +191,20 @@ def test_a_secret_is_never_shown(data: st.DataObject) -> None:
         at_end = data.draw(st.booleans()) or "\n" in piece or _SECRET in lines[number]
         lines[number] = lines[number] + piece if at_end else piece + lines[number]
     assert not any(_SECRET in render_problem(problem) for problem in _outcome([Source("a.yaml", "\n".join(lines))]))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        f"{{client: {{sasl.password: a,{_SECRET}, sasl.username: me}}}}",
+        f"{{client: {{sasl.password: a, b: c,{_SECRET}, sasl.username: me}}}}",
+        f"{{client: {{sasl.jaas.config: a, b: {_SECRET}, c}}}}",
+        f"\n  client: {{sasl.password: a,\n    b: {_SECRET}, c}}",
+    ],
+)
+def test_what_may_be_the_rest_of_a_secret_is_not_advised(spec: str) -> None:
+    """After a comma it looks like a second value of a field, which advice repeats in brackets."""
+    text = f"apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {{name: c}}\nspec: {spec}\n"
+    found = _outcome([Source("a.yaml", text)])
+    assert found
+    assert not any(_SECRET in render_problem(problem) for problem in found)

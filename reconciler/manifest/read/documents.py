@@ -245,16 +245,6 @@ _MERGE = Trouble(Code.MERGE_KEY, "merge keys are not allowed", "write the fields
 _KEY = Trouble(Code.KEY_IS_NO_TEXT, "a key must be a text", "quote it if it looks like a list or a mapping")
 
 
-def _second_value(node: MappingNode, key: Node, value: Node) -> Trouble | None:
-    """``allow: READ, WRITE`` in a flow mapping: a key without a colon after a value; ``None``: something else."""
-    field, before = next(reversed(node.values.items()), ("", None))
-    bare = (value.line, value.column) == (key.line, key.column + len(key.plain))
-    if not bare or not isinstance(before, ScalarNode) or not before.plain:
-        return None
-    advice = f"write several values in brackets: {field}: [{before.plain}, {key.plain}]"
-    return Trouble(Code.NO_VALUE, "there is no value", advice)
-
-
 _NO_VALUE = Trouble(Code.NO_VALUE, "there is no value", 'give one, remove the field, or write "" for an empty text')
 _DEEP = Trouble(Code.TOO_DEEP, f"more than {MAX_DEPTH} levels of nesting", "no manifest needs them")
 
@@ -396,6 +386,20 @@ class _Composer:
             items.append(item)
             plain.append(item.plain)
 
+    def _second_value(self, node: MappingNode, key: Node, value: Node) -> Trouble | None:
+        """``allow: READ, WRITE`` in a flow mapping: a key without a colon after a value; ``None``: something else.
+
+        Values are repeated only as their lines are shown: after a comma a secret may go on.
+        """
+        field, before = next(reversed(node.values.items()), ("", None))
+        bare = (value.line, value.column) == (key.line, key.column + len(key.plain))
+        if not (bare and isinstance(before, ScalarNode) and isinstance(key, ScalarNode) and before.plain):
+            return None
+        if not all(self._findings.line(item.line + 1).startswith(item.plain, item.column) for item in (before, key)):
+            return None
+        advice = f"write several values in brackets: {field}: [{before.plain}, {key.plain}]"
+        return Trouble(Code.NO_VALUE, "there is no value", advice)
+
     def _fill_mapping(self, node: MappingNode, depth: int) -> None:
         keys, values, plain, following = node.keys, node.values, node.plain, self._next
         while type(event := following()) is not MappingEndEvent:
@@ -403,7 +407,7 @@ class _Composer:
             event = following()
             value = self._scalar(event) if type(event) is ScalarEvent else self._node(event, depth)
             if not value.plain and type(event) is ScalarEvent and not event.style:
-                self._findings.add(_second_value(node, key, value) or _NO_VALUE, key)
+                self._findings.add(self._second_value(node, key, value) or _NO_VALUE, key)
                 self._findings.silence(value)
             text = key.plain
             if text in keys:
