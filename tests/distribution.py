@@ -54,6 +54,7 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (130, ("tests/integration/release/test_distribution.py",)),
     (110, ("tests/integration/test_demo.py",)),
     (110, ("tests/integration/ci/test_action_scripts.py",)),
+    (100, ("tests/integration/ci/test_pull_request_story.py",)),
     (100, ("tests/property/test_hostile_manifests.py",)),
     # The broker with allow.everyone.if.no.acl.found.
     (
@@ -65,13 +66,12 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
         ),
     ),
     (85, ("tests/integration/test_examples.py",)),
-    (80, ("tests/security/test_pipeline_places.py",)),
     (75, ("tests/integration/test_sandbox_lifecycle.py",)),
-    (70, ("tests/integration/apply/test_kill_points.py",)),
     (70, ("tests/unit/cli/test_streams.py",)),
     (70, ("tests/integration/test_core_alone.py",)),
     (65, ("tests/integration/report/test_limits.py",)),
     (65, ("tests/property/test_edit.py",)),
+    (60, ("tests/security/test_pipeline_places.py",)),
     (60, ("tests/property/test_killed_server.py",)),
     (60, ("tests/security/test_reader_fuzz.py",)),
     # The broker that tests of the roles share.
@@ -89,7 +89,6 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     ),
     (60, ("tests/reports/test_reports.py",)),
     (55, ("tests/property/test_promises.py",)),
-    (50, ("tests/integration/ci/test_pull_request_story.py",)),
     # The broker with policies.
     (50, ("tests/integration/topics/test_deletion.py", "tests/integration/topics/test_validate_with_broker.py")),
     (50, ("tests/integration/apply/test_two_operators.py",)),
@@ -106,6 +105,7 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (40, ("tests/integration/test_pre_commit.py",)),
     (35, ("tests/integration/apply/test_quotas.py",)),
     (35, ("tests/integration/test_secrets.py",)),
+    (30, ("tests/integration/apply/test_kill_points.py",)),
     (30, ("tests/security/test_rows.py",)),
     (30, ("tests/security/test_action_guardrails.py",)),
     (30, ("tests/unit/report/test_first_screen.py",)),
