@@ -54,13 +54,13 @@ KNOWN_OF_ACCESS: Final = tuple(
         ),
         ("index.py", "compiled.pop(group_key, None)", "pass", "groups compiled before a change are not kept after it"),
         (
-            "index.py",
+            "names.py",
             "            found.extend(inside(disjoint, key))",
             "            pass",
             "names disjoint from a binding's own are found inside of it",
         ),
         (
-            "index.py",
+            "names.py",
             "    return not key.literal and at <",
             "    return False and at <",
             "a prefix meets a key inside of it",
