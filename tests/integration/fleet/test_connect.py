@@ -1,4 +1,4 @@
-"""Commands on a server of Spark Connect: the same answers as in this process, by DataFrames alone."""
+"""Commands on Spark Connect, by DataFrames alone, and SQL on a store in S3: the same answers as in this process."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from benchmarks.fleet.spark_cluster import connect_server
 from reconciler.cli.main import run
 from reconciler.model.state import ClusterState
 from reconciler.snapshot.document import snapshot_text
-from tests.integration.fleet.platforms import installed
+from tests.integration.fleet.platforms import BUCKET, installed, s3_server, s3a_arguments
 from tests.worlds import binding
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]  # a server of its own, and a client: a minute
@@ -140,3 +140,29 @@ def test_commands_on_spark_connect_answer_as_in_this_process(
         here = json.loads(capsys.readouterr().out)
         assert answers[name][0] == status, (name, done.stderr)
         assert without_times(answers[name][1]) == without_times(here), name
+
+
+def test_sql_on_a_store_in_s3_answers_as_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With ``hadoop-aws``, and the login of AWS's own variables, which Spark's JVM gets for this store."""
+    prepared(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with s3_server() as variables:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "CI": "true",
+            "PYSPARK_SUBMIT_ARGS": s3a_arguments(variables["AWS_ENDPOINT_URL"]),
+        }
+        store = ["--store", f"s3a://{BUCKET}/{tmp_path.name}"]
+        words = ["fleet", *_QUESTIONS["snapshot"][:2], *store, "--snapshots", "live", "--engine", "local"]
+        assert run(words) == 0, capsys.readouterr().err
+        words = [sys.executable, "-m", "reconciler", "fleet", *_QUESTIONS["sql"][:-2], *store, "--output", "json"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    assert len(rows) == 2 * _COUNT - 1
+    assert ["c0", "User:old0", "payments"] in rows

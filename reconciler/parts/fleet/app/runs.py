@@ -40,7 +40,7 @@ from reconciler.parts.fleet.proposal import (
 )
 from reconciler.parts.fleet.store import FleetStore, NoRunError
 from reconciler.parts.fleet.tasks.collecting import CollectionLimits, SnapshotSource, carried, collect
-from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired
+from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired, compiled_key
 from reconciler.plan.file.document import ids
 from reconciler.results.fleet_drift import FleetDrift, FleetRun, HeaderError, Reading
 from reconciler.system.files import write_atomically
@@ -159,6 +159,11 @@ def drift_fleet(engine: Engine, store: FleetStore, run: FleetRun, given: Wanted)
     drift = compare_fleet(engine, store, desired, told_apart(run), rules, name)
     store.keep_drift(name, drift)
     return drift
+
+
+def is_compiled(store: FleetStore, given: Wanted) -> bool:
+    """Whether these manifests were compiled before, at this time and for these clusters."""
+    return store.compiled(compiled_key(given.sources, given.fleet.clusters, given.as_of)) is not None
 
 
 def _new_run_id() -> str:

@@ -73,14 +73,16 @@ def command(
     makes a page with a heat map, or metrics, of the JSON.
     """
     with engine_for(spark, store) as engine:
-        from reconciler.parts.fleet.app.runs import drift_fleet, stored_run, wanted
+        from reconciler.parts.fleet.app.runs import drift_fleet, is_compiled, stored_run, wanted
         from reconciler.parts.fleet.tables import store_at
 
         place = store_at(store)
         run = stored_run(place, run_id)
         engine.sized(run.rows, ROWS_IN_A_TASK)
         given = wanted(path, fleet_name, as_of, ConnectionOptions(connections))
-        engine.sized(len(given.fleet.clusters), CLUSTERS_IN_A_TASK)
+        # What was compiled before is no work, of however many clusters.
+        if engine.is_local and not is_compiled(place, given):
+            engine.sized(len(given.fleet.clusters), CLUSTERS_IN_A_TASK)
         info_unassigned(given.fleet)
         drift = drift_fleet(engine(), place, run, given)
     shown = Shown(_SHOWN if show is None and not settings.rows else show, teams=output == "json")
