@@ -270,6 +270,14 @@ def test_no_access_stays_and_nothing_else_goes(directory: Path, deeds: list[Deed
     event("given" if any(deed.what == "grant" for deed in deeds) else "not given")
 
 
+@pytest.mark.parametrize("telling", [False, True])
+@pytest.mark.parametrize("skew", [-2 * _HOUR, 0.0, 300.0, 2 * _HOUR, _DAY])
+def test_a_forged_mark_ends_nothing_whether_it_counts_at_once_or_later(
+    directory: Path, skew: float, telling: bool
+) -> None:
+    _holds(directory, [Deed("forge", _DAY, skew, None)], telling=telling)
+
+
 @pytest.mark.long
 @given(deeds=_DEEDS, telling=st.booleans())
 @settings(max_examples=2_000)

@@ -52,17 +52,18 @@ def test_a_mark_that_is_over_proves_nothing_to_a_server_that_has_just_been_start
     assert OTHER in stage.live()
 
 
+@pytest.mark.parametrize("hours", [1, 25])
 def test_what_was_seen_or_doubted_is_in_the_audit_log_for_the_next_server(
-    stage: Stage, at: SetTime, tmp_path: Path
+    stage: Stage, at: SetTime, tmp_path: Path, hours: int
 ) -> None:
     audit = tmp_path / "server.jsonl"
     stage.write(OTHER)
     first = stage.another(audit)
     stage.round(first)
     stage.give()
-    stage.write(break_glass_mark(OTHER, NOW + HOUR))
+    stage.write(break_glass_mark(OTHER, NOW + hours * HOUR))
     stage.round(first)
-    at(NOW + 2 * HOUR)
+    at(NOW + (hours + 1) * HOUR)
     found = stage.round(stage.another(audit))
     assert (found.revoked, len(found.held_back)) == (1, 1)
     assert OTHER in stage.live()

@@ -281,9 +281,15 @@ class SeenMarks:
             if one.binding not in live.bindings and at < one.end <= at + LONGEST and one.binding not in self._beliefs:
                 self._beliefs[one.binding] = _Belief.GIVEN
                 found.append(Sighting(Sight.SEEN, one))
-        # Marks that do not count yet mark all the same: their access did not go without.
-        for binding in (marked & live.bindings) - self._beliefs.keys():
-            self._beliefs[binding] = _Belief.UNSEEN
+        # Marks that do not count yet mark all the same: their access did not go without, or it did before they came.
+        for one in marks:
+            if one.binding not in live.bindings or one.binding in self._beliefs:
+                continue
+            known = (one.binding, one.end) in self._doubted
+            doubted = known or self._was_there(one.binding)
+            self._beliefs[one.binding] = _Belief.DOUBTED if doubted else _Belief.UNSEEN
+            if doubted and not known:
+                found.append(Sighting(Sight.DOUBTED, one))
         self._before, self._before_at = frozenset(map(hash, live.bindings)), at
         return found
 
@@ -299,12 +305,15 @@ class SeenMarks:
             return _Belief.GIVEN, True
         if (one.binding, one.end) in self._doubted:
             return _Belief.DOUBTED, True
-        was_there = self._before is not None and hash(one.binding) in self._before
+        was_there = self._was_there(one.binding)
         if was_there and not unseen:
             return _Belief.DOUBTED, False
         if running or (self._before is not None and not was_there and one.end > self._before_at):
             return _Belief.GIVEN, False
         return _Belief.UNSEEN, False
+
+    def _was_there(self, binding: AclBinding) -> bool:
+        return self._before is not None and hash(binding) in self._before
 
     def _read_log(self, audit: str | None, cluster_id: str) -> None:
         if audit is None:
