@@ -84,20 +84,20 @@ def large(found: Bench, count: int) -> None:
     shift = count // 200
     create(client, shift, count + shift)
     await_count(client, count * EACH)
-    summary = f"{shift * EACH:,} bindings to create, {shift * EACH:,} bindings to delete"
+    summary = f"{shift * EACH:,} ACLs to create, {shift * EACH:,} ACLs to delete"
     plan = pairs(found.ours("plan", "--allow-deletes", expected=summary), found.bare("read"), _RUNS)
     row(f"plan, {count * EACH:,}, 1 % differs", plan)
 
 
-def main() -> None:
-    """Prints three rows."""
+def main(few: int = 1_000, many: int = 10_000) -> None:
+    """Prints three rows, for so many principals; ``many`` is a multiple of 200."""
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
         spec = SandboxSpec(name="bench", users=generated_users("admin", "reconciler"), heap="1g")
         with running(spec, root=root / "sandboxes") as sandbox:
             title(f"Kafka {sandbox.kafka_version}, whole process", "reconciler", "bare client")
-            small(bench(root, sandbox, 1_000), 1_000)
-            large(bench(root, sandbox, 10_000), 10_000)
+            small(bench(root, sandbox, few), few)
+            large(bench(root, sandbox, many), many)
 
 
 if __name__ == "__main__":

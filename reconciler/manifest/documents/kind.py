@@ -4,6 +4,7 @@ import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
@@ -116,6 +117,11 @@ class DesiredBuilder:
         self.listed.setdefault(item.KIND, {})[item.key] = replace(wish, expired=over)
 
 
+@cache
+def _model(module: str, name: str) -> Any:
+    return getattr(import_module(f"reconciler.manifest.models.{module}"), name)
+
+
 class Kind(ABC, Generic[M]):
     """One kind of document: ``M`` has its fields and its JSON Schema. ``name`` is what a document calls it.
 
@@ -133,8 +139,7 @@ class Kind(ABC, Generic[M]):
 
         Models take longer to load than all else here, so a kind's is loaded when a document of it is read.
         """
-        module = import_module(f"reconciler.manifest.models.{cls.__module__.rpartition('.')[2]}")
-        return cast("type[M]", getattr(module, f"{cls.name}Document"))
+        return cast("type[M]", _model(cls.__module__.rpartition(".")[2], f"{cls.name}Document"))
 
     @abstractmethod
     def declare(self, document: Document, table: PatternTable) -> Declared | None:

@@ -7,7 +7,7 @@ from reconciler.access.authorizer import on_some_resource
 from reconciler.access.lint.rule import PRINCIPAL, LintFinding, LintState, lint_rule
 from reconciler.access.names import matches
 from reconciler.model.acl import ANONYMOUS, WILDCARD_PRINCIPAL, AclBinding, AclOperation, PatternType, ResourceType
-from reconciler.model.desired import Declaration, Expiry, instant_of
+from reconciler.model.desired import Declaration, Expiry, KnowsEnds, instant_of
 
 #: What a grant is worth nothing without.
 _OTHER_HALF: Final = {
@@ -134,9 +134,10 @@ def expires_soon(state: LintState) -> Iterator[LintFinding]:
 
 def _dated(state: LintState) -> Iterator[tuple[AclBinding, Expiry]]:
     """Declared bindings that expire, each with its end."""
-    for binding, note in state.authorizer.sources.notes.items():
-        if isinstance(note, Declaration) and note.expires is not None:
-            yield binding, note.expires
+    notes = state.authorizer.sources.notes
+    if isinstance(notes, KnowsEnds):
+        return notes.ending()
+    return ((one, note.expires) for one, note in notes.items() if isinstance(note, Declaration) and note.expires)
 
 
 @lint_rule(
