@@ -61,7 +61,7 @@ def _dana(job: Job, *more: str) -> "Iterator[subprocess.Popen[str]]":
 
 
 def _until(admin: KafkaCluster, seen: Callable[[frozenset[AclBinding]], bool]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while not seen(admin.read(ReadRequest(all_topics=False)).bindings):
         assert time.monotonic() < end
 
