@@ -137,7 +137,8 @@ def _dated(state: LintState) -> Iterator[tuple[AclBinding, Expiry]]:
     notes = state.authorizer.sources.notes
     if isinstance(notes, KnowsEnds):
         return notes.ending()
-    return ((one, note.expires) for one, note in notes.items() if isinstance(note, Declaration) and note.expires)
+    declared = ((binding, note) for binding, note in notes.items() if isinstance(note, Declaration))
+    return ((binding, note.expires) for binding, note in declared if note.expires)
 
 
 @lint_rule(
