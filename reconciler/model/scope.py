@@ -77,7 +77,7 @@ def is_reserved(name: str) -> bool:
 
 
 def on_reserved_names(bindings: Iterable[AclBinding]) -> frozenset[AclBinding]:
-    """The bindings that only a reconciler writes: every mark, bridge marker, sentinel and lease.
+    """Every mark, bridge marker, sentinel and lease, and whatever anybody with ALTER wrote under such a name.
 
     Nearly always none, and a plan asks for each of them: a set, such as all of a cluster, is searched once.
     """

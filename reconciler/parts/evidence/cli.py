@@ -68,6 +68,16 @@ fleet_logs_option = click.option(
     "subdirectory per cluster; other files in it belong to the clusters that their events name. Repeatable.",
 )
 
+#: ``--logs`` of one cluster, handed over as ``places``.
+_logs_option = click.option(
+    "--logs",
+    "places",
+    metavar="PLACE",
+    multiple=True,
+    required=True,
+    help="Authorizer logs: a file, a directory, a pattern, or - for standard input. Repeatable.",
+)
+
 #: ``--replay``, ``--repeats`` and ``--show``.
 replay_options = with_options(
     (
@@ -98,14 +108,7 @@ def check_period(since: datetime.date | None, until: datetime.date | None) -> No
 
 
 @click.command("usage", short_help="Find unused ACLs in the brokers' logs")
-@click.option(
-    "--logs",
-    "places",
-    metavar="PLACE",
-    multiple=True,
-    required=True,
-    help="Authorizer logs: a file, a directory, a pattern, or - for standard input. Repeatable.",
-)
+@_logs_option
 @period_options
 @replay_options
 @state_options(past=False)
@@ -216,14 +219,7 @@ _STATE = with_options(
 
 
 @click.command("tighten", short_help="Narrow access to what the brokers' logs show in use")
-@click.option(
-    "--logs",
-    "places",
-    metavar="PLACE",
-    multiple=True,
-    required=True,
-    help="Authorizer logs: a file, a directory, a pattern, or - for standard input. Repeatable.",
-)
+@_logs_option
 @period_options
 @policy_option
 @click.option(
