@@ -118,7 +118,7 @@ class _Written(list[str]):
 
     def __init__(self, directory: Path) -> None:
         super().__init__()
-        self._file = directory / f"{os.getpid()}.problems"
+        self._file = directory / f"{os.getpid()}.{os.environ.get('PROBLEMS', 'problems')}"
 
     def append(self, problem: str) -> None:
         super().append(problem)
@@ -131,10 +131,13 @@ def follow_into(directory: Path) -> None:
     _follow(_Written(directory))
 
 
-def written_in(directory: Path) -> list[str]:
-    """What processes have written since it was asked for last."""
+def written_in(directory: Path, suffix: str = "problems") -> list[str]:
+    """What processes have written since it was asked for last; those of every worker of the tests write here.
+
+    A test that wants problems has them under a suffix of its own (``PROBLEMS``), or another test would fail for them.
+    """
     found = []
-    for file in sorted(directory.glob("*.problems")):
+    for file in sorted(directory.glob(f"*.{suffix}")):
         found += file.read_text(encoding="utf-8").splitlines()
         file.unlink()
     return found

@@ -114,9 +114,10 @@ def _performed() -> None:
     assert all(item.outcome is Outcome.DONE for item in result.outcomes)
 
 
-def test_a_run_in_a_process_of_its_own_is_followed_too() -> None:
+def test_a_run_in_a_process_of_its_own_is_followed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROBLEMS", "wanted")
     assert prepared().run("tests.models.test_journal") == -signal.SIGKILL
-    found = written_in(prepared().directory)
+    found = written_in(prepared().directory, "wanted")
     assert any("without a wait for brokers" in problem for problem in found)
     assert all("test_journal" in problem for problem in found)
 
