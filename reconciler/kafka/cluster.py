@@ -91,7 +91,8 @@ def existing_groups(connection: AdminConnection) -> frozenset[str] | None:
 
 # Which delegation tokens exist. A broker silently leaves out each that the caller may not see.
 
-#: Brokers without ``delegation.token.secret.key`` make none and take none at a login.
+#: The broker asked has no ``delegation.token.secret.key``, of which each node has its own: a controller with one makes
+#: a token for a client of this broker all the same, and takes it at a login (seen on 4.3).
 _TOKENS_ARE_OFF: Final = 61  # DELEGATION_TOKEN_AUTH_DISABLED
 _NOT_SO: Final = 64  # DELEGATION_TOKEN_REQUEST_NOT_ALLOWED (``KafkaApis.allowTokenRequests``)
 #: What shows every token (``DelegationTokenManager.filterToken``): each of these, on every name.
@@ -109,7 +110,7 @@ def delegation_tokens(
         case ("listed", tokens):
             return DelegationTokens(tuple(sorted(map(_token, tokens))), _token_gap(request, state))
         case ("refused", code, *_) if code == _TOKENS_ARE_OFF:
-            return DelegationTokens()
+            return DelegationTokens(gap="the broker asked has tokens disabled, other brokers and controllers may not")
         case ("refused", code, *_) if code == _NOT_SO:
             return DelegationTokens(
                 gap="brokers answer only a login with SASL or a TLS certificate, and none by a token"

@@ -132,16 +132,27 @@ def test_whose_they_are_who_may_read_them_and_what_is_hidden(broker: Sandbox) ->
 
 
 @pytest.mark.broker
-def test_where_brokers_have_no_key_there_is_none(broker_3_9: Sandbox) -> None:
+def test_a_broker_without_a_key_does_not_speak_for_other_nodes(broker_3_9: Sandbox) -> None:
     with opened(broker_3_9) as admin:
-        assert admin.read(ReadRequest(all_topics=False, tokens=True)).tokens == DelegationTokens()
+        found = admin.read(ReadRequest(all_topics=False, tokens=True)).tokens
+    assert found == DelegationTokens(gap="the broker asked has tokens disabled, other brokers and controllers may not")
 
 
 def test_a_refusal_is_not_none() -> None:
     """What a broker refuses to tell is never told as empty."""
     settings, request, state = ClientSettings({"bootstrap.servers": "unused:1"}), ReadRequest(), ClusterState("")
-    replies = [("refused", 64, "", ""), ("refused", 31, "CLUSTER_AUTHORIZATION_FAILED", "no"), ("failed", "cut off")]
+    replies = [
+        ("refused", 61, "", ""),
+        ("refused", 64, "", ""),
+        ("refused", 31, "CLUSTER_AUTHORIZATION_FAILED", "no"),
+        ("failed", "cut off"),
+    ]
     gaps = [delegation_tokens(one, request, state, settings).gap for one in (*replies, ("died", 9))]
-    words = ["only a login with SASL", "CLUSTER_AUTHORIZATION_FAILED: no", "cut off", "did not answer"]
+    words = [
+        "has tokens disabled",
+        "only a login with SASL",
+        "CLUSTER_AUTHORIZATION_FAILED: no",
+        "cut off",
+        "did not answer",
+    ]
     assert all(word in gap for word, gap in zip(words, gaps, strict=True)), gaps
-    assert delegation_tokens(("refused", 61, "", ""), request, state, settings) == DelegationTokens()
