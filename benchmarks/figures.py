@@ -77,7 +77,6 @@ LISTED: Final = (
                 "cli/ask.py",
                 "cli/commands.py",
                 "cli/main.py",
-                "cli/quota.py",
                 "plan/review/access_change.py",
                 "results/access.py",
                 "results/output.py",
@@ -86,7 +85,7 @@ LISTED: Final = (
                 "show/quota.py",
                 "api.py",
                 "app/planning.py",
-                "app/quota.py",
+                "app/ask.py",
             }
         ),
     ),

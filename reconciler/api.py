@@ -7,16 +7,15 @@ in ``reconciler.parts.fleet.api``, which needs Spark.
 
 from reconciler.app.access_checks import checks_of
 from reconciler.app.apply import ApplyOptions, Attendant, Unattended, apply, apply_plan
+from reconciler.app.ask import quota_views
 from reconciler.app.cleanup import Cleanup, cleanup
 from reconciler.app.doctor import Diagnosis, diagnose
-from reconciler.app.export import Exported, export
+from reconciler.app.export import Exported, PolicyProposal, export, propose_topic_policy
 from reconciler.app.lint import lint, minimise
 from reconciler.app.manifests import guardrails_changed, load
 from reconciler.app.options import ConnectionOptions, PlanOptions, StateRequest
 from reconciler.app.plan import drift, plan
 from reconciler.app.planning import Planned, plan_on
-from reconciler.app.policy import PolicyProposal, propose_topic_policy
-from reconciler.app.quota import quota_views
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.records import RecordOptions, save_plan, saved_plan
 from reconciler.app.session import Target, open_any, open_declared

@@ -398,7 +398,7 @@ def _end(status: int) -> NoReturn:
 
 
 def _read(module: str) -> NoReturn:
-    from reconciler.kafka.child_process import serve
+    from reconciler.kafka.reader_process import serve
 
     serve(getattr(importlib.import_module(f"reconciler.kafka.{module}"), _READERS[module]))
     raise AssertionError

@@ -1,15 +1,20 @@
-"""``reconciler help``: the help of a command, and what belongs to no single one."""
+"""``reconciler help``, ``completion`` and ``version``: the help of a command, and what belongs to no single one."""
 
+import platform
 import sys
+from typing import Final
 
 import click
+from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
+from reconciler import __version__
 from reconciler.access.lint.rules import RULES, rule_of
 from reconciler.cli.commands import all_recipes
-from reconciler.cli.console import CommandError, Exit, out, style_for
+from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.main import program
-from reconciler.cli.options import ConnectionOption
+from reconciler.cli.options import ConnectionOption, output_option
 from reconciler.manifest.read.problem import did_you_mean
+from reconciler.results.output import OutputKind
 from reconciler.show.lint import rule_lines
 
 _CONNECTION, _RECIPES = "connection", "recipes"
@@ -58,3 +63,35 @@ def _help(context: click.Context, words: tuple[str, ...]) -> str:
             raise CommandError(f"there is no help on {' '.join(words)!r}", advice, Exit.USAGE)
         command, context = below, click.Context(below, parent=context, info_name=word)
     return command.get_help(context)
+
+
+#: The script calls the program again with this variable set, which click looks for.
+_VARIABLE: Final = "_RECONCILER_COMPLETE"
+_SHELLS: Final = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
+
+
+@click.command("completion", short_help="Print a shell completion script")
+@click.argument("shell", type=click.Choice(list(_SHELLS)))
+def completion_command(*, shell: str) -> int:
+    """Print the completion script for SHELL.
+
+    \b
+    bash: reconciler completion bash > ~/.local/share/bash-completion/completions/reconciler
+    zsh:  reconciler completion zsh > "${fpath[1]}/_reconciler"
+    fish: reconciler completion fish > ~/.config/fish/completions/reconciler.fish
+    """
+    script = _SHELLS[shell](program, {}, "reconciler", _VARIABLE)
+    # Not script.source(), which starts a bash to ask for its version.
+    out([(script.source_template % script.source_vars()).strip("\n")], whole=True)
+    return Exit.OK
+
+
+@click.command("version", short_help="Print the version")
+@output_option
+def version_command(*, output: str) -> int:
+    """Print the version of this program."""
+    if output == "json":
+        out_json(OutputKind.VERSION, {"reconciler": __version__, "python": platform.python_version()})
+    else:
+        out([f"reconciler, version {__version__}"])
+    return Exit.OK

@@ -84,8 +84,11 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 #: Commands of one subject, and their module.
 SHARED: Final = {
-    **dict.fromkeys(("can-i", "who-can", "explain", "access", "reach"), "ask"),
+    **dict.fromkeys(("can-i", "who-can", "explain", "access", "reach", "quota"), "ask"),
     **dict.fromkeys(("unlock", "locks"), "lock"),
+    "approve": "show",
+    "policy": "export",
+    **dict.fromkeys(("completion", "version"), "help"),
 }
 
 #: What people type who come from terraform, kubectl, git and Kafka's own scripts.

@@ -23,8 +23,8 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from reconciler.kafka.child_process import Reply, Task, serve
 from reconciler.kafka.errors import CodeLog, EntryCodes, as_returned, with_logged
+from reconciler.kafka.reader_process import Reply, Task, serve
 
 _STACK_BYTES: Final = 256 * 1024 * 1024
 #: More than glibc's ``pthread_attr_t`` and macOS's need.

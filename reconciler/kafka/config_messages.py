@@ -12,8 +12,8 @@ from kafka import errors
 from kafka.admin import KafkaAdminClient
 from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigsRequest, ListConfigResourcesRequest
 
-from reconciler.kafka.child_process import Reply, Task
 from reconciler.kafka.raw_messages import Question, read, refused, run, unsent
+from reconciler.kafka.reader_process import Reply, Task
 
 _SET, _DELETE = 0, 1  # AlterConfigOp.OpType
 _MOST: Final = 500

@@ -25,8 +25,8 @@ from kafka.protocol import admin
 from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
-from reconciler.kafka.child_process import ANY, Reply, Task, serve
 from reconciler.kafka.raw_messages import PATIENCE_MS, Question, read, refused, run, unsent
+from reconciler.kafka.reader_process import ANY, Reply, Task, serve
 
 
 def _created(client: KafkaAdminClient, task: Task) -> Reply:

@@ -7,8 +7,8 @@ from kafka import errors
 from kafka.admin import KafkaAdminClient
 from kafka.protocol.admin import DescribeQuorumRequest
 
-from reconciler.kafka.child_process import Reply, Task
 from reconciler.kafka.raw_messages import CONTROLLER_MS, Question, read, refused
+from reconciler.kafka.reader_process import Reply, Task
 
 _TIMES: Final = ("last_fetch_timestamp", "last_caught_up_timestamp")
 

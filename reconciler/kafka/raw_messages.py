@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kafka import errors
 from kafka.admin import KafkaAdminClient
 
-from reconciler.kafka.child_process import Reply, Task
+from reconciler.kafka.reader_process import Reply, Task
 
 _ATTEMPTS = 3
 _BACKOFF_SECONDS = 0.2

@@ -14,8 +14,8 @@ from kafka.protocol.admin import (
 from kafka.protocol.metadata import MetadataRequest
 
 from reconciler.dataclass import dataclass
-from reconciler.kafka.child_process import Reply, Task
 from reconciler.kafka.raw_messages import Question, read, refused, run, unsent
+from reconciler.kafka.reader_process import Reply, Task
 
 _UNKNOWN_TOPIC: Final = 3
 #: How long the controller may take to accept a reassignment; it does not wait for the move.

@@ -12,8 +12,8 @@ from kafka import errors
 from kafka.admin import KafkaAdminClient
 from kafka.protocol.api_message import ApiMessage
 
-from reconciler.kafka.child_process import Reply, Task
 from reconciler.kafka.raw_messages import Question, read, refused
+from reconciler.kafka.reader_process import Reply, Task
 
 #: Where the description of messages is that kafka-python does not have.
 _HERE: Final = "reconciler.kafka"

@@ -18,8 +18,8 @@ from kafka.admin import KafkaAdminClient
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
 from kafka.protocol.api_header import ResponseClassRegistry
 
-from reconciler.kafka.child_process import Reply, Task
 from reconciler.kafka.raw_messages import Question, read
+from reconciler.kafka.reader_process import Reply, Task
 
 #: ``ConfigSource.DYNAMIC_TOPIC_CONFIG``: set on the topic.
 OWN: Final = 1

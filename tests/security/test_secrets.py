@@ -316,10 +316,10 @@ def test_a_line_of_a_key() -> None:
 
 _PROGRAM = """\
 import ctypes, resource, sys
-from reconciler.cli import main, version
+from reconciler.cli import help, main
 def command(**options):
     print(resource.getrlimit(resource.RLIMIT_CORE), ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))
-version.command.callback = command
+help.version_command.callback = command
 sys.argv = ["reconciler", "version"]
 main.main()
 """
