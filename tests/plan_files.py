@@ -1,11 +1,12 @@
 """Any document in the form of a plan file, sealed as a forger would seal it."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from reconciler.codec.document import canonical
 from reconciler.model.characters import escape_invisible_json
-from reconciler.plan.file.document import PlanDigest, seal
+from reconciler.plan.file.document import PlanDigest, ids, parse_plan, seal
 
 
 def sealed(document: Mapping[str, Any]) -> str:
@@ -30,6 +31,11 @@ def ids_of(document: Mapping[str, Any]) -> tuple[str, str]:
         else:
             digest.field(name, value, canonical(value))
     return digest.ids()
+
+
+def plan_id_of(file: str) -> str:
+    """What ``--require-id`` takes for a saved plan."""
+    return ids(parse_plan(Path(file).read_text(encoding="utf-8")))[1]
 
 
 def _fields(document: Mapping[str, Any]) -> Iterator[str]:

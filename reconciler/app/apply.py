@@ -183,11 +183,16 @@ def check_age(plan: Plan, most: datetime.timedelta | None, at: datetime.datetime
 
 
 def check_wanted(plan: Plan, wanted: DesiredState, terms: Terms) -> None:
-    """Refuse steps against what the manifests declare by now."""
+    """Refuse steps against what the manifests declare by now.
+
+    What ended as the plan itself says is done, or the plan is refused for that (``preflight``).
+    """
+    at = moment()
     found = [
         Observed(StepState.STALE, describe(step.change), found, "other manifests")
         for step in plan.steps
-        if (found := objection(step.change, wanted, terms.diff_rules)) is not None
+        if not (step.expires is not None and step.expires.over(at))
+        and (found := objection(step.change, wanted, terms.diff_rules)) is not None
     ]
     if found:
         raise StaleError("the manifests do not want this plan any more", "plan again; nothing was sent", found)
@@ -299,6 +304,11 @@ def _tried(password: NewPassword, target: Target, value: str) -> LoginAnswer:
 class Attendant(Protocol):
     """A person at a terminal, or a program."""
 
+    @property
+    def asks(self) -> bool:
+        """Whether a person is asked by :meth:`agree`."""
+        ...
+
     def tell(self, note: Note) -> None:
         """A note, as soon as it is known."""
         ...
@@ -322,6 +332,11 @@ class Attendant(Protocol):
 
 class Unattended:
     """Nobody: whoever calls has agreed, and is told by the result alone."""
+
+    @property
+    def asks(self) -> bool:
+        """See :class:`Attendant`."""
+        return False
 
     def tell(self, note: Note) -> None:
         """See :class:`Attendant`."""
@@ -479,10 +494,7 @@ def apply_plan(
         approvals = check_signed(file, digest, options.approvals, now())
     elif options.approvals is not None:
         raise UnsavedPlanError("people approve the bytes of a plan file, and this plan is not in a file")
-    if not _is_declared(plan) and options.require_id is None and options.approvals is None:
-        # No manifest vouches for it, so a file alone must not be enough.
-        kind = "a break-glass plan" if plan.options.unlock is None else "the plan of an unlock"
-        raise UnvouchedPlanError(f"{kind} needs signatures or its id: no manifest vouches for it")
+    _check_vouched(plan, options, asked=attendant.asks or digest is None)
     named = check_ids(plan, options.require_id, *filter(None, [digest]))
     check_age(plan, options.max_age, now())
     where = cluster or plan.terms.cluster
@@ -526,6 +538,17 @@ def perform_now(
     named = check_ids(plan, options.require_id)
     given = _Performance(plan, live, target, checks or Checks(), connection, options, attendant, named, made_now=True)
     return settled(_perform(given), plan, live, target.cluster, None)
+
+
+def _check_vouched(plan: Plan, options: ApplyOptions, *, asked: bool) -> None:
+    """Refuse what no manifest asks for by a file alone; an undo also goes if a person is ``asked``, or by a program."""
+    if plan.options.declared or options.require_id is not None or options.approvals is not None:
+        return
+    if _is_declared(plan) and asked:
+        return
+    kind = "a break-glass plan" if plan.options.unlock is None else "the plan of an unlock"
+    kind = "the plan of an undo" if plan.options.undo else kind
+    raise UnvouchedPlanError(f"{kind} needs signatures or its id: no manifest vouches for it")
 
 
 def _is_declared(plan: Plan) -> bool:

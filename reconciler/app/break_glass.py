@@ -55,8 +55,10 @@ def check_break_glass(plan: Plan, live: ClusterState, at: datetime.datetime) -> 
 
 def check_override(options: Options, rules: Emergency, at: datetime.datetime) -> None:
     """Raise :class:`RequestError` where the operator's file does not let break-glass access break access tests so."""
-    if not options.override or options.break_glass is None:
+    if not options.override:
         return
+    if options.break_glass is None:
+        raise RequestError("only break-glass access goes over an access test", "plan again")
     if OVERRIDABLE not in rules.override:
         raise RequestError(
             "the operator's file lets no break-glass access break an access test",

@@ -95,7 +95,7 @@ class PastStoreError(RequestError):
 
 
 class UnvouchedPlanError(RequestError):
-    """No manifest wants what a break-glass plan does, so a file alone is not enough."""
+    """No manifest wants what a plan does, so a file alone is not enough."""
 
 
 class ManifestAccessError(RequestError):

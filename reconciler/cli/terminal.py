@@ -163,6 +163,11 @@ class Terminal:
     saved: str = ""
     reviewed: bool = False
 
+    @property
+    def asks(self) -> bool:
+        """Not where there is consent."""
+        return not self.yes
+
     def tell(self, note: Note) -> None:
         """Say it."""
         info_note(note)

@@ -234,6 +234,11 @@ class Options:
         Says("The principal whose lock it ends; absent: it ends none.", "User:svc-orders", omit=True, null=True),
     ] = None
 
+    @property
+    def declared(self) -> bool:
+        """Whether the manifests ask for all that it does; else somebody has to vouch for it."""
+        return not self.undo and self.break_glass is None and self.unlock is None
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:

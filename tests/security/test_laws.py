@@ -36,7 +36,7 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.secrets import SecretPermit
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
-from reconciler.plan.diff import compare
+from reconciler.plan.diff import compare, objection
 from reconciler.plan.difference import DiffRules, SkipReason
 from reconciler.plan.kinds import kind_of, kinds
 from reconciler.plan.observed import NO_FACTS, Facts
@@ -274,6 +274,10 @@ def ended_judged(law: Law) -> None:
     for name, file in (("pay", "ledger.yaml"), ("pay", "pay.yaml"), ("nobody", "pay.yaml"), ("nobody", "x.yaml")):
         found = [breaches(declared(law, sample.item(name), file, expired=expired)) for expired in (False, True)]
         assert found[0] == found[1]
+    item = sample.item("a")
+    for change in (one for one in sample.changes if one.after == item):
+        against = [objection(change, declared(law, item, expired=over), DiffRules()) for over in (False, True)]
+        assert against == [None, "to be declared, and not over"]
 
 
 def ended_never(law: Law) -> None:

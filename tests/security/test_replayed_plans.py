@@ -8,10 +8,29 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from reconciler.app.apply import apply_plan
+from reconciler.app.break_glass import check_override
+from reconciler.app.options import ConnectionOptions
+from reconciler.app.reasons import RequestError, StaleError
+from reconciler.cli.terminal import Terminal
+from reconciler.manifest.parts.clusters import Emergency
+from reconciler.model.desired import Expiry
+from reconciler.parts.fleet.app.runs import read_fleet_plan
 from reconciler.plan.file.document import parse_plan
+from reconciler.plan.proposal import Options
+from tests.plan_files import plan_id_of
 from tests.unit.cli.test_refusals import RULES, TOPICS, WISH, Place, place
+from tests.unit.fleet.test_same_cluster import saved
 
 __all__ = ["place"]
+
+NOW = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+#: What no manifest asks for.
+AT_ONCE = {
+    "undo": Options(undo=True),
+    "break-glass": Options(break_glass=Expiry(NOW + datetime.timedelta(hours=1))),
+    "unlock": Options(unlock="User:a"),
+}
 
 
 @pytest.mark.parametrize(
@@ -28,6 +47,11 @@ __all__ = ["place"]
         ),
         pytest.param(WISH.replace("2s", "3s"), "alter configs of topic grows", id="another value"),
         pytest.param(WISH.partition(TOPICS)[0], "alter configs of topic grows", id="no topic"),
+        pytest.param(
+            WISH.replace("{prefix: pay.}}", "{prefix: pay.}, expires: 2020-01-01}"),
+            "create User:a ALLOW READ on TOPIC PREFIXED pay.: expected to be declared, and not over",
+            id="an end that was declared since, and is over",
+        ),
     ],
 )
 def test_a_replayed_plan_is_refused(place: Place, manifests: str, named: str) -> None:
@@ -42,6 +66,44 @@ def test_a_delete_of_a_deny_is_not_replayed(place: Place) -> None:
     assert place.plan().status == 0
     place.write(WISH)
     place.assert_refused(4, "delete User:a DENY READ on TOPIC pay.secret: expected not to be declared")
+
+
+@pytest.mark.parametrize("what", AT_ONCE)
+def test_a_file_alone_does_not_lift_the_word_of_the_manifests(place: Place, what: str) -> None:
+    """The attacker has a plan say that it is none of the manifests: somebody has to vouch for it."""
+    place.write("")
+    place.altered(lambda plan: replace(plan, options=AT_ONCE[what]))
+    place.assert_refused(64, f"{what} ", "needs signatures or its id: no manifest vouches for it")
+    if what == "undo":
+        name = plan_id_of(str(place.root / "plan.json"))
+        assert place.apply("--require-id", name).status == 0
+
+
+def test_an_undo_is_performed_where_a_person_is_asked(place: Place) -> None:
+    place.write("")
+    place.altered(lambda plan: replace(plan, options=AT_ONCE["undo"]))
+    asked = Terminal(yes=False, expand=False)
+    where = ConnectionOptions(connections="operator.yaml")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("click.confirm", lambda *_, **__: True)
+        assert apply_plan("plan.json", "m", "c=snapshot:live.json", where, attendant=asked).succeeded
+
+
+@pytest.mark.parametrize("what", AT_ONCE)
+def test_no_plan_of_a_fleet_does_what_no_manifest_asks_for(place: Place, what: str) -> None:
+    """The attacker puts it among the plans of a fleet, which are performed by the ids that stand beside them."""
+    plan = parse_plan((place.root / "plan.json").read_text())
+    saved(place.root, plan)
+    read_fleet_plan(place.root)
+    saved(place.root, replace(plan, options=AT_ONCE[what]))
+    with pytest.raises(StaleError, match="does more than manifests ask for"):
+        read_fleet_plan(place.root)
+
+
+def test_only_break_glass_access_goes_over_an_access_test() -> None:
+    """However many have signed the file, and whatever the operator's file permits of break-glass access."""
+    with pytest.raises(RequestError, match="only break-glass access"):
+        check_override(Options(override=("a test",)), Emergency(override=("access-tests",)), NOW)
 
 
 def test_a_plan_that_is_still_wanted_is_applied(place: Place) -> None:

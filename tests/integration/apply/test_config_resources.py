@@ -7,6 +7,7 @@ import pytest
 
 from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.main_job import Job, job
+from tests.plan_files import plan_id_of
 
 pytestmark = pytest.mark.broker
 
@@ -73,7 +74,7 @@ def test_group_configs_are_planned_applied_compared_exported_and_undone(team: Jo
     undo = str(tmp_path / "undo.json")
     undone = team.run("undo", saved, str(team.directory), "--allow-deletes", "--out", undo, cluster=False)
     assert undone.status == 0, undone.err
-    assert team.run("apply", undo, str(team.directory), "--yes", cluster=False).status == 0
+    assert team.run("apply", undo, str(team.directory), "--require-id", plan_id_of(undo), cluster=False).status == 0
     team.write("groups.yaml", BEFORE)
     assert team.run("drift").status == 0
 
@@ -136,7 +137,7 @@ def test_client_metrics_are_planned_applied_compared_pruned_exported_and_undone(
 
     undo = str(tmp_path / "undo.json")
     assert team.run("undo", saved, str(team.directory), "--allow-deletes", "--out", undo, cluster=False).status == 0
-    assert team.run("apply", undo, str(team.directory), "--yes", cluster=False).status == 0
+    assert team.run("apply", undo, str(team.directory), "--require-id", plan_id_of(undo), cluster=False).status == 0
     team.write("metrics.yaml", METRICS + first + second)
     assert team.run("drift").status == 0
     team.write("metrics.yaml", f"{METRICS}    - {{name: ['@a', '@b'], absent: true}}\n")

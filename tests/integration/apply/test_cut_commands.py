@@ -23,6 +23,7 @@ from reconciler.ports import AnswerStatus, ReadRequest
 from tests.faults.killed_command import killed
 from tests.integration.apply.test_users import CLUSTER, FIRST, HEAD, SECOND, logs_in
 from tests.integration.main_job import Job
+from tests.plan_files import plan_id_of
 from tests.security.test_locks import may_anything
 from tests.shared_brokers import opened
 from tests.verbs import creations, deletions
@@ -216,17 +217,18 @@ def test_a_lock_stands_whatever_is_killed_under_it(
     assert locked.status == 0, locked.err
     if deed in ("plan", "apply", "serve"):
         team.write("team.yaml", head + rule("WRITE", "") + rule("READ", ", expires: 2026-01-01"))
-    back = str(tmp_path / "back.json")
+    back, vouched = str(tmp_path / "back.json"), ["--yes"]
     if deed == "undo":
         undone = team.bare("undo", saved, str(team.directory), *facts, "--allow-deletes", "--out", back)
         assert undone.status in (0, 2), undone.err
+        vouched = ["--require-id", plan_id_of(back)]
     if deed == "cleanup":
         admin.send(creations([*start_sentinels(DEAD, "User:acl-probe")]))
     words = {
         "plan": ("plan", *where, "--allow-deletes"),
         "apply": ("apply", *where, "--allow-deletes", "--yes"),
         "apply a saved plan": ("apply", saved, str(team.directory), *facts, "--yes"),
-        "undo": ("apply", back, str(team.directory), *facts, "--yes"),
+        "undo": ("apply", back, str(team.directory), *facts, *vouched),
         "cleanup": ("cleanup", *where, "--yes", "--run", DEAD),
         "serve": ("serve", *where, "--act", "--once"),
         "lock": ("lock", name, "-f", *where, "--reason", "again", "--yes"),

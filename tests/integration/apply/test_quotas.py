@@ -15,6 +15,7 @@ from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.listing import Change, Create, Delete
 from reconciler.parts.local.sandbox.state import Sandbox
 from tests.integration.main_job import Job, job
+from tests.plan_files import plan_id_of
 
 pytestmark = pytest.mark.broker
 
@@ -82,7 +83,7 @@ def test_quotas_are_planned_applied_compared_exported_and_undone(team: Job, tmp_
     undo = str(tmp_path / "undo.json")
     undone = team.run("undo", saved, str(team.directory), "--allow-deletes", "--out", undo, cluster=False)
     assert undone.status == 0, undone.err
-    assert team.run("apply", undo, str(team.directory), "--yes", cluster=False).status == 0
+    assert team.run("apply", undo, str(team.directory), "--require-id", plan_id_of(undo), cluster=False).status == 0
     team.write("quotas.yaml", BEFORE)
     assert team.run("drift").status == 0
 

@@ -12,6 +12,7 @@ from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from reconciler.system.journal import read_records
 from tests.integration.main_job import Job
+from tests.plan_files import plan_id_of
 from tests.shared_brokers import opened
 from tests.verbs import creations, deletions
 
@@ -59,7 +60,7 @@ def test_undo_reverts_what_the_run_did(team: Job, tmp_path: Path) -> None:
     assert undone.status == 0, undone.err
     assert f"topic {team.prefix}orders keeps 2 partitions" in undone.out
     assert "or the next plan brings it back" in undone.err
-    assert team.run("apply", undo, str(team.directory), "--yes", cluster=False).status == 0
+    assert team.run("apply", undo, str(team.directory), "--require-id", plan_id_of(undo), cluster=False).status == 0
     team.write("team.yaml", BEFORE.replace("partitions: 1", "partitions: 2"))
     assert team.run("drift").status == 0
 
@@ -101,7 +102,7 @@ def test_undo_takes_no_topic_that_somebody_made_anew_or_has_written_to(
         said = " ".join((undone.out + undone.err).split())
         assert f"topic {anew} stays: it is another one of that name, which somebody has created since" in said
         assert f"topic {used} stays: somebody has written to it since, 1 record" in said
-        assert team.run("apply", undo, str(team.directory), "--yes", cluster=False).status == 0
+        assert team.run("apply", undo, str(team.directory), "--require-id", plan_id_of(undo), cluster=False).status == 0
         assert {*admin.read(ReadRequest(acls=False)).topics} & {anew, used, empty} == {anew, used}
         assert admin.topic_uses([anew])[anew].records == 2
 

@@ -18,6 +18,7 @@ from reconciler.policy.ownership import Agreement
 from reconciler.ports import Answer
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
+from tests.plan_files import plan_id_of
 from tests.worlds import binding, step_words
 
 MANIFESTS = """\
@@ -94,7 +95,7 @@ def test_what_a_guard_refuses_stays_and_the_rest_is_undone(applied: Path, capsys
     capsys.readouterr()
     cluster = f"c=snapshot:{applied / 'live.json'}"
     _redirect_to(Path(out), "c")
-    assert run(["apply", out, manifests, "--cluster", cluster, "--yes"]) == 5
+    assert run(["apply", out, manifests, "--cluster", cluster, "--require-id", plan_id_of(out)]) == 5
     assert "2 changes refused, and not performed" in capsys.readouterr().out
     live = (applied / "live.json").read_text(encoding="utf-8")
     assert '"born"' in live
@@ -125,7 +126,7 @@ def test_one_word_that_names_their_number_is_enough_for_empty_topics_that_the_ru
     assert run([*asked, "--accept", "topic-delete=created:2", "--out", out]) == 0
     assert {"born", "too"} <= {one.object for one in parse_plan(Path(out).read_text("utf-8")).accepted}
     written["too"] = 7
-    where = ("--cluster", f"c=snapshot:{applied / 'live.json'}", "--yes")
+    where = ("--cluster", f"c=snapshot:{applied / 'live.json'}", "--require-id", plan_id_of(out))
     assert run(["apply", out, str(applied / "m.yaml"), *where]) == 1, "a record came after the undo was planned"
     told = capsys.readouterr()
     assert "topic too: it was empty when the plan was made, and 7 records were written since" in told.out + told.err

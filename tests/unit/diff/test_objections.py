@@ -161,8 +161,7 @@ def test_a_binding_is_created_while_it_is_declared_and_deleted_while_it_is_not(s
     declared: dict[AclBinding, Declaration] = {one: NOTE} if state == "declared" else {}
     expired: dict[AclBinding, Declaration] = {one: NOTE} if state == "expired" else {}
     now = DesiredState(declared, {}, expired)
-    # What has ended since is refused for that reason, which says more.
-    created = None if state != "silent" else "to be declared"
+    created = {"declared": None, "expired": "to be declared, and not over", "silent": "to be declared"}[state]
     assert objection(Create(one), now, DiffRules()) == created
     assert objection(Delete(one), now, DiffRules()) == ("not to be declared" if state == "declared" else None)
 
@@ -188,7 +187,8 @@ def test_a_change_of_a_quota_is_objected_to_unless_it_is_still_wanted(prune: tup
                 assert against == (None if now.absent or now.expired else "not to be declared")
         else:
             same = now is not None and not now.absent and now.item == change.after
-            assert against == (None if same else "to be declared so")
+            over = "to be declared, and not over" if now is not None and now.expired else None
+            assert against == (over if same else "to be declared so")
 
 
 def test_values_that_nobody_here_understands_stay_and_are_listed() -> None:

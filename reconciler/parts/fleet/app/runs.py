@@ -214,6 +214,9 @@ def read_fleet_plan(directory: Path) -> tuple[FleetPlan, dict[str, str]]:
         if ids(found) != (member.change_id, member.plan_id) or found.terms.cluster != member.cluster:
             message = f"{member.file} is not the plan that {FLEET_FILE} names for cluster {member.cluster}"
             raise StaleError(message, "plan again")
+        if not found.options.declared:
+            # The id that a member is performed by stands beside it: that vouches for nothing.
+            raise StaleError(f"{member.file} does more than manifests ask for: no plan of a fleet does", "plan again")
         texts[member.cluster] = file.read_text(encoding="utf-8")
         answered[member.cluster] = found.cluster_id
     if same := same_cluster(answered):

@@ -33,8 +33,8 @@ def differences(desired: DesiredState, live: ClusterState, scope: Scope, rules: 
 def objection(change: Change, desired: DesiredState, rules: DiffRules) -> str | None:
     """A binding to create has to be declared, one to delete must not be."""
     match change:
-        case Create(AclBinding() as binding) if binding not in desired.bindings and binding not in desired.expired:
-            return "to be declared"
+        case Create(AclBinding() as binding) if binding not in desired.bindings:
+            return "to be declared, and not over" if binding in desired.expired else "to be declared"
         case Delete(AclBinding() as binding) if binding in desired.bindings:
             return "not to be declared"
     return None

@@ -24,8 +24,8 @@ class Kind(Protocol):
     def objection(self, change: Change, desired: DesiredState, rules: DiffRules) -> str | None:
         """What the manifests say against a change that was planned earlier, in words for a person.
 
-        ``None``: nothing, or the change is of another kind. What has merely expired by now is no objection: that is
-        refused by its last day.
+        ``None``: nothing, or the change is of another kind. What is declared and over is to be neither created nor
+        altered: the plan may be from before anybody declared its end.
         """
         ...
 
@@ -112,7 +112,9 @@ class ListedKind:
                 return f"{item.again.subject} to be declared, which is set again"
             gone = wanted is not None or self._resource.KIND in rules.prune
             return None if gone else "to be declared absent"
-        return None if wanted is not None and not wanted.absent and wanted.item == item else "to be declared so"
+        if wanted is None or wanted.absent or wanted.item != item:
+            return "to be declared so"
+        return "to be declared, and not over" if wanted.expired else None
 
 
 class _Sharing:
