@@ -53,7 +53,7 @@ from reconciler.plan.propose import Request, UnsafeSelectionError, propose
 from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.replicas import topics_to_place
 from reconciler.plan.review.access_change import gaining, with_owners
-from reconciler.plan.review.ends import kept_longer
+from reconciler.plan.review.ends import declared_otherwise, kept_longer
 from reconciler.plan.review.warnings import plan_warnings, topic_warnings
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.results.access import BesideAcls
@@ -404,12 +404,18 @@ def proposed(
 
 
 def _with_kept(plan: Plan, live: ClusterState, wanted: DesiredState, base: Manifests) -> Plan:
-    """The plan with who keeps access that the base ends; nothing of a cluster that the base does not declare."""
+    """The plan with who keeps access that the base ends, and with what it declares otherwise without a step.
+
+    Nothing of a cluster that the base does not declare.
+    """
     before = base.clusters.get(plan.terms.cluster)
     if before is None:
         return plan
-    kept = kept_longer(live, wanted, desired(base, before.name, plan.as_of), before.scope)
-    return replace(plan, access=replace(plan.access, callouts=(*plan.access.callouts, *kept)))
+    declared = desired(base, before.name, plan.as_of)
+    kept = kept_longer(live, wanted, declared, before.scope)
+    access = replace(plan.access, callouts=(*plan.access.callouts, *kept))
+    otherwise = declared_otherwise(live, wanted, declared, plan.terms.prune)
+    return replace(plan, access=access, warnings=(*plan.warnings, *otherwise))
 
 
 def _standing_warnings(live: ClusterState, base: Manifests, cluster: str, as_of: datetime.date) -> tuple[str, ...]:

@@ -6,18 +6,19 @@ must not come to a calmer judgement.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import Final
 
 from reconciler.dataclass import dataclass
-from reconciler.model.characters import counted, safe
+from reconciler.model.characters import counted, safe, shortened
 from reconciler.plan.file.document import plan_id
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import ending_words
 from reconciler.plan.review.access_review import AccessTrend
+from reconciler.plan.review.effects import EffectKind
 from reconciler.plan.step import Step
 from reconciler.policy.laws import ACL, TOPIC
 from reconciler.results.findings import LEVELS, CheckStatus, Level
@@ -25,11 +26,12 @@ from reconciler.show.access_lines import access_lines
 from reconciler.show.document import Row
 from reconciler.show.drift import cause_counts, drift_counts
 from reconciler.show.fleet_report import FleetReport
-from reconciler.show.kinds import sign_of
+from reconciler.show.kinds import VERBS, sign_of
+from reconciler.show.kinds import kind_of as shown_kind
 from reconciler.show.plan import access_words, place_words
 from reconciler.show.reading import Report, compared_words
 from reconciler.show.review import line_words
-from reconciler.show.steps import irreversible_lines, summary
+from reconciler.show.steps import irreversible_lines, skipped_groups, summary
 
 _ACCESS: Final = {
     AccessTrend.NONE: "Nobody's access changes",
@@ -81,6 +83,9 @@ def verdict(report: Report) -> Verdict:
         tone = Tone.CAUTION
         counts = [counted(levels.count(level), level) for level in LEVELS if level in levels]
         parts.append(", ".join(counts))
+    if tone is Tone.CALM and (warnings := _new_warnings(report)):
+        tone = Tone.CAUTION
+        parts.append(counted(len(warnings), "warning"))
     if not parts and report.checks:
         parts.append("Every check holds" if set(report.standings) == {CheckStatus.PASSED} else "No check stops this")
     return Verdict(tone, ". ".join(parts) or "Nothing was found")
@@ -218,6 +223,10 @@ def _many(report: Report, found: list[Verdict]) -> str:
 #: So many rows of access and of what is for good.
 _FEW: Final = 3
 _NAMES_SHOWN: Final = 2
+_LONGEST_DETAIL: Final = 80
+_WEAKER: Final = ("guardrail-looser", "guardrail-unclear")
+#: Steps about ACLs of which no row of access speaks.
+_SILENT: Final = (EffectKind.NO_EFFECT, EffectKind.REDUNDANT)
 
 
 class ReviewWord(StrEnum):
@@ -245,6 +254,9 @@ class FirstScreen:
     lasting: tuple[Row, ...]
     approval: Row | None
     compared: Row | None = None
+    #: What no row of access says, each with what it is as its label: a step, what stays (both have a sign, and their
+    #: text is about names), a warning, a guardrail.
+    others: tuple[Row, ...] = ()
 
 
 def first_screen(report: Report) -> FirstScreen:
@@ -253,7 +265,7 @@ def first_screen(report: Report) -> FirstScreen:
     word = review_word(report)
     if len(report.plans) == 1 and not report.drifts and word not in (ReviewWord.REFUSED, ReviewWord.WEAKENS):
         (plan,) = report.plans
-        about = access_words(plan) if plan.steps or plan.access.access_changes or plan.access.kept else about
+        about = _about(plan) if plan.steps or plan.access.access_changes or plan.access.kept else about
     return FirstScreen(
         word,
         about.removeprefix(f"{word}: "),
@@ -262,7 +274,15 @@ def first_screen(report: Report) -> FirstScreen:
         tuple(_lasting(report)),
         _approval(report),
         _compared(report),
+        (*_guardrail_rows(report), *_step_rows(report.plans), *_skipped_rows(report.plans), *_warning_rows(report)),
     )
+
+
+def _about(plan: Plan) -> str:
+    """Who gains and loses access; where nobody does, first what is done."""
+    words = access_words(plan)
+    moved = plan.access.access_changes or plan.access.kept
+    return words if moved or not plan.steps else f"{summary(plan)}; {words}"
 
 
 def _compared(report: Report) -> Row | None:
@@ -305,7 +325,7 @@ def review_word(report: Report) -> ReviewWord:
 
 
 def _weakens(report: Report) -> bool:
-    return any(finding.rule in ("guardrail-looser", "guardrail-unclear") for finding in report.guardrail_findings)
+    return any(finding.rule in _WEAKER for finding in report.guardrail_findings)
 
 
 def _words(plan: Plan) -> Iterator[ReviewWord]:
@@ -327,6 +347,79 @@ def _access(report: Report) -> Iterator[Row]:
         yield Row(line_words(line), line.sign)
     if len(lines) > _FEW:
         yield Row("", unnamed=len(lines) - _FEW)
+
+
+def _first(rows: Sequence[Row]) -> Iterator[Row]:
+    """Few rows, and how many there are besides."""
+    yield from rows[:_FEW]
+    if more := sum(max(row.unnamed, 1) for row in rows[_FEW:]):
+        yield Row("", label=rows[0].label, unnamed=more)
+
+
+def _guardrail_rows(report: Report) -> Iterator[Row]:
+    """What weakens the rules that judge the change, or may."""
+    weaker = [finding for rule in _WEAKER for finding in report.guardrail_findings if finding.rule == rule]
+    yield from _first(
+        [Row(f"{item.rule.removeprefix('guardrail-')}: {item.message}", label="Guardrails") for item in weaker]
+    )
+
+
+def _step_rows(plans: Sequence[Plan]) -> Iterator[Row]:
+    """What is done besides moving access: the gravest step of each kind, whatever is done to others, then the rest."""
+    silent = [
+        (step, plan)
+        for plan in plans
+        for step, effect in zip(plan.steps, plan.access.effects or repeat(None), strict=False)
+        if effect is None or effect.kind in _SILENT
+    ]
+    silent.sort(key=lambda item: _gravity(item[0]))
+    kinds = {id(shown_kind(step.change)): item for item in reversed(silent) for step in item[:1]}
+    chosen = sorted(kinds.values(), key=lambda item: _gravity(item[0]))
+    chosen += [item for item in silent if item not in chosen][: max(_FEW - len(chosen), 0)]
+    for step, plan in chosen:
+        sign = sign_of(step.change)
+        yield Row(_step_words(step, plan), sign, label=VERBS[sign].capitalize())
+    if more := len(silent) - len(chosen):
+        yield Row("", label="Steps", unnamed=more)
+
+
+def _gravity(step: Step) -> tuple[bool, int]:
+    return not step.destructive, shown_kind(step.change).alike([step.change]).gravity
+
+
+def _step_words(step: Step, plan: Plan) -> str:
+    """``quota of user alice: producer_byte_rate: 1048576 → not set``."""
+    words = shown_kind(step.change).words([step.change], plan.topics)
+    details = [shortened(detail.text, _LONGEST_DETAIL) for detail in words.details]
+    more = [f"{len(details) - _FEW:,} more"] if len(details) > _FEW else []
+    return ": ".join(filter(None, (words.text, "; ".join([*details[:_FEW], *more]))))
+
+
+def _skipped_rows(plans: Sequence[Plan]) -> Iterator[Row]:
+    """What the manifests say otherwise and no step changes, with the reason."""
+    found = dict.fromkeys(
+        (line.text, group.heading, line.names, line.unnamed)
+        for plan in plans
+        for group in skipped_groups(plan)
+        for line in group.lines
+    )
+    yield from _first(
+        [
+            Row(text, "!", label="Skipped", notes=(shortened(heading, _LONGEST_DETAIL),), names=names, unnamed=more)
+            for text, heading, names, more in found
+        ]
+    )
+
+
+def _new_warnings(report: Report) -> list[str]:
+    """Warnings of plans that the base does not have."""
+    standing = {finding.message for finding in report.known_findings}
+    warnings = dict.fromkeys(text for plan in report.plans for text in (*plan.warnings, *plan.login_warnings))
+    return [text for text in warnings if text not in standing]
+
+
+def _warning_rows(report: Report) -> Iterator[Row]:
+    yield from _first([Row(text, label="Warning") for text in _new_warnings(report)])
 
 
 def _owner(report: Report) -> Row | None:
@@ -367,6 +460,10 @@ def _approval(report: Report) -> Row | None:
     if needed:
         return Row(f"against it: {', '.join(needed)}{passed}", "!")
     plans = sum(bool(plan.steps or plan.access.kept) for plan in report.plans)
+    if not plans and any(plan.skipped for plan in report.plans):
+        return Row(f"nothing is applied now; what is skipped is declared all the same{passed}")
+    if not plans and not _weakens(report) and _new_warnings(report):
+        return Row(f"nothing is applied now; a person weighs the warnings{passed}")
     if _weakens(report):
         return Row(f"no check speaks against it; a person approves the change of the guardrails{passed}")
     if not plans:

@@ -15,6 +15,7 @@ import pytest
 
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
+from reconciler.model.kinds.client_metrics import ClientMetrics
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import ScramUser
@@ -41,8 +42,10 @@ def _acls(principal: str, *rules: str) -> str:
 _PAY: Final = "teams/pay/pay.yaml"
 _WEB: Final = "teams/web/web.yaml"
 _OPS: Final = "teams/ops/ops.yaml"
+_GROUPS: Final = "teams/web/groups.yaml"
+_USERS: Final = "teams/pay/users.yaml"
 _QUOTA: Final = _document("Quotas", "pay", "quotas: [{user: svc-payroll, limits: {producer_byte_rate: 1048576}}]")
-_BASE: Final = {
+_ACCESS: Final = {
     "cluster.yaml": _document(
         "Cluster",
         "prod",
@@ -79,6 +82,7 @@ owners:
     groups: {prefix: payroll.}
   - {team: web, files: teams/web/**, principals: {prefix: "User:svc-web"}, topics: {prefix: web.}, groups: [web.app]}
   - {team: ops, files: teams/ops/**, principals: [User:svc-audit, User:carol]}
+  - {team: sec, files: security/**, denyAny: true}
 """,
     ),
     "policy.yaml": _document(
@@ -142,6 +146,26 @@ rules:
 """,
     ),
 }
+_LISTED: Final = {
+    "security/denies.yaml": _document(
+        "Acls", "denies", "principal: User:eve\nrules: [{deny: ALL, topics: {any: true}, reason: an incident}]"
+    ),
+    "metrics.yaml": _document(
+        "ClientMetrics",
+        "web",
+        "subscriptions: [{name: web, configs: {metrics: a., interval.ms: 30s, match: client_id=web-.*}}]",
+    ),
+    _GROUPS: _document(
+        "GroupConfigs", "g", "groups: [{name: web.app, configs: {share.isolation.level: read_committed}}]"
+    ),
+    _USERS: _document(
+        "Users", "u", 'users: [{name: svc-payroll, mechanisms: {SCRAM-SHA-256: {password: "${env:PAY}"}}}]'
+    ),
+    "teams/ops/users.yaml": _document(
+        "Users", "o", 'users: [{name: carol, mechanisms: {SCRAM-SHA-256: {password: "${env:PAY}"}}}]'
+    ),
+}
+_BASE: Final = {**_ACCESS, **_LISTED}
 _OPERATOR: Final = _document(
     "Cluster",
     "prod",
@@ -150,6 +174,7 @@ bootstrapServers: [localhost:1]
 principal: User:admin
 superUsers: [User:admin]
 allowEveryoneIfNoAclFound: false
+userSecrets: {envPrefixes: [PAY]}
 """,
 )
 _LIVE: Final = (
@@ -161,6 +186,7 @@ _LIVE: Final = (
     "TOPIC:P:web. User:svc-web@* ALLOW WRITE",
     "GROUP:L:web.app User:svc-web@10.1.0.0 ALLOW READ",
     "TOPIC:L:payroll.ledger User:svc-audit@* ALLOW READ",
+    "TOPIC:L:* User:eve@* DENY ALL",
 )
 _WEEK: Final = {"retention.ms": "604800000"}
 _TOPICS: Final = (
@@ -177,7 +203,10 @@ def _live(*more: str) -> str:
     listings: dict[str, Listing[Any]] = {
         ClientQuota.KIND: Listing(frozenset({limit})),
         ScramUser.KIND: Listing(users),
-        GroupConfig.KIND: Listing(frozenset[GroupConfig]()),
+        GroupConfig.KIND: Listing(frozenset({GroupConfig("web.app", {"share.isolation.level": "read_committed"})})),
+        ClientMetrics.KIND: Listing(
+            frozenset({ClientMetrics("web", {"metrics": "a.", "interval.ms": "30000", "match": "client_id=web-.*"})})
+        ),
     }
     found = frozenset(bindings(*_LIVE, *more))
     state = ClusterState("abc", found, {topic.name: topic for topic in _TOPICS}, listings=listings)
@@ -311,7 +340,7 @@ _HIDING: Final[Mapping[str, tuple[Edits, ReviewWord, tuple[str, ...]]]] = {
         (),
     ),
     "a user who cannot log in any more": (
-        {"users.yaml": _document("Users", "u", "users: [{name: carol, disabled: true}]")},
+        {"teams/ops/users.yaml": None, "users.yaml": _document("Users", "c", "users: [{name: carol, disabled: true}]")},
         ReviewWord.REFUSED,
         ("carol",),
     ),
@@ -337,18 +366,94 @@ _HIDING: Final[Mapping[str, tuple[Edits, ReviewWord, tuple[str, ...]]]] = {
         ("1 object",),
     ),
     "a group's members time out sooner": (
-        {
-            _WEB: _document(
-                "GroupConfigs", "g", "groups: [{name: web.app, configs: {consumer.session.timeout.ms: 45001}}]"
-            )
-        },
+        {_GROUPS: ("{share.", "{consumer.session.timeout.ms: 45001, share.")},
         ReviewWord.CHANGES,
-        (),
+        ("consumer.session.timeout.ms",),
     ),
     "one more super user": (
         {"cluster.yaml": ("superUsers: [User:admin]", "superUsers: [User:admin, User:svc-web]")},
         ReviewWord.REFUSED,
         ("1 looser",),
+    ),
+    "a quota that goes by another name of its user": (
+        {_PAY: ("user: svc-payroll,", "user: svc-payrolls,")},
+        ReviewWord.CHANGES,
+        ("Delete: quota of user svc-payroll: producer_byte_rate: 1048576 (1MiB/s) → not set",),
+    ),
+    "a quota among new topics": (
+        {
+            _PAY: ("producer_byte_rate: 1048576", "producer_byte_rate: 1"),
+            "teams/web/more.yaml": _document(
+                "Topics", "m", "topics:\n" + "".join(f"  - {{name: web.{n}, partitions: 1}}\n" for n in range(40))
+            ),
+        },
+        ReviewWord.CHANGES,
+        ("Alter: quota of user svc-payroll", "Steps: 38 more"),
+    ),
+    "records of a group for others": (
+        {_GROUPS: ("{share.", "{errors.deadletterqueue.topic.name: web.old, share.")},
+        ReviewWord.CHANGES,
+        ("errors.deadletterqueue.topic.name = web.old", "Warning: brokers write nothing to topic web.old"),
+    ),
+    "records that are not committed": (
+        {_GROUPS: ("read_committed", "read_uncommitted")},
+        ReviewWord.CHANGES,
+        ("Alter: config of group web.app: share.isolation.level: read_committed → read_uncommitted",),
+    ),
+    "metrics of every client": (
+        {"metrics.yaml": (", match: client_id=web-.*", "")},
+        ReviewWord.CHANGES,
+        ("match: client_id=web-.* → not set", "Warning: client metrics subscription web has no match"),
+    ),
+    "a DENY that nothing needs yet": (
+        {"security/denies.yaml": None},
+        ReviewWord.CHANGES,
+        ("Delete: User:eve DENY ALL on every TOPIC",),
+    ),
+    "a DENY that nothing needs yet, until tomorrow": (
+        {"security/denies.yaml": ("reason: an incident", "reason: an incident, expires: 2026-11-28")},
+        ReviewWord.UNCLEAR,
+        ("User:eve DENY ALL on TOPIC * ends with 2026-11-28, and in the base never",),
+    ),
+    "a quota until tomorrow": (
+        {_PAY: ("producer_byte_rate: 1048576}", "producer_byte_rate: 1048576}, expires: 2026-11-28")},
+        ReviewWord.UNCLEAR,
+        ("quota of user svc-payroll ends with 2026-11-28, and in the base never",),
+    ),
+    "a login until tomorrow": (
+        {_USERS: ("{name: svc-payroll,", "{name: svc-payroll, expires: 2026-11-28,")},
+        ReviewWord.UNCLEAR,
+        ("SCRAM user svc-payroll ends with 2026-11-28, and in the base never",),
+    ),
+    "a password from another secret": (
+        {_USERS: ("env:PAY", "env:WEB")},
+        ReviewWord.UNCLEAR,
+        ("SCRAM user svc-payroll: its next password comes from ${env:WEB} instead of ${env:PAY}",),
+    ),
+    "another mechanism with a rotation": (
+        {
+            _USERS: (
+                'SCRAM-SHA-256: {password: "${env:PAY}"}',
+                'SCRAM-SHA-512: {password: "${env:PAY}", passwordVersion: 1}',
+            )
+        },
+        ReviewWord.DESTROYS,
+        ("SCRAM-SHA-512 = 8193 iterations", "SCRAM-SHA-256: 8192 iterations → not set"),
+    ),
+    "a password that may not be read": (
+        {_USERS: ('"${env:PAY}"', '"${env:WEB}", passwordVersion: 1')},
+        ReviewWord.UNCLEAR,
+        ("Skipped: alter SCRAM user svc-payroll (impossible: reading ${env:WEB} is not permitted",),
+    ),
+    "configs that nobody declares any more": (
+        {_GROUPS: None},
+        ReviewWord.UNCLEAR,
+        ("config of group web.app is declared no more, and stays as it is",),
+    ),
+    "everything undeclared is pruned": (
+        {"cluster.yaml": ("prune: [topics, quotas]", "prune: [topics, quotas, users]")},
+        ReviewWord.WEAKENS,
+        ("Guardrails: looser: Cluster prod, spec.prune[users]: added",),
     ),
     "a right that somebody made by hand": (
         {"platform.yaml": _acls("User:mallory", "{allow: READ, topics: [free.topic]}")},
@@ -411,7 +516,11 @@ def review(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 def _screen(comment: str) -> tuple[str, str]:
     """The word, and the text of the screen as a browser shows it."""
-    text = html.unescape(re.sub(r"</?code>", "", comment.partition("\n\n- plan for ")[0])).replace("`", "")
+    text = (
+        html.unescape(re.sub(r"</?code>", "", comment.partition("\n\n- plan for ")[0]))
+        .replace("`", "")
+        .replace("**", "")
+    )
     found = re.search(r"^### \S+ ([^:]+): ", text, re.MULTILINE)
     assert found, comment
     return found[1], text

@@ -61,6 +61,10 @@ from reconciler.policy.laws import (
     laws,
 )
 from reconciler.policy.ownership import BreachKind, Owner, Ownership
+from reconciler.show.kinds import KINDS
+from reconciler.show.kinds import kind_of as shown_kind
+from reconciler.show.reading import Report
+from reconciler.show.verdicts import first_screen
 from tests.security.laws_page import PAGE, refreshed
 
 DAY: Final = datetime.date(2027, 1, 1)
@@ -533,6 +537,20 @@ def test_no_kind_and_no_question_is_left_out() -> None:
     assert {kind_of(change).law(change) for one in SAMPLES.values() for change in one.changes} == {*laws().values()}
     assert {kind_of(change) for one in SAMPLES.values() for change in one.changes} == {*kinds()}
     assert {getattr(law, question) for law in laws().values() for question in QUESTIONS} == CELLS.keys()
+
+
+def test_each_kind_is_named_on_the_first_screen_among_any_number_of_others() -> None:
+    crowd = [Create(Topic(f"t{number}", 1, 1)) for number in range(40)]
+    changes = [*crowd, *(change for one in SAMPLES.values() for change in one.changes)]
+    plan = Plan("c", Terms("prod"), Options(), DAY, tuple(Step(Phase.ALTER_QUOTAS, change) for change in changes))
+    rows = first_screen(Report(plans=(plan,))).others
+    words = {
+        shown.NOUN: [shown.words([change], plan.topics).text for change in changes if shown_kind(change) is shown]
+        for shown in KINDS
+    }
+    for noun, texts in words.items():
+        assert any(row.text.startswith(tuple(texts)) for row in rows), noun
+    assert sum(row.unnamed or 1 for row in rows) == len(changes)
 
 
 def test_the_page_has_the_table_as_it_is() -> None:

@@ -24,8 +24,10 @@ from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, A
 from reconciler.model.characters import as_name, pattern_name
 from reconciler.model.desired import Declaration, DesiredState, Expiry, ends_of
 from reconciler.model.duty import Control, Links
+from reconciler.model.listing import NOT_READ, Create
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
+from reconciler.plan.kinds import kind_of
 from reconciler.plan.observed import Facts
 from reconciler.plan.review.access_change import (
     EVERYBODY_ELSE,
@@ -188,6 +190,47 @@ def kept_longer(live: ClusterState, wanted: DesiredState, base: DesiredState, sc
     if more := len(longer) - len(named):
         named.append(Callout(KEPT, [*longer][_NAMED], f"{more:,} more keep access that the base ends earlier"))
     return tuple(named)
+
+
+def declared_otherwise(
+    live: ClusterState, wanted: DesiredState, base: DesiredState, prune: Collection[str]
+) -> Iterator[str]:
+    """What the base declares otherwise, no step shows, and a later plan carries out without a further review.
+
+    A DENY, a limit, a login or configs that end sooner; another secret behind a password that is not set now; and the
+    last declarations of a kind that go, so that nothing compares what stays.
+    """
+    for binding, declaration in sorted(wanted.bindings.items(), key=lambda item: item[0]):
+        was = base.bindings.get(binding)
+        if was is not None and binding in live.bindings and binding.entry.permission_type is AclPermissionType.DENY:
+            yield from _sooner(f"{as_name(binding.entry.principal)} {_denied(binding)}", declaration, was)
+    for kind, items in sorted(wanted.listed.items()):
+        for key, item in sorted(items.items()):
+            before = base.listed.get(kind, {}).get(key)
+            if before is None or item.goes or before.goes:
+                continue
+            yield from _sooner(item.item.subject, item.declaration, before.declaration)
+            now, then = (kind_of(Create(user)).references(Create(user)) for user in (item.item, before.item))
+            if now != then:
+                sources = [", ".join(map(as_name, some)) or "nowhere" for some in (now, then)]
+                yield f"{item.item.subject}: its next password comes from {sources[0]} instead of {sources[1]}"
+    for kind, items in sorted(base.listed.items()):
+        if wanted.listed.get(kind) or kind in prune:
+            continue
+        there = live.listings.get(kind, NOT_READ)
+        for key, item in sorted(items.items()):
+            if not item.goes and (there.items is None or key in there.by_key):
+                yield f"{item.item.subject} is declared no more, and stays as it is: drift no longer reports it"
+
+
+def _denied(binding: AclBinding) -> str:
+    return f"DENY {binding.entry.operation.name} on {pattern_name(binding.pattern)}"
+
+
+def _sooner(subject: str, declaration: Declaration, was: Declaration) -> Iterator[str]:
+    """``quota of user a ends on 2026-12-31, and in the base never``."""
+    if declaration.expires is not None and declaration.expires.end < (was.expires or _NEVER).end:
+        yield f"{subject} ends with {declaration.expires}, and in the base {was.expires or 'never'}"
 
 
 def _longer(access: str, declaration: Declaration, was: Declaration | None) -> Iterator[str]:

@@ -334,6 +334,9 @@ def _first_rows(screen: FirstScreen) -> Iterator[str]:
         yield f"- {_CHANGES[row.sign]} {prose(_short(row.text))}" if row.text else f"- and {row.unnamed:,} more"
     if screen.owner is not None:
         yield f"- **Owner**: {screen.owner.text}"
+    for row in screen.others:
+        words = (code if row.sign else prose)(_short(row.sentence)) if row.text else f"{row.unnamed:,} more"
+        yield f"- **{row.label}**: {words}{''.join(f' ({prose(note)})' for note in row.notes)}"
     for row in screen.lasting:
         yield f"- **Cannot be undone**: {prose(_short(row.sentence))}"
     if screen.compared is not None:
