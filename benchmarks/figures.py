@@ -130,8 +130,8 @@ class Source(NamedTuple):
 
     @property
     def of_a_kind(self) -> bool:
-        """Whether it lies in a ``kinds`` folder."""
-        return not {"kinds", "edits"}.isdisjoint(self.path.parts)
+        """Whether it is a file called ``kinds``, or lies in such a folder."""
+        return not {"kinds", "edits"}.isdisjoint(self.path.with_suffix("").parts)
 
 
 @cache

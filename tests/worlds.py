@@ -13,7 +13,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.listing import Create
 from reconciler.plan.review.topics import TopicReview
-from reconciler.show.kinds.acl import words as acl_words
+from reconciler.show.kinds import Acls
 
 _BINDING = re.compile(
     r"(?P<principal>.*?) (?P<permission>ALLOW|DENY) (?P<operation>\w+)"
@@ -64,7 +64,7 @@ def step_words(*made: AclBinding) -> str:
     Tests that only ask whether a step is there take the words from here; ``tests/unit/report/test_lines.py`` and the
     files of expected reports hold them.
     """
-    return acl_words([Create(one) for one in made], TopicReview()).text
+    return Acls().words([Create(one) for one in made], TopicReview()).text
 
 
 def acl(

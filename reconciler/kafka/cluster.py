@@ -25,9 +25,7 @@ from reconciler.kafka.handshake import (
     handshake_with,
     probe_authorizer,
 )
-from reconciler.kafka.kinds import KINDS, kind_of
-from reconciler.kafka.kinds.interface import ReadSession
-from reconciler.kafka.kinds.topic import first_step
+from reconciler.kafka.kinds import KINDS, ReadSession, first_step, kind_of
 from reconciler.kafka.listing import AclListing, AclReader, ask, asking, features, no_messages
 from reconciler.kafka.reader_process import started_early
 from reconciler.kafka.replicas import cancel_reassignments, read_layout, set_replication_rates

@@ -33,7 +33,7 @@ from reconciler.model.listing import Change, resource_of, values_of
 from reconciler.model.scope import RESERVED_PREFIXES, is_reserved
 from reconciler.model.topic_configs import ConfigType, with_unit
 from reconciler.plan.kinds.interface import ListedKind as PlannedKind
-from reconciler.show.kinds.interface import ReportedKind
+from reconciler.show.kinds import ReportedKind
 
 #: The newest release whose configs are known.
 _NEWEST: Final = (4, 4)

@@ -17,7 +17,6 @@ from reconciler.model.markers import BreakGlass, break_glass_marks, running_brea
 from reconciler.model.secrets import NOTHING_PERMITTED, SecretPermit
 from reconciler.model.state import ClusterState
 from reconciler.plan.bridges import bridges, lockout_protection
-from reconciler.plan.diff import compare
 from reconciler.plan.difference import Comparison, DeclaredChange, Skipped, SkipReason
 from reconciler.plan.guards import (
     StepCharge,
@@ -29,6 +28,7 @@ from reconciler.plan.guards import (
 )
 from reconciler.plan.kinds import describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change, touched_bindings
+from reconciler.plan.kinds.diff import compare
 from reconciler.plan.kinds.interface import Conditions, LoginAtRisk
 from reconciler.plan.leftovers import (
     break_glass_reviews,

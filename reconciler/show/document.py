@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import Style, plain, safe
-from reconciler.show.kinds.interface import Alike
+from reconciler.show.kinds import Alike
 
 # Many rows that are alike as few lines: the gravest first, each shape with its exact number.
 #

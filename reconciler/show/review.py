@@ -36,8 +36,7 @@ from reconciler.show.access_lines import (
     rows_shown,
 )
 from reconciler.show.document import Row, Section, SectionName, first_lines, first_names, first_rows, section_lines
-from reconciler.show.kinds import kind_of
-from reconciler.show.kinds.interface import ListedKind
+from reconciler.show.kinds import ListedKind, kind_of
 
 _GRAVEST_SHOWN: Final = 20
 _PERHAPS: Final = "  (perhaps)"

@@ -16,8 +16,7 @@ from reconciler.model.state import BrokerSettings, ClusterState
 from reconciler.model.topic import Layout, TopicUse
 from reconciler.ports import NONE_KNOWN, NOT_VALIDATED, Answer, AnswerStatus, ClusterError, ReadRequest
 from reconciler.snapshot.document import BrokerFacts, Snapshot, failed, read_document, snapshot_pieces
-from reconciler.snapshot.kinds import KINDS, kind_of
-from reconciler.snapshot.kinds.topic import layout
+from reconciler.snapshot.kinds import KINDS, kind_of, layout
 
 #: What to write for a snapshot that is not there.
 _WRITTEN_BY: Final = "write snapshot:FILE with a file that reconciler export --snapshot wrote"

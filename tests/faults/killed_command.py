@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reconciler.kafka.cluster import KafkaCluster
-from reconciler.kafka.kinds.interface import ListedKind
+from reconciler.kafka.kinds import ListedKind
 from tests.prepared import prepared
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-_TOPICS: Final = "reconciler/plan/diff/kinds/topic.py"
+_DIFF: Final = "reconciler/plan/kinds/diff.py"
 _REPLICAS: Final = "reconciler/plan/replicas.py"
 _END: Final = "the end of the function, which returns None"
 _PLACED: Final = "for the type checker: what is compared at all has a number or brokers, and a layout"
@@ -10,20 +10,20 @@ _PLACED: Final = "for the type checker: what is compared at all has a number or 
 #: As :data:`tests.mutants.equivalent.EQUIVALENT`, which has them too.
 EQUIVALENT_DIFF: Final[dict[tuple[str, str, str, str], str]] = {
     (
-        _TOPICS,
+        _DIFF,
         "_partitions",
         "after < before",
         "after <= before",
     ): "as many are no difference, which was decided before",
     (
-        _TOPICS,
-        "differences",
+        _DIFF,
+        "Topics.differences",
         "if isinstance(possible, Create): taken[collision_key(name)] = name",
         "if True: taken[collision_key(name)] = name",
     ): "what else is changed is there already, and so its name is taken",
     (_REPLICAS, "unplaceable", "return None", "pass"): _END,
-    (_TOPICS, "objection", "return None", "pass"): _END,
-    ("reconciler/plan/diff/kinds/acl.py", "objection", "return None", "pass"): _END,
+    (_DIFF, "Topics.objection", "return None", "pass"): _END,
+    (_DIFF, "Acls.objection", "return None", "pass"): _END,
     (
         _REPLICAS,
         "_target",
@@ -62,26 +62,26 @@ EQUIVALENT_DIFF: Final[dict[tuple[str, str, str, str], str]] = {
         "not partitions",
     ): "without a layout there are no partitions",
     (
-        "reconciler/plan/diff/kinds/acl.py",
-        "differences",
+        _DIFF,
+        "Acls.differences",
         "live.bindings.difference(others) if others else live.bindings",
         "live.bindings.difference(others)",
     ): "a shortcut: less nothing it is the same set",
     (
-        _TOPICS,
+        _DIFF,
         "_configs",
         "silent or new == old or (new is not None and old is not None and (normal_form(key, new) == "
         "normal_form(key, old)))",
         "silent or (new is not None and old is not None and (normal_form(key, new) == normal_form(key, old)))",
     ): "a shortcut: one side has the config, and equal values have one normal form",
     (
-        _TOPICS,
+        _DIFF,
         "_undeclared",
         "not scope.holds_topics or not desired.topics",
         "not desired.topics",
     ): "a shortcut: a scope without items that speak of topics owns no undeclared topic",
     (
-        _TOPICS,
+        _DIFF,
         "_undeclared",
         "False",
         "True",

@@ -30,8 +30,8 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.edit.app.adopt import adopted, differences
 from reconciler.parts.edit.app.editing import as_live
-from reconciler.plan.diff import compare
 from reconciler.plan.difference import DiffRules
+from reconciler.plan.kinds.diff import compare
 from tests.integration.hostile import HOSTILE
 from tests.property import edits
 from tests.property.test_edit import is_part

@@ -30,9 +30,9 @@ from reconciler.parts.fleet.rows import row_of
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.parts.fleet.tables import LIVE_SCHEMA, parquet, rows_table, store_at
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet
-from reconciler.plan.diff import compare
 from reconciler.plan.difference import DeclaredChange, DiffRules
 from reconciler.plan.kinds import CHANGE
+from reconciler.plan.kinds.diff import compare
 from reconciler.results.fleet_drift import DriftCounts, FleetRun
 from tests.property.strategies import bindings, live_topics, states, wild_bindings, wild_states
 

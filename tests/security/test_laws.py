@@ -36,9 +36,9 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.secrets import SecretPermit
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
-from reconciler.plan.diff import compare, objection
 from reconciler.plan.difference import DiffRules, SkipReason
 from reconciler.plan.kinds import kind_of, kinds
+from reconciler.plan.kinds.diff import compare, objection
 from reconciler.plan.observed import NO_FACTS, Facts
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms

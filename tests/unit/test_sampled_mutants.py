@@ -10,7 +10,7 @@ from tests.mutants.operators import replacements
 from tests.mutants.running import _put
 from tests.mutants.sites import faulty, sample, sites_of
 
-_FILE = "reconciler/plan/diff/kinds/topic.py"
+_FILE = "reconciler/plan/kinds/diff.py"
 
 
 def test_each_fault_of_a_file_is_code_that_differs() -> None:
@@ -21,7 +21,7 @@ def test_each_fault_of_a_file_is_code_that_differs() -> None:
 
 
 def test_a_larger_sample_begins_with_the_smaller_one() -> None:
-    places = ("reconciler/plan/diff/kinds", "reconciler/apply/kinds")
+    places = ("reconciler/plan/kinds", "reconciler/apply/kinds")
     few, more = sample(places, 3, 17), sample(places, 5, 17)
     assert more[: len(few)] == few
     assert {str(Path(site.file).parent) for site in few} == {*places}

@@ -73,7 +73,7 @@ def test_a_locked_client_may_do_nothing_at_once_and_again_after_the_unlock(
         asked.append(question)
         return really(settings, question, **more)
 
-    monkeypatch.setattr("reconciler.kafka.kinds.acl.ask", ask)
+    monkeypatch.setattr("reconciler.kafka.kinds.ask", ask)
     client = AdminClient({**broker.settings("locks-svc", "OAUTHBEARER"), "log_level": "0"})
     client.poll(0)
     declaration = ClusterDeclaration("c", Origin("c.yaml", 1, 1), allow_everyone_if_no_acl_found=False)

@@ -23,7 +23,7 @@ from reconciler.plan.proposal import Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.results.fleet_drift import Reading, parse_reading, reading_text
 from reconciler.snapshot.document import parse_snapshot, read_document, snapshot_text
-from reconciler.snapshot.kinds.acl import send
+from reconciler.snapshot.kinds import Acls
 from tests.worlds import bindings
 
 RANGE, EXACT = bindings("TOPIC:L:orders User:a@10.0.0.0/8 ALLOW READ", "TOPIC:L:orders User:a@10.0.0.1 ALLOW READ")
@@ -318,5 +318,5 @@ def test_a_range_is_created_where_the_level_has_it_and_not_by_the_release_alone(
     assert bool(plan.steps) is creates
     if version == (4, 4) and not creates:
         assert "needs metadata.version 32 (4.4-IV1), and the cluster's is 31" in plan.skipped[0].detail
-    _, [answer] = send(read_document(io.StringIO(snapshot_text(live))), [Create(RANGE)])
+    _, [answer] = Acls().send(read_document(io.StringIO(snapshot_text(live))), [Create(RANGE)])
     assert (answer.code == "UNSUPPORTED_VERSION") is (level == 31)

@@ -9,11 +9,11 @@ from reconciler.model.listing import Impossible
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Assignments, Layout, Topic
-from reconciler.plan.diff import compare
 from reconciler.plan.difference import DiffRules
+from reconciler.plan.kinds.diff import compare
 from reconciler.ports import ClusterError
 from reconciler.snapshot.document import BrokerFacts, Snapshot
-from reconciler.snapshot.kinds.topic import layout, placed
+from reconciler.snapshot.kinds import layout, placed
 
 PLACE = Origin("t.yaml", 1, 1)
 ASSIGNED: list[Assignments | None] = [None, ((1,),), ((1, 2), (2, 3)), ((4,),), ((1, 9),)]

@@ -17,9 +17,8 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions
 from reconciler.model.topic_configs import THROTTLE_CONFIGS
-from reconciler.plan.diff import compare
-from reconciler.plan.diff.kinds.interface import ListedKind
 from reconciler.plan.difference import DiffRules, SkipReason
+from reconciler.plan.kinds.diff import ListedKind, compare
 from reconciler.plan.observed import DONE, observed_creation
 from tests.property.transitions import DAY, PATTERNS
 

@@ -15,8 +15,8 @@ from reconciler.model.listing import Change, Create, Delete, Impossible, Listing
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs, TopicPartitions, TopicReplicas
-from reconciler.plan.diff import compare, objection
 from reconciler.plan.difference import DeclaredChange, DiffRules
+from reconciler.plan.kinds.diff import compare, objection
 from tests.worlds import binding
 
 PLACE = Origin("a.yaml", 1, 1)

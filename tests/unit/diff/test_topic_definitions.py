@@ -13,8 +13,8 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs, TopicPartitions
 from reconciler.model.topic_configs import normal_form, refusal_of
-from reconciler.plan.diff.kinds.topic import differences
 from reconciler.plan.difference import DeclaredChange, DiffRules, SkipReason
+from reconciler.plan.kinds.diff import Topics
 from reconciler.plan.replicas import replica_changes, unfinished
 
 #: Names that collide, one of Kafka's own, one of a run's own, and others.
@@ -176,7 +176,7 @@ def test_every_topic_is_compared_by_itself_and_with_the_names_that_are_taken() -
             changes += [DeclaredChange(Delete(_gone(state.topics[name]))) for name in owned if name in state.topics]
         elif rules.report_topics and desired.topics:
             skipped += [(SkipReason.UNDECLARED, f"topic {name}", None) for name in owned]
-        result = differences(*case)
+        result = Topics().differences(*case)
         assert [*result.changes] == changes
         assert [(one.reason, one.origin) for one in result.skipped] == [(reason, place) for reason, _, place in skipped]
         for one, (_, subject, _) in zip(result.skipped, skipped, strict=True):

@@ -39,9 +39,9 @@ from reconciler.parts.edit.app.editing import (
     reviewed,
     texts_of,
 )
-from reconciler.plan.diff import compare
 from reconciler.plan.difference import Comparison, SkipReason
 from reconciler.plan.kinds import describe
+from reconciler.plan.kinds.diff import compare
 from reconciler.plan.proposal import selection_of
 
 #: Of what no file declares yet.

@@ -52,9 +52,9 @@ from reconciler.model.listing import Listing
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.plan.diff import compare
 from reconciler.plan.difference import DiffRules
 from reconciler.plan.kinds import describe
+from reconciler.plan.kinds.diff import compare
 from reconciler.plan.review.access_change import AccessChange
 from reconciler.plan.review.access_review import AccessReview, difference_review
 from reconciler.policy.ownership import Breach

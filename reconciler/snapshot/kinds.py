@@ -1,17 +1,16 @@
-"""What a Kafka 4.x controller answers to the five topic requests (``ReplicationControlManager``, ``ControllerApis``).
-
-Two rules are stricter than Kafka's: internal topics are not deleted, and topics whose state could not be read are
-not touched (a broker that hides a topic refuses to change it too). Replicas of existing partitions are placed by
-nobody, those of a new topic as ``ReplicationControlManager.createTopic`` does. Every move is finished at once.
-"""
+"""The kinds of resources that a cluster in memory holds, by the rules of a Kafka 4.x controller."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Final
+from typing import Any, Final, Protocol
 
-from reconciler.model.listing import Change, Create, Delete, Update, resource_of
+from reconciler.codec.kinds import KINDS as LISTED
+from reconciler.model.acl import CLUSTER_NAME, AclBinding, ResourceType
+from reconciler.model.addresses import RANGES_LEVEL, RANGES_SINCE, ip_range
+from reconciler.model.kinds import kind_finder
+from reconciler.model.listing import NOT_READ, Change, Create, Delete, ListedItem, Update, altered, resource_of
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import (
     INTERNAL_TOPICS,
@@ -36,6 +35,137 @@ from reconciler.snapshot.document import (
     normal_value,
     topic_id,
 )
+
+
+class Kind(Protocol):
+    """A kind of resource. It takes changes of this kind only, all of one verb and one type."""
+
+    @property
+    def TYPES(self) -> tuple[type, ...]:
+        """Which types the sides of its changes have."""
+        ...
+
+    def view(self, snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
+        """``state``, less what was not asked for of this kind. A gap is said of what was asked for only."""
+        ...
+
+    def can_validate(self, change: Change) -> bool:
+        """Whether Kafka's protocol can validate such a change without performing it."""
+        ...
+
+    def send(self, before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
+        """The snapshot after the changes, by Kafka's rules, and an answer for each."""
+        ...
+
+
+class ListedKind:
+    """One listed kind."""
+
+    def __init__(self, resource: type[ListedItem]) -> None:
+        """``resource`` is the type of its resources."""
+        self._resource = resource
+
+    @property
+    def TYPES(self) -> tuple[type, ...]:
+        """The type of its resources."""
+        return (self._resource,)
+
+    def view(self, snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
+        """All of them or none."""
+        return state if self._resource.KIND in request.listings else state.with_listing(self._resource, NOT_READ)
+
+    def can_validate(self, change: Change) -> bool:
+        """As the kind says."""
+        return self._resource.CAN_VALIDATE
+
+    def send(self, before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
+        """A change sets and removes its own values only; a snapshot without a listing of them takes none."""
+        state = before.state
+        listing = state.listing(self._resource)
+        if listing.items is None:
+            reason = listing.gap or f"the snapshot holds no {self._resource.WORDS}"
+            return before, [failed("CLUSTER_AUTHORIZATION_FAILED", reason)] * len(changes)
+        if state.metadata_version is not None and state.metadata_version < self._resource.LEVEL.number:
+            return before, [failed("UNSUPPORTED_VERSION", self._resource.LEVEL.refusal)] * len(changes)
+        items: dict[Any, ListedItem] = dict(listing.by_key)
+        answers = []
+        for change in changes:
+            item: ListedItem = resource_of(change)
+            refused = None if change.after is None else item.refusal(state.kafka_version)
+            answers.append(DONE if refused is None else failed(*refused))
+            if refused is None:
+                there = items.get(item.key, item.with_values({}))
+                items[item.key] = there.with_values(altered(there.values, change.before, change.after))
+        found = frozenset(item for item in items.values() if item.values)
+        return replace(before, state=state.with_listing(self._resource, replace(listing, items=found))), answers
+
+
+class Acls:
+    """ACL bindings: what a controller answers to CreateAcls and DeleteAcls (``AclApis``, ``AclControlManager``)."""
+
+    TYPES = (AclBinding,)
+
+    def view(self, snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
+        """All bindings or none."""
+        return state if request.acls else replace(state, bindings=frozenset(), opaque=(), acl_gap=None)
+
+    def can_validate(self, change: Change) -> bool:
+        """CreateAcls and DeleteAcls have no field for it."""
+        return False
+
+    def send(self, before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
+        """The snapshot afterwards, and an answer for each change."""
+        bindings = [resource_of(change) for change in changes]
+        if isinstance(changes[0], Create):
+            after, answers = _with_bindings(before.state, bindings)
+        else:
+            after, answers = _without_bindings(before.state.bindings, bindings)
+        return replace(before, state=replace(before.state, bindings=after)), answers
+
+
+def _with_bindings(state: ClusterState, wanted: Sequence[AclBinding]) -> tuple[frozenset[AclBinding], list[Answer]]:
+    """The bindings afterwards, and an answer for each wanted one.
+
+    A bad one does not stop the others; an existing one is done without a record. More than 10,000 new ones are
+    refused as a whole.
+    """
+    live = state.bindings
+    answers = [_binding_refusal(binding, state) or DONE for binding in wanted]
+    valid = {binding for binding, answer in zip(wanted, answers, strict=True) if answer.status is AnswerStatus.DONE}
+    if len(valid - live) > MAX_RECORDS:
+        refusal = failed("POLICY_VIOLATION", "Unable to perform excessively large batch operation.")
+        return live, [refusal] * len(wanted)
+    return live | valid, answers
+
+
+def _binding_refusal(binding: AclBinding, state: ClusterState) -> Answer | None:
+    pattern, principal, host = binding.pattern, binding.entry.principal, binding.entry.host
+    if pattern.resource_type is ResourceType.CLUSTER and pattern.name != CLUSTER_NAME:
+        return failed("INVALID_REQUEST", f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
+    if ":" not in principal:
+        # KAFKA-18051, from 4.0; up to 3.9 such an entry is accepted and breaks every request that meets it.
+        return failed("INVALID_REQUEST", f"Could not parse principal from `{principal}` (no colon is present)")
+    # KIP-1276: up to 4.3 any host is accepted, and one that is no address never matches.
+    if state.kafka_version is not None and state.kafka_version >= RANGES_SINCE:
+        if not host:
+            return failed("INVALID_REQUEST", "Host pattern cannot be null or empty")
+        if "/" in host and ip_range(host) is None:
+            return failed("INVALID_REQUEST", f"Invalid CIDR notation '{host}'")
+        if "/" in host and state.metadata_version is not None and state.metadata_version < RANGES_LEVEL:
+            return failed("UNSUPPORTED_VERSION", "CIDR notation in ACLs requires metadata version 4.4-IV1 or higher")
+    return None
+
+
+def _without_bindings(
+    live: frozenset[AclBinding], unwanted: Sequence[AclBinding]
+) -> tuple[frozenset[AclBinding], list[Answer]]:
+    """The bindings afterwards, and an answer for each filter; one that matches nothing is done."""
+    gone = live.intersection(unwanted)
+    if len(gone) > MAX_RECORDS:
+        refusal = failed("INVALID_REQUEST", f"Cannot remove more than {MAX_RECORDS} acls in a single delete operation.")
+        return live, [refusal] * len(unwanted)
+    return live - gone, [DONE] * len(unwanted)
+
 
 # Replicas of a cluster in memory: every move is finished at once (``ReplicationControlManager``).
 
@@ -134,53 +264,58 @@ def _assigned(broker: BrokerFacts, topic: Topic, assignments: tuple[tuple[int, .
     return replace(topic, num_partitions=len(assignments), replication_factor=replicas)
 
 
-TYPES: Final = (Topic, TopicPartitions, TopicConfigs, TopicReplicas)
+class Topics:
+    """What a controller answers to the five topic requests (``ReplicationControlManager``, ``ControllerApis``).
 
+    Two rules are stricter than Kafka's: internal topics are not deleted, and topics whose state could not be read are
+    not touched (a broker that hides a topic refuses to change it too). Replicas of existing partitions are placed by
+    nobody, those of a new topic as ``ReplicationControlManager.createTopic`` does. Every move is finished at once.
+    """
 
-def view(snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
-    """All topics or those that are named, which have no gap."""
-    if request.broker_defaults:
-        defaults = {
-            "auto.create.topics.enable": "false",
-            "default.replication.factor": str(snapshot.broker.default_replication_factor),
-            "num.partitions": str(snapshot.broker.default_partitions),
-        }
-        state = replace(state, broker_defaults=defaults)
-    if request.layout:
-        state = replace(state, layout=layout(snapshot, request.layout))
-    if request.all_topics:
-        return state
-    names = frozenset(request.topic_names)
-    listed = frozenset({*state.topics, *state.unreadable_topics}) if request.topic_listing else frozenset()
-    return replace(
-        state,
-        topics={name: topic for name, topic in state.topics.items() if name in names},
-        unreadable_topics={name: why for name, why in state.unreadable_topics.items() if name in names},
-        topic_gap=None,
-        topic_names=listed,
-    )
+    TYPES = (Topic, TopicPartitions, TopicConfigs, TopicReplicas)
 
+    def view(self, snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
+        """All topics or those that are named, which have no gap."""
+        if request.broker_defaults:
+            defaults = {
+                "auto.create.topics.enable": "false",
+                "default.replication.factor": str(snapshot.broker.default_replication_factor),
+                "num.partitions": str(snapshot.broker.default_partitions),
+            }
+            state = replace(state, broker_defaults=defaults)
+        if request.layout:
+            state = replace(state, layout=layout(snapshot, request.layout))
+        if request.all_topics:
+            return state
+        names = frozenset(request.topic_names)
+        listed = frozenset({*state.topics, *state.unreadable_topics}) if request.topic_listing else frozenset()
+        return replace(
+            state,
+            topics={name: topic for name, topic in state.topics.items() if name in names},
+            unreadable_topics={name: why for name, why in state.unreadable_topics.items() if name in names},
+            topic_gap=None,
+            topic_names=listed,
+        )
 
-def can_validate(change: Change) -> bool:
-    """All but deletions and moves (KIP-108)."""
-    return not isinstance(change, Delete) and not isinstance(change.after, TopicReplicas)
+    def can_validate(self, change: Change) -> bool:
+        """All but deletions and moves (KIP-108)."""
+        return not isinstance(change, Delete) and not isinstance(change.after, TopicReplicas)
 
-
-def send(before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
-    """The snapshot afterwards, and an answer for each change."""
-    sides = [resource_of(change) for change in changes]
-    match changes[0]:
-        case Create():
-            return _create(before, sides)
-        case Delete():
-            state, answers = _delete(before.state, [topic.name for topic in sides])
-        case Update(_, TopicPartitions()):
-            state, answers = _add_partitions(before, sides)
-        case Update(_, TopicReplicas()):
-            state, answers = moved(before, changes)
-        case _:
-            state, answers = _alter_configs(before.state, sides)
-    return replace(before, state=state), answers
+    def send(self, before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
+        """The snapshot afterwards, and an answer for each change."""
+        sides = [resource_of(change) for change in changes]
+        match changes[0]:
+            case Create():
+                return _create(before, sides)
+            case Delete():
+                state, answers = _delete(before.state, [topic.name for topic in sides])
+            case Update(_, TopicPartitions()):
+                state, answers = _add_partitions(before, sides)
+            case Update(_, TopicReplicas()):
+                state, answers = moved(before, changes)
+            case _:
+                state, answers = _alter_configs(before.state, sides)
+        return replace(before, state=state), answers
 
 
 def _create(before: Snapshot, wanted: Sequence[Topic]) -> tuple[Snapshot, list[Answer]]:
@@ -341,3 +476,7 @@ def _repeated(names: Iterable[str]) -> frozenset[str]:
 
 def _duplicate() -> Answer:
     return failed("INVALID_REQUEST", "Duplicate topic name.")
+
+
+KINDS: Final[tuple[Kind, ...]] = (Acls(), Topics(), *(ListedKind(kind.TYPE) for kind in LISTED))
+kind_of: Final = kind_finder(KINDS)
