@@ -7,7 +7,8 @@ and which option of a command helps, is the command line's business. It imports 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from reconciler.manifest.read.problem import Problem, problems_text
+from reconciler.manifest.read.problem import Problem, did_you_mean, problems_text
+from reconciler.model.characters import as_name
 
 if TYPE_CHECKING:
     from reconciler.apply.lease import LeaseClaim
@@ -48,6 +49,16 @@ class AmbiguousClusterError(RequestError):
         alone = ", so snapshot: alone does not say which one is meant" if snapshot else ""
         super().__init__(f"the manifests declare {len(declared)} clusters{alone}")
         self.declared, self.snapshot = tuple(declared), snapshot
+
+
+class UndeclaredClusterError(RequestError):
+    """The manifests do not declare the cluster ``name``; ``declared`` are those that they do."""
+
+    def __init__(self, name: str, declared: Sequence[str]) -> None:
+        """Keep the names; the advice is the nearest one."""
+        declare = f"the manifests declare {', '.join(map(as_name, declared))}" if declared else "add a Cluster document"
+        super().__init__(f"no manifest declares the cluster {name!r}", did_you_mean(name, declared, declare))
+        self.name, self.declared = name, tuple(declared)
 
 
 class NoClusterError(RequestError):
@@ -122,12 +133,6 @@ class InvalidManifestsError(WorkflowError):
         """Keep the problems; the message shows few of them in full, and many by kind."""
         super().__init__(problems_text(problems))
         self.problems = problems
-
-
-class UndeclaredClusterError(InvalidManifestsError, RequestError):
-    """The manifests do not declare the cluster that is meant."""
-
-    reason = RequestError.reason
 
 
 class NoConnectionError(WorkflowError):

@@ -51,9 +51,8 @@ from reconciler.apply.cleanup import Leftover, going_on, leftovers, without_live
 from reconciler.apply.lease import lease_time, time_of
 from reconciler.dataclass import dataclass
 from reconciler.kafka.cluster import FlavoredCluster, flavored
-from reconciler.manifest.manifests import Manifests, declared_cluster
+from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
-from reconciler.manifest.read.problem import ManifestError
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import moment_text
 from reconciler.model.scope import on_reserved_names
@@ -206,10 +205,9 @@ def declared(manifests: Manifests, wanted: str | None) -> tuple[ClusterDeclarati
         return next(iter(clusters.values())), snapshot
     if name is None:
         raise AmbiguousClusterError(tuple(clusters), snapshot=snapshot is not None)
-    try:
-        return declared_cluster(manifests, name), snapshot
-    except ManifestError as error:
-        raise UndeclaredClusterError(error.problems) from error
+    if name not in clusters:
+        raise UndeclaredClusterError(name, tuple(clusters))
+    return clusters[name], snapshot
 
 
 @contextmanager

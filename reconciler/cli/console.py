@@ -482,6 +482,8 @@ def _words(error: WorkflowError) -> tuple[str, str]:
         case reasons.AmbiguousClusterError():
             how = "NAME=snapshot:FILE" if error.snapshot else "NAME, in a question about declarations with --offline"
             advice = f"write --cluster {how}; declared are: {', '.join(error.declared) or 'none'}"
+        case reasons.UndeclaredClusterError(name=name) if ":" in name:
+            advice = f"{advice}; an address belongs in bootstrapServers of a Cluster, and --cluster takes its name"
         case reasons.InvalidManifestsError() if settings.expand:
             message = problems_text(error.problems, expand=True)
         case reasons.NoAuditTopicError():

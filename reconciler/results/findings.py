@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Final, TypeVar
 
+from reconciler.access.lint.rules import GROUPS
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Origin
@@ -197,13 +198,20 @@ class FindingGroup:
         return sum(row.count for row in self.rows)
 
 
+#: Of one level, what people must see before the rest: risks, then what does not do what it says, then what is tidied.
+_ORDER: Final = ("Risky", "Ineffective", "", "Stale", "Redundant")
+_RANKS: Final = {rule.code: _ORDER.index(group) for group, rules in GROUPS.items() for rule in rules}
+_OTHERS: Final = _ORDER.index("")
+
+
 def finding_groups(findings: Iterable[Finding]) -> Iterator[FindingGroup]:
-    """One for each rule, those of the heaviest level first, then by rule; rows by place."""
-    found: dict[tuple[int, str, str], dict[Hashable, list[Finding]]] = {}
+    """One for each rule, those of the heaviest level first, of one level risks first; rows by place."""
+    found: dict[tuple[int, int, str, str], dict[Hashable, list[Finding]]] = {}
     for finding in findings:
-        rows = found.setdefault((LEVELS.index(finding.level), finding.rule, finding.name), {})
+        order = LEVELS.index(finding.level), _RANKS.get(finding.rule, _OTHERS)
+        rows = found.setdefault((*order, finding.rule, finding.name), {})
         rows.setdefault(_alike(finding), []).append(finding)
-    for (level, rule, name), rows in sorted(found.items(), key=lambda item: item[0]):
+    for (level, _, rule, name), rows in sorted(found.items(), key=lambda item: item[0]):
         advice = {one.advice for same in rows.values() for one in same}
         common = advice.pop() if len(advice) == 1 else ""
         yield FindingGroup(rule, name, LEVELS[level], common, tuple(_row(same, common) for same in rows.values()))

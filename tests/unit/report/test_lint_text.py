@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.lint.rule import AclFinding, LintFinding
-from reconciler.access.lint.rules import RULES
+from reconciler.access.lint.rules import GROUPS, RULES
 from reconciler.model.desired import Origin
 from reconciler.plan.guards import NO_GUARDRAILS
 from reconciler.results.access import AccessView, Basis
-from reconciler.results.findings import Level
+from reconciler.results.findings import Finding, Level, finding_groups
 from reconciler.results.output import OutputKind, output
 from reconciler.show.claims import test_document as document_of_tests
 from reconciler.show.lint import Linted, lint_document, lint_lines
@@ -86,3 +86,13 @@ def test_what_no_listing_shows_is_in_json_and_every_format_made_from_it() -> Non
     assert tested.findings == (found,)
     texts = list(lint_lines([Linted(replace(_VIEW, unseen=(fact,)), ()), Linted(_VIEW, ())]))
     assert sum(fact in text for text in texts) == 1
+
+
+def test_of_one_level_risks_come_before_what_is_only_untidy() -> None:
+    rules = [rule for group in GROUPS.values() for rule in group]
+    groups = list(finding_groups(Finding(rule.code, rule.name, Level(rule.severity), "it is so") for rule in rules))
+    kinds = {rule.code: group for group, some in GROUPS.items() for rule in some}
+    for level in Level:
+        order = list(dict.fromkeys(kinds[group.rule] for group in groups if group.level is level))
+        assert order == [kind for kind in ("Risky", "Ineffective", "Stale", "Redundant") if kind in order]
+    assert len(groups) == len(rules)

@@ -86,7 +86,7 @@ def test_every_reason_has_a_status_and_words() -> None:
         reasons.ManifestAccessError: reasons.ManifestAccessError("declared"),
         reasons.LongerAccessError: reasons.LongerAccessError("longer"),
         reasons.InvalidManifestsError: reasons.InvalidManifestsError(()),
-        reasons.UndeclaredClusterError: reasons.UndeclaredClusterError(()),
+        reasons.UndeclaredClusterError: reasons.UndeclaredClusterError("prd", ("prod",)),
         reasons.FailedChecksError: reasons.FailedChecksError("it fails", Checks()),
         reasons.NotApprovedError: reasons.NotApprovedError(2, ("a",), ("b.sig: it is of nobody",)),
         reasons.RecordsError: reasons.RecordsError("it fails", "audit"),
