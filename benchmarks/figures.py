@@ -114,6 +114,7 @@ LISTED: Final = (
 
 
 _CONVERTS: Final = re.compile("/convert")
+_WAITS: Final = re.compile(r"^ +(from|import) |import_module\(", re.M)
 _IMPORT: Final = re.compile(r"^ *from (reconciler[\w.]*) import (\([^)]*\)|.*)", re.M)
 
 
@@ -165,22 +166,55 @@ def sizes(files: Sequence[Source]) -> Iterator[Figure]:
         for token in tokenize.generate_tokens(io.StringIO(file.text).readline)
     )
     yield Figure("comment lines", "1.1 %", f"{100 * comments / sum(lines):.1f} %")
-    local = sum(imports_in_functions(files).values())
-    yield Figure("imports of our own modules inside functions", "", str(local))
+    own, others = map(sum, zip(*imports_in_functions(files).values(), strict=True))
+    yield Figure("imports inside functions, of our own modules / of libraries", "", f"{own} / {others}")
     single = sum(len(users) == 1 for users in importers(files).values())
     yield Figure("modules with one importer", "", str(single))
     yield Figure("protocols", "", str(len(protocols(files))))
 
 
-def imports_in_functions(files: Sequence[Source]) -> dict[Path, int]:
-    """How many statements import our own modules only when a function runs, of each file that has some."""
-    local = re.compile(r"^ +from reconciler\.", re.M)
-    counts = {
-        file.path: sum(_imports_ours(part) for part in _in_functions(file.tree))
-        for file in files
-        if local.search(file.text)
+def imports_in_functions(files: Sequence[Source]) -> dict[Path, tuple[int, int]]:
+    """How often a function imports our own modules when it runs, and how often others, of each file where one does.
+
+    Calls of ``import_module`` count as our own: most of them name the module of a kind, a command or a format.
+    """
+    counts = {file.path: _waiting(file.tree) for file in files if _WAITS.search(file.text)}
+    return {path: count for path, count in counts.items() if any(count)}
+
+
+def _waiting(tree: ast.Module) -> tuple[int, int]:
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    nodes = {part for function in functions for part in ast.walk(function)}
+    ours = [modules[0].partition(".")[0] == "reconciler" for node in nodes if (modules := _imported(node))]
+    calls = sum(isinstance(node, ast.Call) and "import_module" in _names(node.func) for node in nodes)
+    return sum(ours) + calls, len(ours) - sum(ours)
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+
+
+def circles(files: Sequence[Source]) -> list[str]:
+    """The modules that import each other around, or stand between two such; an import for types counts as any other."""
+    modules = {_module(file.path): file for file in files}
+    graph = {
+        name: {
+            found
+            for module, names in _IMPORT.findall(file.text)
+            for word in re.findall(r"\w+", names)
+            for found in [f"{module}.{word}" if f"{module}.{word}" in modules else module]
+        }
+        & modules.keys() - {name}
+        for name, file in modules.items()
     }
-    return {path: count for path, count in counts.items() if count}
+    while True:
+        users = {name for imported in graph.values() for name in imported}
+        inner = {name: imported & users for name, imported in graph.items() if name in users and imported & users}
+        if inner == graph:
+            return sorted(graph)
+        graph = inner
 
 
 def importers(files: Sequence[Source]) -> dict[str, set[Path]]:
@@ -195,21 +229,12 @@ def importers(files: Sequence[Source]) -> dict[str, set[Path]]:
 
 
 def _module(path: Path) -> str:
-    return ".".join(("reconciler", *path.with_suffix("").parts))
+    return ".".join(("reconciler", *path.with_suffix("").parts)).removesuffix(".__init__")
 
 
 def protocols(files: Sequence[Source]) -> list[str]:
     """The classes that say what others must have."""
     return [name for file in files for name in re.findall(r"^class (\w+)\(.*\bProtocol\b.*\):", file.text, re.M)]
-
-
-def _in_functions(tree: ast.Module) -> set[ast.AST]:
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return {part for function in functions for part in ast.walk(function)}
-
-
-def _imports_ours(node: ast.AST) -> bool:
-    return isinstance(node, ast.ImportFrom) and (node.module or "").startswith("reconciler")
 
 
 def homonyms(files: Sequence[Source]) -> Iterator[Figure]:

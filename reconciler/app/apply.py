@@ -55,7 +55,6 @@ from reconciler.app.session import Target, open_declared, refuse_another_time
 from reconciler.app.terms import authorizer_doubts, terms, unbounded
 from reconciler.app.topic_policy import look
 from reconciler.apply.environment import (
-    ApplyEnvironment,
     ApprovalEvidence,
     Identity,
     LeasePatience,
@@ -71,6 +70,7 @@ from reconciler.apply.kinds import request_for
 from reconciler.apply.lease import LeaseHeldError
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import Preflight, RefusedError, StalePlanError, UndeclaredDefaultError, check, reading
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import Emergency

@@ -12,8 +12,8 @@ from reconciler.app.records import RecordOptions, new_run
 from reconciler.app.session import Target
 from reconciler.app.terms import terms
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import ApplyEnvironment, BarrierFactory, Identity, NoLedger, Silent
-from reconciler.apply.run import Run
+from reconciler.apply.environment import Identity, NoLedger, Silent
+from reconciler.apply.run import ApplyEnvironment, BarrierFactory, Run
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.desired import DesiredState
 from reconciler.model.state import ClusterState

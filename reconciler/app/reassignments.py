@@ -10,11 +10,11 @@ from reconciler.app.reasons import HeldError, RequestError, WorkflowError
 from reconciler.app.records import CommandLedger, RecordOptions, command_ledger, new_run
 from reconciler.app.session import Target, open_any
 from reconciler.app.terms import terms
-from reconciler.apply.audit import about_command, cancelled, cancelling
-from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, Silent
+from reconciler.apply.audit import about_command
+from reconciler.apply.environment import Identity, LeaseRequest, Silent
 from reconciler.apply.lease import LeaseClaim, LeaseHeldError, active_claims, holding, lease_time
-from reconciler.apply.moves import Ending, PartitionEnd, TopicMove, cancel, unthrottle
-from reconciler.apply.run import StoppedError
+from reconciler.apply.moves import Ending, PartitionEnd, TopicMove, cancel, cancelled, cancelling, unthrottle
+from reconciler.apply.run import ApplyEnvironment, StoppedError
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.model.characters import as_name

@@ -9,9 +9,9 @@ file show that there was another one in its place: so each line carries the log'
 
 import datetime
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from reconciler.apply.environment import Identity, Outcome, StepOutcome
 from reconciler.apply.records import FORMS, About, BridgesRecord, EndRecord, RunCluster, RunRecord, ThrottleRecord, Time
@@ -26,9 +26,6 @@ from reconciler.model.desired import moment_text
 from reconciler.model.says import AnyText, Flat, Says
 from reconciler.plan.file.codec import STEP
 from reconciler.plan.step import Step
-
-if TYPE_CHECKING:
-    from reconciler.apply.moves import PartitionEnd, TopicMove
 
 #: What the first line of a log carries instead of a digest.
 GENESIS: Final = f"sha256:{'0' * 64}"
@@ -289,7 +286,6 @@ def _some(texts: Sequence[str], rest: str) -> list[str]:
 
 #: A line is one message of a topic: Kafka's own limit of 1 MiB holds as many names of the longest kind.
 _BINDINGS_A_LINE: Final = 500
-_PARTITIONS_A_LINE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,32 +413,9 @@ def about_command(identity: Identity, cluster_id: str, cluster: str) -> AboutCom
     return AboutCommand(identity.run, identity.operator, RunCluster(cluster_id, cluster))
 
 
-def cancelling(about: AboutCommand, moves: "Collection[TopicMove]", time: str) -> list[dict[str, Any]]:
-    """What is about to be cancelled."""
-    moving = [
-        CancelledPartition(move.topic, number, item.target, item.reverted)
-        for move in moves
-        for number, item in move.moving.items()
-    ]
-    return _cancellations(about, "cancel", moving, _throttled(moves), (), time)
-
-
-def cancelled(
-    about: AboutCommand, moves: "Collection[TopicMove]", ends: "Iterable[PartitionEnd]", left: Iterable[str], time: str
-) -> list[dict[str, Any]]:
-    """What became of it; ``moves`` are as they were read before."""
-    before = {(move.topic, number): item for move in moves for number, item in move.moving.items()}
-    found = []
-    for end in ends:
-        item = before[end.topic, end.partition]
-        place = (end.topic, end.partition, item.target, item.reverted)
-        found.append(CancelledPartition(*place, str(end.ending), end.code, end.message))
-    return _cancellations(about, "cancelled", found, _throttled(moves), tuple(left), time)
-
-
 def cleaning(about: AboutCommand, action: str, bindings: Sequence[AclBinding], time: str) -> list[dict[str, Any]]:
     """``remove``: what is about to be removed; ``left``: what is still there, which is a line also where nothing is."""
-    parts = _parts(bindings, _BINDINGS_A_LINE)
+    parts = line_parts(bindings, _BINDINGS_A_LINE)
     return [{"record": "cleanup", **CLEANUP.write(CleanupRecord(about, action, part, time))} for part in parts]
 
 
@@ -455,7 +428,7 @@ def break_glass_lines(
     overrode: tuple[str, ...] = (),
 ) -> list[dict[str, Any]]:
     """What is said of this access, which ends at ``end``."""
-    parts = _parts(bindings, _BINDINGS_A_LINE)
+    parts = line_parts(bindings, _BINDINGS_A_LINE)
     records = (BreakGlassRecord(about, action, moment_text(end), part, time, overrode) for part in parts)
     return [{"record": "break-glass", **BREAK_GLASS.write(record)} for record in records]
 
@@ -465,24 +438,8 @@ def lock_line(said: LockRecord) -> dict[str, Any]:
     return {"record": "lock", **LOCK.write(said)}
 
 
-def _cancellations(
-    about: AboutCommand,
-    action: str,
-    partitions: Sequence[CancelledPartition],
-    throttled: tuple[str, ...],
-    left: tuple[str, ...],
-    time: str,
-) -> list[dict[str, Any]]:
-    parts = _parts(partitions, _PARTITIONS_A_LINE)
-    written = (CancellationRecord(about, action, part, throttled, left, time) for part in parts)
-    return [{"record": "cancellation", **CANCELLATION.write(item)} for item in written]
-
-
-def _throttled(moves: "Iterable[TopicMove]") -> tuple[str, ...]:
-    return tuple(move.topic for move in moves if move.throttle)
-
-
-def _parts(items: Sequence[Any], size: int) -> list[tuple[Any, ...]]:
+def line_parts(items: Sequence[Any], size: int) -> list[tuple[Any, ...]]:
+    """What stands on each line, at most ``size`` of the items; one line where there are none."""
     return [tuple(items[start : start + size]) for start in range(0, len(items), size)] or [()]
 
 

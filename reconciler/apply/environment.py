@@ -1,21 +1,18 @@
-"""What an apply works with: cluster, clock, propagation check, progress, outcomes of steps."""
+"""What an apply is told and tells: propagation check, who it is, progress, outcomes of steps."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Change
 from reconciler.model.says import AnyText, Apart, Says
 from reconciler.model.state import ClusterState
-from reconciler.model.topic import MoveLimits
 from reconciler.plan.phase import Phase
-from reconciler.ports import Clock, Cluster, InspectableCluster, Ledger, PipelinedWriter
 
 if TYPE_CHECKING:
-    from reconciler.apply.run import Run
     from reconciler.plan.proposal import Plan
     from reconciler.plan.step import Step
 
@@ -74,10 +71,6 @@ class Barrier(Protocol):
     def end(self) -> tuple[AclBinding, ...]:
         """Remove what this put there; what could not be removed is returned."""
         ...
-
-
-#: Makes the barrier of one run.
-BarrierFactory: TypeAlias = Callable[["Run"], Barrier]
 
 
 # What an apply tells while it runs.
@@ -209,42 +202,6 @@ class Identity:
     approvals: ApprovalEvidence | None = None
     proposer: str | None = None
     url: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ApplyEnvironment:
-    """What an apply works with; ``interrupted`` turns true once you ask to stop.
-
-    ``max_batch`` makes requests smaller than they would be. ``barrier`` makes what a run waits by between phases
-    (``None``: a fixed wait); with ``lease_request`` no other run of ours goes on at the same time. ``redact`` takes the
-    secrets of the connections out of a text. ``throttle`` limits how fast each broker copies replicas that a plan
-    moves, in bytes a second, by ``rates``; without one a run still removes what an earlier run of its plan left there.
-    ``move_limits`` bounds how much moves at a time.
-    ``uses`` tells what topics hold: what was empty when a plan was made is asked about again before it is deleted.
-    ``send_seconds`` is the longest that one request may be under way before the client gives it up.
-    ``pipeline`` is the cluster, where it takes a request before it has answered the last one. ``prepare`` says that the
-    cluster will be read again soon.
-    """
-
-    cluster: Cluster
-    clock: Clock
-    progress: Progress
-    interrupted: Callable[[], bool] = lambda: False
-    identity: Identity = Identity()
-    journal: Ledger = field(default_factory=NoLedger)
-    audit: Ledger = field(default_factory=NoLedger)
-    max_batch: int | None = None
-    barrier: BarrierFactory | None = None
-    lease_request: LeaseRequest | None = None
-    lease_patience: LeasePatience = LeasePatience()
-    send_seconds: float = 65.0
-    redact: Callable[[str], str] = str
-    throttle: int | None = None
-    rates: InspectableCluster | None = None
-    move_limits: MoveLimits = MoveLimits()
-    uses: InspectableCluster | None = None
-    pipeline: PipelinedWriter | None = None
-    prepare: Callable[[], None] = lambda: None
 
 
 # What became of each step, and of the whole.

@@ -16,8 +16,8 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from reconciler.apply.barrier import PREFIX
-from reconciler.apply.environment import ApplyEnvironment, LeaseRequest
-from reconciler.apply.run import LeaseGuard, Run, StoppedError, create, exact_read, read, remove
+from reconciler.apply.environment import LeaseRequest
+from reconciler.apply.run import ApplyEnvironment, LeaseGuard, Run, StoppedError, create, exact_read, read, remove
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
     WILDCARD,

@@ -6,8 +6,9 @@ What was accepted goes on in the brokers, whatever becomes of this run: the next
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
+from reconciler.apply.audit import CANCELLATION, AboutCommand, CancellationRecord, CancelledPartition, line_parts
 from reconciler.apply.environment import Outcome, StepOutcome
 from reconciler.apply.kinds import kind_of
 from reconciler.apply.kinds.interface import Copying, Left, Marks
@@ -492,3 +493,49 @@ def _without_rates(cluster: InspectableCluster, brokers: Collection[int]) -> str
 
 def _listed(brokers: Collection[int]) -> str:
     return ", ".join(map(str, sorted(brokers)))
+
+
+# What an audit log says of it.
+
+#: As of bindings on a line of ``audit``.
+_PARTITIONS_A_LINE: Final = 1_000
+
+
+def cancelling(about: AboutCommand, moves: Collection[TopicMove], time: str) -> list[dict[str, Any]]:
+    """What is about to be cancelled."""
+    moving = [
+        CancelledPartition(move.topic, number, item.target, item.reverted)
+        for move in moves
+        for number, item in move.moving.items()
+    ]
+    return _cancellations(about, "cancel", moving, _throttled(moves), (), time)
+
+
+def cancelled(
+    about: AboutCommand, moves: Collection[TopicMove], ends: Iterable[PartitionEnd], left: Iterable[str], time: str
+) -> list[dict[str, Any]]:
+    """What became of it; ``moves`` are as they were read before."""
+    before = {(move.topic, number): item for move in moves for number, item in move.moving.items()}
+    found = []
+    for end in ends:
+        item = before[end.topic, end.partition]
+        place = (end.topic, end.partition, item.target, item.reverted)
+        found.append(CancelledPartition(*place, str(end.ending), end.code, end.message))
+    return _cancellations(about, "cancelled", found, _throttled(moves), tuple(left), time)
+
+
+def _cancellations(
+    about: AboutCommand,
+    action: str,
+    partitions: Sequence[CancelledPartition],
+    throttled: tuple[str, ...],
+    left: tuple[str, ...],
+    time: str,
+) -> list[dict[str, Any]]:
+    parts = line_parts(partitions, _PARTITIONS_A_LINE)
+    written = (CancellationRecord(about, action, part, throttled, left, time) for part in parts)
+    return [{"record": "cancellation", **CANCELLATION.write(item)} for item in written]
+
+
+def _throttled(moves: Iterable[TopicMove]) -> tuple[str, ...]:
+    return tuple(move.topic for move in moves if move.throttle)

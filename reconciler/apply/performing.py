@@ -10,12 +10,22 @@ from typing import Final, TypeAlias
 from reconciler.apply import records
 from reconciler.apply.barrier import FixedWait
 from reconciler.apply.bridges import BridgeLifecycle, compare
-from reconciler.apply.environment import GOOD, ApplyEnvironment, Barrier, DefaultAllow, Outcome, Result, StepOutcome
+from reconciler.apply.environment import GOOD, Barrier, DefaultAllow, Outcome, Result, StepOutcome
 from reconciler.apply.lease import Lease, LeaseHeldError, active_claims, lease_time
 from reconciler.apply.marks import BreakGlassGuard, Unlocking, lock_watch
 from reconciler.apply.moves import settle
 from reconciler.apply.preflight import Preflight
-from reconciler.apply.run import Run, StoppedError, await_visible, doubts, exact_read, read, reread, unmet_gains
+from reconciler.apply.run import (
+    ApplyEnvironment,
+    Run,
+    StoppedError,
+    await_visible,
+    doubts,
+    exact_read,
+    read,
+    reread,
+    unmet_gains,
+)
 from reconciler.apply.sending import batches, send
 from reconciler.apply.undo import recreated_topics
 from reconciler.model.acl import AclBinding

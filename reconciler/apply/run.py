@@ -7,12 +7,22 @@ and for a bounded time; the last one counts.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from reconciler.access.interpretation import TooMuchToDecideError
 from reconciler.apply import records
 from reconciler.apply.audit import audited
-from reconciler.apply.environment import GOOD, ApplyEnvironment, NoLedger, Outcome, StepOutcome
+from reconciler.apply.environment import (
+    GOOD,
+    Barrier,
+    Identity,
+    LeasePatience,
+    LeaseRequest,
+    NoLedger,
+    Outcome,
+    Progress,
+    StepOutcome,
+)
 from reconciler.apply.kinds import KINDS, kind_of, request_for
 from reconciler.apply.kinds.interface import Moved
 from reconciler.apply.preflight import Preflight
@@ -23,6 +33,7 @@ from reconciler.model.locks import without_locks
 from reconciler.model.markers import without_bridges
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
+from reconciler.model.topic import MoveLimits
 from reconciler.plan.kinds.acl import created_bindings, touched_bindings
 from reconciler.plan.kinds.topic import touched_names
 from reconciler.plan.observed import StepState
@@ -31,7 +42,18 @@ from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Plan, bindings_after
 from reconciler.plan.review.ends import gains_not_in_force
 from reconciler.plan.step import Step
-from reconciler.ports import Answer, AnswerStatus, Clock, ClusterError, ReadRequest, RecordError
+from reconciler.ports import (
+    Answer,
+    AnswerStatus,
+    Clock,
+    Cluster,
+    ClusterError,
+    InspectableCluster,
+    Ledger,
+    PipelinedWriter,
+    ReadRequest,
+    RecordError,
+)
 from reconciler.retry import Patience, attempts, polls
 
 
@@ -69,6 +91,46 @@ class SendGuard(Protocol):
     def check(self) -> None:
         """Raise :class:`StoppedError` where a request must not be sent; called right before each."""
         ...
+
+
+#: Makes the barrier of one run.
+BarrierFactory: TypeAlias = Callable[["Run"], Barrier]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyEnvironment:
+    """What an apply works with; ``interrupted`` turns true once you ask to stop.
+
+    ``max_batch`` makes requests smaller than they would be. ``barrier`` makes what a run waits by between phases
+    (``None``: a fixed wait); with ``lease_request`` no other run of ours goes on at the same time. ``redact`` takes the
+    secrets of the connections out of a text. ``throttle`` limits how fast each broker copies replicas that a plan
+    moves, in bytes a second, by ``rates``; without one a run still removes what an earlier run of its plan left there.
+    ``move_limits`` bounds how much moves at a time.
+    ``uses`` tells what topics hold: what was empty when a plan was made is asked about again before it is deleted.
+    ``send_seconds`` is the longest that one request may be under way before the client gives it up.
+    ``pipeline`` is the cluster, where it takes a request before it has answered the last one. ``prepare`` says that the
+    cluster will be read again soon.
+    """
+
+    cluster: Cluster
+    clock: Clock
+    progress: Progress
+    interrupted: Callable[[], bool] = lambda: False
+    identity: Identity = Identity()
+    journal: Ledger = field(default_factory=NoLedger)
+    audit: Ledger = field(default_factory=NoLedger)
+    max_batch: int | None = None
+    barrier: BarrierFactory | None = None
+    lease_request: LeaseRequest | None = None
+    lease_patience: LeasePatience = LeasePatience()
+    send_seconds: float = 65.0
+    redact: Callable[[str], str] = str
+    throttle: int | None = None
+    rates: InspectableCluster | None = None
+    move_limits: MoveLimits = MoveLimits()
+    uses: InspectableCluster | None = None
+    pipeline: PipelinedWriter | None = None
+    prepare: Callable[[], None] = lambda: None
 
 
 @dataclass(slots=True)

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, Silent
+from reconciler.apply.environment import Identity, LeaseRequest, Silent
 from reconciler.apply.lease import Lease, LeaseHeldError, lease_claims
-from reconciler.apply.run import Run, StoppedError
+from reconciler.apply.run import ApplyEnvironment, Run, StoppedError
 from reconciler.model.acl import AclBinding
 from reconciler.system.process import SystemClock
 from tests.contract.subject import ACLS, Subject

@@ -8,9 +8,10 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from reconciler.apply.environment import ApplyEnvironment, Identity, Silent
+from reconciler.apply.environment import Identity, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.ports import Cluster, ReadRequest
 from reconciler.snapshot.file import SnapshotCluster
 from reconciler.system.files import read_plan

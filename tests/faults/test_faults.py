@@ -14,10 +14,11 @@ import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
 from reconciler.apply.cleanup import clean_up, leftovers
-from reconciler.apply.environment import ApplyEnvironment, Identity, Outcome, Result, Silent
+from reconciler.apply.environment import Identity, Outcome, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.records import PastRun, past_runs
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.apply.undo import performed_steps
 from reconciler.kafka.cluster import KafkaCluster
 from reconciler.kafka.probe import KafkaProbe

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, Result, Silent
+from reconciler.apply.environment import Identity, LeaseRequest, Result, Silent
 from reconciler.apply.lease import Lease
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
-from reconciler.apply.run import Run, StoppedError, answered
+from reconciler.apply.run import ApplyEnvironment, Run, StoppedError, answered
 from reconciler.cli.console import Exit
 from reconciler.kafka.cluster import KafkaCluster, connect
 from reconciler.kafka.probe import KafkaProbe

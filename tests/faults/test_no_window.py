@@ -13,9 +13,10 @@ from typing import TypeAlias
 import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import ApplyEnvironment, Identity, Silent
+from reconciler.apply.environment import Identity, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.acl import AclBinding, AclPermissionType, ResourceType
 from reconciler.model.desired import DesiredState, DesiredTopic
 from reconciler.model.scope import NameSelector, Scope, Selector

@@ -16,9 +16,10 @@ import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
 from reconciler.apply.cleanup import clean_up, leftovers
-from reconciler.apply.environment import ApplyEnvironment, Identity, Result, Silent
+from reconciler.apply.environment import Identity, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.kafka.cluster import KafkaCluster, connect
 from reconciler.kafka.probe import KafkaProbe
 from reconciler.model.acl import (

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.apply.audit import LogIdentity
-from reconciler.apply.environment import ApplyEnvironment, Identity, Outcome
+from reconciler.apply.environment import Identity, Outcome
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.cli.main import run
 from reconciler.cli.terminal import ProgressLines
 from reconciler.model.characters import plain

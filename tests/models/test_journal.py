@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from reconciler.apply import performing
-from reconciler.apply.environment import ApplyEnvironment, Outcome, Silent
+from reconciler.apply.environment import Outcome, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
-from reconciler.apply.run import Run
+from reconciler.apply.run import ApplyEnvironment, Run
 from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import before, plan_for, wish
 from tests.models.journal import Trace, written_in

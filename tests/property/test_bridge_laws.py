@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
 from reconciler.apply.bridges import NearbyBindings, interrupts_nobody
-from reconciler.apply.environment import ApplyEnvironment, Identity, Result, Silent, UnprovenError
+from reconciler.apply.environment import Identity, Result, Silent, UnprovenError
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.acl import AclBinding, PatternType, ResourcePattern, ResourceType
 from reconciler.model.listing import AclChange, Change, Create
 from reconciler.model.markers import standing_bridges

@@ -5,9 +5,10 @@ import datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.apply.environment import ApplyEnvironment, Silent
+from reconciler.apply.environment import Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.apply.undo import revert_steps
 from reconciler.codec.kinds import LISTED
 from reconciler.manifest.manifests import desired_state, load

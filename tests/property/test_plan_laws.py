@@ -6,9 +6,10 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.acl import AclBinding, ResourceType
 from reconciler.model.desired import DesiredState
 from reconciler.model.listing import AclChange, Create, Delete

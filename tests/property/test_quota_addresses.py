@@ -11,9 +11,10 @@ from typing import Final
 
 import pytest
 
-from reconciler.apply.environment import ApplyEnvironment, Silent
+from reconciler.apply.environment import Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import Preflight
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.listing import Change, Delete, Listing, resource_of, values_of

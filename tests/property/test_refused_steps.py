@@ -7,9 +7,10 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.apply.environment import ApplyEnvironment, Outcome, Silent
+from reconciler.apply.environment import Outcome, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.acl import (
     CLUSTER_NAME,
     AccessControlEntry,

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.apply.environment import ApplyEnvironment, Silent
+from reconciler.apply.environment import Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.kafka.cluster import connect
 from reconciler.kafka.secret_source import SecretSource
 from reconciler.kafka.settings import client_settings

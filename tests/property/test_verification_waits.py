@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.apply.environment import ApplyEnvironment, Result, Silent
+from reconciler.apply.environment import Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
-from reconciler.apply.run import LONGEST_SECONDS, VISIBLE_SECONDS
+from reconciler.apply.run import LONGEST_SECONDS, VISIBLE_SECONDS, ApplyEnvironment
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,

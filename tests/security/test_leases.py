@@ -5,9 +5,9 @@ import datetime
 import pytest
 
 from reconciler.apply.cleanup import leftovers
-from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, Silent
+from reconciler.apply.environment import Identity, LeaseRequest, Silent
 from reconciler.apply.lease import GRACE, LONGEST, Lease, LeaseHeldError, active_claims, lease_claims, marker
-from reconciler.apply.run import Run
+from reconciler.apply.run import ApplyEnvironment, Run
 from reconciler.model.acl import AclBinding, ResourcePattern, ResourceType
 from reconciler.model.state import ClusterState
 from reconciler.snapshot.file import MemoryCluster

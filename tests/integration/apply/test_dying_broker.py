@@ -20,9 +20,10 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.kafka.client import AdminConnection
 from reconciler.kafka.cluster import Inspection, KafkaCluster, connect
 from reconciler.kafka.probe import KafkaProbe

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.apply.environment import ApplyEnvironment, Identity, Silent
+from reconciler.apply.environment import Identity, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.records import past_runs
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.apply.undo import performed_steps
 from reconciler.kafka.cluster import KafkaCluster, connect
 from reconciler.model.acl import ResourceType

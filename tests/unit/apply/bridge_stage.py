@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import ApplyEnvironment, Identity, Progress, Result, Silent
+from reconciler.apply.environment import Identity, Progress, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourceType
 from reconciler.model.listing import Change, Create
 from reconciler.model.state import ClusterState

@@ -4,9 +4,10 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.apply.environment import ApplyEnvironment, Identity, Silent
+from reconciler.apply.environment import Identity, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Options, Terms

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import ApplyEnvironment, Identity, Outcome, Result, Silent, UnprovenError
+from reconciler.apply.environment import Identity, Outcome, Result, Silent, UnprovenError
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import StalePlanError, check
-from reconciler.apply.run import Run
+from reconciler.apply.run import ApplyEnvironment, Run
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,

@@ -7,8 +7,8 @@ import pytest
 
 from reconciler.apply import bridges as lifecycle
 from reconciler.apply.bridges import BridgeLifecycle
-from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, Silent
-from reconciler.apply.run import Run, StoppedError
+from reconciler.apply.environment import Identity, LeaseRequest, Silent
+from reconciler.apply.run import ApplyEnvironment, Run, StoppedError
 from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Change
 from reconciler.model.markers import bridge_on, marker_of

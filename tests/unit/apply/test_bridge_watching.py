@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from reconciler.apply.bridges import BridgeLifecycle
-from reconciler.apply.environment import ApplyEnvironment, Identity, Silent
-from reconciler.apply.run import Run, StoppedError
+from reconciler.apply.environment import Identity, Silent
+from reconciler.apply.run import ApplyEnvironment, Run, StoppedError
 from reconciler.model.acl import AclBinding, AclOperation
 from reconciler.model.listing import Change
 from reconciler.model.markers import bridge_on, marker_of, standing_bridges

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 import pytest
 
-from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.records import PastRun
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.apply.undo import doubts, performed_steps, revert_steps
 from reconciler.kafka import kinds as sent_kinds
 from reconciler.kafka.cluster import flavored

@@ -6,9 +6,10 @@ from functools import partial
 import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import ApplyEnvironment, Identity, Result, Silent, UnprovenError
+from reconciler.apply.environment import Identity, Result, Silent, UnprovenError
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import UndeclaredDefaultError, check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState

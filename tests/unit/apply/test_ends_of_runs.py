@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.apply.environment import ApplyEnvironment, Identity, Outcome, Silent, StepOutcome
+from reconciler.apply.environment import Identity, Outcome, Silent, StepOutcome
 from reconciler.apply.performing import _close, _end
-from reconciler.apply.run import FOREIGN_SECONDS, VISIBLE_SECONDS, Run, StoppedError
+from reconciler.apply.run import FOREIGN_SECONDS, VISIBLE_SECONDS, ApplyEnvironment, Run, StoppedError
 from reconciler.model.acl import AclBinding
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import describe

@@ -6,9 +6,9 @@ from typing import Any, Final
 import pytest
 
 from reconciler.apply import records
-from reconciler.apply.audit import AUDIT, about_command, cancelled, cancelling, cleaning
+from reconciler.apply.audit import AUDIT, about_command, cleaning
 from reconciler.apply.environment import Identity, Outcome, Result, StepOutcome
-from reconciler.apply.moves import Ending, PartitionEnd, TopicMove
+from reconciler.apply.moves import Ending, PartitionEnd, TopicMove, cancelled, cancelling
 from reconciler.apply.records import JOURNAL_FORMAT, JournalError, past_runs
 from reconciler.model.listing import Create
 from reconciler.model.topic import PartitionLayout, Topic

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.apply.environment import ApplyEnvironment, Identity, Result, Silent
+from reconciler.apply.environment import Identity, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.records import past_runs
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.apply.undo import performed_steps
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Plan

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from reconciler.apply.audit import GENESIS, LogIdentity, TopicCopy, chained, line_digest, verify
-from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import StalePlanError, check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.acl import AclBinding, AclPermissionType
 from reconciler.model.desired import Expiry
 from reconciler.model.listing import Change

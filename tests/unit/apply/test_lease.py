@@ -10,19 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.apply.environment import (
-    ApplyEnvironment,
-    Identity,
-    LeasePatience,
-    LeaseRequest,
-    Outcome,
-    Result,
-    Silent,
-)
+from reconciler.apply.environment import Identity, LeasePatience, LeaseRequest, Outcome, Result, Silent
 from reconciler.apply.lease import GRACE, Lease, LeaseHeldError, lasting, lease_claims, marker
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
-from reconciler.apply.run import Run, StoppedError
+from reconciler.apply.run import ApplyEnvironment, Run, StoppedError
 from reconciler.apply.sending import batches, send
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourceType
 from reconciler.model.listing import Change

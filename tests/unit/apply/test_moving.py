@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Result, Silent
 from reconciler.apply.moves import CANCELLED_SECONDS, STALLED_SECONDS
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import StalePlanError, check
 from reconciler.apply.records import PastRun
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.apply.undo import performed_steps, revert_steps
 from reconciler.model.desired import DesiredState, DesiredTopic, Origin
 from reconciler.model.listing import Impossible, Update

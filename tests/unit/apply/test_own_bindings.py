@@ -7,8 +7,8 @@ from typing import Final
 import pytest
 
 from reconciler.apply.barrier import start_sentinels
-from reconciler.apply.environment import ApplyEnvironment, Identity, Silent
-from reconciler.apply.run import Run, StoppedError, create, doubts, remove
+from reconciler.apply.environment import Identity, Silent
+from reconciler.apply.run import ApplyEnvironment, Run, StoppedError, create, doubts, remove
 from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Change
 from reconciler.model.markers import bridge_on

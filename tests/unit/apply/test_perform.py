@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import RefusedError, StalePlanError, UndeclaredDefaultError, check
-from reconciler.apply.run import FOREIGN_SECONDS
+from reconciler.apply.run import FOREIGN_SECONDS, ApplyEnvironment
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.apply.environment import ApplyEnvironment, Identity, Outcome, Result, Silent
+from reconciler.apply.environment import Identity, Outcome, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.listing import Change, Create
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.acl import touched_binding

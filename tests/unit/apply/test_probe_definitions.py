@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import ApplyEnvironment, DefaultAllow, Identity, Silent, UnprovenError
-from reconciler.apply.run import Run, StoppedError
+from reconciler.apply.environment import DefaultAllow, Identity, Silent, UnprovenError
+from reconciler.apply.run import ApplyEnvironment, Run, StoppedError
 from reconciler.model.acl import OpaqueBinding, ResourceType
 from reconciler.model.state import ClusterState
 from reconciler.ports import CONTROLLER, ClusterError, ProbeAnswer, Visibility

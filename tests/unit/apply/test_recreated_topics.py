@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply.environment import ApplyEnvironment, Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.desired import DesiredState, DesiredTopic, Origin
 from reconciler.model.listing import Change
 from reconciler.model.state import ClusterState

@@ -3,10 +3,10 @@
 from itertools import product
 
 from reconciler.apply.barrier import FixedWait
-from reconciler.apply.environment import ApplyEnvironment, Identity, Outcome, Silent, StepOutcome
+from reconciler.apply.environment import Identity, Outcome, Silent, StepOutcome
 from reconciler.apply.performing import _unsettled, perform
 from reconciler.apply.preflight import check
-from reconciler.apply.run import Run
+from reconciler.apply.run import ApplyEnvironment, Run
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import bindings_after
 from reconciler.snapshot.file import MemoryCluster

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.apply.environment import ApplyEnvironment, Outcome, Result
+from reconciler.apply.environment import Outcome, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.listing import Change, Update
 from reconciler.model.state import BrokerConfig, BrokerSettings
 from reconciler.model.topic import TopicConfigs

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import Final, cast
 
-from reconciler.apply.environment import ApplyEnvironment, NoLedger, Silent
+from reconciler.apply.environment import NoLedger, Silent
 from reconciler.apply.moves import begin, settle
-from reconciler.apply.run import Run
+from reconciler.apply.run import ApplyEnvironment, Run
 from reconciler.model.listing import Change, Update
 from reconciler.model.state import BrokerConfig, BrokerSettings, ClusterState
 from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs, TopicReplicas

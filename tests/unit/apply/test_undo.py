@@ -9,11 +9,12 @@ from typing import Any
 
 from hypothesis import given
 
-from reconciler.apply.environment import ApplyEnvironment, Outcome, Silent
+from reconciler.apply.environment import Outcome, Silent
 from reconciler.apply.kinds.interface import CreatedByRuns
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.records import PastRun, past_runs
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.apply.undo import UndoRequest, identities, performed_steps, revert_steps
 from reconciler.model.acl import ResourceType
 from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin

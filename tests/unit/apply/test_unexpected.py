@@ -8,10 +8,11 @@ import pytest
 
 from reconciler.access import interpretation as work
 from reconciler.access.interpretation import TooMuchToDecideError
-from reconciler.apply.environment import ApplyEnvironment, Identity, LeaseRequest, NoLedger, Outcome, Result, Silent
+from reconciler.apply.environment import Identity, LeaseRequest, NoLedger, Outcome, Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import Preflight, check
 from reconciler.apply.records import past_runs
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.apply.undo import performed_steps, revert_steps
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import DesiredState, Origin

@@ -2,9 +2,10 @@
 
 import pytest
 
-from reconciler.apply.environment import ApplyEnvironment, Result, Silent
+from reconciler.apply.environment import Result, Silent
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
+from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
