@@ -5,7 +5,7 @@
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import accumulate, chain
 from operator import itemgetter
@@ -25,7 +25,15 @@ from reconciler.access.names import (
     outermost,
 )
 from reconciler.access.operations import DENIED, ENTRY_MASKS, IMPLIED
-from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourcePattern, ResourceType
+from reconciler.model.acl import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from reconciler.model.flavor import KafkaVersion
 from reconciler.model.frozen import without_collector
 
@@ -151,7 +159,11 @@ class PrincipalIndex:
     def _scanned(self, zones: list[NameSet]) -> set[str]:
         if zones == [ALL_NAMES]:
             return {principal for principal, _ in self._holders()}
-        return {principal for principal, patterns in self._holders() if _any_meets(patterns, zones)}
+        names = {zone.text for zone in zones if zone.literal}
+        wide = [zone for zone in zones if not zone.literal]
+        return {
+            principal for principal, patterns in self._holders() if _any_meets(patterns, zones, names=names, wide=wide)
+        }
 
     def _looked_up(self, zones: list[NameSet]) -> set[str]:
         by_names = self._by_names
@@ -170,13 +182,23 @@ class PrincipalIndex:
         return found
 
 
-def _any_meets(patterns: Iterable[ResourcePattern], zones: list[NameSet]) -> bool:
+def _any_meets(
+    patterns: Iterable[ResourcePattern], zones: list[NameSet], *, names: Set[str], wide: list[NameSet]
+) -> bool:
+    """Whether a pattern shares a name with one of ``zones``, which are ``names`` and what is ``wide``."""
     last: ResourcePattern | None = None
     for pattern in patterns:
         # Several operations on one pattern come one after another, as a rule.
-        if pattern is not last and meets_any(names_of(pattern), zones):
-            return True
+        if pattern is last:
+            continue
         last = pattern
+        _, name, form = pattern
+        if form is not PatternType.LITERAL or name == WILDCARD:
+            if meets_any(names_of(pattern), zones):
+                return True
+        # Most patterns and most zones are single names.
+        elif name in names or (wide and meets_any(literal(name), wide)):
+            return True
     return False
 
 
@@ -240,7 +262,8 @@ class NameCoverage:
 
     def newly(self, other: "NameCoverage") -> list[NameSet]:
         """The name sets of this one that ``other`` neither has nor covers; what is inside such a one may be covered."""
-        names = [literal(name) for name in self._literals if not other.covers_name(name)]
+        alone = sorted(set(self._literals).difference(other._literals))
+        names = [literal(name) for name in alone if not other.covers_name(name)]
         known = set(other._wide)
         return names + [key for key in self._wide if key not in known and not other.covers(key)]
 

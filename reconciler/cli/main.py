@@ -1,6 +1,5 @@
 """The command ``reconciler``: finds the command's module, runs it, and turns its end into an exit status."""
 
-import gc
 import os
 import shlex
 import sys
@@ -29,10 +28,9 @@ from reconciler.cli.console import (
 )
 from reconciler.cli.parts import missing, other_commands, own_commands, part_that_needs
 from reconciler.model.characters import safe
+from reconciler.model.frozen import collect_rarely
 from reconciler.system.process import forbid_core_dumps
 
-#: New objects before the cyclic collector looks at them, instead of 700: some 20 MB, the most garbage that can wait.
-_NEW_OBJECTS: Final = 200_000
 #: Every command of the core and what it does, by heading, in the order in which people meet them. Parts add theirs.
 COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     "Start": {
@@ -294,9 +292,7 @@ def _with_words(usage: click.UsageError) -> click.UsageError:
 
 def main() -> None:
     """Entry point of the console script."""
-    # Hundreds of modules, none of which goes away: the collector would look at them again and again, for a tenth of the
-    # time of a short command.
-    gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
+    collect_rarely()
     # pydantic would read the metadata of all that is installed, and run plugins that it finds there on what it checks.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     steady()

@@ -8,11 +8,12 @@ A binding is selected only if its own pattern lies wholly inside the selector: P
 """
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
+from weakref import ref
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, PatternType, ResourcePattern, ResourceType
@@ -81,12 +82,18 @@ def on_reserved_names(bindings: Iterable[AclBinding]) -> frozenset[AclBinding]:
 
     Nearly always none, and a plan asks for each of them: a set, such as all of a cluster, is searched once.
     """
-    return _on_reserved_names(bindings) if isinstance(bindings, frozenset) else frozenset(_reserved(bindings))
+    for same, reserved in tuple(_SEARCHED):
+        # To compare the equal sets of two clusters takes longer than to search one.
+        if same() is bindings:
+            return reserved
+    reserved = frozenset(_reserved(bindings))
+    if isinstance(bindings, frozenset):
+        _SEARCHED.append((ref(bindings), reserved))
+    return reserved
 
 
-@lru_cache(maxsize=2)
-def _on_reserved_names(bindings: frozenset[AclBinding]) -> frozenset[AclBinding]:
-    return frozenset(_reserved(bindings))
+#: The sets that were searched last: of each cluster that threads of one process plan there are two.
+_SEARCHED: Final[deque[tuple["ref[frozenset[AclBinding]]", frozenset[AclBinding]]]] = deque(maxlen=8)
 
 
 def _reserved(bindings: Iterable[AclBinding]) -> Iterator[AclBinding]:

@@ -6,6 +6,7 @@ An index, because one failed request of 1,000 must not cost a comparison with ev
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from typing import Annotated
 
 from reconciler.dataclass import dataclass
@@ -34,19 +35,28 @@ class PatternIndex:
     """Patterns of one resource type, asked for those that share a name with another."""
 
     def __init__(self, names: Iterable[ResourcePattern]) -> None:
-        """Keep literals and prefixes sorted; ``*`` apart."""
-        patterns = set(names)
-        self._wildcard = [pattern for pattern in patterns if pattern.is_wildcard]
-        self._literal = sorted(p for p in patterns if p.pattern_type is PatternType.LITERAL and not p.is_wildcard)
-        self._prefix = {p.name: p for p in patterns if p.pattern_type is PatternType.PREFIXED}
-        self._prefix_names = sorted(self._prefix)
-        self._literal_names = [pattern.name for pattern in self._literal]
+        """Keep literals and prefixes apart, and ``*``; they are sorted once somebody asks what is between two names."""
+        single: dict[str, ResourcePattern] = {}
+        self._prefix: dict[str, ResourcePattern] = {}
+        for pattern in names:
+            (single if pattern.pattern_type is PatternType.LITERAL else self._prefix)[pattern.name] = pattern
+        wildcard = single.pop(WILDCARD, None)
+        self._wildcard = [] if wildcard is None else [wildcard]
+        self._single = single
+
+    @cached_property
+    def _prefix_names(self) -> list[str]:
+        return sorted(self._prefix)
+
+    @cached_property
+    def _literal_names(self) -> list[str]:
+        return sorted(self._single)
 
     def overlapping(self, pattern: ResourcePattern) -> Iterator[ResourcePattern]:
         """Every pattern here that some name matches together with ``pattern``."""
         yield from self._wildcard
         if pattern.is_wildcard:
-            yield from self._literal
+            yield from map(self._single.__getitem__, self._literal_names)
             yield from self._prefix.values()
             return
         name = pattern.name
@@ -55,20 +65,10 @@ class PatternIndex:
             if (shorter := self._prefix.get(name[:length])) is not None:
                 yield shorter
         if pattern.pattern_type is PatternType.LITERAL:
-            yield from self._between(name, exact=True)
-            if (same := self._prefix.get(name)) is not None:
-                yield same
+            yield from (same for of_form in (self._single, self._prefix) if (same := of_form.get(name)) is not None)
         else:
-            yield from self._between(name, exact=False)
+            yield from (self._single[found] for found in _starting(self._literal_names, name))
             yield from (self._prefix[found] for found in _starting(self._prefix_names, name))
-
-    def _between(self, name: str, *, exact: bool) -> Iterator[ResourcePattern]:
-        start = bisect_left(self._literal_names, name)
-        for index in range(start, len(self._literal_names)):
-            found = self._literal_names[index]
-            if found != name if exact else not found.startswith(name):
-                return
-            yield self._literal[index]
 
     def contains(self, pattern: ResourcePattern) -> bool:
         """Whether one pattern here covers every name that ``pattern`` matches.
@@ -84,7 +84,7 @@ class PatternIndex:
             return False
         if any(name[:length] in self._prefix for length in range(1, len(name) + 1)):
             return True
-        return pattern.pattern_type is PatternType.LITERAL and any(True for _ in self._between(name, exact=True))
+        return pattern.pattern_type is PatternType.LITERAL and name in self._single
 
 
 class OverlapIndex:

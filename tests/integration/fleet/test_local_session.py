@@ -1,5 +1,6 @@
 """Sessions of commands: where a machine has no name, beside secrets, and what is said where Spark fails."""
 
+import gc
 import importlib
 import json
 import os
@@ -153,6 +154,17 @@ def test_workers_are_forked_from_one_that_has_our_code_loaded(spark: SparkSessio
     # Not from the zips that Spark puts first, without compiled code; and what the driver runs, not what is installed.
     assert (ours, theirs) == (reconciler.__file__, pyspark.__file__)
     assert "reconciler.parts.fleet.spark.daemon" in Path(f"/proc/{parent}/cmdline").read_text(encoding="utf-8")
+
+
+def _collector(_: Sequence[str], __: str) -> list[str]:
+    return [str(gc.get_threshold()[0]), str(gc.get_freeze_count())]
+
+
+def test_a_worker_does_not_look_for_garbage_among_what_tasks_before_left(spark: SparkSession) -> None:
+    first, _ = SparkEngine(spark).run([["a"]], _collector, "collector")
+    rare, still = SparkEngine(spark).run([["a"]], _collector, "collector")
+    assert int(first) == int(rare) > 100_000
+    assert int(still) > 10_000
 
 
 #: What a session has, of the settings that an operator and this tool want otherwise.

@@ -12,7 +12,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.scope import NameSelector, Scope, Selector, beyond, bounded, is_reserved
+from reconciler.model.scope import NameSelector, Scope, Selector, beyond, bounded, is_reserved, on_reserved_names
 from tests.property.strategies import bindings
 
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
@@ -153,3 +153,13 @@ def test_what_is_excluded_or_ignored_is_never_owned(item: AclBinding) -> None:
     for scope in (Scope(exclude=(selector,)), Scope(ignore=(selector,))):
         assert scope.owns(item) is not inside
     assert Scope(include=(selector,)).owns(item) is inside
+
+
+def test_reserved_names_are_those_of_the_set_that_is_asked_about() -> None:
+    """Whatever was asked before, also of sets that are equal, and of others that lay at the same place in memory."""
+    for number in range(200):
+        mark = binding(f"__kr.{number}")
+        named = frozenset({mark, binding("a")}) if number % 3 else frozenset({binding("a")})
+        own = frozenset({mark}) if number % 3 else frozenset()
+        assert on_reserved_names(named) == on_reserved_names(frozenset(sorted(named))) == own
+        assert on_reserved_names(iter(named)) == own

@@ -27,6 +27,7 @@ from pyspark.sql import functions as f
 from reconciler.app.reasons import WorkflowError
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.model.frozen import collect_rarely
 from reconciler.model.topic import TOPIC_ATTRIBUTES
 from reconciler.parts.fleet.differences import RESULT_SCHEMA
 from reconciler.parts.fleet.engine import Engine, Grouping, Groups, Judge, Tally, TaskFailedError, Watch, Work, tallied
@@ -273,6 +274,8 @@ def _begun(carried: _Carried, number: int) -> Iterable[Any]:
     here = TaskContext.get()
     if here is None:
         return work(carried[number + 1], f"driver-{number}")  # type: ignore[no-any-return]
+    # Spark collects after each task, and what earlier tasks left, as manifests, is for the next ones.
+    collect_rarely()
     # A number above 0: Spark lost a worker for reasons that do not count as a failure.
     chosen = again if again is not None and here.attemptNumber() > 0 else work
     return chosen(carried[number + 1], f"{here.stageId()}-{here.taskAttemptId()}")  # type: ignore[no-any-return]
