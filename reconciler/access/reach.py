@@ -80,6 +80,12 @@ _OVER_CLUSTER: Final = {
     _O.CLUSTER_ACTION: HopKind.CLUSTER_ACTION,
 }
 _OVER_USER: Final = {_O.CREATE_TOKENS: HopKind.CREATE_TOKENS, _O.DESCRIBE_TOKENS: HopKind.DESCRIBE_TOKENS}
+#: By which operations on each resource type somebody acts as others, whatever manifests say of topics.
+ACTS_AS: Final[Mapping[ResourceType, frozenset[AclOperation]]] = {
+    _T.CLUSTER: frozenset(_OVER_CLUSTER),
+    _T.USER: frozenset(_OVER_USER),
+    _T.DELEGATION_TOKEN: frozenset({_O.DESCRIBE}),
+}
 #: Of a principal's bindings on each resource type, those that make or deny a hop name one of these.
 _RELEVANT: Final[Mapping[ResourceType, frozenset[AclOperation]]] = {
     _T.CLUSTER: frozenset({_O.ALL, *_OVER_CLUSTER}),

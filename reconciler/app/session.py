@@ -167,6 +167,15 @@ class Target:
         return replace(self, declaration=declaration, cluster=flavored(self.cluster, declaration.flavor))
 
 
+def whole(state: ClusterState) -> ClusterState:
+    """A state of which all ACLs were seen; raises a :class:`WorkflowError` where some may not have been."""
+    if state.acl_gap:
+        raise WorkflowError(
+            f"the ACL listing may not be whole: {state.acl_gap}", "what is missing could change every answer"
+        )
+    return state
+
+
 def refuse_another_time(cluster: str | None, at: datetime.date | None, *, ahead: bool = False) -> None:
     """Raise :class:`PastTimeError` where a cluster would have to be read as it was then.
 

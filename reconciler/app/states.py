@@ -25,7 +25,7 @@ from reconciler.app.reasons import (
     WorkflowError,
 )
 from reconciler.app.records import saved_plan
-from reconciler.app.session import Target, declared, open_any, refuse_another_time, time_said
+from reconciler.app.session import Target, declared, open_any, refuse_another_time, time_said, whole
 from reconciler.app.terms import SAYS_DEAD_LETTERS, claimed_super_users, dead_letters, declared_dead_letters
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.cluster import with_flavor
@@ -389,12 +389,7 @@ def _read(target: Target, request: ReadRequest) -> ClusterState:
         principal=(declaration.principal if declaration else None) or (target.login if request.tokens else None),
         super_users=declaration.super_users if declaration else (),
     )
-    state = target.read_counted(request)
-    if state.acl_gap:
-        raise WorkflowError(
-            f"the ACL listing may not be whole: {state.acl_gap}", "what is missing could change every answer"
-        )
-    return state
+    return whole(target.read_counted(request))
 
 
 def planned_view(plan: Plan, read: AccessState) -> AccessView:

@@ -10,13 +10,14 @@ from dataclasses import field, replace
 from reconciler.apply.kinds import kind_of, request_for
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern
+from reconciler.model.listing import Change
 from reconciler.model.locks import without_locks
 from reconciler.model.markers import without_own
 from reconciler.model.state import ClusterState
 from reconciler.plan.bridges import bridges, lockout_protection
 from reconciler.plan.difference import DeclaredChange
 from reconciler.plan.guards import Surroundings, not_accepted, refusals
-from reconciler.plan.kinds import describe
+from reconciler.plan.kinds import deletions, describe
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_bindings
 from reconciler.plan.leftovers import deletes_of_locks, lock_charges
 from reconciler.plan.observed import Observed, StepState
@@ -204,6 +205,7 @@ def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[
         # Without what an earlier attempt has created: the plan counts it.
         live=len(live.bindings.difference(created_bindings(step.change for step in plan.steps))) + len(live.opaque),
         flavor=terms.flavor,
+        listed=deletions([step.change for step in plan.steps], live, terms.scope, _done(plan, findings)),
     )
     refused = refusals(plan.steps, around, plan.accepted)
     if refused:
@@ -264,10 +266,14 @@ def _at_start(plan: Plan, live: ClusterState, findings: tuple[Observed, ...]) ->
 
 def _owned_at_start(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[Observed, ...]) -> int:
     """How many live bindings were in scope before any step: limits count a resumed plan as a whole."""
-    done = [step.change for step, found in zip(plan.steps, findings, strict=True) if found.state is StepState.DONE]
+    done = _done(plan, findings)
     deleted = len(deleted_bindings(done))
     created = len(created_bindings(done))
     return sum(terms.scope.owns(binding) for binding in live.bindings) + deleted - created
+
+
+def _done(plan: Plan, findings: tuple[Observed, ...]) -> list[Change]:
+    return [step.change for step, found in zip(plan.steps, findings, strict=True) if found.state is StepState.DONE]
 
 
 def _patterns_after(plan: Plan, live: ClusterState) -> set[ResourcePattern]:

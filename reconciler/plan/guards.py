@@ -23,7 +23,7 @@ from reconciler.model.listing import Change
 from reconciler.model.says import REQUIRED, Says
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
-from reconciler.plan.kinds.interface import LoginAtRisk
+from reconciler.plan.kinds.interface import Deletions, LoginAtRisk
 from reconciler.plan.overlap import CoverageChange
 from reconciler.plan.refusal import AcceptedGuard, Guard, Refusal, refusal
 from reconciler.plan.step import Step
@@ -33,7 +33,7 @@ from reconciler.plan.step import Step
 class DeleteLimits:
     """How many deletions one plan may hold; ``None`` is no limit.
 
-    The share is of the live bindings in scope, and counts where more than ``percent_above`` bindings go.
+    The share is of what is live and in scope of each kind, and counts where more than ``percent_above`` of it go.
     """
 
     max_deletes: Annotated[
@@ -42,9 +42,11 @@ class DeleteLimits:
     ] = None
     max_delete_percent: Annotated[
         int | None,
-        Says("The largest share of live bindings that may be deleted; null: no limit.", 20, default=REQUIRED),
+        Says("The largest share of a kind that may be deleted; null: no limit.", 20, default=REQUIRED),
     ] = None
-    percent_above: Annotated[int, Says("The share counts where more bindings than this go.", 10, default=REQUIRED)] = 0
+    percent_above: Annotated[
+        int, Says("The share counts where more of the kind than this go.", 10, default=REQUIRED)
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class Surroundings:
 
     ``in_use`` are the patterns to be closed whose names somebody may use now. ``expected_live`` is the number of live
     bindings in scope that an earlier look (a saved plan, a baseline) saw; ``live`` is the number of all live bindings.
-    ``expired`` are the bindings whose end the manifests declare, and which is over.
+    ``expired`` are the bindings whose end the manifests declare, and which is over. ``listed`` is what goes of listed
+    kinds.
     """
 
     cluster: str
@@ -67,6 +70,7 @@ class Surroundings:
     live: int = 0
     flavor: Flavor = APACHE
     expired: Collection[AclBinding] = ()
+    listed: tuple[Deletions, ...] = ()
 
 
 def refusals(steps: Sequence[Step], around: Surroundings, accepted: Collection[AcceptedGuard]) -> tuple[Refusal, ...]:
@@ -118,16 +122,19 @@ def plan_refusals(steps: Sequence[Step], around: Surroundings) -> Iterator[Refus
 
 def _limits(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
     bindings = len(deleted_bindings(step.change for step in steps))
-    # The number counts deletions of every kind, the share only bindings: there are few topics, and each has a guard.
+    # The number counts deletions of every kind, the share not topics: there are few of them, and each has a guard.
     deletes = sum(step.change.after is None for step in steps)
     most, percent = around.limits.max_deletes, around.limits.max_delete_percent
     if most is not None and deletes > most:
         yield refusal(Guard.LIMIT, "maxDeletes", f"{deletes} deletions, but deleteLimits.maxDeletes is {most}")
     above = around.limits.percent_above
-    if percent is not None and bindings > above and bindings * 100 > percent * around.owned:
-        share = f"{bindings} of {around.owned} bindings in scope would go"
-        few = f", and more than {above} go" if above else ""
-        yield refusal(Guard.LIMIT, "maxDeletePercent", f"{share}, but deleteLimits.maxDeletePercent is {percent}{few}")
+    few = f", and more than {above} go" if above else ""
+    for kind, words, number, owned in (Deletions("", "bindings", bindings, around.owned), *around.listed):
+        if percent is not None and number > above and number * 100 > percent * owned:
+            share = (
+                f"{number} of {owned} {words} in scope would go, but deleteLimits.maxDeletePercent is {percent}{few}"
+            )
+            yield refusal(Guard.LIMIT, ":".join(filter(None, ("maxDeletePercent", kind))), share)
 
 
 def _room(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:

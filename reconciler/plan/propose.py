@@ -26,7 +26,7 @@ from reconciler.plan.guards import (
     plan_refusals,
     step_charges,
 )
-from reconciler.plan.kinds import describe, kind_of, logins_at_risk
+from reconciler.plan.kinds import deletions, describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change, touched_bindings
 from reconciler.plan.kinds.diff import compare
 from reconciler.plan.kinds.interface import Conditions, LoginAtRisk
@@ -227,6 +227,7 @@ def _judged(
             continue
         coverage = _coverage(live, steps, terms)
         around = _surroundings(desired, live, terms, request, owned, coverage)
+        around = replace(around, listed=deletions([step.change for step in steps], live, terms.scope))
         # No step accounts for these: so they are about all that is left.
         others = (replace(item.refusal, judges=Judges.PLAN) for item in (*alone, *together))
         left = (*plan_refusals(steps, around), *others)

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from reconciler.access.authorizer import AccessRequest
+from reconciler.access.reach import ACTS_AS
 from reconciler.app.approvals import detached_signature
 from reconciler.app.manifests import desired, load
 from reconciler.app.options import today
@@ -576,6 +577,27 @@ def test_duties_that_cannot_be_decided_are_a_gap(bank: Path, capsys: pytest.Capt
     Path("manifests/duties.yaml").write_text(_DUTIES.replace("THROUGH", "flow"), encoding="utf-8")
     assert run(["certify", "open", "--due", str(_DUE), "--out", str(_DIR)]) == 1
     assert "nobody can say who breaks nobody books and audits: the configs of groups" in capsys.readouterr().err
+
+
+def test_owners_are_told_of_each_right_by_which_somebody_acts_as_others(bank: Path) -> None:
+    """By a control topic too, which only manifests name."""
+    test = "{name: t, principals: [User:a], mustNot: READ, topics: [none]}"
+    control = "{topics: [connect-configs], acts: User:connect}"
+    Path("manifests/controls.yaml").write_text(
+        "apiVersion: reconciler/v1\nkind: AccessTests\nmetadata: {name: controls}\n"
+        f"spec: {{tests: [{test}], controls: [{control}]}}\n",
+        encoding="utf-8",
+    )
+    rights = {
+        f"{kind.name}:L:{'kafka-cluster' if kind is ResourceType.CLUSTER else '*'}": operations
+        for kind, operations in ACTS_AS.items()
+    }
+    held = [f"{where} User:ci@* ALLOW {one.name}" for where, operations in rights.items() for one in operations]
+    quiet = ["TOPIC:L:connect-status User:ci@* ALLOW WRITE", "CLUSTER:L:kafka-cluster User:q@* ALLOW DESCRIBE"]
+    write_cluster(*bindings(*held, "TOPIC:P:connect- User:w@* ALLOW WRITE", *quiet))
+    notes = {binding: right.notes for right in opened().rights for binding in right.through}
+    said = {binding for binding, words in notes.items() if "may act as others" in words}
+    assert said == notes.keys() - bindings(*quiet)
 
 
 def test_after_it_was_due_nobody_answers_any_more(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from reconciler.app.access_checks import checks_of
+from reconciler.app.options import ConnectionOptions
+from reconciler.app.plan import plan as app_plan
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
 from reconciler.model.acl import OpaqueBinding
@@ -15,6 +18,8 @@ from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.snapshot.document import snapshot_text
 from tests.integration.kafka import conftest as kafka
 from tests.integration.main_job import connections_file
+from tests.unit.cli.test_refusals import OPERATOR
+from tests.worlds import binding
 
 raw_acls = kafka.raw_acls
 
@@ -132,3 +137,24 @@ spec:
     assert "User:mallory would gain ALTER on the cluster" in shown
     assert "cluster-alter" in shown
     assert "no effect" not in shown
+
+
+@pytest.mark.parametrize(("name", "status"), [("User:mallory", "failed"), ("User:other", "undecided")])
+def test_no_access_test_passes_on_a_listing_that_may_not_be_whole(tmp_path: Path, name: str, status: str) -> None:
+    """A right that was not listed, such as CREATE_TOKENS on a user, could break it; what is broken stays broken."""
+    test = f"{{name: t, principals: ['{name}'], mustNot: WRITE, topics: [payments]}}"
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "all.yaml").write_text(
+        f"{_CLUSTER % 'allowEveryoneIfNoAclFound: false'}---\n{_GRANT}---\napiVersion: reconciler/v1\n"
+        f"kind: AccessTests\nmetadata: {{name: t}}\nspec: {{tests: [{test}]}}\n",
+        encoding="utf-8",
+    )
+    live, stated = tmp_path / "live.json", tmp_path / "operator.yaml"
+    stated.write_text(OPERATOR.replace("name: c}", "name: prod}"), encoding="utf-8")
+    operator = ConnectionOptions(connections=str(stated))
+    states = {"failed" if status == "failed" else "passed": None, status: "listed in parts"}
+    for expected, gap in states.items():
+        bindings = frozenset({binding("User:other ALLOW READ on TOPIC x")})
+        live.write_text(snapshot_text(ClusterState("prod-id", bindings, acl_gap=gap)), encoding="utf-8")
+        found = checks_of(app_plan(str(tmp_path / "m"), f"prod=snapshot:{live}", connection=operator))
+        assert ([one.standing for one in found.claims], found.stops) == ([expected], expected != "passed")

@@ -133,11 +133,11 @@ class DeleteLimitsSpec(ManifestModel):
     max_deletes: FixedCount | None = Field(None, description="At most so many deletes in one plan.", examples=[200])
     max_delete_percent: Percent | None = Field(
         None,
-        description="At most this share of the live bindings in scope. Default: 20, if more than 10 bindings go.",
+        description="At most this share of a kind in scope. Default: 20, if more than 10 of it go.",
         examples=[20],
     )
     percent_above: FixedCount | None = Field(
-        None, description="maxDeletePercent counts only where more bindings than this go.", examples=[10]
+        None, description="maxDeletePercent counts only where more of a kind than this go.", examples=[10]
     )
 
 

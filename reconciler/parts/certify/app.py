@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.hosts import ANY_HOST
+from reconciler.access.names import NameSet, names_of
+from reconciler.access.reach import ACTS_AS
 from reconciler.app.access_checks import BesidesAcls, separations_broken
 from reconciler.app.approvals import detached_signature, signatures_next_to, signers_of
 from reconciler.app.manifests import sound
@@ -22,7 +24,7 @@ from reconciler.codec.document import compact, load
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
-from reconciler.manifest.safeguards import follows_records, guardrail_ownership, ownership
+from reconciler.manifest.safeguards import control_topics, follows_records, guardrail_ownership, ownership
 from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from reconciler.model.desired import Expiry, instant_of
 from reconciler.model.frozen import without_collector
@@ -226,10 +228,7 @@ _UNUSED: Final = f"not used for {UNUSED.days} days"
 _AS_LAST_TIME: Final = "kept last time, and the same now"
 _GROUPS: Final = (_TOXIC, _UNUSED, _NEW, _AS_LAST_TIME, _ELSEWHERE)
 _REST: Final = "everybody else"
-_ACT_AS: Final = {
-    (ResourceType.USER, AclOperation.CREATE_TOKENS),
-    *((ResourceType.CLUSTER, item) for item in (AclOperation.ALTER, AclOperation.ALTER_CONFIGS)),
-}
+_ACTS_AS_OTHERS: Final = "may act as others"
 
 
 class _BindingFacts:
@@ -248,6 +247,12 @@ class _BindingFacts:
         self.declared = seen.desired.bindings if seen.desired is not None else {}
         locks = denials_of_locks(seen.state.bindings) if seen.state is not None else frozenset()
         self.locked = {item.entry.principal for item in locks}
+        #: The names of topics whose records a service obeys.
+        self.controlled: list[NameSet] = []
+        if seen.manifests is not None:
+            with sound():
+                controls = control_topics(seen.manifests, seen.view.cluster)
+            self.controlled = [names_of(pattern) for control in controls for pattern in control.patterns]
         bindings = seen.view.authorizer.bindings
         self.past: dict[str, HeldFact] = {}
         self.asked_past, self.logged = past is not None, False
@@ -313,6 +318,9 @@ class _BindingFacts:
     def _notes(self, right: AccessRight) -> Iterator[str]:
         yield from self._breaks(right)
         yield from warnings(right, self.locked)
+        region = right.region
+        if region and region.resource_type is ResourceType.TOPIC and AclOperation.WRITE in right.operations:
+            yield from [_ACTS_AS_OTHERS] if any(map(region.meets, self.controlled)) else []
         if any(item not in self.declared for item in right.through):
             yield UNDECLARED
 
@@ -383,8 +391,8 @@ def warnings(right: AccessRight, locked: Collection[str]) -> Iterator[str]:
         yield "perhaps: it depends on what is not known of the cluster"
     if any(item.pattern.is_wildcard for item in right.through):
         yield "every name"
-    if right.region and any((right.region.resource_type, item) in _ACT_AS for item in right.operations):
-        yield "may act as others"
+    if right.region and not ACTS_AS.get(right.region.resource_type, frozenset()).isdisjoint(right.operations):
+        yield _ACTS_AS_OTHERS
     if right.principal in locked:
         yield "locked"
 

@@ -1,6 +1,6 @@
 """The kinds of resources that a plan can change: one module each, found by the type of a change's sides."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -9,9 +9,10 @@ from reconciler.codec.objects import tagged
 from reconciler.codec.values import IMPOSSIBLE
 from reconciler.model.kinds import listed_kind, listed_types
 from reconciler.model.listing import Change, Impossible, ListedItem
+from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import acl, topic
-from reconciler.plan.kinds.interface import Kind, ListedKind, LoginAtRisk, listed_codecs
+from reconciler.plan.kinds.interface import Deletions, Kind, ListedKind, LoginAtRisk, listed_codecs
 from reconciler.policy.laws import Lockout
 
 _OWN: Final[tuple[Kind, ...]] = (acl.KIND, topic.KIND)
@@ -46,6 +47,17 @@ def logins_at_risk(changes: Sequence[Change], live: ClusterState, logins: Mappin
     guarded = [change for change in changes if kind_of(change).law(change).lockout is Lockout.GUARD]
     for kind in kinds_of(guarded):
         yield from kind.risks(changes, live, logins)
+
+
+def deletions(
+    changes: Sequence[Change], live: ClusterState, scope: Scope, done: Collection[Change] = ()
+) -> tuple[Deletions, ...]:
+    """What goes of each kind of which guards count a share; ``done`` are those of the changes that ``live`` shows."""
+    results = []
+    for kind in kinds_of(change for change in changes if change.after is None):
+        own, gone = ([change for change in some if kind_of(change) is kind] for some in (changes, done))
+        results.append(kind.deletions(own, live, scope, gone))
+    return tuple(filter(None, results))
 
 
 def with_reason(change: Change, reason: str) -> Change:

@@ -26,7 +26,7 @@ from reconciler.model.listing import (
     resource_of,
     values_of,
 )
-from reconciler.model.scope import Selector
+from reconciler.model.scope import Scope, Selector
 from reconciler.model.secrets import NOTHING_PERMITTED, SecretPermit
 from reconciler.model.state import ClusterState
 from reconciler.plan.observed import DONE, PENDING, Observed, StepState
@@ -86,6 +86,15 @@ class LoginAtRisk(NamedTuple):
     text: str
     changes: tuple[Change, ...]
     certain: bool = True
+
+
+class Deletions(NamedTuple):
+    """How many resources of a kind go, of how many that are in scope; ``kind`` and ``words`` name them."""
+
+    kind: str
+    words: str
+    number: int
+    owned: int
 
 
 class NewPassword(NamedTuple):
@@ -197,6 +206,15 @@ class Kind(ABC):
         """What a guard refuses about this change alone, unless a person accepted it."""
         yield from ()
 
+    def deletions(
+        self, changes: Sequence[Change], live: ClusterState, scope: Scope, done: Collection[Change] = ()
+    ) -> Deletions | None:
+        """What goes of this kind, of as many as were there before what is ``done``.
+
+        ``None``: guards count it otherwise.
+        """
+        return None
+
     @abstractmethod
     def is_selected(self, change: Change, selector: Selector) -> bool:
         """Whether ``--only`` or ``--exclude`` with this selector means it."""
@@ -268,6 +286,15 @@ class ListedKind(Kind, ABC):
     def topics_needed(self, items: Iterable[Any]) -> Iterator[str]:
         """The names of topics without whose state nobody can say what the items of manifests do; none."""
         yield from ()
+
+    def deletions(
+        self, changes: Sequence[Change], live: ClusterState, scope: Scope, done: Collection[Change] = ()
+    ) -> Deletions | None:
+        """Without what is set again by the same step."""
+        gone = [change for change in changes if isinstance(change, Delete) and change.before.again is None]
+        there = sum(scope.owns_listed(item, declared=True) for item in live.listing(self.resource).items or ())
+        there += sum((change.after is None) - (change.before is None) for change in done)
+        return Deletions(self.resource.KIND, self.resource.WORDS, len(gone), there) if gone else None
 
     @property
     def types(self) -> tuple[type, ...]:

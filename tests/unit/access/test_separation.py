@@ -10,9 +10,16 @@ import pytest
 from reconciler.access.assertion import AssertionOutcome, PrincipalSelection
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.names import matches
-from reconciler.access.reach import HopKind, Known, Reach
+from reconciler.access.reach import ACTS_AS, HopKind, Known, Reach
 from reconciler.access.separation import Combinations, Separation, Separations
-from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding, ResourceType
+from reconciler.model.acl import (
+    CLUSTER_NAME,
+    SUPPORTED_OPERATIONS,
+    AclBinding,
+    AclOperation,
+    OpaqueBinding,
+    ResourceType,
+)
 from reconciler.model.desired import Origin
 from reconciler.model.duty import Control, Duty, Links, Through
 from tests.property.reach_naive import POWERS, Edge, World, breaking
@@ -342,6 +349,17 @@ def test_an_unknown_default_is_decided_where_both_defaults_agree() -> None:
             assert [one.principal for one in unknown.breaking if one.certain] == who(closed), (number, through)
             assert {*who(unknown)} == {*who(closed), *who(opened)}, (number, through)
     assert min(seen.values()) > 30
+
+
+def test_what_makes_somebody_act_as_others_is_said_once_for_all_who_name_it() -> None:
+    """Of each right by itself on every name, to somebody who is not the victim."""
+    for kind, operations in SUPPORTED_OPERATIONS.items():
+        for operation in operations:
+            name = CLUSTER_NAME if kind is ResourceType.CLUSTER else "*"
+            authorizer = Authorizer(bindings(f"{kind.name}:L:{name} User:ci@* ALLOW {operation.name}"), (), False)
+            world = Reach(authorizer.interpretations.least, Known.of(authorizer, KNOWN), KNOWN)
+            acts = any(world.hops("User:ci"))
+            assert acts is (operation in ACTS_AS.get(kind, ())), (kind, operation)
 
 
 def test_whoever_may_act_as_anybody_acts_as_somebody_whom_no_acl_names() -> None:

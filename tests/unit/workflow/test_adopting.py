@@ -1,13 +1,14 @@
 """Adopt on a snapshot: what is kept is declared, what is left stays drift, and nothing is written by itself."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reconciler.app.options import PlanOptions
 from reconciler.app.plan import plan
-from reconciler.app.reasons import RequestError
+from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
@@ -124,3 +125,11 @@ def test_a_selection_that_is_none_and_text_that_nobody_sees_are_refused(place: P
         adoption(place, AdoptOptions(only=("colour=red",)))
     with pytest.raises(RequestError, match="cannot be written"):
         adoption(place, AdoptOptions(reason="a\x1b[31m"))
+
+
+def test_what_may_not_have_been_seen_goes_from_no_manifest(place: Path) -> None:
+    """An ACL that a listing leaves out is not one that the cluster lacks."""
+    state = replace(LIVE, bindings=frozenset(), acl_gap="listed in parts")
+    (place / "live.json").write_text(snapshot_text(state, BrokerFacts(broker_ids=(1,))), encoding="utf-8")
+    with pytest.raises(WorkflowError, match="may not be whole: listed in parts"):
+        adoption(place)

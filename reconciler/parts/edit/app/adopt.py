@@ -14,7 +14,7 @@ from reconciler.app.manifests import desired, sound
 from reconciler.app.options import ConnectionOptions, Tell, ignore, moment
 from reconciler.app.planning import declared_for
 from reconciler.app.reasons import RequestError
-from reconciler.app.session import open_declared, refuse_another_time
+from reconciler.app.session import open_declared, refuse_another_time, whole
 from reconciler.app.terms import read_request, terms
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import load as load_sources
@@ -346,7 +346,8 @@ def adopt(
     with open_declared(path, cluster, connection, tell) as (manifests, target):
         declaration = declared_for(target)
         wanted = desired(manifests, declaration.name, day)
-        live = target.read(read_request(declaration, wanted))
+        # Else what was not seen would go from the manifests, and by the next plan from the cluster.
+        live = whole(target.read(read_request(declaration, wanted)))
     # What an operator gave for an hour is not adopted for good.
     emergency = {one: end for one, end in running_break_glass(live.bindings, day).items() if one not in wanted.bindings}
     held = denials_of_locks(live.bindings)
