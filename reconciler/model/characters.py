@@ -11,7 +11,7 @@ import shlex
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -143,8 +143,6 @@ _TOGETHER: Final = tuple(
 
 #: So many bytes for each name tell its skeleton from those of others.
 _PLACES_EACH: Final = 8
-#: So many names are remembered with their skeletons.
-_REMEMBERED: Final = 4_096
 
 
 class _Table(NamedTuple):
@@ -168,16 +166,15 @@ class LookAlikes:
 
     def __init__(self, names: Iterable[str]) -> None:
         """Those that others may look like."""
-        # Names come in runs, as a rule, and each of a rule's principals once for each of its names.
-        self._skeleton = lru_cache(maxsize=_REMEMBERED)(skeleton)
         self._found: dict[str, set[str]] = {}
         for name in names:
             self._found.setdefault(skeleton(name), set()).add(name)
 
-    def see(self, name: str) -> None:
-        """Another name, or one of them."""
-        if (alike := self._found.get(self._skeleton(name))) is not None:
-            alike.add(name)
+    def see(self, names: Iterable[str]) -> None:
+        """Other names, and perhaps some of them."""
+        for name in names:
+            if (alike := self._found.get(skeleton(name))) is not None:
+                alike.add(name)
 
     def sets(self) -> Iterator[tuple[str, ...]]:
         """The names, sorted, of each set of two or more that look alike."""

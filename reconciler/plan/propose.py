@@ -46,8 +46,8 @@ from reconciler.plan.overlap import CoverageChange, coverage_change, covering_pa
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, each_binding_after
 from reconciler.plan.refusal import AcceptedGuard, Judges, Refusal
 from reconciler.plan.review.access_change import Transition, transition
-from reconciler.plan.review.access_review import AccessReview, review, with_later
-from reconciler.plan.review.callouts import LOGIN, Callout, accountable, meaning_charges
+from reconciler.plan.review.access_review import AccessReview, confusable, review, with_later
+from reconciler.plan.review.callouts import LOGIN, Callout, accountable, interruptions, meaning_charges
 from reconciler.plan.review.ends import Later, later, new_paths
 from reconciler.plan.review.proof import prove
 from reconciler.plan.review.topics import review_topics
@@ -151,7 +151,9 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     interrupted = (
         prove(found.stated, steps, default_allow=terms.default_allow, work=found.work) if found is not None else ()
     )
-    reviewed = review(found, steps, live, desired, terms.facts, interrupted)
+    missing = created_bindings(item.change for item in compared.changes)
+    standing_out = (*interruptions(interrupted), *confusable(live, desired, missing))
+    reviewed = review(found, steps, live, desired, terms.facts, standing_out)
     return Plan(
         cluster_id=live.cluster_id,
         terms=terms,

@@ -4,12 +4,14 @@ As text: a line for each cluster or for those that are alike, failures with thei
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from dataclasses import field
+from functools import cache
+from typing import Any, ClassVar, Final, TypeAlias
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 from pydantic.alias_generators import to_camel
-from pydantic.dataclasses import dataclass
 
+from reconciler.dataclass import dataclass
 from reconciler.model.characters import Style, counted, plain, safe
 from reconciler.plan.difference import DeclaredChange, Skipped
 from reconciler.plan.review.topics import TopicReview
@@ -24,10 +26,11 @@ _SHAPE = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 Details: TypeAlias = Callable[[ClusterDrift], tuple[Sequence[DeclaredChange], Sequence[Skipped]]]
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
+@dataclass(frozen=True, slots=True)
 class FleetDifference:
     """One difference. ``sign``: ``+`` missing, ``-`` undeclared, ``~`` different, ``!`` not changed by any plan."""
 
+    __pydantic_config__: ClassVar = _SHAPE
     sign: str
     text: str
     place: str = ""
@@ -44,7 +47,7 @@ def counts_words(counts: DriftCounts) -> str:
     return ", ".join(f"{counted(number, noun)} {what}" for number, noun, what in found if number) or "as declared"
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
+@dataclass(frozen=True, slots=True)
 class FleetCluster:
     """One cluster. ``counts`` is ``None`` where nothing is known of it: ``failure`` says why.
 
@@ -52,12 +55,13 @@ class FleetCluster:
     team, where they were counted; ``differences`` the first of them.
     """
 
+    __pydantic_config__: ClassVar = _SHAPE
     cluster: str
     counts: DriftCounts | None = None
     failure: Failure | None = None
     doubt: str = ""
     taken: str = ""
-    teams: dict[str, int] = Field(default_factory=dict)
+    teams: dict[str, int] = field(default_factory=dict)
     differences: tuple[FleetDifference, ...] = ()
 
     @property
@@ -73,10 +77,11 @@ class FleetCluster:
         return counts_words(self.counts or DriftCounts())
 
 
-@dataclass(frozen=True, slots=True, config=_SHAPE)
+@dataclass(frozen=True, slots=True)
 class FleetReport:
     """All clusters in order of their names, by the snapshot ``run``, and what the comparison cost."""
 
+    __pydantic_config__: ClassVar = _SHAPE
     run: str
     taken: str
     clusters: tuple[FleetCluster, ...]
@@ -115,7 +120,10 @@ class FleetReport:
         )
 
 
-_ADAPTER = TypeAdapter(FleetReport)
+@cache
+def _adapter() -> TypeAdapter[FleetReport]:
+    # Every plan loads this module, and few commands say what a fleet is like: to build this takes 8 ms.
+    return TypeAdapter(FleetReport)
 
 
 def fleet_report(
@@ -156,7 +164,7 @@ def _differences(item: ClusterDrift, details: Details, shown: int | None) -> Ite
 
 def fleet_document(report: FleetReport) -> dict[str, Any]:
     """The report for programs."""
-    document = _ADAPTER.dump_python(report, mode="json", by_alias=True)
+    document = _adapter().dump_python(report, mode="json", by_alias=True)
     totals: dict[str, Any] = TypeAdapter(DriftCounts).dump_python(report.totals, mode="json")
     return {**document, "totals": totals}
 

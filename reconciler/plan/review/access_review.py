@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from itertools import chain
 from typing import Final, TypeAlias
 
 from reconciler.access.difference import AccessDifference
@@ -27,9 +26,8 @@ from reconciler.plan.review.access_change import (
     exceptions,
     reached,
 )
-from reconciler.plan.review.callouts import KEPT, Callout, callouts, interruptions
+from reconciler.plan.review.callouts import KEPT, Callout, callouts
 from reconciler.plan.review.effects import Effect, effects
-from reconciler.plan.review.proof import Violation
 from reconciler.plan.step import Step
 
 # Callouts about principals that lose in a plan exactly what another gains: a rename, which interrupts its clients.
@@ -86,19 +84,20 @@ MIXED: Final = "mixed-scripts"
 _PRINCIPAL: Final = "principal"
 
 
-def confusable(live: ClusterState, desired: DesiredState) -> tuple[Callout, ...]:
-    """Principals and names that are declared anew and look like another known one, or mix scripts; sorted."""
+def confusable(live: ClusterState, desired: DesiredState, missing: Iterable[AclBinding]) -> tuple[Callout, ...]:
+    """Principals and names that are declared anew and look like another known one, or mix scripts; sorted.
+
+    ``missing`` are the declared bindings that are not live, as the comparison found them: every other name is live.
+    """
     declared = {name for name, topic in desired.topics.items() if not topic.absent}
     existing = live.topics.keys() | live.topic_names
-    brought = _names((binding for binding in desired.bindings if binding not in live.bindings), declared - existing)
+    brought = _names(missing, declared - existing)
     if not brought:
         return ()
     alikes = {what: LookAlikes(names) for what, names in brought.items()}
-    others = _names((binding for binding in live.bindings if binding not in desired.bindings), declared | existing)
-    undeclared = ((kind, name) for kind, names in others.items() for name in names)
-    for what, name in chain(_named(desired.bindings), undeclared):
+    for what, names in _names(live.bindings, existing).items():
         if what in alikes:
-            alikes[what].see(name)
+            alikes[what].see(names)
     found: set[Callout] = set()
     for what, names in brought.items():
         found.update(_mixed(what, names))
@@ -107,25 +106,17 @@ def confusable(live: ClusterState, desired: DesiredState) -> tuple[Callout, ...]
     return tuple(sorted(found))
 
 
-def _named(bindings: Iterable[AclBinding]) -> Iterator[tuple[str, str]]:
-    """Each name with what it names: once for each run of bindings with it, so it may come again."""
-    pattern, principal = None, None
-    for binding in bindings:
-        if binding.pattern is not pattern:
-            pattern = binding.pattern
-            yield pattern.resource_type.noun, pattern.name
-        if binding.entry.principal is not principal:
-            principal = binding.entry.principal
-            yield _PRINCIPAL, principal
-
-
 def _names(bindings: Iterable[AclBinding], topics: Iterable[str]) -> Mapping[str, set[str]]:
     """Names by what they name: principals, and each type of resource."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for what, name in _named(bindings):
-        found[what].add(name)
-    found[ResourceType.TOPIC.noun].update(topics)
-    return {what: names for what, names in found.items() if names}
+    by_type: dict[ResourceType, set[str]] = defaultdict(set)
+    principals = set()
+    # Indexes into tuples instead of attribute access: there can be a million.
+    for pattern, entry in bindings:
+        by_type[pattern[0]].add(pattern[1])
+        principals.add(entry[0])
+    by_type[ResourceType.TOPIC].update(topics)
+    by_noun = {resource_type.noun: names for resource_type, names in by_type.items()}
+    return {what: names for what, names in {**by_noun, _PRINCIPAL: principals}.items() if names}
 
 
 def _alike(what: str, name: str, alike: Sequence[str]) -> Callout:
@@ -206,18 +197,18 @@ def review(
     live: ClusterState,
     desired: DesiredState,
     facts: Facts = NO_FACTS,
-    moments: Sequence[Violation] = (),
+    more: Iterable[Callout] = (),
 ) -> AccessReview:
-    """The review of ``steps``, which make of ``live`` what ``found`` says; ``moments`` is what their proof told."""
+    """The review of ``steps``, which make of ``live`` what ``found`` says; ``more`` also stands out."""
     if found is None:
-        return AccessReview(effects=(None,) * len(steps))
+        return AccessReview(effects=(None,) * len(steps), callouts=tuple(more))
     plain = difference_review(found.difference, known_topics(live, desired))
     rows = tuple(_of_super_users(plain.access_changes, facts))
     return replace(
         plain,
         access_changes=rows,
         effects=effects(steps, found, desired),
-        callouts=callouts(rows, desired, (*interruptions(moments), *renames(rows), *confusable(live, desired))),
+        callouts=callouts(rows, desired, (*more, *renames(rows))),
     )
 
 

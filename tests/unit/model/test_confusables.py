@@ -23,6 +23,6 @@ def test_of_no_names_none_are_alike() -> None:
 
 def test_of_what_is_seen_only_what_looks_like_a_given_name_is_kept() -> None:
     alikes = LookAlikes(["al", "com", "other"])
-    for name in ("a1", "corn", "al", "corn", "else"):
-        alikes.see(name)
+    alikes.see(["a1", "corn", "al"])
+    alikes.see(["corn", "else"])
     assert sorted(alikes.sets()) == [("a1", "al"), ("com", "corn")]

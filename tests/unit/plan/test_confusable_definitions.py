@@ -12,8 +12,11 @@ from reconciler.model.characters import as_name, mixed_scripts, skeleton
 from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
+from reconciler.plan.proposal import Options, Selection, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.plan.review.access_review import confusable
 from reconciler.plan.review.callouts import Callout
+from tests.faults.scenario import DAY
 from tests.worlds import acl
 
 PLACE: Final = Origin("t.yaml", 1, 1)
@@ -73,13 +76,13 @@ def test_each_new_name_is_told_that_looks_like_a_known_one_of_its_type(
     live = ClusterState("c", before | both, {name: Topic(name, 1, 1) for name in listed}, topic_names=seen)
     declared = {name: DesiredTopic(Topic(name), PLACE, absent=name in absent) for name in present | absent}
     desired = DesiredState({one: Declaration(PLACE) for one in after | both}, declared)
-    assert confusable(live, desired) == tuple(sorted(_told(live, desired)))
+    assert confusable(live, desired, desired.bindings.keys() - live.bindings) == tuple(sorted(_told(live, desired)))
 
 
 def test_a_new_principal_that_looks_like_one_that_is_there_is_told() -> None:
     live = ClusterState("c", frozenset({acl("a", "User:pay")}))
     fake = acl("a", "User:p\u0430y")
-    (looks, mixes) = confusable(live, DesiredState({fake: Declaration(PLACE)}))
+    (looks, mixes) = confusable(live, DesiredState({fake: Declaration(PLACE)}), [fake])
     assert (looks.rule, mixes.rule) == ("confusable", "mixed-scripts")
     assert looks.principal == fake.entry.principal
     assert looks.text.endswith("looks like User:pay, and is another principal")
@@ -87,4 +90,18 @@ def test_a_new_principal_that_looks_like_one_that_is_there_is_told() -> None:
 
 def test_a_name_that_is_there_already_is_not_told() -> None:
     bindings = frozenset({acl("a", "User:pay"), acl("a", "User:p\u0430y")})
-    assert confusable(ClusterState("c", bindings), DesiredState(dict.fromkeys(bindings, Declaration(PLACE)))) == ()
+    assert confusable(ClusterState("c", bindings), DesiredState(dict.fromkeys(bindings, Declaration(PLACE))), ()) == ()
+
+
+def test_a_plan_tells_of_a_name_that_comes_with_a_topic_alone_or_with_an_acl_that_is_left_out() -> None:
+    live = ClusterState("c", frozenset({acl("pay", "User:pay")}), topic_names=frozenset({"orders"}))
+    kept = dict.fromkeys(live.bindings, Declaration(PLACE))
+    topics = {"\u03bfrders": DesiredTopic(Topic("\u03bfrders", 1, 1), PLACE)}
+    fake = acl("p\u0430y", "User:pay")
+    left_out = Options(selection=Selection(exclude=("topics=p\u0430y",)))
+    for desired, options, name in (
+        (DesiredState(kept, topics), Options(), "\u03bfrders"),
+        (DesiredState({**kept, fake: Declaration(PLACE)}), left_out, "p\u0430y"),
+    ):
+        plan = propose(desired, live, Terms("c", default_allow=False), Request(DAY, options))
+        assert ("confusable", name) in {(one.rule, one.principal) for one in plan.access.callouts}
