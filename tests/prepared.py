@@ -26,7 +26,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn, TextIO
@@ -154,34 +153,18 @@ class Forked:
     def __init__(self, channel: socket.socket, task: int, reply: int) -> None:
         self.pid = _number(channel)
         self.returncode: int | None = None
-        self._task, self._reply, self._channel = os.fdopen(task, "wb"), os.fdopen(reply, "rb"), channel
-
-    def communicate(self, task: bytes = b"", timeout: float | None = None) -> tuple[bytes, bytes]:
-        """Pass on the task and read the reply; a reader reads all of the first before it writes the second."""
-        if not self._task.closed:
-            with contextlib.suppress(BrokenPipeError), self._task:
-                self._task.write(task)
-        until, read = time.monotonic() + timeout if timeout is not None else None, bytearray()
-        while not self._reply.closed:
-            if part := self._part(until):
-                read += part
-            else:
-                self._reply.close()
-        self._ended(None)
-        return bytes(read), b""
-
-    def _part(self, until: float | None) -> bytes:
-        left = None if until is None else max(0.0, until - time.monotonic())
-        if not select.select([self._reply], [], [], left)[0]:
-            raise subprocess.TimeoutExpired("a reader", left or 0.0)
-        return os.read(self._reply.fileno(), 1 << 20)
+        self.stdin, self.stdout, self._channel = os.fdopen(task, "wb"), os.fdopen(reply, "rb"), channel
 
     def poll(self) -> int | None:
         return self._ended(0.0)
 
+    def wait(self) -> int | None:
+        return self._ended(None)
+
     def kill(self) -> None:
         if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it ends just now
+                os.kill(self.pid, signal.SIGKILL)
 
     def _ended(self, seconds: float | None) -> int | None:
         """The exit status; waits for it so long, without ``seconds`` until it is there."""

@@ -12,7 +12,7 @@ from reconciler.app.session import Target, open_any
 from reconciler.app.terms import terms
 from reconciler.apply.audit import about_command
 from reconciler.apply.environment import Identity, LeaseRequest, Silent
-from reconciler.apply.lease import LeaseClaim, LeaseHeldError, active_claims, holding, lease_time
+from reconciler.apply.lease import LeaseClaim, LeaseHeldError, claims_now, holding
 from reconciler.apply.moves import Ending, PartitionEnd, TopicMove, cancel, cancelled, cancelling, unthrottle
 from reconciler.apply.run import ApplyEnvironment, StoppedError
 from reconciler.dataclass import dataclass
@@ -159,7 +159,7 @@ def unfinished(
     """The same of a cluster that is open."""
     acls = None if breaks is None else _acls(target)
     if acls is not None:
-        _refuse_held(active_claims(acls, lease_time(target.cluster, SystemClock())), breaks or ())
+        _refuse_held(claims_now(acls, target.cluster, SystemClock()), breaks or ())
     try:
         found = _moves(target, target.cluster.reassignments())
         outside = _outside(found, manifests, target)

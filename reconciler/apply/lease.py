@@ -29,6 +29,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.markers import NOBODY
+from reconciler.model.scope import on_reserved_names
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.ports import Clock, Cluster
@@ -98,6 +99,11 @@ def lease_time(cluster: Cluster, clock: Clock) -> datetime.datetime:
     expired, and remove them.
     """
     return cluster.controller_time() or time_of(clock)
+
+
+def claims_now(live: ClusterState, cluster: Cluster, clock: Clock) -> tuple[LeaseClaim, ...]:
+    """The :func:`active_claims` by the time of leases, for which nobody is asked where there is no claim."""
+    return active_claims(live, lease_time(cluster, clock)) if on_reserved_names(live.bindings) else ()
 
 
 def _claim(binding: AclBinding) -> LeaseClaim | None:

@@ -11,7 +11,7 @@ from reconciler.apply import records
 from reconciler.apply.barrier import FixedWait
 from reconciler.apply.bridges import BridgeLifecycle, compare
 from reconciler.apply.environment import GOOD, Barrier, DefaultAllow, Outcome, Result, StepOutcome
-from reconciler.apply.lease import Lease, LeaseHeldError, active_claims, lease_time
+from reconciler.apply.lease import Lease, LeaseHeldError, claims_now
 from reconciler.apply.marks import BreakGlassGuard, Unlocking, lock_watch
 from reconciler.apply.moves import settle
 from reconciler.apply.preflight import Preflight
@@ -113,7 +113,7 @@ def _take(run: Run, lease: Lease | None) -> None:
             if lease is not None:
                 lease.take()
                 run.lease_guard = lease
-            elif claims := active_claims(live, lease_time(run.environment.cluster, clock)):
+            elif claims := claims_now(live, run.environment.cluster, clock):
                 raise LeaseHeldError(*claims)
         except LeaseHeldError:
             if clock.monotonic() >= deadline or run.environment.interrupted():

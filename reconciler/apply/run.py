@@ -499,8 +499,11 @@ def identified(run: Run, found: Sequence[StepOutcome]) -> list[StepOutcome]:
     return known
 
 
+_NOWHERE: Final = ClusterState("")
+
+
 def _has_identity(step: Step) -> bool:
-    return kind_of(step.change).identity(step.change, ClusterState("")) is not None
+    return kind_of(step.change).identity(step.change, _NOWHERE) is not None
 
 
 def resolve_unknown(run: Run, batch: Sequence[Step], number: int) -> None:

@@ -11,9 +11,9 @@ import subprocess
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple, cast
 
 from reconciler.dataclass import dataclass
 from reconciler.kafka import reader_process
@@ -27,6 +27,7 @@ from reconciler.kafka.errors import (
     UNKNOWN_SERVER_ERROR,
 )
 from reconciler.kafka.handshake import AuthorizerPresence, Handshake, handshake_with, probe_authorizer
+from reconciler.kafka.reader_process import LENGTH_BYTES
 from reconciler.kafka.settings import ClientSettings
 from reconciler.model.acl import (
     WILDCARD,
@@ -98,6 +99,8 @@ def rules_of(finalized: int, supported: int) -> ReleaseRules:
 
 #: In addition to the request's timeout: to start, to connect, to pass on the rows.
 _GRACE_SECONDS: Final = 30.0
+#: Bytes of the largest reply after which a process is kept for the next question: it keeps its memory, some 80 MB.
+_MOST_KEPT: Final = 2**24
 
 SHARDS_GAP: Final = (
     "The ACLs were listed in parts, by resource type and operation, because the cluster has too many for one call of "
@@ -126,19 +129,21 @@ class ListingResult:
 
 
 class ListingProcess:
-    """One reader in a process of its own."""
+    """One question to a reader in a process of its own."""
 
     def __init__(self, module: str, task: dict[str, Any]) -> None:
-        """Start the process."""
-        self._task, self._timeout = dict(task), task["timeout"] + _GRACE_SECONDS
+        """Take the process that is ready, or start one."""
+        self._task, self._module = dict(task), module
         self._process = reader_process.reader(module)
-        self._output = b""
+        self._output: bytes | None = None
         self._thread = threading.Thread(target=self._talk, daemon=True)
-        self._once = threading.Lock()
+        #: Held by whoever begins, kills or gives back: another question's process must not be killed in its stead.
+        self._lock = threading.Lock()
+        self._over = False
 
     def begin(self, principals: str | None = None) -> None:
         """Pass on the task, once; until then the process only loads its libraries."""
-        with self._once:  # whoever was told by the client's thread, and whoever waits
+        with self._lock:  # whoever was told by the client's thread, and whoever waits
             if self._thread.ident is None:
                 self._task["principals"] = principals
                 self._thread.start()
@@ -149,31 +154,55 @@ class ListingProcess:
         return self._process.pid
 
     def _talk(self) -> None:
-        try:
-            # Reads both pipes at once: a child that fills one while the other is read would wait for ever.
-            self._output, _ = self._process.communicate(marshal.dumps(self._task), timeout=self._timeout)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
+        timer = threading.Timer(self._task["timeout"] + _GRACE_SECONDS, self._kill)
+        timer.daemon = True
+        timer.start()
+        with suppress(OSError):
+            self._output = answer_of(self._process, marshal.dumps(self._task))
+        timer.cancel()
+        with self._lock:
+            # After its time, aborted by its library, or too large to be kept beside us.
+            kept = not self._over and self._output is not None and len(self._output) <= _MOST_KEPT
+            self._over = True
+        if kept:
+            reader_process.give_back(self._module, self._process)
+        else:
+            reader_process.end_reader(self._process)
+
+    def _kill(self) -> None:
+        with self._lock:
+            if not self._over:
+                self._over = True
+                self._process.kill()
 
     def reply(self) -> tuple[Any, ...]:
         """Wait for the reply; a process that ended without one is ``("died", exit status)``."""
         self.begin()
         self._thread.join()
-        status = self._process.returncode
-        # Aborted by its library (-6), or killed after its time: whatever it wrote may be cut off.
-        if status != 0:
-            return ("died", status)
+        if self._output is None:
+            return ("died", self._process.returncode)
         with without_collector():
             reply: tuple[Any, ...] = marshal.loads(self._output)  # noqa: S302 - our own child wrote it
         return reply
 
     def stop(self) -> None:
-        """End the process."""
-        if self._process.poll() is None:
-            self._process.kill()
+        """End the process, unless it has answered."""
+        self._kill()
         self.begin()  # this also closes the pipes
         self._thread.join()
+
+
+def answer_of(process: "subprocess.Popen[bytes]", task: bytes) -> bytes | None:
+    """What a process replies, or ``None`` if it ends before all of it is there; raises ``BrokenPipeError``."""
+    stdin, stdout = cast("tuple[IO[bytes], IO[bytes]]", (process.stdin, process.stdout))
+    stdin.write(task)
+    stdin.flush()
+    length = stdout.read(LENGTH_BYTES)
+    if len(length) < LENGTH_BYTES:
+        return None
+    size = int.from_bytes(length, "big")
+    reply = stdout.read(size)
+    return reply if len(reply) == size else None
 
 
 class AclListing:

@@ -124,7 +124,10 @@ def answer(task: Task) -> Reply:
         if task["first"]:
             return ("unconnected", str(error))
         return unsent(error) if question.writes else ("failed", str(error))
-    return question.answer(client, task)
+    try:
+        return question.answer(client, task)
+    finally:
+        client.close()
 
 
 def _connected(task: Task) -> KafkaAdminClient:

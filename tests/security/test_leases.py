@@ -6,7 +6,16 @@ import pytest
 
 from reconciler.apply.cleanup import leftovers
 from reconciler.apply.environment import Identity, LeaseRequest, Silent
-from reconciler.apply.lease import GRACE, LONGEST, Lease, LeaseHeldError, active_claims, lease_claims, marker
+from reconciler.apply.lease import (
+    GRACE,
+    LONGEST,
+    Lease,
+    LeaseHeldError,
+    active_claims,
+    claims_now,
+    lease_claims,
+    marker,
+)
 from reconciler.apply.run import ApplyEnvironment, Run
 from reconciler.model.acl import AclBinding, ResourcePattern, ResourceType
 from reconciler.model.state import ClusterState
@@ -72,3 +81,20 @@ def test_several_forged_leases_are_named_at_once_and_broken_at_once() -> None:
         assert {claim.holder for claim in refused.value.claims} == {"ops@ci", "x"} - set(breaks)
     _lease(cluster, "ops@ci", "x").take()
     assert [claim.holder for claim in lease_claims(cluster.state.bindings)] == ["dana"]
+
+
+def test_the_time_is_asked_for_only_where_somebody_wrote_a_claim() -> None:
+    """What the controller's clock decides is asked of it; a plan that finds no marker spares it the question."""
+    asked = []
+
+    class Asked(MemoryCluster):
+        def controller_time(self) -> datetime.datetime | None:
+            asked.append(self)
+            return super().controller_time()
+
+    cluster = Asked(_cluster().state)
+    assert claims_now(cluster.state, cluster, StillClock()) == ()
+    assert asked == []
+    cluster = Asked(_cluster(_claim("ops", 60)).state)
+    assert [claim.holder for claim in claims_now(cluster.state, cluster, StillClock())] == ["ops"]
+    assert asked == [cluster]

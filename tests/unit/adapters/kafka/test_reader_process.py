@@ -1,13 +1,16 @@
 """The process of a reader that is started before anybody asks for it."""
 
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from reconciler.cli.options import reader_ahead
-from reconciler.kafka import reader_process
-from reconciler.kafka.reader_process import MESSAGES, reader, started_early
+from reconciler.kafka import listing, reader_process
+from reconciler.kafka.listing import ListingProcess
+from reconciler.kafka.reader_process import MESSAGES, end_reader, give_back, reader, started_early
 
 
 @pytest.fixture
@@ -23,8 +26,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list["subprocess.Popen[
     monkeypatch.setattr(reader_process, "start_reader", start)
     yield made
     for process in made:
-        process.kill()
-        process.communicate()
+        end_reader(process)
 
 
 def test_the_first_who_asks_gets_the_one_that_is_there(started: list["subprocess.Popen[bytes]"]) -> None:
@@ -32,6 +34,54 @@ def test_the_first_who_asks_gets_the_one_that_is_there(started: list["subprocess
         assert reader(MESSAGES) is started[0]
         assert reader(MESSAGES) is started[1]
     assert [process.poll() for process in started] == [None, None]  # whoever asked ends it
+
+
+def test_who_asks_next_gets_the_one_that_has_answered(started: list["subprocess.Popen[bytes]"]) -> None:
+    with started_early():
+        first, second = reader(MESSAGES), reader(MESSAGES)
+        give_back(MESSAGES, first)
+        give_back(MESSAGES, second)  # one that waits is enough
+        with started_early():
+            pass
+        assert (first.poll(), second.poll()) == (None, -signal.SIGKILL)
+        assert reader(MESSAGES) is first
+        give_back(MESSAGES, first)
+        first.kill()
+        first.wait()
+        assert reader(MESSAGES) is started[2]
+    give_back(MESSAGES, started[2])  # of a command that is over
+    assert started[2].returncode == -signal.SIGKILL
+
+
+#: Nobody answers there.
+_TASK = {"settings": {"bootstrap_servers": ["127.0.0.1:1"]}, "tls": None, "token": None, "ask": "acls", "timeout": 0.1}
+
+
+def test_the_questions_of_a_command_go_to_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    with started_early():
+        first = ListingProcess(MESSAGES, _TASK)
+        assert first.reply()[0] == "failed"
+        first.stop()  # it has answered already
+        again = ListingProcess(MESSAGES, _TASK)
+        assert (again.pid, again.reply()[0]) == (first.pid, "failed")
+        monkeypatch.setattr(listing, "_GRACE_SECONDS", 0.0)
+        late = ListingProcess(MESSAGES, _TASK)
+        os.kill(late.pid, signal.SIGSTOP)
+        assert late.reply() == ("died", -signal.SIGKILL)
+        given_up = ListingProcess(MESSAGES, _TASK)
+        assert given_up.pid != late.pid
+        given_up.stop()
+        assert given_up.reply() == ("died", -signal.SIGKILL)
+
+
+def test_a_process_is_not_kept_that_has_read_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "_MOST_KEPT", 0)
+    with started_early():
+        first = ListingProcess(MESSAGES, _TASK)
+        assert first.reply()[0] == "failed"
+        second = ListingProcess(MESSAGES, _TASK)
+        assert second.pid != first.pid
+        second.stop()
 
 
 def test_one_that_nobody_asked_for_ends(started: list["subprocess.Popen[bytes]"]) -> None:
