@@ -102,7 +102,23 @@ def test_a_picture_that_nobody_could_read_is_not_drawn() -> None:
     assert access_chart([]) == ""
 
 
-def _gain(principal: str, topic: str) -> AccessChange:
-    names, read = NameSet(topic, LITERAL), (AclOperation.READ,)
-    region = Region(ResourceType.TOPIC, names)
-    return AccessChange(principal, str(ANY_HOST), region, read, (), Witness(principal, "10.0.0.1", topic), (), 0)
+def test_a_right_on_a_user_leads_on_to_what_that_user_gains() -> None:
+    """So the picture shows how somebody comes to what another one gains. A topic of that name is another thing."""
+    kind, tokens = ResourceType.USER, AclOperation.CREATE_TOKENS
+    chart = access_chart([_gain("User:ci", "User:appr", kind, tokens), _gain("User:appr", "approvals")])
+    assert [line.split('"')[::2] for line in chart.splitlines() if "==>" in line] == [
+        ["  n1 == ", " ==> n2"],
+        ["  n2 == ", " ==> n3"],
+    ]
+    assert access_chart([_gain("User:ci", "User:appr"), _gain("User:appr", "approvals")]).count("[") == 4
+    assert access_chart([_gain("User:ci", "User:other", kind, tokens), _gain("User:appr", "x")]).count("[") == 4
+
+
+def _gain(
+    principal: str,
+    name: str,
+    kind: ResourceType = ResourceType.TOPIC,
+    operation: AclOperation = AclOperation.READ,
+) -> AccessChange:
+    region, witness = Region(kind, NameSet(name, LITERAL)), Witness(principal, "10.0.0.1", name)
+    return AccessChange(principal, str(ANY_HOST), region, (operation,), (), witness, (), 0)

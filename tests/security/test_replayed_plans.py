@@ -15,11 +15,16 @@ from reconciler.app.reasons import RequestError, StaleError
 from reconciler.cli.terminal import Terminal
 from reconciler.manifest.parts.clusters import Emergency
 from reconciler.model.desired import Expiry
+from reconciler.model.kinds.quota import ClientQuota
+from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app.runs import read_fleet_plan
 from reconciler.plan.file.document import parse_plan
 from reconciler.plan.proposal import Options
+from reconciler.snapshot.document import snapshot_text
 from tests.plan_files import plan_id_of
-from tests.unit.cli.test_refusals import RULES, TOPICS, WISH, Place, place
+from tests.unit.cli.test_refusals import CLUSTER, RULES, TOPICS, WISH, Place, place
 from tests.unit.fleet.test_same_cluster import saved
 
 __all__ = ["place"]
@@ -66,6 +71,31 @@ def test_a_delete_of_a_deny_is_not_replayed(place: Place) -> None:
     assert place.plan().status == 0
     place.write(WISH)
     place.assert_refused(4, "delete User:a DENY READ on TOPIC pay.secret: expected not to be declared")
+
+
+@pytest.mark.parametrize(
+    ("document", "named"),
+    [
+        (
+            "Quotas\nmetadata: {name: q}\nspec: {quotas: [{user: us, limits: {producer_byte_rate: 1}}]}",
+            "login-limit=User:us",
+        ),
+        ("Users\nmetadata: {name: u}\nspec: {users: [{name: us, absent: true}]}", "User:us, which is our own login"),
+    ],
+    ids=["quota", "user"],
+)
+def test_a_plan_that_was_made_by_another_login_does_not_lock_out_this_one(
+    place: Place, document: str, named: str
+) -> None:
+    """The plan was made where it was harmless, by the manifests of then."""
+    user = ScramUser("us", {"SCRAM-SHA-512": 4096})
+    state = ClusterState("id").with_listing(ScramUser, Listing(frozenset({user}), may_alter=True))
+    (place.root / "live.json").write_text(snapshot_text(state.with_listing(ClientQuota, Listing(frozenset()))))
+    text = f"---\napiVersion: reconciler/v1\nkind: {document}\n"
+    (place.root / "m" / "all.yaml").write_text(CLUSTER.replace("User:us", "User:another") + text)
+    assert place.plan().status == 0
+    place.write(text)
+    place.assert_refused(5, named)
 
 
 @pytest.mark.parametrize("what", AT_ONCE)

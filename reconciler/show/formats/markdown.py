@@ -487,12 +487,15 @@ _ITS_OWN: Final = str.maketrans({"\ufb02": "\\ufb02", "\xb6": "\\u00b6"})
 def access_chart(rows: Iterable[AccessChange]) -> str:
     """The text of a flowchart, principals to names; empty where nothing moves, or too much for a picture."""
     lines = list(access_lines(rows, most_names=_NAMES_SHOWN, gravest_first=True))
-    nodes = dict.fromkeys([*((line.who, "") for line in lines), *(("", _names(line)) for line in lines)])
+    people = {f"user {with_points(line.who)}": (line.who, "") for line in lines}
+    # A right on a user leads to what that user itself gains: whoever has it may act as that one.
+    ends = [people.get(_names(line), ("", _names(line))) for line in lines]
+    nodes = dict.fromkeys([*people.values(), *ends])
     if not lines or len(nodes) > MOST_NODES or len(lines) > MOST_EDGES:
         return ""
     ids = {node: f"n{number}" for number, node in enumerate(nodes, 1)}
     shown = [f"  {ids[node]}[{_label(with_points(node[0]) or node[1])}]" for node in nodes]
-    shown += [_edge(line, ids[line.who, ""], ids["", _names(line)]) for line in lines]
+    shown += [_edge(line, ids[line.who, ""], ids[end]) for line, end in zip(lines, ends, strict=True)]
     return "\n".join(["flowchart LR", *shown, ""])
 
 
