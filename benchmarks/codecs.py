@@ -18,7 +18,7 @@ from benchmarks.bindings import rows
 from reconciler.model.desired import Declaration, DesiredState, Origin
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.rows import binding_of
-from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.file import parse_plan, plan_text
 from reconciler.plan.proposal import Options, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.snapshot.document import parse_snapshot, snapshot_text

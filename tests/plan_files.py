@@ -6,7 +6,7 @@ from typing import Any
 
 from reconciler.codec.document import canonical
 from reconciler.model.characters import escape_invisible_json
-from reconciler.plan.file.document import PlanDigest, ids, parse_plan, seal
+from reconciler.plan.file import PlanDigest, ids, parse_plan, seal
 
 
 def sealed(document: Mapping[str, Any]) -> str:

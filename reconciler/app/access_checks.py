@@ -44,7 +44,7 @@ from reconciler.model.scope import name_glob
 from reconciler.plan.leftovers import bridges_taken_over
 from reconciler.plan.proposal import bindings_after
 from reconciler.plan.review.access_change import DeclaredEnd
-from reconciler.results.checks import ClaimResult, ClaimStatus, standing_of
+from reconciler.results.findings import ClaimResult, ClaimStatus, standing_of
 from reconciler.show.claims import Checks
 from reconciler.show.review import ending_entries
 

@@ -80,7 +80,7 @@ from reconciler.model.listing import Delete
 from reconciler.model.locks import lock_denials
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import MoveLimits
-from reconciler.plan.file.document import ids, whole_id
+from reconciler.plan.file import ids, whole_id
 from reconciler.plan.guards import login_refusals, not_accepted
 from reconciler.plan.kinds import describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.diff import objection

@@ -16,7 +16,7 @@ from reconciler.app.reasons import NotApprovedError, RequestError, StaleError, W
 from reconciler.app.records import saved_plan
 from reconciler.apply.environment import ApprovalEvidence, Approver
 from reconciler.dataclass import dataclass
-from reconciler.plan.file.document import file_digest
+from reconciler.plan.file import file_digest
 from reconciler.plan.proposal import Plan
 from reconciler.system.files import write_atomically
 from reconciler.system.openssh import (

@@ -18,7 +18,7 @@ from reconciler.manifest.safeguards import cluster_tests
 from reconciler.model.characters import as_name
 from reconciler.model.state import BrokerConfig, BrokerSettings, FactSource
 from reconciler.ports import ClusterError
-from reconciler.results.checks import ClusterTestResult, ToldByBroker, standing_of
+from reconciler.results.findings import ClusterTestResult, ToldByBroker, standing_of
 
 _DEFAULT_ALLOW: Final = "allow.everyone.if.no.acl.found"
 

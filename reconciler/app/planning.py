@@ -57,7 +57,7 @@ from reconciler.plan.review.ends import declared_otherwise, kept_longer
 from reconciler.plan.review.warnings import plan_warnings, topic_warnings
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.results.access import BesideAcls
-from reconciler.results.checks import ClusterTestResult
+from reconciler.results.findings import ClusterTestResult
 from reconciler.snapshot.document import SnapshotError, read_document
 from reconciler.snapshot.file import SnapshotCluster
 from reconciler.system.process import SystemClock

@@ -33,7 +33,7 @@ from reconciler.apply.records import JournalError, PastRun, past_runs
 from reconciler.dataclass import dataclass
 from reconciler.model.state import ClusterState
 from reconciler.plan.certificate import CertificateError, certificate, certificate_text
-from reconciler.plan.file.document import PlanFileError, file_digest, plan_text
+from reconciler.plan.file import PlanFileError, file_digest, plan_text
 from reconciler.plan.proposal import Plan
 from reconciler.ports import Ledger, RecordError
 from reconciler.system.commit_files import OWN_REPOSITORY

@@ -10,7 +10,7 @@ from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore
 from reconciler.app.plan import plan as plan_again
 from reconciler.app.reasons import RequestError
 from reconciler.dataclass import dataclass
-from reconciler.plan.file.document import differences
+from reconciler.plan.file import differences
 from reconciler.plan.proposal import Plan
 
 #: What reading a plan file has checked already.

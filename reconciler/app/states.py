@@ -42,7 +42,7 @@ from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.proposal import Plan
 from reconciler.ports import ReadRequest
 from reconciler.results.access import AccessView, Basis, ClaimedFacts, PastState
-from reconciler.results.checks import ClusterTestResult
+from reconciler.results.findings import ClusterTestResult
 from reconciler.snapshot.file import SnapshotCluster
 from reconciler.system.git import GitError, commit_before, top_of, write_tree
 

@@ -15,7 +15,7 @@ from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.locks import denials_of_locks
 from reconciler.plan.guards import GuardrailReview, guardrail_review
 from reconciler.results.access import AccessView
-from reconciler.results.checks import ClaimResult, ClusterTestResult
+from reconciler.results.findings import ClaimResult, ClusterTestResult
 
 
 class TestedAccess(NamedTuple):

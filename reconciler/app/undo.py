@@ -19,7 +19,7 @@ from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.desired import DesiredState, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import TopicUse
-from reconciler.plan.file.document import plan_id
+from reconciler.plan.file import plan_id
 from reconciler.plan.kinds.topic import created_topics
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import AcceptedGuard, Guard, refusal

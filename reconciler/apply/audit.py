@@ -24,7 +24,7 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.characters import escape_invisible_json
 from reconciler.model.desired import moment_text
 from reconciler.model.says import AnyText, Flat, Says
-from reconciler.plan.file.codec import STEP
+from reconciler.plan.file_codec import STEP
 from reconciler.plan.step import Step
 
 #: What the first line of a log carries instead of a digest.

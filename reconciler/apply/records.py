@@ -15,7 +15,7 @@ from reconciler.codec.objects import Record, tagged
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.says import AnyText, Flat, Says
-from reconciler.plan.file.document import ids
+from reconciler.plan.file import ids
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Plan
 from reconciler.plan.step import Step

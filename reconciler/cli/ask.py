@@ -32,8 +32,11 @@ from reconciler.show.access import (
     holders_lines,
     holders_table,
     holdings,
+    matrix_document,
+    matrix_lines,
+    matrix_of,
+    matrix_table,
 )
-from reconciler.show.matrix import matrix_document, matrix_lines, matrix_of, matrix_table
 from reconciler.show.questions import (
     Answered,
     ask,

@@ -23,7 +23,7 @@ from reconciler.cli.options import SECRETS, TRUNCATED, Function, also_fail_on
 from reconciler.dataclass import dataclass
 from reconciler.kafka.secret_source import SecretError, SecretSource
 from reconciler.model.secrets import is_reference
-from reconciler.plan.file.document import PlanFileError, parse_plan
+from reconciler.plan.file import PlanFileError, parse_plan
 from reconciler.show.access_lines import rows_shown
 from reconciler.show.formats import FORMATS, FormatOptions, format_named, format_names
 from reconciler.show.formats.document import report_text

@@ -13,7 +13,7 @@ from reconciler.codec.document import schema_text
 from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS
 from reconciler.manifest.schema import schema_text as manifest_schema_text
 from reconciler.plan.certificate import CERTIFICATE
-from reconciler.plan.file.document import plan_schema_text
+from reconciler.plan.file import plan_schema_text
 from reconciler.results.documents import LintOutput, TestOutput, ValidateOutput, printed
 from reconciler.results.output import OutputKind
 from reconciler.snapshot.document import snapshot_schema_text

@@ -17,7 +17,7 @@ from reconciler.cli.options import (
     output_option,
 )
 from reconciler.model.characters import safe
-from reconciler.plan.file.document import plan_id
+from reconciler.plan.file import plan_id
 from reconciler.results.output import OutputKind
 from reconciler.show.plan import plan_lines, plan_report
 from reconciler.show.review import verification_document, verification_lines

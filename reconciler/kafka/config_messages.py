@@ -1,16 +1,25 @@
-"""Dynamic configs under a name by kafka-python's messages, in the message client's process.
+"""Dynamic configs by kafka-python's messages, in the message client's process: under a name, and of topics.
 
 ``ListConfigResources`` names the resources that have them (of client metrics since Kafka 3.7; of groups, whether they
 have members or not, since 4.1, KIP-1142); ``DescribeConfigs`` gives their values. A task says which: ``type``,
 ``source``, ``version`` and ``gap`` are those of ``reconciler.model.config_resource.Listed``.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from kafka import errors
 from kafka.admin import KafkaAdminClient
-from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigsRequest, ListConfigResourcesRequest
+from kafka.protocol.admin import (
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    ListConfigResourcesRequest,
+)
+from kafka.protocol.api_header import ResponseClassRegistry
 
 from reconciler.kafka.raw_messages import Question, read, refused, run, unsent
 from reconciler.kafka.reader_process import Reply, Task
@@ -89,8 +98,254 @@ def _altered(client: KafkaAdminClient, task: Task) -> Reply:
     return ("altered", outcomes)
 
 
-#: All that have configs, and the outcome of each alteration.
+# The configs that are set on topics.
+#
+# A broker tells 33 configs of each topic, nearly all of them defaults, and a client makes an object of each: most of
+# the time of reading 10,000 topics. Here an answer to DescribeConfigs of version 4 (``DescribeConfigsResponse.json``)
+# is read as bytes. Brokers tell the configs of each topic in one order, and defaults in the same bytes: what a topic
+# repeats of the ones before it is compared and skipped, and left out of what is returned. So each config that is set is
+# there, of each topic, and a default with the first topic that has it.
+
+
+#: ``ConfigSource.DYNAMIC_TOPIC_CONFIG``: set on the topic.
+OWN: Final = 1
+#: Name, value, source, and the synonyms' values and sources.
+Configs: TypeAlias = list[tuple[str, str | None, int, list[tuple[str | None, int]]]]
+
+
+class ConfigAnswer(NamedTuple):
+    """``results``: for each resource its name, the error's code and message, and its configs."""
+
+    throttle_time_ms: int
+    results: Sequence[tuple[str, int, str | None, Configs]]
+
+
+def read_answer(data: bytes) -> ConfigAnswer:
+    """Raises ``ValueError`` for bytes that are no such answer."""
+    return _Reader(data).answer()
+
+
+class _Reader:
+    """A place in the bytes."""
+
+    __slots__ = ("_alike", "_at", "_data")
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+        #: By its number in a topic: the bytes of a config that was not set on a topic.
+        self._alike: dict[int, bytes] = {}
+
+    def answer(self) -> ConfigAnswer:
+        throttle = self._number(4)
+        results = [self._result() for _ in range(self._length())]
+        self._tags()
+        if self._at != len(self._data):
+            raise ValueError(f"{len(self._data) - self._at} bytes are left over")
+        return ConfigAnswer(throttle, results)
+
+    def _result(self) -> tuple[str, int, str | None, Configs]:
+        code, message, _ = self._number(2), self._text(), self._number(1)
+        name = self._text()
+        configs: Configs = []
+        for number in range(self._length()):
+            alike = self._alike.get(number)
+            if alike is not None and self._data.startswith(alike, self._at):
+                self._at += len(alike)
+            else:
+                self._config(number, configs)
+        self._tags()
+        return name or "", code, message, configs
+
+    def _config(self, number: int, configs: Configs) -> None:
+        begin = self._at
+        name, value, _ = self._text() or "", self._text(), self._number(1)
+        source, _ = self._number(1), self._number(1)
+        synonyms = [self._synonym() for _ in range(self._length())]
+        self._number(1)
+        self._text()
+        self._tags()
+        configs.append((name, value, source, synonyms))
+        if source != OWN:
+            self._alike[number] = self._data[begin : self._at]
+
+    def _synonym(self) -> tuple[str | None, int]:
+        self._text()
+        found = self._text(), self._number(1)
+        self._tags()
+        return found
+
+    def _number(self, size: int) -> int:
+        return int.from_bytes(self._take(size), "big", signed=True)
+
+    def _varint(self) -> int:
+        found = shift = 0
+        while True:
+            byte = self._take(1)[0]
+            found |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return found
+            shift += 7
+            if shift > 28:
+                raise ValueError("a length has too many bytes")
+
+    def _length(self) -> int:
+        """Of an array; one that is null has none."""
+        return max(0, self._varint() - 1)
+
+    def _text(self) -> str | None:
+        size = self._varint()
+        return self._take(size - 1).decode() if size else None
+
+    def _tags(self) -> None:
+        for _ in range(self._varint()):
+            self._varint()
+            self._take(self._varint())
+
+    def _take(self, size: int) -> bytes:
+        found = self._data[self._at : self._at + size]
+        if len(found) != size:
+            raise ValueError("the answer ends in the middle")
+        self._at += size
+        return found
+
+
+_TOPIC: Final = 2
+#: Topics in one request: an answer of about a megabyte.
+_AT_ONCE: Final = 500
+#: Requests on their way to each broker: it answers one while we read another.
+_IN_FLIGHT: Final = 2
+#: Milliseconds that a second connection may take: the first goes on meanwhile.
+_PATIENCE_MS: Final = 3_000
+#: From this version on strings and arrays are compact (KIP-482): what older brokers answer, the library decodes.
+_COMPACT: Final = 4
+
+
+#: Made here and not when the first answer comes: the library registers a version's class as it makes it, over ours.
+_HEADER: Final = DescribeConfigsResponse[_COMPACT]
+
+
+class _Bytes:
+    """Takes the place of the library's ``DescribeConfigsResponse`` where an answer is decoded."""
+
+    API_KEY: Final = DescribeConfigsResponse.API_KEY
+
+    def __getitem__(self, version: int) -> Any:
+        """What decodes answers of a version."""
+        return self if version >= _COMPACT else DescribeConfigsResponse[version]
+
+    def parse_header(self, buffer: Any) -> Any:
+        """The header, as the library reads it."""
+        return _HEADER.parse_header(buffer)
+
+    def decode(self, buffer: Any) -> ConfigAnswer:
+        """The rest."""
+        return read_answer(buffer.read())
+
+
+def decode_bytes() -> None:
+    """From now on answers are decoded as bytes, as far as their version is known here."""
+    ResponseClassRegistry.register_response_class(_Bytes())
+
+
+def _own(client: KafkaAdminClient, task: Task) -> Reply:
+    """``("configs", told, defaults)``: for each topic its own configs, or an error's code, name and message.
+
+    ``defaults`` are the configs with the values that they would have without one on the topic.
+    """
+    decode_bytes()
+    brokers = [broker.node_id for broker in client._manager.cluster.brokers()]
+    names = task["names"]
+    groups = [names[start : start + _AT_ONCE] for start in range(0, len(names), _AT_ONCE)]
+    told = _told(client, deque(zip(groups, cycle(brokers), strict=False)), max(1, len(brokers)) * _IN_FLIGHT)
+    first = next((name for name, found in told.items() if isinstance(found, dict)), None)
+    if first is None:
+        return ("configs", told, [])
+    ((_, code, _, configs),) = _asked(client, [first], None, synonyms=True)
+    if code:
+        return ("failed", f"the defaults of topic {first} were refused")
+    return ("configs", told, list(_defaults(configs)))
+
+
+def _told(client: KafkaAdminClient, groups: deque[tuple[Sequence[str], int]], workers: int) -> dict[str, Any]:
+    """What each group is answered, by two connections: a broker performs what comes on one of them one by one."""
+    told: dict[str, Any] = {}
+
+    def work(client: KafkaAdminClient) -> None:
+        while (group := _next(groups)) is not None:
+            told.update(_outcomes(_asked(client, *group)))
+
+    def work_beside() -> None:
+        if len(groups) <= workers or (other := _beside(client)) is None:
+            return
+        more = [pool.submit(work, other) for _ in range(workers - 1)]
+        work(other)
+        for item in more:
+            item.result()
+
+    with ThreadPoolExecutor(2 * workers) as pool:
+        for item in [*(pool.submit(work, client) for _ in range(workers)), pool.submit(work_beside)]:
+            item.result()
+    return told
+
+
+def _next(groups: deque[tuple[Sequence[str], int]]) -> tuple[Sequence[str], int] | None:
+    try:
+        return groups.popleft()
+    except IndexError:  # another worker took the last one
+        return None
+
+
+def _beside(client: KafkaAdminClient) -> KafkaAdminClient | None:
+    """A second connection, or ``None`` where a cluster that takes one does not take another."""
+    try:
+        return KafkaAdminClient(**{**client.config, "bootstrap_timeout_ms": _PATIENCE_MS})
+    except errors.KafkaError:
+        return None
+
+
+def _asked(
+    client: KafkaAdminClient, names: Sequence[str], broker: int | None, *, synonyms: bool = False
+) -> Sequence[tuple[str, int, str | None, Configs]]:
+    wanted = DescribeConfigsRequest.DescribeConfigsResource
+    resources = [wanted(resource_type=_TOPIC, resource_name=name, configuration_keys=None) for name in names]
+    request = DescribeConfigsRequest(resources=resources, include_synonyms=synonyms, include_documentation=False)
+    answer = read(client, request, broker)
+    results: Sequence[tuple[str, int, str | None, Configs]] = (
+        answer.results if isinstance(answer, ConfigAnswer) else [_as_read(result) for result in answer.results]
+    )
+    if sorted(name for name, _, _, _ in results) != sorted(names):
+        raise errors.KafkaError("the broker did not answer about every topic")
+    return results
+
+
+def _as_read(one: Any) -> tuple[str, int, str | None, Configs]:
+    """A result that the library has decoded."""
+    configs = [
+        (entry.name, entry.value, entry.config_source, [(same.value, same.source) for same in entry.synonyms or ()])
+        for entry in one.configs or ()
+    ]
+    return one.resource_name, one.error_code, one.error_message, configs
+
+
+def _outcomes(results: Sequence[tuple[str, int, str | None, Configs]]) -> Iterator[tuple[str, Any]]:
+    for name, code, message, configs in results:
+        if code:
+            yield name, (code, getattr(errors.for_code(code), "message", ""), message or "")
+        else:
+            yield name, {key: value for key, value, source, _ in configs if source == OWN}
+
+
+def _defaults(configs: Configs) -> Iterator[tuple[str, str]]:
+    for name, value, source, synonyms in configs:
+        known = [(value, source), *synonyms]
+        found = next((text for text, origin in known if origin != OWN), None)
+        if found is not None:
+            yield name, found
+
+
+#: All that have configs under a name, and the outcome of each alteration; own configs and defaults of named topics.
 QUESTIONS: Final[Mapping[str, Question]] = {
     "listed": Question(_listed),
     "altered": Question(_altered, writes=True),
+    "own": Question(_own),
 }

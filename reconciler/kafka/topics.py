@@ -228,7 +228,7 @@ def _configs_by_messages(
     if len(names) < MANY:
         yield lambda: ({}, {})
         return
-    with asking(connection.settings, "topic_config.own", names=list(names)) as reply:
+    with asking(connection.settings, "config.own", names=list(names)) as reply:
         yield lambda: _told(connection, names, reply())
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 from pydantic import Field, create_model
 
 from reconciler.kafka.sent_kind import SentKind
-from reconciler.manifest.documents.listed import DocumentWords
+from reconciler.manifest.documents.kind import DocumentWords
 from reconciler.manifest.parts.fields import (
     MILLISECONDS,
     Boolean,

@@ -10,7 +10,7 @@ from pydantic import Discriminator, Field, Tag, create_model
 
 from reconciler.kafka.sent_kind import MessageKind
 from reconciler.kinds.listed import ListedKind
-from reconciler.manifest.documents.listed import DocumentWords
+from reconciler.manifest.documents.kind import DocumentWords
 from reconciler.manifest.parts import fields
 from reconciler.manifest.parts.resources import right_form
 from reconciler.manifest.parts.rules import checked_texts, checked_users, other_type

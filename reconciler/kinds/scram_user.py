@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from reconciler.kafka.sent_kind import MessageKind
 from reconciler.kinds.listed import ListedKind
-from reconciler.manifest.documents.listed import DocumentWords
+from reconciler.manifest.documents.kind import DocumentWords
 from reconciler.manifest.parts import fields
 from reconciler.manifest.parts.resources import principal_problem
 from reconciler.manifest.parts.rules import checked_users, other_type

@@ -287,7 +287,7 @@ class Plan:
     guardrails: GuardrailReview = NO_GUARDRAILS
     gaining: tuple[GainingPrincipal, ...] = ()
     causes: Mapping[str, DriftCause] | None = None
-    #: Only for :func:`reconciler.plan.file.document.ids`, which keeps the ids of this very plan here.
+    #: Only for :func:`reconciler.plan.file.ids`, which keeps the ids of this very plan here.
     known_ids: tuple[str, str] | None = dataclasses.field(default=None, init=False, compare=False, repr=False)
 
     @property

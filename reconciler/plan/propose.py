@@ -41,7 +41,7 @@ from reconciler.plan.leftovers import (
     partial_locks,
     unheld,
 )
-from reconciler.plan.order import Blockers, ordered
+from reconciler.plan.order import Blockers, ordered, prove
 from reconciler.plan.overlap import CoverageChange, coverage_change, covering_patterns, opaque_patterns, perhaps_in_use
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, each_binding_after
 from reconciler.plan.refusal import AcceptedGuard, Judges, Refusal
@@ -49,7 +49,6 @@ from reconciler.plan.review.access_change import Transition, transition
 from reconciler.plan.review.access_review import AccessReview, confusable, review, with_later
 from reconciler.plan.review.callouts import LOGIN, Callout, accountable, interruptions, meaning_charges
 from reconciler.plan.review.ends import Later, later, new_paths
-from reconciler.plan.review.proof import prove
 from reconciler.plan.review.topics import review_topics
 from reconciler.plan.review.warnings import kind_warnings, login_warnings, plan_warnings, topic_warnings
 from reconciler.plan.step import Step

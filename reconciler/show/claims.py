@@ -27,7 +27,6 @@ from reconciler.policy.ownership import Breach, BreachKind, OwnerConsent
 from reconciler.policy.topic_policy import TopicPolicyResult
 from reconciler.ports import NO_AUTHORIZER
 from reconciler.results.access import AccessView
-from reconciler.results.checks import ClaimResult, ClaimStatus, ClusterTestResult, ToldByBroker, any_stops
 from reconciler.results.documents import (
     CHECKS,
     TEST,
@@ -45,7 +44,7 @@ from reconciler.results.documents import (
     WitnessEntry,
     broken_lines,
 )
-from reconciler.results.findings import Level
+from reconciler.results.findings import ClaimResult, ClaimStatus, ClusterTestResult, Level, ToldByBroker, any_stops
 from reconciler.results.words import host_words, names_words, resource_words
 from reconciler.show.document import FEW, lines_shown
 from reconciler.show.findings import breaking_lines

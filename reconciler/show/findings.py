@@ -15,7 +15,7 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.characters import as_name, binding_name, counted, safe, ticked
 from reconciler.model.desired import Origin
 from reconciler.plan.difference import SkipReason
-from reconciler.plan.file.document import as_shown
+from reconciler.plan.file import as_shown
 from reconciler.plan.guards import GuardrailReview
 from reconciler.plan.proposal import Plan
 from reconciler.results.audit import AuditEntry

@@ -12,7 +12,7 @@ from typing import Any, Final
 from reconciler.model.characters import Style, as_name, counted, plain
 from reconciler.model.desired import Origin, moment_text
 from reconciler.plan.difference import SkipReason
-from reconciler.plan.file.document import plan_id, plan_to_json
+from reconciler.plan.file import plan_id, plan_to_json
 from reconciler.plan.phase import TITLES, Phase
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import Refusal

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from reconciler.codec.codec import ANY_TEXT, Codec, SchemaError, array
 from reconciler.dataclass import dataclass
-from reconciler.plan.file.document import PlanFileError, plan_from_json
+from reconciler.plan.file import PlanFileError, plan_from_json
 from reconciler.plan.proposal import Plan
 from reconciler.results.access import answer_checks, answer_findings
 from reconciler.results.documents import (

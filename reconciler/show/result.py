@@ -11,8 +11,8 @@ import yaml
 from reconciler.apply.environment import GOOD, LoginCheck, Outcome, Result, StepOutcome
 from reconciler.apply.moves import Ending, PartitionEnd, TopicMove
 from reconciler.model.characters import Style, counted, is_visible, plain, safe
-from reconciler.plan.file.codec import SKIPPED
-from reconciler.plan.file.document import ids, step_to_json
+from reconciler.plan.file import ids, step_to_json
+from reconciler.plan.file_codec import SKIPPED
 from reconciler.plan.kinds import describe
 from reconciler.show.fleet_report import table_lines
 from reconciler.show.formats.escaping import unformulaic

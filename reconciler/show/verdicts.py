@@ -13,7 +13,7 @@ from typing import Final
 
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import counted, safe, shortened
-from reconciler.plan.file.document import plan_id
+from reconciler.plan.file import plan_id
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import ending_words

@@ -20,7 +20,7 @@ from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import Code, ManifestError, Problem
 from reconciler.model.characters import is_visible
 from reconciler.model.desired import Origin
-from reconciler.plan.file.document import PlanFileError, file_digest, parse_plan, plan_text
+from reconciler.plan.file import PlanFileError, file_digest, parse_plan, plan_text
 from reconciler.plan.proposal import Plan
 
 # Write files atomically: readers see the old or the new content, never a part.

@@ -5,7 +5,7 @@ from typing import Final
 _END: Final = "the end of the function, which returns None"
 _EFFECTS: Final = "reconciler/plan/review/effects.py"
 _TWICE: Final = "which rows a binding bears on is asked twice, and the other place decides"
-_PROOF: Final = "reconciler/plan/review/proof.py"
+_PROOF: Final = "reconciler/plan/order.py"
 _ASKED: Final = (
     "more is asked: the authorizers' answers decide, and whatever they call wrong is among what is asked already"
 )
@@ -45,7 +45,7 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
         "if False: return",
     ): "a shortcut: nothing is held back by nothing",
     (
-        "reconciler/plan/file/document.py",
+        "reconciler/plan/file.py",
         "PlanDigest._step_text",
         "3",
         "2",
@@ -325,14 +325,14 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
         "pass",
     ): _END,
     ("reconciler/plan/bridges.py", "_Ground.barred", "return None", "pass"): _END,
-    ("reconciler/plan/file/document.py", "_touched_twice", "return None", "pass"): _END,
+    ("reconciler/plan/file.py", "_touched_twice", "return None", "pass"): _END,
     ("reconciler/plan/kinds/interface.py", "Kind.obstacle", "return None", "pass"): _END,
     ("reconciler/plan/kinds/interface.py", "Kind.irreversible", "return None", "pass"): _END,
     ("reconciler/plan/kinds/interface.py", "Kind.lacking_right", "return None", "pass"): _END,
     ("reconciler/plan/kinds/topic.py", "Topics.irreversible", "return None", "pass"): _END,
     ("reconciler/plan/kinds/topic.py", "_topics", "return None", "pass"): _END,
     (
-        "reconciler/plan/file/document.py",
+        "reconciler/plan/file.py",
         "PlanDigest._step_text",
         "for name, value in step.items() if name not in sides",
         "for name, value in step.items()",

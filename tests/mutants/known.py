@@ -123,7 +123,7 @@ KNOWN: Final = (
         _REVIEW,
     ),
     Mutant(
-        "plan/review/proof.py",
+        "plan/order.py",
         "(*row.region.cuts, *other.region.cuts))",
         "row.region.cuts)",
         "a name that settles a suspicion is in neither region's cuts",

@@ -20,15 +20,15 @@ from reconciler.model.acl import (
 )
 from reconciler.model.listing import Create, Delete
 from reconciler.model.state import ClusterState
-from reconciler.plan.file.document import plan_to_json
+from reconciler.plan.file import plan_to_json
 from reconciler.plan.kinds.acl import is_acl_change, touched_binding, touched_bindings
 from reconciler.plan.observed import Facts
+from reconciler.plan.order import UnsafeOrderError, prove
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Plan, bindings_after
 from reconciler.plan.review.access_change import authorizer_of, transition
 from reconciler.plan.review.access_review import difference_review, unreviewed
 from reconciler.plan.review.effects import EffectKind
-from reconciler.plan.review.proof import UnsafeOrderError, prove
 from reconciler.plan.step import Step
 from reconciler.show.plan import plan_lines
 from tests.property.naive import Ask, applies, covers, permitted

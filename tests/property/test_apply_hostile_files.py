@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.apply.preflight import RefusedError, StalePlanError, UndeclaredDefaultError, check
 from reconciler.apply.records import JournalError, past_runs
-from reconciler.plan.file.document import PlanFileError, parse_plan, plan_text, seal
+from reconciler.plan.file import PlanFileError, parse_plan, plan_text, seal
 from reconciler.show.plan import plan_lines
 from reconciler.system.journal import read_records
 from tests.faults.scenario import before, plan_for, wish

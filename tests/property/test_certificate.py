@@ -19,7 +19,7 @@ from reconciler.cli.main import run
 from reconciler.model.acl import OpaqueBinding, ResourcePattern, ResourceType
 from reconciler.model.markers import bridge_on, marker_of
 from reconciler.plan.certificate import CertificateError, certificate
-from reconciler.plan.review.proof import UnsafeOrderError, prove
+from reconciler.plan.order import UnsafeOrderError, prove
 from tests.property.certificates import (
     CHECKER,
     DIGEST,

@@ -21,7 +21,7 @@ from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.listing import Listing
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
-from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.file import parse_plan, plan_text
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.ports import ReadRequest

@@ -24,11 +24,11 @@ from reconciler.model.acl import (
 )
 from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
 from reconciler.model.state import ClusterState
-from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.file import parse_plan, plan_text
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.review.access_review import AccessTrend
-from reconciler.results.checks import ClaimResult, ClaimStatus
+from reconciler.results.findings import ClaimResult, ClaimStatus
 from tests.property.naive import Ask, permitted
 
 TODAY: Final = datetime.date(2026, 11, 26)

@@ -16,7 +16,7 @@ from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError, render_problem
 from reconciler.model.state import ClusterState
-from reconciler.plan.file.document import seal
+from reconciler.plan.file import seal
 from reconciler.snapshot.document import snapshot_text
 from tests.integration.hostile import HOSTILE, assert_harmless
 from tests.prepared import prepared

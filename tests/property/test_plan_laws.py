@@ -16,7 +16,7 @@ from reconciler.model.listing import AclChange, Create, Delete
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.plan.difference import SkipReason
-from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.file import parse_plan, plan_text
 from reconciler.plan.kinds.acl import deleted_bindings, is_acl_change, touched_binding
 from reconciler.plan.order import Blockers
 from reconciler.plan.proposal import Options, Plan, Terms, bindings_after

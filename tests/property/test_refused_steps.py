@@ -29,7 +29,7 @@ from reconciler.model.secrets import SecretPermit
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.difference import SkipReason
-from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.file import parse_plan, plan_text
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_binding
 from reconciler.plan.observed import Facts
 from reconciler.plan.order import Blockers

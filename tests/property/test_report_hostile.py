@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from reconciler.model.characters import escape_invisible, safe
-from reconciler.plan.file.document import plan_id
+from reconciler.plan.file import plan_id
 from reconciler.results.findings import Level
 from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.escaping import markdown_cell, markdown_code, markdown_text, unformulaic

@@ -12,7 +12,7 @@ from reconciler.app.options import PlanOptions, moment
 from reconciler.app.plan import plan
 from reconciler.app.validate import validate
 from reconciler.model.state import ClusterState
-from reconciler.plan.file.document import plan_text
+from reconciler.plan.file import plan_text
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 _ENVIRONMENTS = {"dev": "small", "test": "small", "prod": "large"}

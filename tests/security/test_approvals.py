@@ -18,7 +18,7 @@ from reconciler.app.options import ApprovalRule
 from reconciler.app.reasons import NotApprovedError, RequestError, StaleError, WorkflowError
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.plan.file.document import file_digest, plan_text
+from reconciler.plan.file import file_digest, plan_text
 from reconciler.snapshot.document import snapshot_text
 from reconciler.system.openssh import (
     KeyFileError,

@@ -43,7 +43,7 @@ from reconciler.parts.edit.app.break_glass import break_glass, plan_break_glass
 from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms
 from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_round
 from reconciler.plan.difference import SkipReason
-from reconciler.plan.file.document import plan_id
+from reconciler.plan.file import plan_id
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.review.access_change import DataOwners

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import Phase, given, settings
 
 from reconciler.model.desired import Expiry, Origin
-from reconciler.plan.file.document import (
+from reconciler.plan.file import (
     NOT_BOUND,
     ONE_CLUSTER,
     PlanFileError,

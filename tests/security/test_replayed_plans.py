@@ -20,7 +20,7 @@ from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app.runs import read_fleet_plan
-from reconciler.plan.file.document import parse_plan
+from reconciler.plan.file import parse_plan
 from reconciler.plan.proposal import Options
 from reconciler.snapshot.document import snapshot_text
 from tests.plan_files import plan_id_of

@@ -1,6 +1,6 @@
 """The kinds of documents. A new kind is one file here, its fields in one of ``models``, and one line in ``KINDS``.
 
-Those of listed kinds are one file, :mod:`reconciler.manifest.documents.listed`.
+Those of listed kinds are one file, :mod:`reconciler.manifest.documents.kind`.
 """
 
 from collections.abc import Mapping
@@ -9,8 +9,7 @@ from typing import Any, Final
 from reconciler.manifest.documents.acls import AclsKind, RoleKind
 from reconciler.manifest.documents.cluster import ClusterKind
 from reconciler.manifest.documents.fleet import FleetKind
-from reconciler.manifest.documents.kind import Kind
-from reconciler.manifest.documents.listed import listed_documents
+from reconciler.manifest.documents.kind import Kind, listed_documents
 from reconciler.manifest.documents.ownership import OwnershipKind
 from reconciler.manifest.documents.tests import AccessTestsKind, ClusterTestsKind
 from reconciler.manifest.documents.topic_policy import TopicPolicyKind

@@ -50,7 +50,7 @@ from reconciler.parts.certify.campaign import (
     read_answers,
 )
 from reconciler.parts.certify.rights import AccessRight, OwnedNames, Standing, rights_of
-from reconciler.results.checks import ClaimResult, ClaimStatus
+from reconciler.results.findings import ClaimResult, ClaimStatus
 from reconciler.results.words import binding_words, why_words
 from reconciler.snapshot.document import snapshot_text
 from reconciler.system.files import write_atomically

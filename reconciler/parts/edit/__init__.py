@@ -31,4 +31,4 @@ COMMANDS = {
     "users": ("Make passwords of SCRAM users, disable users", "reconciler.parts.edit.cli.users", "Edit manifests"),
 }
 #: What this part does for an option of a command of the core: the module.
-OPTIONS = {"lint --fix": "reconciler.parts.edit.cli.fix"}
+OPTIONS = {"lint --fix": "reconciler.parts.edit.cli.options"}

@@ -17,7 +17,7 @@ from reconciler.parts.fleet.readings import origin_of
 from reconciler.parts.fleet.rows import COLUMNS, TEXT_COLUMNS, Row, binding_of
 from reconciler.parts.fleet.store import StoreFiles
 from reconciler.plan.difference import Comparison, DeclaredChange, Skipped
-from reconciler.plan.file.codec import SKIPPED
+from reconciler.plan.file_codec import SKIPPED
 from reconciler.plan.kinds import CHANGE
 from reconciler.plan.kinds.acl import ACL_CHANGES
 

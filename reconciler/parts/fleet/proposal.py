@@ -19,7 +19,7 @@ from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.says import REQUIRED, AnyText, Says
 from reconciler.parts.fleet.membership import NO_LIMITS, FleetLimits
-from reconciler.plan.file.document import whole_id
+from reconciler.plan.file import whole_id
 from reconciler.results.fleet_drift import Failure
 
 FORMAT_VERSION: Final = "1.0"

@@ -47,7 +47,7 @@ from reconciler.model.markers import (
 )
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
-from reconciler.plan.file.document import ids
+from reconciler.plan.file import ids
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import Guard, Refusal
 from reconciler.plan.review.access_review import AccessTrend

@@ -32,6 +32,7 @@ from reconciler.model.state import FactSource
 from reconciler.model.topic import INTERNAL_TOPICS
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.observed import Facts
+from reconciler.plan.order import Violation
 from reconciler.plan.phase import TITLES
 from reconciler.plan.refusal import Guard, Refusal, refusal
 from reconciler.plan.review.access_change import (
@@ -41,7 +42,6 @@ from reconciler.plan.review.access_change import (
     ending_words,
     operations_words,
 )
-from reconciler.plan.review.proof import Violation
 from reconciler.plan.step import Step
 
 #: The rule of :func:`interruptions`.

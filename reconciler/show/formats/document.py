@@ -1,15 +1,18 @@
-"""A report as one JSON document: verdict, plans with their counts, access, findings and checks, already judged."""
+"""A report as one JSON document, already judged, and as CloudEvents 1.0."""
 
+import datetime
+import hashlib
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 from reconciler.access.hosts import ANY_HOST
 from reconciler.dataclass import dataclass
-from reconciler.model.characters import counted
+from reconciler.model.characters import counted, safe
 from reconciler.model.desired import moment_text
-from reconciler.plan.file.document import ids
+from reconciler.plan.file import ids, plan_id, step_to_json
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, operations_words
 from reconciler.results.findings import Check, Finding
@@ -223,3 +226,46 @@ def _filled(section: FittedSection, share: int, measure: Measure) -> tuple[str, 
         return section.heading + (section.left_out(missing) if missing else ""), 0
     text = section.heading + section.opening + "".join(kept) + section.closing
     return text + (section.left_out(missing) if missing else ""), amount
+
+
+_TYPE = "reconciler.{}.v1"
+
+
+def events(report: Report, options: FormatOptions) -> str:
+    """The events' lines, at the moment that the report was made."""
+    return "".join(f"{json_text(event, indent=None)}\n" for event in _events(report, options.made))
+
+
+def _events(report: Report, at: datetime.datetime) -> Iterator[dict[str, Any]]:
+    for plan in report.plans:
+        yield from _plan_events(plan, at, drift=False)
+    for plan in report.drifts:
+        yield from _plan_events(plan, at, drift=True)
+    for finding in report.findings:
+        yield _event("finding", finding.cluster, finding.subject, finding_summary(finding), at)
+    for check in report.checks:
+        yield _event("check", check.cluster, check.name, check_summary(check), at)
+
+
+def _plan_events(plan: Plan, at: datetime.datetime, *, drift: bool) -> Iterator[dict[str, Any]]:
+    cluster, kind = plan.terms.cluster, "drift" if drift else "plan"
+    yield _event(kind, cluster, plan_id(plan), plan_summary(plan, drift=drift), at)
+    tags = {"planId": plan_id(plan)}
+    for row in plan.access.access_changes:
+        yield _event(f"{kind}.access", cluster, row.principal or EVERYBODY_ELSE, {**tags, **access_summary(row)}, at)
+    for step in plan.steps:
+        yield _event(f"{kind}.step", cluster, step.id, {**tags, **step_to_json(step)}, at)
+
+
+def _event(kind: str, cluster: str, subject: str, data: dict[str, Any], at: datetime.datetime) -> dict[str, Any]:
+    source = f"/reconciler/clusters/{quote(cluster, safe='', errors='replace')}"
+    event = {"specversion": "1.0", "type": _TYPE.format(kind), "source": source, "datacontenttype": "application/json"}
+    if subject:
+        event["subject"] = safe(subject)
+    identity = json_text([event, data], indent=None)
+    return {
+        **event,
+        "id": hashlib.sha256(identity.encode()).hexdigest()[:32],
+        "time": at.astimezone(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "data": data,
+    }

@@ -11,7 +11,7 @@ from typing import Final
 
 from reconciler.model.characters import counted, safe, shortened, with_points
 from reconciler.model.desired import Origin, moment_text
-from reconciler.plan.file.document import change_id, plan_id
+from reconciler.plan.file import change_id, plan_id
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import AccessChange
 from reconciler.results.findings import Check, CheckStatus, Finding, FindingGroup, Level, finding_groups

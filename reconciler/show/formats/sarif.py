@@ -1,7 +1,8 @@
-"""Findings as SARIF 2.1.0, within what GitHub code scanning takes: 25,000 results, 5,000 of them shown.
+"""Findings where code is reviewed: SARIF 2.1.0, notes of GitHub Actions, and GitLab's merge requests.
 
-Fingerprints are our own, of what a finding is about and not of the line on which it stands: an alert survives lines
-that move. Messages are plain text; SARIF's embedded links need brackets, which are escaped.
+SARIF stays within what GitHub code scanning takes: 25,000 results, 5,000 of them shown. Fingerprints are our own, of
+what a finding is about and not of the line on which it stands: an alert survives lines that move. Messages are plain
+text; SARIF's embedded links need brackets, which are escaped.
 """
 
 import hashlib
@@ -11,13 +12,14 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.access.lint.rules import RULES
-from reconciler.model.characters import safe
+from reconciler.model.characters import counted, safe
 from reconciler.model.desired import Origin
 from reconciler.results.findings import Finding, Level
 from reconciler.show.formats import FormatOptions
-from reconciler.show.formats.escaping import json_text
-from reconciler.show.reading import Report
+from reconciler.show.formats.escaping import json_text, workflow_data, workflow_value
+from reconciler.show.reading import Report, step_counts
 from reconciler.show.review import access_digest
+from reconciler.show.verdicts import Tone, verdict
 
 # Places in a repository: where the manifests stand in it, and what stands for a cluster that no file declares.
 
@@ -177,3 +179,69 @@ def _escaped(text: str, most: int = _MOST_TEXT) -> str:
 
 def _rule_id(finding: Finding) -> str:
     return safe(finding.rule)[:_MOST_ID] or "unnamed"
+
+
+_COMMANDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
+_TONES: Final = {Tone.STOP: "error", Tone.CAUTION: "warning", Tone.CALM: "notice"}
+#: One less than GitHub shows, for the count of the others, and one less again for the verdict.
+_SHOWN: Final = 8
+
+
+def workflow_commands(report: Report, options: FormatOptions) -> str:
+    """One line for the verdict, one for each finding, at most ten of each level."""
+    found = verdict(report)
+    verdict_line = f"::{_TONES[found.tone]} title=reconciler::{workflow_data(found.words)}\n"
+    return verdict_line + "".join(_lines(report, options.manifests))
+
+
+def _lines(report: Report, manifests: str) -> Iterator[str]:
+    for level in Level:
+        found = [one for one in report.new_findings if one.level is level]
+        yield from (_line(one, manifests) for one in found[:_SHOWN])
+        if len(found) > _SHOWN:
+            more = f"{counted(len(found) - _SHOWN, 'finding')} more of this level; the full report has them"
+            yield f"::{_COMMANDS[level]} title=reconciler::{workflow_data(more)}\n"
+
+
+def _line(finding: Finding, manifests: str) -> str:
+    title = workflow_value(f"{finding.rule} {finding.name}" if finding.name != finding.rule else finding.rule)
+    place = ""
+    if finding.place is not None:
+        path, line, column = location(finding, manifests)
+        place = f"file={workflow_value(path)},line={line},col={column},"
+    advice = f". {finding.advice}" if finding.advice else ""
+    message = workflow_data(finding.sentence + advice + finding.on_cluster)
+    return f"::{_COMMANDS[finding.level]} {place}title={title}::{message}\n"
+
+
+_SEVERITIES: Final = {Level.ERROR: "critical", Level.WARNING: "minor", Level.NOTE: "info"}
+
+
+def code_quality(report: Report, options: FormatOptions) -> str:
+    """``artifacts:reports:codequality``: findings that nobody has accepted."""
+    # GitLab wants every fingerprint once; the heaviest finding stands for others of the same matter.
+    found = {fingerprint(finding): finding for finding in reversed(report.open_findings)}
+    return json_text([_issue(one, options.manifests) for one in reversed(found.values())]) + "\n"
+
+
+def _issue(finding: Finding, manifests: str) -> dict[str, Any]:
+    path, line, _ = location(finding, manifests)
+    return {
+        "description": safe(f"{finding.sentence}{finding.on_cluster}"),
+        "check_name": safe(finding.rule),
+        "fingerprint": fingerprint(finding),
+        "severity": _SEVERITIES[finding.level],
+        "location": {"path": safe(path), "lines": {"begin": line}},
+    }
+
+
+def terraform(report: Report, _: FormatOptions) -> str:
+    """``artifacts:reports:terraform``: how much is created, updated and deleted."""
+    plans = [step_counts(plan) for plan in report.all_plans]
+    fleets = [fleet.totals for fleet in report.fleets]
+    counts = {
+        "create": sum(one.create for one in plans) + sum(one.creates for one in fleets),
+        "update": sum(one.update for one in plans) + sum(one.others for one in fleets),
+        "delete": sum(one.delete for one in plans) + sum(one.deletes for one in fleets),
+    }
+    return json_text(counts) + "\n"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reconciler.model.characters import Style, plain, safe
-from reconciler.plan.file.document import as_shown
+from reconciler.plan.file import as_shown
 from reconciler.plan.guards import NO_GUARDRAILS
 from reconciler.results.findings import CheckStatus, Finding, Level, finding_groups
 from reconciler.show.document import FEW, first_lines, lines_shown

@@ -16,7 +16,7 @@ from reconciler.kafka.settings import client_settings
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.listing import Create, Delete
 from reconciler.parts.local.sandbox.state import Sandbox
-from reconciler.plan.file.document import ONE_CLUSTER, bound
+from reconciler.plan.file import ONE_CLUSTER, bound
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.main_job import password_file
 

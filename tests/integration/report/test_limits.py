@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from reconciler.plan.file.document import plan_id
+from reconciler.plan.file import plan_id
 from reconciler.show.access_lines import access_lines
 from reconciler.show.formats.markdown import COMMENT_LIMIT, SUMMARY_LIMIT
 from reconciler.show.reading import Report

@@ -12,7 +12,7 @@ from reconciler.apply.moves import Ending, PartitionEnd, TopicMove, cancelled, c
 from reconciler.apply.records import JOURNAL_FORMAT, JournalError, past_runs
 from reconciler.model.listing import Create
 from reconciler.model.topic import PartitionLayout, Topic
-from reconciler.plan.file.document import ids
+from reconciler.plan.file import ids
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms, bindings_after
 from reconciler.plan.step import Step

@@ -18,7 +18,7 @@ from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import MoveLimits, Topic, TopicReplicas
 from reconciler.plan.difference import SkipReason
-from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.file import parse_plan, plan_text
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import AcceptedGuard, Guard

@@ -19,7 +19,7 @@ from reconciler.model.desired import DesiredState, Origin
 from reconciler.model.listing import Change, resource_of
 from reconciler.model.scope import Scope, is_reserved
 from reconciler.model.state import ClusterState
-from reconciler.plan.file.document import plan_id
+from reconciler.plan.file import plan_id
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose

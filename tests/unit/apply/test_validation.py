@@ -20,7 +20,7 @@ from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.listing import Change, Listing, resource_of
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.file import parse_plan, plan_text
 from reconciler.plan.observed import Facts, StepState
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import Request, propose

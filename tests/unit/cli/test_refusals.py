@@ -12,7 +12,7 @@ import pytest
 from reconciler.cli.main import run
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.file import parse_plan, plan_text
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import Guard, Judges

@@ -12,7 +12,7 @@ from reconciler.cli.main import run
 from reconciler.model.listing import Change
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicUse
-from reconciler.plan.file.document import parse_plan, plan_id, plan_text
+from reconciler.plan.file import parse_plan, plan_id, plan_text
 from reconciler.plan.review.access_change import DataOwners
 from reconciler.policy.ownership import Agreement
 from reconciler.ports import Answer

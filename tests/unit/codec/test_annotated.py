@@ -50,7 +50,7 @@ TABLES = {
     "snapshot/document.py": 3,
     "codec/kinds.py": 3,
     "codec/values.py": 10,
-    "plan/file/codec.py": 2,
+    "plan/file_codec.py": 2,
 }
 
 

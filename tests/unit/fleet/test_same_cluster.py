@@ -12,7 +12,7 @@ from reconciler.model.topic import Topic
 from reconciler.parts.fleet.app.runs import read_fleet_plan
 from reconciler.parts.fleet.membership import same_cluster, told_apart
 from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, fleet_plan_text
-from reconciler.plan.file.document import file_digest, ids, plan_text
+from reconciler.plan.file import file_digest, ids, plan_text
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.results.fleet_drift import Failure, FleetRun, Reading

@@ -28,7 +28,7 @@ from reconciler.parts.fleet.proposal import (
     pending,
 )
 from reconciler.parts.fleet.show import fleet_plan_lines, quiet_fleet_plan
-from reconciler.plan.file.document import whole_id
+from reconciler.plan.file import whole_id
 from reconciler.results.fleet_drift import Failure
 
 

@@ -13,7 +13,7 @@ from reconciler.model.markers import bridge_on, marker_of
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.plan.file.document import change_id, parse_plan, plan_id, plan_schema_text, plan_text
+from reconciler.plan.file import change_id, parse_plan, plan_id, plan_schema_text, plan_text
 from reconciler.plan.kinds import describe
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms

@@ -6,8 +6,8 @@ from typing import Final
 
 from reconciler.model.acl import PatternType, ResourcePattern, ResourceType
 from reconciler.plan.bridges import possible_barriers
-from reconciler.plan.file.codec import PropagationCheck, Sentinel, conditional_steps
-from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.file import parse_plan, plan_text
+from reconciler.plan.file_codec import PropagationCheck, Sentinel, conditional_steps
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.step import Bridge, Bridges, Means, Side, Step, Unbridged

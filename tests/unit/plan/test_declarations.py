@@ -12,7 +12,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
 from reconciler.model.state import ClusterState
-from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.file import parse_plan, plan_text
 from reconciler.plan.proposal import Options, Terms
 from reconciler.plan.propose import Request, propose
 

@@ -18,7 +18,7 @@ from reconciler.model.desired import Origin
 from reconciler.model.listing import Change, Create, Delete
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.topic import Topic, TopicConfigs
-from reconciler.plan.file.document import (
+from reconciler.plan.file import (
     PlanFileError,
     _difference,
     change_id,

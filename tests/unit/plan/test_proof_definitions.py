@@ -12,8 +12,8 @@ from reconciler.access.interpretation import TooMuchToDecideError, Work
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourceType
 from reconciler.model.listing import Change, Create, Delete
 from reconciler.model.topic import Topic
+from reconciler.plan.order import UnsafeOrderError, prove
 from reconciler.plan.phase import Phase
-from reconciler.plan.review.proof import UnsafeOrderError, prove
 from reconciler.plan.step import Step
 from tests.property.access_naive import Ask, Cluster, allowed_plainly
 from tests.worlds import bindings

@@ -11,7 +11,7 @@ from reconciler.model.listing import Create, Delete, Listing, Update
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.plan.difference import SkipReason
-from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.file import parse_plan, plan_text
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Selection, Terms
 from reconciler.plan.propose import Request, propose

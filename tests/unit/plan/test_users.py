@@ -26,7 +26,7 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.secrets import SecretPermit
 from reconciler.model.state import ClusterState
 from reconciler.plan.difference import SkipReason
-from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.file import parse_plan, plan_text
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.observed import Facts
 from reconciler.plan.phase import Phase

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from reconciler.model.desired import DesiredState, Origin
 from reconciler.model.state import ClusterState
-from reconciler.plan.file.document import plan_to_json
+from reconciler.plan.file import plan_to_json
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.review.topics import BrokerAnswer, BrokerValidation, Ruling, TopicReview

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.model.acl import AclBinding
 from reconciler.plan.difference import DriftCause
-from reconciler.plan.file.document import plan_from_json, plan_to_json
+from reconciler.plan.file import plan_from_json, plan_to_json
 from reconciler.plan.kinds.acl import touched_bindings
 from reconciler.plan.proposal import causes_of
 from reconciler.show.drift import drift_counts, drift_lines, drift_table

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reconciler.model.desired import Origin
-from reconciler.plan.file.document import plan_to_json
+from reconciler.plan.file import plan_to_json
 from reconciler.results.findings import CheckStatus, Finding, Level
 from reconciler.results.output import OutputKind, output
 from reconciler.show.formats import FORMATS, FormatOptions, format_named, junit, sarif

@@ -19,7 +19,7 @@ from reconciler.manifest.manifests import Manifests, load
 from reconciler.manifest.read.findings import Source
 from reconciler.model.state import BrokerConfig, BrokerSettings, ClusterState, ConfigOrigin
 from reconciler.ports import NO_AUTHORIZER, ClusterError, ReadRequest
-from reconciler.results.checks import ClaimStatus, ClusterTestResult
+from reconciler.results.findings import ClaimStatus, ClusterTestResult
 from reconciler.show.claims import cluster_test_lines
 from reconciler.snapshot.file import MemoryCluster
 

@@ -11,7 +11,7 @@ from reconciler.app.plan import drift, plan
 from reconciler.app.validate import validate
 from reconciler.model.desired import Expiry
 from reconciler.model.state import ClusterState
-from reconciler.plan.file.document import parse_plan, plan_text
+from reconciler.plan.file import parse_plan, plan_text
 from reconciler.snapshot.document import snapshot_text
 from tests.worlds import binding
 

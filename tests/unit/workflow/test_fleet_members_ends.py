@@ -28,7 +28,7 @@ from reconciler.parts.fleet.app import apply as child
 from reconciler.parts.fleet.app.apply import ChildResult, ChildTask, MemberJob, record_of, told
 from reconciler.parts.fleet.app.members import MemberConnections
 from reconciler.parts.fleet.app.plan import MemberPlan, PlanTerms, plan_members
-from reconciler.plan.file.document import plan_id
+from reconciler.plan.file import plan_id
 from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster

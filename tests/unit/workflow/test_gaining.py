@@ -14,7 +14,7 @@ from reconciler.app.plan import plan as run_plan
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
-from reconciler.plan.file.document import change_id, parse_plan, plan_id, plan_text
+from reconciler.plan.file import change_id, parse_plan, plan_id, plan_text
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import GainingPrincipal, PrincipalLimit
 from reconciler.show.formats import FormatOptions, format_named

@@ -11,7 +11,7 @@ from reconciler.app.plan import plan
 from reconciler.app.records import RecordOptions, save_plan
 from reconciler.parts.serve.narrowing import ApprovedPlans
 from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_round
-from reconciler.plan.file.document import file_digest
+from reconciler.plan.file import file_digest
 from reconciler.show.rounds import ApprovedStatus, Round
 from tests.security.test_approvals import Place as Signers
 from tests.unit.workflow.serving import LIVE, OVER, STAYS, World

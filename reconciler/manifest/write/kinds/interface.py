@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from reconciler.codec.kinds import json_kind
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.listed import DeclaredKind
+from reconciler.manifest.documents.kind import DeclaredKind
 from reconciler.manifest.write.text import ExportStyle, document_head, scalar
 from reconciler.model.desired import DesiredState
 from reconciler.model.kinds import listed_kind

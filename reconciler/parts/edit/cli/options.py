@@ -1,16 +1,19 @@
-"""How commands that edit manifests hand over the result.
+"""How commands that edit manifests hand over the result: printed as a patch, written, or committed on a branch.
 
-It is printed as a patch, written, or committed on a branch.
+So do ``lint --fix``, and ``lint --simplify`` with ``--write`` or ``--branch``.
 """
 
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.cli.console import CommandError, Exit, info_lines, out_json, out_text, progress, style_for
+from reconciler.cli.notes import info_note
 from reconciler.cli.options import Keeping
 from reconciler.model.characters import safe
 from reconciler.model.desired import moment_text
+from reconciler.parts.edit.app.simplify import fix_lint, fix_minimise
 from reconciler.results.output import OutputKind
 from reconciler.show.claims import breach_lines
 from reconciler.show.review import review_lines
@@ -83,3 +86,22 @@ def _progress(lines: Iterable[str]) -> None:
 
 def _document(edit: "ManifestEdit") -> dict[str, Any]:
     return {"patch": edit.patch(), "files": dict(edit.files)}
+
+
+def fix(
+    request: StateRequest, connection: ConnectionOptions, keeping: Keeping, output: str, also: tuple[str, ...]
+) -> int:
+    """The exit status of the edit that ends findings; ``also`` names rules whose fix changes access."""
+    found = fix_lint(request, connection, also=also, tell=info_note)
+    count = f"{len(found.fixed):,} findings fixed" if len(found.fixed) != 1 else "1 finding fixed"
+    progress(f"{count}, {len(found.kept):,} left to you: what stays depends on them" if found.kept else count)
+    message = "Remove ACLs that lint finds superfluous"
+    return keep(
+        OutputKind.LINT_EDIT, found.edit, keeping, message=message, output=output, nothing="There is nothing to fix."
+    )
+
+
+def minimise(request: StateRequest, connection: ConnectionOptions, keeping: Keeping, output: str) -> int:
+    """The exit status of the edit to the smaller set of bindings."""
+    smaller = fix_minimise(request, connection, tell=info_note)
+    return keep(OutputKind.LINT_EDIT, smaller, keeping, message="Remove ACLs that change nothing", output=output)

@@ -42,7 +42,7 @@ from reconciler.parts.evidence.usage.counts import Period, UsageEvidence, period
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.evidence.usage.scan import Summary
 from reconciler.results.access import AccessView, Basis
-from reconciler.results.checks import ClaimResult, ClaimStatus
+from reconciler.results.findings import ClaimResult, ClaimStatus
 from reconciler.results.tightened import TightenOutput
 
 # The state from which rights are taken, and the rights that manifests declare for it.

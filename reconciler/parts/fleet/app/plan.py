@@ -23,7 +23,7 @@ from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, Engine, in_time, r
 from reconciler.parts.fleet.membership import Fleet, partition, same_cluster
 from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, limit_refusals
 from reconciler.parts.fleet.tasks.comparing import loaded
-from reconciler.plan.file.document import file_digest, ids, plan_text
+from reconciler.plan.file import file_digest, ids, plan_text
 from reconciler.plan.proposal import Plan
 from reconciler.results.fleet_drift import Failure
 

@@ -41,7 +41,7 @@ from reconciler.parts.fleet.proposal import (
 from reconciler.parts.fleet.store import FleetStore, NoRunError
 from reconciler.parts.fleet.tasks.collecting import CollectionLimits, SnapshotSource, carried, collect
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired, compiled_key
-from reconciler.plan.file.document import ids
+from reconciler.plan.file import ids
 from reconciler.results.fleet_drift import FleetDrift, FleetRun, HeaderError, Reading
 from reconciler.system.files import write_atomically
 from reconciler.system.process import SystemClock

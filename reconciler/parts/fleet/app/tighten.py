@@ -76,7 +76,7 @@ from reconciler.parts.fleet.tasks.logs import (
     read_logs,
     trouble,
 )
-from reconciler.plan.file.document import parse_plan
+from reconciler.plan.file import parse_plan
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.proposal import Plan
 from reconciler.results.access import Basis

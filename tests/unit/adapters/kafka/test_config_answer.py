@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 with warnings.catch_warnings(action="ignore"):  # it reads its schemas by a deprecated function
     Response: Any = import_module("kafka.protocol.admin").DescribeConfigsResponse
-    messages: Any = import_module("reconciler.kafka.topic_config_messages")
+    messages: Any = import_module("reconciler.kafka.config_messages")
 OWN, read_answer = messages.OWN, messages.read_answer
 TEXTS = st.text(max_size=5) | st.text(min_size=130, max_size=140)
 CONFIG = st.tuples(

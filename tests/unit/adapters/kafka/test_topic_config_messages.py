@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 with warnings.catch_warnings(action="ignore"):  # kafka-python reads its schemas by a deprecated function
-    messages: Any = import_module("reconciler.kafka.topic_config_messages")
+    messages: Any = import_module("reconciler.kafka.config_messages")
 
 GROUPS = [([f"{number}-a", f"{number}-b"], number % 2) for number in range(20)]
 NAMES = sorted(name for group, _ in GROUPS for name in group)

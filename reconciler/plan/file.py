@@ -31,7 +31,7 @@ from reconciler.model.characters import escape_invisible_json
 from reconciler.model.frozen import without_collector
 from reconciler.model.listing import Change
 from reconciler.model.says import Flat, Says
-from reconciler.plan.file.codec import PLAN, STEP
+from reconciler.plan.file_codec import PLAN, STEP
 from reconciler.plan.kinds import describe, kind_of
 from reconciler.plan.proposal import Plan
 from reconciler.plan.step import Step
@@ -297,7 +297,7 @@ def change_id(plan: Plan) -> str:
 
 
 def plan_id(plan: Plan) -> str:
-    """``plan-…``: the id to approve, of everything but what ``reconciler.plan.file.document.NOT_BOUND`` lists."""
+    """``plan-…``: the id to approve, of everything but what ``reconciler.plan.file.NOT_BOUND`` lists."""
     return ids(plan)[1]
 
 
