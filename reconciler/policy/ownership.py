@@ -14,7 +14,7 @@ what everybody who uses it declares.
 import datetime
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from enum import StrEnum
 from functools import cache
@@ -69,9 +69,10 @@ class Breach:
     """One breach: ``teams`` are those of the file, ``owners`` those that own the resource (none if nobody does).
 
     ``subject`` is what a SHARED or UNOWNED one declares. ``pattern``, ``permission`` and ``operations`` are set for
-    RESOURCE, ``pattern`` for TOPIC, GROUP and CLAIM, ``principal`` for PRINCIPAL. ``strangers`` are the principals of a
-    RESOURCE that ``teams`` do not own, ``consent`` is the place of one that names the operation and covers neither them
-    nor the permission. With ``role`` the file is that of a ``Role`` document's rule, which ``origin`` uses. ``rule`` is
+    RESOURCE, ``pattern`` for TOPIC, GROUP and CLAIM, ``principal`` for PRINCIPAL. ``part`` is the more exact pattern of
+    ``owners`` that the one of a RESOURCE reaches. ``strangers`` are the principals of a RESOURCE that ``teams`` do not
+    own, ``consent`` is the place of one that names the operation and covers neither them nor the permission. With
+    ``role`` the file is that of a ``Role`` document's rule, which ``origin`` uses. ``rule`` is
     the item of Ownership that says so, where it is one of the guardrails.
     """
 
@@ -81,6 +82,7 @@ class Breach:
     owners: tuple[str, ...] = ()
     principal: str | None = None
     pattern: ResourcePattern | None = None
+    part: ResourcePattern | None = None
     operations: tuple[AclOperation, ...] = ()
     permission: AclPermissionType = AclPermissionType.ALLOW
     strangers: tuple[str, ...] = ()
@@ -97,6 +99,7 @@ def breach_order(breach: Breach) -> tuple[object, ...]:
         breach.kind,
         breach.principal or breach.subject,
         breach.pattern or (),
+        breach.part or (),
         breach.permission,
         breach.operations,
         (breach.role is not None, breach.role or ()),
@@ -176,7 +179,7 @@ class OwnedPatterns:
     __slots__ = ("_any", "_literal", "_named", "_prefixed")
 
     def __init__(self, owners: Iterable[Owner]) -> None:
-        """Index the patterns of all owners.
+        """Index the patterns of all owners; of several with a prefix or a name, the most exact says whose it is.
 
         Who owns a principal owns the USER of that name: with CREATE_TOKENS on it one logs in as that principal.
         """
@@ -188,48 +191,53 @@ class OwnedPatterns:
         ]
         self._any: dict[ResourceType, set[str]] = defaultdict(set)
         # In order, so that those inside a prefix stand together: each of thousands of teams has rules on prefixes.
-        self._named: dict[ResourceType, list[tuple[str, str]]] = defaultdict(list)
+        self._named: dict[ResourceType, list[ResourcePattern]] = defaultdict(list)
         self._literal: _Texts = defaultdict(set)
         self._prefixed: _Texts = defaultdict(set)
         for pattern, team in owned:
             if pattern.is_wildcard:
                 self._any[pattern.resource_type].add(team)
-                continue
-            self._named[pattern.resource_type].append((pattern.name, team))
-            if pattern.pattern_type is PatternType.PREFIXED:
+            elif pattern.pattern_type is PatternType.PREFIXED:
                 self._prefixed[pattern.resource_type, pattern.name].add(team)
             else:
                 self._literal[pattern.resource_type, pattern.name].add(team)
-        for names in self._named.values():
-            names.sort()
+        for pattern in {pattern for pattern, _ in owned if not pattern.is_wildcard}:
+            self._named[pattern.resource_type].append(pattern)
+        for patterns in self._named.values():
+            patterns.sort(key=_by_name)
 
-    def whole(self, pattern: ResourcePattern) -> frozenset[str]:
-        """The teams with a pattern that contains all of ``pattern``."""
-        return frozenset(self._containing(pattern))
+    def owners(self, pattern: ResourcePattern) -> frozenset[str]:
+        """The teams with the most exact pattern that contains all of ``pattern``, and those that own every name."""
+        return frozenset(self._any.get(pattern.resource_type, ())).union(self._most_exact(pattern))
 
     def touched(self, pattern: ResourcePattern) -> frozenset[str]:
         """The teams that own at least one name that ``pattern`` matches."""
-        found = set(self._containing(pattern))
-        names = self._named.get(pattern.resource_type, ())
-        if pattern.is_wildcard:
-            found.update(team for _, team in names)
-        elif pattern.pattern_type is PatternType.PREFIXED:
-            for index in range(bisect_left(names, (pattern.name, "")), len(names)):
-                name, team = names[index]
-                if not name.startswith(pattern.name):
-                    break
-                found.add(team)
-        return frozenset(found)
+        return self.owners(pattern).union(*map(self.owners, self.inner(pattern)))
 
-    def _containing(self, pattern: ResourcePattern) -> Iterator[str]:
-        kind, name = pattern.resource_type, pattern.name
-        yield from self._any.get(kind, ())
-        if pattern.is_wildcard:
+    def inner(self, pattern: ResourcePattern) -> Iterator[ResourcePattern]:
+        """The owned patterns that contain a part of ``pattern``, each once, sorted by name."""
+        if pattern.pattern_type is PatternType.LITERAL and not pattern.is_wildcard:
             return
-        if pattern.pattern_type is PatternType.LITERAL:
-            yield from self._literal.get((kind, name), ())
-        for length in range(1, len(name) + 1):
-            yield from self._prefixed.get((kind, name[:length]), ())
+        start = "" if pattern.is_wildcard else pattern.name
+        named = self._named.get(pattern.resource_type, ())
+        for index in range(bisect_left(named, start, key=_by_name), len(named)):
+            if not named[index].name.startswith(start):
+                break
+            if named[index] != pattern:
+                yield named[index]
+
+    def _most_exact(self, pattern: ResourcePattern) -> Set[str]:
+        kind, name = pattern.resource_type, pattern.name
+        if pattern.is_wildcard:
+            return frozenset()
+        if pattern.pattern_type is PatternType.LITERAL and (kind, name) in self._literal:
+            return self._literal[kind, name]
+        prefixes = ((kind, name[:length]) for length in range(len(name), 0, -1))
+        return next((self._prefixed[prefix] for prefix in prefixes if prefix in self._prefixed), frozenset())
+
+
+def _by_name(pattern: ResourcePattern) -> str:
+    return pattern.name
 
 
 def teams_by_file(owners: Iterable[Owner]) -> dict[str, frozenset[str]]:
@@ -262,12 +270,17 @@ class OwnedPrincipals:
                 self._prefixed[prefix].add(owner.team)
 
     def owners(self, principal: str) -> frozenset[str]:
-        """The teams whose selectors mean the principal (:meth:`NameSelector.selects_principal`)."""
-        found = self._any | self._literal.get(principal, set())
+        """The teams with the most exact selector that means it, and those that own every one.
+
+        As :meth:`NameSelector.selects_principal`.
+        """
+        if principal in self._literal:
+            return frozenset(self._any | self._literal[principal])
         if principal != WILDCARD_PRINCIPAL:
-            for length in range(len(principal) + 1):
-                found |= self._prefixed.get(principal[:length], set())
-        return frozenset(found)
+            for length in range(len(principal), -1, -1):
+                if principal[:length] in self._prefixed:
+                    return frozenset(self._any | self._prefixed[principal[:length]])
+        return frozenset(self._any)
 
 
 def effective_consents(
@@ -409,14 +422,14 @@ class Ownership:
         if not any(consent.expires for consent in self._consents):
             return {}
         for binding, declared in desired.bindings.items():
-            for place in _places(declared):
-                covering = list(self._consents_for(place.file, binding, None))
+            by_part = (self._consents_by_part(place.file, binding, None) for place in _places(declared))
+            for _, covering in chain.from_iterable(by_part):
                 ends = {consent: consent.expires for consent in covering if consent.expires is not None}
                 last = max(ends, key=lambda item: ends[item].end, default=None)
                 if last is None or len(ends) < len(covering):
                     continue
                 if declared.expires is None or declared.expires.end > ends[last].end:
-                    found[last].add(place.origin)
+                    found[last].add(declared.origin)
         return {consent: tuple(sorted(places)) for consent, places in found.items()}
 
     def _teams(self, file: str) -> frozenset[str]:
@@ -458,7 +471,7 @@ class Ownership:
             named = (place.file, place.role is not None, entry.principal)
             by_principal[named] = min(place, by_principal.get(named, place), key=lambda item: item.origin)
         for use, bindings in uses.items():
-            yield self._resource_breach(use, bindings)
+            yield from self._resource_breaches(use, bindings)
         for (file, _, principal), place in by_principal.items():
             owners = self._owners_of(principal)
             # A principal without an owner is free: anyone may grant it access to their own resources.
@@ -467,14 +480,20 @@ class Ownership:
 
     def _is_free(self, file: str, pattern: ResourcePattern, permission: AclPermissionType) -> bool:
         """Whether a file may name a pattern without anybody's consent."""
-        teams = self._teams(file)
-        if self._holdings.whole(pattern) & teams:
+        if next(self._foreign_parts(file, pattern), None) is not None:
+            return False
+        if self._holdings.owners(pattern):
             return True
         takes = permission is AclPermissionType.DENY
-        if pattern.resource_type is ResourceType.CLUSTER or not self._may_declare_unowned(file, ACL, takes=takes):
-            return False
-        # A prefix or * must not touch a name of another team, not even one that does not exist yet.
-        return not self._holdings.touched(pattern) - teams
+        return pattern.resource_type is not ResourceType.CLUSTER and self._may_declare_unowned(file, ACL, takes=takes)
+
+    def _foreign_parts(self, file: str, pattern: ResourcePattern) -> Iterator[ResourcePattern]:
+        """What a pattern reaches of other teams: itself, and each more exact pattern, also of names of the future."""
+        teams = self._teams(file)
+        for part in (pattern, *self._holdings.inner(pattern)):
+            owners = self._holdings.owners(part)
+            if owners and not owners & teams:
+                yield part
 
     def _may_declare_unowned(self, file: str, law: Law, *, takes: bool) -> bool:
         """Whether a file may declare an item of this kind that nobody owns; ``takes``: it takes something away."""
@@ -484,11 +503,27 @@ class Ownership:
             case Unowned.NO_TEAM:
                 return not self._teams(file)
 
-    def _consents_for(self, file: str, binding: AclBinding, end: Expiry | None) -> Iterator[OwnerConsent]:
-        """The consents by which ``file`` may name what its teams do not own; ``end``: when the binding expired."""
-        for consent in self._consents_about(file, binding.pattern):
-            if self._stands(consent, end) and consent.covers(binding, self._owners_of):
-                yield consent
+    def _consents_for(self, file: str, binding: AclBinding, end: Expiry | None) -> tuple[OwnerConsent, ...]:
+        """The consents by which ``file`` may name what its teams do not own; ``end``: when the binding expired.
+
+        None at all where the owner of a part does not consent.
+        """
+        parts = [consents for _, consents in self._consents_by_part(file, binding, end)]
+        return tuple(chain.from_iterable(parts)) if all(parts) and self._holdings.owners(binding.pattern) else ()
+
+    def _consents_by_part(
+        self, file: str, binding: AclBinding, end: Expiry | None
+    ) -> Iterator[tuple[ResourcePattern, list[OwnerConsent]]]:
+        """Each part of other teams, with their consents to it."""
+        for part in self._foreign_parts(file, binding.pattern):
+            yield (
+                part,
+                [
+                    consent
+                    for consent in self._consents_about(file, part)
+                    if self._stands(consent, end) and consent.covers(AclBinding(part, binding.entry), self._owners_of)
+                ],
+            )
 
     def _stands(self, consent: OwnerConsent, end: Expiry | None) -> bool:
         """Whether a consent counts now or, for what has expired, counted until then."""
@@ -497,31 +532,47 @@ class Ownership:
         return not consent.expires.over(self._as_of) if end is None else consent.expires.end >= end.end
 
     def _consents_about(self, file: str, pattern: ResourcePattern) -> Iterator[OwnerConsent]:
-        if not self._counting:
-            return
-        teams, owners = self._teams(file), self._holdings.whole(pattern)
-        if not owners & teams:
-            for pair in product(teams, owners):
+        """The consents of the owners of a pattern, in an order of their own."""
+        if self._counting:
+            for pair in product(self._teams(file), self._holdings.owners(pattern)):
                 yield from self._counting.get(pair, ())
 
     def _near_consent(self, file: str, binding: AclBinding) -> Origin | None:
         """One that names the operation, but not this principal or permission: what its author will think of."""
-        about = self._consents_about(file, binding.pattern)
-        near = (item for item in about if item.names(binding.pattern, binding.entry.operation))
-        return min((item.origin for item in near if self._stands(item, None)), default=None)
+        near = (
+            item
+            for part in self._foreign_parts(file, binding.pattern)
+            for item in self._consents_about(file, part)
+            if item.names(part, binding.entry.operation) and self._stands(item, None)
+        )
+        return min((item.origin for item in near), default=None)
 
-    def _resource_breach(self, use: _Use, bindings: Iterable[AclBinding]) -> Breach:
+    def _resource_breaches(self, use: _Use, bindings: Collection[AclBinding]) -> Iterator[Breach]:
+        """One for each part whose owners do not consent, or one for all where nobody owns the whole."""
         entries = [binding.entry for binding in bindings]
-        teams = self._teams(use.place.file)
-        owners = self._holdings.whole(use.pattern) or self._holdings.touched(use.pattern) - teams
+        teams, holdings = self._teams(use.place.file), self._holdings
+        owners = holdings.owners(use.pattern)
         strangers = {item.principal for item in entries if not self._owners_of(item.principal) & teams}
-        return replace(
-            self._breach(use.place, BreachKind.RESOURCE, owners, pattern=use.pattern),
+        breach = replace(
+            self._breach(
+                use.place, BreachKind.RESOURCE, owners or holdings.touched(use.pattern) - teams, pattern=use.pattern
+            ),
             operations=tuple(sorted({entry.operation for entry in entries})),
             permission=use.permission,
             strangers=tuple(sorted(strangers)),
             consent=use.consent,
         )
+        parts = self._lacking(use, bindings) if owners else []
+        for part in parts:
+            inner = None if part == use.pattern else part
+            yield replace(breach, owners=tuple(sorted(holdings.owners(part))), part=inner)
+        if not parts:
+            yield breach
+
+    def _lacking(self, use: _Use, bindings: Iterable[AclBinding]) -> list[ResourcePattern]:
+        """The parts of a pattern whose owners do not consent to one of the bindings."""
+        by_part = (self._consents_by_part(use.place.file, binding, None) for binding in bindings)
+        return list(dict.fromkeys(part for part, consents in chain.from_iterable(by_part) if not consents))
 
     def _of_topics(self, desired: DesiredState) -> Iterator[Breach]:
         for name, wanted in desired.topics.items():
@@ -553,7 +604,7 @@ class Ownership:
         self, law: Law, origin: Origin, pattern: ResourcePattern, subject: str, *, takes: bool
     ) -> Iterator[Breach]:
         """Of a named resource: it is its owner's."""
-        owners = self._holdings.whole(pattern)
+        owners = self._holdings.owners(pattern)
         if owners and not owners & self._teams(origin.file):
             kind = BreachKind(pattern.resource_type.name.lower())
             yield self._breach(_Place(origin), kind, owners, pattern=pattern)
@@ -585,7 +636,7 @@ class Ownership:
         """A team's file may name what nobody owns, and not call it its own; what others own is a breach anyway."""
         for pattern, origin in self._claims:
             teams, holdings = self._teams(origin.file), self._holdings
-            if teams and not holdings.whole(pattern) & teams and not holdings.touched(pattern) - teams:
+            if teams and not holdings.owners(pattern) & teams and not holdings.touched(pattern) - teams:
                 yield self._breach(_Place(origin), BreachKind.CLAIM, (), pattern=pattern)
 
     def _of_documents(self) -> Iterator[Breach]:

@@ -367,7 +367,8 @@ def _message(breach: Breach) -> str:
         case BreachKind.RESOURCE:
             operations = ", ".join(operation.name for operation in breach.operations)
             verb = "denies" if breach.permission is AclPermissionType.DENY else "declares"
-            return f"{file} {verb} {operations} on {_names(breach.pattern)} {whose}"
+            reached = "" if breach.part is None else f", which reaches {_names(breach.part)}"
+            return f"{file} {verb} {operations} on {_names(breach.pattern)}{reached} {whose}"
         case BreachKind.TOPIC | BreachKind.GROUP:
             return f"{file} declares {_names(breach.pattern)} {whose}"
         case BreachKind.CLAIM:
@@ -397,7 +398,8 @@ def _advice(breach: Breach) -> str:
         case BreachKind.RESOURCE if breach.teams and breach.owners and breach.pattern is not None:
             owner = breach.owners[0]
             item = ticked(_consent(breach, owner))
-            return f"ask {as_name(owner)} to write in a file of its own, under consents: {item}"
+            instead = "" if breach.part is None else ", or name only what is the team's own"
+            return f"ask {as_name(owner)} to write in a file of its own, under consents: {item}{instead}"
         case BreachKind.RESOURCE if breach.teams and not _is_cluster(breach):
             return "on what no team owns, only a file of no team may deny: move the rule there"
         case BreachKind.RESOURCE if breach.teams:
@@ -452,7 +454,7 @@ def _is_cluster(breach: Breach) -> bool:
 def _consent(breach: Breach, owner: str) -> str:
     """The item of a manifest that would permit it."""
     operations = ", ".join(operation.name for operation in breach.operations)
-    to, pattern = breach.teams[0], breach.pattern
+    to, pattern = breach.teams[0], breach.part or breach.pattern
     resource = "" if pattern is None else f", {FIELD_OF[pattern.resource_type]}: {_value(pattern)}"
     deny = ", permissions: [DENY]" if breach.permission is AclPermissionType.DENY else ""
     # As quoted as YAML wants it: "User:*" begins an alias elsewhere in the text.

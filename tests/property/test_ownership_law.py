@@ -1,6 +1,7 @@
 """No file touches what is not its own, whatever the kind, the form and the date: random worlds against a plain oracle.
 
 The oracle knows names one by one: a claim is the set of the names that it has, and a pattern the set that it reaches.
+The smallest claim on a name decides whose it is, and a claim on every name counts besides.
 """
 
 import datetime
@@ -154,10 +155,19 @@ worlds = st.builds(
 )
 
 
-def owners(world: World, field: str, reached: frozenset[str], *, whole: bool) -> frozenset[str]:
-    """The teams with a claim that has all of these names, or only some."""
-    found = ((one, one.names.reached) for one in world.claims if one.field == field)
-    return frozenset(one.team for one, own in found if (reached <= own if whole else reached & own))
+def owners(world: World, field: str, reached: frozenset[str]) -> frozenset[str]:
+    """The teams with the smallest claim that has all of these names, and those with a claim on every name."""
+    sizes = [
+        (len(one.names.reached), one.team)
+        for one in world.claims
+        if one.field == field and reached <= one.names.reached
+    ]
+    return frozenset(team for size, team in sizes if size in (min(sizes)[0], len(NAMES) + 1))
+
+
+def inner(world: World, field: str, reached: frozenset[str]) -> set[frozenset[str]]:
+    """The claims on some of these names, but not on all."""
+    return {one.names.reached for one in world.claims if one.field == field and one.names.reached < reached}
 
 
 def may(world: World, team: str, thing: Rule | Item) -> bool:
@@ -168,25 +178,29 @@ def may(world: World, team: str, thing: Rule | Item) -> bool:
 def _may_rule(world: World, team: str, rule: Rule) -> bool:
     if team == "incidents" and rule.deny:
         return True
-    of_principal = owners(world, "principals", frozenset({rule.principal}), whole=True)
+    of_principal = owners(world, "principals", frozenset({rule.principal}))
     if of_principal and team not in of_principal:
         return False
     reached = rule.names.reached
-    whole = owners(world, rule.field, reached, whole=True)
-    if team in whole:
-        return True
-    free = rule.field != "cluster" and not (team and rule.deny)
-    if free and not owners(world, rule.field, reached, whole=False) - {team}:
-        return True
-    return rule.field == "topics" and any(
-        one.to == team
-        and one.team in whole
-        and one.deny == rule.deny
-        and reached <= one.names.reached
-        and (one.everybody or team in of_principal)
-        and (not one.end or (one.end >= rule.end if over(rule.end) else not over(one.end)))
-        for one in world.consents
-    )
+    whole, parts = owners(world, rule.field, reached), inner(world, rule.field, reached)
+    if not whole:
+        free = rule.field != "cluster" and not (team and rule.deny)
+        return free and all(team in owners(world, rule.field, part) for part in parts)
+
+    def agreed(part: frozenset[str]) -> bool:
+        own = owners(world, rule.field, part)
+        return team in own or any(
+            rule.field == "topics"
+            and one.to == team
+            and one.team in own
+            and one.deny == rule.deny
+            and part <= one.names.reached
+            and (one.everybody or team in of_principal)
+            and (not one.end or (one.end >= rule.end if over(rule.end) else not over(one.end)))
+            for one in world.consents
+        )
+
+    return all(map(agreed, {reached, *parts}))
 
 
 def _may_item(world: World, team: str, item: Item) -> bool:
@@ -195,7 +209,7 @@ def _may_item(world: World, team: str, item: Item) -> bool:
     if team == "incidents" and item.form == "disabled" and not over(item.end):
         return True
     field = {"topic": "topics", "group": "groups"}.get(item.kind, "principals")
-    own = owners(world, field, frozenset({item.name}), whole=True)
+    own = owners(world, field, frozenset({item.name}))
     if own:
         return team in own
     return not team or (item.kind == "topic" and item.form != "absent")

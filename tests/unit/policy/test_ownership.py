@@ -11,7 +11,7 @@ from reconciler.manifest.safeguards import ownership as owners_of
 from reconciler.model.acl import AclOperation
 from reconciler.model.desired import Origin
 from reconciler.policy.ownership import Breach, OwnerConsent, Ownership
-from reconciler.show.claims import consent_lines
+from reconciler.show.claims import advice, consent_lines, message
 
 DAY = datetime.date(2027, 1, 1)
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod, labels: {env: prod}}\nspec: {}\n"
@@ -245,3 +245,50 @@ def test_teams_are_the_owners_that_they_stand_for() -> None:
         for source in (Source("o.yaml", head + text + cluster) for text in (short, long))
     ]
     assert found[0] == found[1]
+
+
+HANDED_OVER = (
+    f"{OWNERS}    - {{team: orders, files: teams/orders/**, principals: [User:pay-o], topics: [payments.o]}}\n"
+)
+ORDERS = "teams/orders/acls.yaml"
+
+
+@pytest.mark.parametrize(
+    ("file", "principal", "names", "expected"),
+    [
+        (ORDERS, "User:pay-o", "[payments.o]", []),
+        (ORDERS, "User:pay-o", "[payments.i]", ["resource READ TOPIC payments.i of payments"]),
+        (PAY, "User:pay-svc", "[payments.o]", ["resource READ TOPIC payments.o of orders"]),
+        (PAY, "User:pay-svc", "{prefix: payments.}", ["resource READ TOPIC PREFIXED payments. of orders"]),
+        (PAY, "User:pay-svc", "{prefix: payments.i}", []),
+        (PAY, "User:pay-o", "[payments.i]", ["principal User:pay-o of orders+platform"]),
+    ],
+)
+def test_the_most_exact_item_of_ownership_hands_over(
+    file: str, principal: str, names: str, expected: list[str]
+) -> None:
+    text = acls(principal, f"{{allow: READ, topics: {names}}}")
+    assert breaches({file: text}, HANDED_OVER) == [f"{file} {breach}" for breach in expected]
+
+
+def test_a_topic_that_was_handed_over_is_declared_by_its_new_owner() -> None:
+    topics = document("Topics", "  topics: [{name: payments.o, absent: true}]")
+    assert breaches({ORDERS: topics}, HANDED_OVER) == []
+    assert breaches({PAY: topics}, HANDED_OVER) == [f"{PAY} topic TOPIC payments.o of orders"]
+
+
+def test_a_prefix_that_reaches_what_was_handed_over_needs_a_consent_to_that_only() -> None:
+    consent = "{team: orders, to: payments, operations: [READ], topics: [payments.o]}"
+    files = {
+        PAY: acls("User:pay-svc", "{allow: READ, topics: {prefix: payments.}}"),
+        "teams/orders/consents.yaml": document("Ownership", f"  consents: [{consent}]", "consents"),
+    }
+    assert breaches(files, HANDED_OVER) == []
+    owners = document("Ownership", f"  owners:{HANDED_OVER}", "teams")
+    manifests = load(Source(*one) for one in {"cluster.yaml": CLUSTER, "o.yaml": owners, PAY: files[PAY]}.items())
+    (breach,) = ownerships_of(manifests, "prod", DAY)[0].breaches(desired_state(manifests, "prod", DAY))
+    assert message(breach) == (
+        "a file of payments declares READ on every topic starting with payments., "
+        "which reaches topic payments.o of orders"
+    )
+    assert consent in advice(breach)
