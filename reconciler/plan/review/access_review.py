@@ -18,7 +18,6 @@ from reconciler.model.characters import LookAlikes, as_name, mixed_scripts
 from reconciler.model.desired import DesiredState
 from reconciler.model.state import ClusterState
 from reconciler.plan.observed import NO_FACTS, Facts
-from reconciler.plan.order import Violation
 from reconciler.plan.review.access_change import (
     AccessChange,
     ExemptPrincipal,
