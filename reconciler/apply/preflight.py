@@ -16,7 +16,7 @@ from reconciler.model.markers import without_own
 from reconciler.model.state import ClusterState
 from reconciler.plan.bridges import bridges, lockout_protection
 from reconciler.plan.difference import DeclaredChange
-from reconciler.plan.guards import Surroundings, not_accepted, refusals
+from reconciler.plan.guards import Surroundings, not_accepted, protected_charges, refusals
 from reconciler.plan.kinds import deletions, describe
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_bindings
 from reconciler.plan.leftovers import deletes_of_locks, lock_charges
@@ -207,7 +207,8 @@ def _check_guards(plan: Plan, live: ClusterState, terms: Terms, findings: tuple[
         flavor=terms.flavor,
         listed=deletions([step.change for step in plan.steps], live, terms.scope, _done(plan, findings)),
     )
-    refused = refusals(plan.steps, around, plan.accepted)
+    logins = (charge.refusal for charge in protected_charges(plan.steps, live, terms.facts.protect))
+    refused = (*refusals(plan.steps, around, plan.accepted), *not_accepted(logins, plan.accepted))
     if refused:
         raise RefusedError(refused)
     return coverage

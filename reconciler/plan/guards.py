@@ -21,6 +21,8 @@ from reconciler.model.characters import pattern_name
 from reconciler.model.flavor import APACHE, Flavor
 from reconciler.model.listing import Change
 from reconciler.model.says import REQUIRED, Says
+from reconciler.model.scope import Selector
+from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.kinds.interface import Deletions, LoginAtRisk
@@ -103,6 +105,15 @@ def login_charges(risks: Iterable[LoginAtRisk]) -> Iterator[StepCharge]:
 def login_refusals(risks: Iterable[LoginAtRisk]) -> Iterator[Refusal]:
     """The refusals among them."""
     return (charge.refusal for charge in login_charges(risks))
+
+
+def protected_charges(steps: Iterable[Step], live: ClusterState, protect: Collection[Selector]) -> Iterator[StepCharge]:
+    """Logins of protected principals that change: whoever logs in so has all that the principal may do."""
+    named = [selector.principals for selector in protect if selector.principals is not None and selector.names is None]
+    for step in steps if named else ():
+        for principal, words in kind_of(step.change).logins(step.change, live):
+            if any(names.selects_principal(principal) for names in named):
+                yield StepCharge(refusal(Guard.PROTECTED, principal, words), (step.change,))
 
 
 def not_accepted(found: Iterable[Refusal], accepted: Collection[AcceptedGuard]) -> tuple[Refusal, ...]:

@@ -24,6 +24,7 @@ from reconciler.plan.guards import (
     login_charges,
     not_accepted,
     plan_refusals,
+    protected_charges,
     step_charges,
 )
 from reconciler.plan.kinds import deletions, describe, kind_of, logins_at_risk
@@ -216,6 +217,7 @@ def _judged(
         whole = whole or {step.change: step for step in steps}
         risks = tuple(logins_at_risk([step.change for step in steps], live, logins))
         alone = [*step_charges(steps), *login_charges(risks), *lock_charges(steps, live, request.options.unlock)]
+        alone += protected_charges(steps, live, terms.facts.protect)
         # Not before these have left out theirs: to compare access takes long.
         if _leave_out(changes, alone, whole, terms, request, told):
             continue

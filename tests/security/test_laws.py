@@ -46,7 +46,7 @@ from reconciler.plan.observed import NO_FACTS, Facts
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.plan.refusal import Guard
+from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.step import Step
 from reconciler.policy.laws import (
     QUESTIONS,
@@ -397,6 +397,32 @@ def test_no_kind_loses_a_large_share_at_once(kind: str) -> None:
                     check(plan, state, terms)
             else:
                 check(plan, state, terms)
+
+
+def test_no_login_of_a_protected_principal_changes_unasked() -> None:
+    """By whatever it is protected, in plan and in apply; its access is judged elsewhere."""
+    law, none = laws()["users"], Terms("c", ALL, default_allow=False)
+    request = Request(DAY, Options(allow_deletes=True), permit=SecretPermit(("TEAM_",), ()))
+    for names, refused in (
+        (NameSelector(literal=("User:a",)), True),
+        (NameSelector(prefixes=("User:",)), True),
+        (NameSelector(any_name=True), True),
+        (NameSelector(literal=("User:b",)), False),
+    ):
+        terms = replace(none, facts=Facts(protect=(Selector(names),)))
+        for wanted, there in ((user("a"), []), (user("a", 8193), [user("a")]), (None, [user("a")])):
+            desired = declared(law, wanted or user("a"), absent=wanted is None)
+            plan = propose(desired, live(law, *there), terms, request)
+            assert [(one.guard, one.object) for one in plan.refusals] == [(Guard.PROTECTED, "User:a")] * refused
+            assert len(plan.steps) == (not refused)
+            before = propose(desired, live(law, *there), none, request)
+            if refused:
+                with pytest.raises(RefusedError, match="SCRAM user a"):
+                    check(before, live(law, *there), terms)
+                accepted = replace(request, accepted=(AcceptedGuard(Guard.PROTECTED, "User:a"),))
+                assert propose(desired, live(law, *there), terms, accepted).refusals == ()
+            else:
+                check(before, live(law, *there), terms)
 
 
 def counts_passwords(law: Law) -> None:
