@@ -118,6 +118,14 @@ def new_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader_process, "start_reader", NEW_READER)
 
 
+@pytest.fixture
+def forked_readers_of_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes that apply a fleet's plans on the local engine have their readings forked, too."""
+    from reconciler.parts.fleet.app import apply
+
+    monkeypatch.setattr(apply, "_CHILD", prepared().joining + apply._CHILD)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     text = "run the tests in so many processes, each with brokers of its own"
     parser.addoption("--processes", type=int, default=1, metavar="N", help=text)

@@ -122,6 +122,15 @@ class Prepared:
         """A process with this reader that waits for its task."""
         return _started_reader(self._address, module)
 
+    @property
+    def joining(self) -> str:
+        """Code by which a new Python has its readings forked from here, too."""
+        return (
+            "import functools; import tests.prepared; from reconciler.kafka import reader_process; "
+            f"started = functools.partial(tests.prepared._started_reader, {self._address!r}); "
+            "reader_process.start_reader = started; "
+        )
+
     def end(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()

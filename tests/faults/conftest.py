@@ -19,13 +19,17 @@ def _until() -> Iterator[ExitStack]:
 
 @pytest.fixture(scope="module")
 def _three(_until: ExitStack, sandbox_root: Path, request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """Ended after the last file that asks for it: six idle nodes are a tenth of a processor to the end of the run."""
+    """Ended after the last file that asks for it: six idle nodes are a tenth of a processor to the end of the run.
+
+    One controller does where no test kills it, and those that do are long.
+    """
+    asking = [item for item in request.session.items if isinstance(item, pytest.Function) and _asks(item)]
     if not _running:
         _until.callback(_running.clear)
-        _running.append(_until.enter_context(three_brokers(sandbox_root)))
+        controllers = 3 if any(item.get_closest_marker("long") for item in asking) else 1
+        _running.append(_until.enter_context(three_brokers(sandbox_root, controllers=controllers)))
     yield _running[0]
-    files = [item.path for item in request.session.items if isinstance(item, pytest.Function) and _asks(item)]
-    if request.path == files[-1]:
+    if request.path == asking[-1].path:
         _until.close()
 
 

@@ -141,7 +141,7 @@ def test_nothing_breaks(three: Cluster, tmp_path: Path) -> None:
     job.assert_finished()
 
 
-@pytest.mark.parametrize("broker", BROKERS)
+@pytest.mark.parametrize("broker", [*(pytest.param(one, marks=pytest.mark.long) for one in BROKERS[:-1]), BROKERS[-1]])
 def test_a_broker_that_is_cut_off_learns_nothing(three: Cluster, broker: int) -> None:
     """No path leads past its proxies, whichever controller leads: the tests below mean nothing otherwise."""
     topic = f"cut-off-from-{broker}-{next(_numbers)}"
@@ -173,7 +173,8 @@ def test_a_broker_cut_off_from_the_controllers_stops_what_is_destructive(three: 
     job.assert_finished()
 
 
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGSTOP, marks=pytest.mark.long), signal.SIGKILL])
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
 def test_a_broker_that_is_paused_or_gone_is_named(three: Cluster, tmp_path: Path, number: signal.Signals) -> None:
     job = Job(three, tmp_path)
     result = job.apply(after(2, lambda: three.kill(2) if number is signal.SIGKILL else three.signal(2, number)))
@@ -184,7 +185,9 @@ def test_a_broker_that_is_paused_or_gone_is_named(three: Cluster, tmp_path: Path
     job.assert_finished()
 
 
-@pytest.mark.parametrize("request_number", [pytest.param(1, marks=pytest.mark.long), 4])
+# In every run at one request, with fewer nodes: tests/integration/apply/test_dying_broker.py.
+@pytest.mark.long
+@pytest.mark.parametrize("request_number", [1, 4])
 def test_the_active_controller_is_killed(three: Cluster, tmp_path: Path, request_number: int) -> None:
     job, settings = Job(three, tmp_path), three.settings("admin")
     result = job.apply(after(request_number, lambda: three.kill(active_controller(settings))), seconds=30.0)
@@ -193,7 +196,9 @@ def test_the_active_controller_is_killed(three: Cluster, tmp_path: Path, request
     job.assert_finished()
 
 
-@pytest.mark.parametrize("mode", [Mode.HALF_OPEN, pytest.param(Mode.CUT, marks=pytest.mark.long)])
+# In every run of one request: tests/faults/test_late_bridge.py.
+@pytest.mark.long
+@pytest.mark.parametrize("mode", [Mode.HALF_OPEN, Mode.CUT])
 def test_answers_that_do_not_arrive(three: Cluster, tmp_path: Path, mode: Mode) -> None:
     """Requests are applied, or not, and nobody hears of it: the outcome is settled by reading, never assumed."""
     job = Job(three, tmp_path)

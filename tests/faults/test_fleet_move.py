@@ -22,6 +22,7 @@ spec: {waves: [{name: all, clusters: {matchLabels: {}}}]}
 """
 
 
+@pytest.mark.usefixtures("forked_readers_of_members")
 def test_fleet_apply_moves_replicas_in_batches_and_takes_its_throttle_away(
     three: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

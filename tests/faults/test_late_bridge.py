@@ -68,7 +68,7 @@ class _Open:
         return {**self.sandbox.settings(user), "bootstrap.servers": f"127.0.0.1:{self.proxy.port}"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def open_one(sandbox_root: Path) -> Iterator[_Open]:
     users = generated_users("admin", "reconciler", "acl-probe")
     spec = SandboxSpec("late", users=users, allow_everyone_if_no_acl_found=True, heap="256m")

@@ -110,7 +110,13 @@ def _of(bindings: frozenset[AclBinding], permission: AclPermissionType) -> list[
     return sorted(binding for binding in bindings if binding.entry.permission_type is permission)
 
 
-@pytest.mark.parametrize("change", CHANGES)
+#: In every run; the others too in the long tests, and each in memory (tests/property/test_plan_laws.py).
+_QUICK = (CHANGES[0], CHANGES[-1])
+
+
+@pytest.mark.parametrize(
+    "change", [one if one in _QUICK else pytest.param(one, marks=pytest.mark.long) for one in CHANGES]
+)
 def test_nobody_sees_a_state_that_neither_side_has(three: Cluster, change: Make) -> None:
     mark = f"w{CHANGES.index(change)}-"
     seen = _watched(three, change(mark), mark)

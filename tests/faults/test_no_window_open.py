@@ -50,7 +50,9 @@ from tests.integration.kafka.conftest import settings_of
 from tests.property.transitions import DAY, declared
 from tests.verbs import creations, deletions
 
-pytestmark = pytest.mark.broker
+# In every run each moment in memory (tests/property/test_bridge_laws.py), and bridges on one broker
+# (tests/integration/apply/test_bridges.py).
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 BROKERS = (1, 2, 3)
 USERS = ("alice", "bob")
 #: Seconds that a careless tool takes from one request to the next.
@@ -236,7 +238,7 @@ def test_killed_twice_and_applied_again_nobody_is_refused_meanwhile(open_three: 
     assert result is not None
 
 
-@pytest.mark.parametrize("change", [CHANGES[0], pytest.param(CHANGES[1], marks=pytest.mark.long)])
+@pytest.mark.parametrize("change", CHANGES[:2])
 def test_without_bridges_the_same_watchers_see_interruptions_and_the_result_says_so(
     open_three: Sandbox, change: Make
 ) -> None:

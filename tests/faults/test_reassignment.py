@@ -191,6 +191,7 @@ def test_a_declared_factor_is_reached_by_racks_verified_and_undone(
         assert declared.run("drift", 2)[0] == 0
 
 
+@pytest.mark.long
 def test_a_throttled_move_outlives_its_apply_and_a_broker_and_the_next_apply_ends_both(
     three: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -107,6 +107,7 @@ def demo(sandbox_root: Path) -> Iterator[Sandbox]:
 
 
 @pytest.mark.broker
+@pytest.mark.long
 def test_the_first_example_applies_on_a_real_broker(demo: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
     reach = ["--cluster", "demo", "--connections", str(demo.connections)]
     assert run(["apply", str(_ROOT / "acls"), *reach, "--yes"]) == 0

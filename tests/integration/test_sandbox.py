@@ -22,12 +22,17 @@ _CONTROLLER, _FIRST, _SECOND = 101, 1, 2
 
 
 @pytest.fixture(scope="module")
-def many(sandbox_root: Path) -> Iterator[Sandbox]:
-    """Two brokers and a controller of its own, with every listener that there is, and without unsigned tokens."""
-    spec = SandboxSpec(
-        name="many", nodes=2, controllers=1, tls=True, plaintext=True, users=generated_users("carol", "reconciler")
-    )
+def listening(sandbox_root: Path) -> Iterator[Sandbox]:
+    """A broker with every listener that there is, and without unsigned tokens."""
+    spec = SandboxSpec(name="listening", tls=True, plaintext=True, users=generated_users("carol", "reconciler"))
     with running(spec, root=sandbox_root) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def many(sandbox_root: Path) -> Iterator[Sandbox]:
+    """Two brokers and a controller of its own."""
+    with running(SandboxSpec(name="many", nodes=2, controllers=1), root=sandbox_root) as sandbox:
         yield sandbox
 
 
@@ -55,36 +60,37 @@ def test_a_wrong_password_does_not_log_in(broker: Sandbox, mechanism: str) -> No
     assert _refusal({**broker.settings("admin", mechanism), "sasl.password": "guess"}) == "_AUTHENTICATION"
 
 
-def test_unsigned_tokens_are_refused_unless_asked_for(many: Sandbox) -> None:
-    assert _refusal(many.settings("reconciler", "OAUTHBEARER")) == "_AUTHENTICATION"
+def test_unsigned_tokens_are_refused_unless_asked_for(listening: Sandbox) -> None:
+    assert _refusal(listening.settings("reconciler", "OAUTHBEARER")) == "_AUTHENTICATION"
 
 
 @pytest.mark.parametrize("mechanism", _MECHANISMS)
 @pytest.mark.parametrize(("user", "answer"), [("reconciler", "allowed"), ("carol", _REFUSED)])
-def test_passwords_over_tls(many: Sandbox, user: str, mechanism: str, answer: str) -> None:
-    assert _create_topic(many.settings(user, mechanism, tls=True)) == answer
+def test_passwords_over_tls(listening: Sandbox, user: str, mechanism: str, answer: str) -> None:
+    assert _create_topic(listening.settings(user, mechanism, tls=True)) == answer
 
 
-def test_the_client_certificate_is_a_login(many: Sandbox) -> None:
-    assert _create_topic(many.certificate_settings()) == "allowed"
+def test_the_client_certificate_is_a_login(listening: Sandbox) -> None:
+    assert _create_topic(listening.certificate_settings()) == "allowed"
 
 
-def test_no_certificate_is_no_login(many: Sandbox) -> None:
-    settings = {name: value for name, value in many.certificate_settings().items() if "keystore" not in name}
+def test_no_certificate_is_no_login(listening: Sandbox) -> None:
+    settings = {name: value for name, value in listening.certificate_settings().items() if "keystore" not in name}
     assert _refusal(settings) in {"_SSL", "_TRANSPORT"}  # as the alert comes before or after the reset
 
 
-def test_a_connection_without_login_may_do_nothing(many: Sandbox) -> None:
-    settings = {"bootstrap.servers": many.addresses(Listener.CLIENT_PLAINTEXT), "security.protocol": "PLAINTEXT"}
+def test_a_connection_without_login_may_do_nothing(listening: Sandbox) -> None:
+    settings = {"bootstrap.servers": listening.addresses(Listener.CLIENT_PLAINTEXT), "security.protocol": "PLAINTEXT"}
     assert _create_topic(settings) == _REFUSED
 
 
 @pytest.mark.parametrize("listener", [Listener.BROKER, Listener.CONTROLLER])
-def test_the_listeners_between_nodes_want_a_password_that_no_user_has(many: Sandbox, listener: Listener) -> None:
-    addresses = ",".join(f"127.0.0.1:{node.ports[listener]}" for node in many.nodes if listener in node.ports)
-    assert _refusal({**many.settings("reconciler", "PLAIN"), "bootstrap.servers": addresses}) == "_AUTHENTICATION"
+def test_the_listeners_between_nodes_want_a_password_that_no_user_has(listening: Sandbox, listener: Listener) -> None:
+    addresses = ",".join(f"127.0.0.1:{node.ports[listener]}" for node in listening.nodes if listener in node.ports)
+    assert _refusal({**listening.settings("reconciler", "PLAIN"), "bootstrap.servers": addresses}) == "_AUTHENTICATION"
 
 
+@pytest.mark.long
 def test_a_node_is_stopped_and_started_alone(many: Sandbox) -> None:
     without = stop_node(many, _SECOND)
     assert without.condition() == "partly up"
@@ -100,6 +106,7 @@ def test_a_node_is_stopped_and_started_alone(many: Sandbox) -> None:
         start_node(again, _FIRST)
 
 
+@pytest.mark.long
 def test_three_combined_nodes_know_each_other_and_outlive_one(sandbox_root: Path) -> None:
     with running(SandboxSpec(name="three", nodes=3), root=sandbox_root) as sandbox:
         assert _broker_ids(sandbox.settings("alice")) == {1, 2, 3}

@@ -25,6 +25,7 @@ from reconciler.parts.local.sandbox.state import Sandbox, reserved
 pytestmark = pytest.mark.broker
 
 
+@pytest.mark.long
 def test_several_are_up_side_by_side_and_leave_nothing(tmp_path: Path) -> None:
     with (
         running(SandboxSpec(name="one"), root=tmp_path) as one,
@@ -61,8 +62,10 @@ def test_no_password_is_on_a_command_line(broker: Sandbox) -> None:
 
 
 def test_what_a_crash_left_is_cleared_by_up_and_by_down(tmp_path: Path) -> None:
-    crashed = up(SandboxSpec(), root=tmp_path)
-    _kill_all(crashed)
+    starting = _start_elsewhere(tmp_path)
+    starting.kill()
+    starting.communicate()
+    _kill_all(find(root=tmp_path))
     assert find(root=tmp_path).condition() == "crashed"
     again = up(SandboxSpec(), root=tmp_path)
     assert find(root=tmp_path) == again
@@ -92,6 +95,7 @@ def test_a_starter_that_was_killed_leaves_what_down_clears(tmp_path: Path) -> No
     _assert_nothing_left(tmp_path)
 
 
+@pytest.mark.long
 def test_a_killed_process_takes_the_sandbox_along_that_it_holds(tmp_path: Path) -> None:
     starting = _start_elsewhere(tmp_path, "with running(SandboxSpec(), root=root): pass")
     starting.kill()

@@ -119,7 +119,7 @@ MANIFESTS = {
     "a duration without end": _TOPICS + f"    - {{name: x, configs: {{retention.ms: {'9' * 1_000_000}d}}}}",
     "a line without end": "a: " + "x" * 20_000_000,
     "documents without end": "---\n" * 300_000,
-    "keys without end": "".join(f"k{number}: 1\n" for number in range(200_000)),
+    "keys without end": "".join(f"k{number}: 1\n" for number in range(50_000)),
     "a rule that multiplies": _ACLS.replace(
         "principal: User:svc", f"principals: [{', '.join(f'User:{n}' for n in range(3_000))}]"
     )

@@ -31,6 +31,8 @@ from tests.verbs import creations
 from tests.worlds import binding
 
 CASES: Final = read_cases()
+#: Of what a case declares in a file of its own, where no other kind is.
+_KINDS: Final = {"acls", "cluster", "quotas", "topics", "users"}
 _DAY: Final = "2026-11-22"
 #: Commands of the shell find the project, and git knows who commits.
 _SHELL: Final = {
@@ -109,13 +111,17 @@ def reading(kinds: Collection[str]) -> ReadRequest:
 
 
 def makes(case: Case) -> ReadRequest:
-    """What a case can leave on a broker; a file of its own can have anything."""
+    """What a case can leave on a broker."""
     given = case.given
-    if any(name.startswith("manifests/") or "kind:" in text for name, text in given.get("files", {}).items()):
+    files = given.get("files", {})
+    declared = {kind.lower() for text in files.values() for kind in re.findall(r"kind: *(\w+)", text)}
+    if any(name.startswith("manifests/") and "kind:" not in text for name, text in files.items()):
         return EVERYTHING
     # Topics go with every case: some commands make one, and a listing of them costs no process.
-    kinds = {"topics", *given, *(given.get("live") or {}), *(["bindings"] if "acls" in given else [])}
-    return EVERYTHING if "groups" in kinds else reading(kinds)
+    kinds = {"topics", *given, *(given.get("live") or {}), *declared}
+    if "acls" in kinds:
+        kinds.add("bindings")
+    return EVERYTHING if declared - _KINDS or "groups" in kinds else reading(kinds)
 
 
 def play(

@@ -1,11 +1,13 @@
 """Two operators on one real broker, each a process of its own: what the lease keeps apart, and what happens without."""
 
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,7 @@ from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import ReadRequest
 from tests.integration.kafka.conftest import settings_of
 from tests.integration.main_job import Job
+from tests.prepared import prepared
 from tests.verbs import creations
 
 pytestmark = pytest.mark.broker
@@ -52,8 +55,10 @@ def slow(team: Job) -> Job:
 def _dana(job: Job, *more: str) -> "Iterator[subprocess.Popen[str]]":
     """Another person's apply of what the manifests say now."""
     where = [str(job.directory), "--cluster", "it", "--connections", str(job.connections)]
-    line = [sys.executable, "-c", _PROGRAM, "apply", *where, "--yes", "--allow-deletes", "--operator", "dana", *more]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    program = prepared().joining + _PROGRAM
+    line = [sys.executable, "-c", program, "apply", *where, "--yes", "--allow-deletes", "--operator", "dana", *more]
+    path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=path) as process:
         try:
             yield process
         finally:

@@ -132,7 +132,7 @@ def _closed_port() -> int:
 
 
 @pytest.fixture
-def world(tmp_path: Path, broker: Sandbox, broker_3_9: Sandbox) -> World:
+def world(tmp_path: Path, broker: Sandbox, broker_3_9: Sandbox, forked_readers_of_members: None) -> World:
     return World(
         tmp_path,
         {
@@ -230,6 +230,8 @@ def limits_of_team(cluster: KafkaCluster) -> dict[str, float]:
     return {key: value for quota in quotas if quota.entity == TEAM_ENTITY for key, value in quota.values.items()}
 
 
+# In every run without brokers: tests/property/test_fleet_law.py.
+@pytest.mark.long
 def test_a_quota_that_differs_is_found_in_the_store_and_set_in_waves(
     world: World, throttled: list[KafkaCluster], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -250,6 +252,8 @@ def test_a_quota_that_differs_is_found_in_the_store_and_set_in_waves(
     assert differences() == [0, 0]
 
 
+# In every run without brokers: tests/unit/workflow/test_fleet_killed.py.
+@pytest.mark.long
 def test_a_wave_that_failed_keeps_the_next_from_beginning(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

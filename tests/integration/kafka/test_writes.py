@@ -230,6 +230,7 @@ def test_after_a_timeout_the_outcome_is_unknown_and_the_write_may_still_come(
         time.sleep(0.2)
 
 
+@pytest.mark.long
 def test_after_a_cut_connection_the_outcome_is_unknown(sandbox_root: Path, connected: Connect) -> None:
     item = binding("writes.cut")
     spec = SandboxSpec(name="cut", users=generated_users("admin"))

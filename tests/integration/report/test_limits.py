@@ -38,7 +38,9 @@ def test_a_comment_says_something_of_everything(large: Report) -> None:
     _nothing_is_lost(text, large)
 
 
-@pytest.mark.parametrize("signs", ["`|<@", "\u4e2d", "\U0001f600", "a", "\u202e"])
+@pytest.mark.parametrize(
+    "signs", ["`|<@", "\U0001f600", *(pytest.param(one, marks=pytest.mark.long) for one in ("\u4e2d", "a", "\u202e"))]
+)
 def test_many_plans_of_long_names_fit(signs: str) -> None:
     plan = large_report(steps=20, rows=20, principals=3).plans[0]
     terms = [replace(plan.terms, cluster=f"{number} {signs * 20_000}") for number in range(60)]

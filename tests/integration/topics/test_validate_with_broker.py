@@ -115,6 +115,8 @@ def test_a_plug_in_that_breaks_is_no_refusal(live: None, asked: Asked, admin: Ka
     assert "the broker refuses" not in text
 
 
+# In every run of our own answer to it: tests/unit/apply/test_validation.py.
+@pytest.mark.long
 def test_a_controller_that_fails_over_it_is_not_asked_again(asked_3_9: Asked) -> None:
     """Up to which version a controller resigns over a broken plug-in is not written down; 3.9 does, 4.4 does not."""
     create = topics_document({"name": "live.one", "partitions": 1})
@@ -162,6 +164,7 @@ def test_rights_that_the_plan_grants_first_are_reckoned_by_us(policed: Sandbox, 
     }
 
 
+@pytest.mark.long
 def test_the_policies_compile_without_a_jdk(tmp_path: Path) -> None:
     classes = compiled(_HERE / "policies", tmp_path, "4.4", without_jdk=True)
     assert {file.stem for file in classes.rglob("*.class")} == {"TestConfigPolicy", "TestTopicPolicy"}

@@ -27,6 +27,7 @@ _EMPTY = """\
 "acls": [], "topics": [], "opaque": [], "unreadableTopics": {}}
 """
 _APPLY = "apply manifests.yaml --cluster snapshot:live.json --yes"
+_PLAN = "plan manifests.yaml --cluster snapshot:live.json --output json"
 _DONE = 2
 
 
@@ -52,7 +53,7 @@ def _live(where: Path) -> int:
 
 @pytest.mark.parametrize(
     "command",
-    ["--help", "validate manifests.yaml", "plan manifests.yaml --cluster snapshot:live.json --output json", "schema"],
+    ["validate manifests.yaml", *(pytest.param(one, marks=pytest.mark.long) for one in ("--help", _PLAN, "schema"))],
 )
 def test_a_full_disk_is_one_sentence(command: str, tmp_path: Path) -> None:
     done = _run(command, tmp_path, ">/dev/full")
@@ -60,7 +61,7 @@ def test_a_full_disk_is_one_sentence(command: str, tmp_path: Path) -> None:
     assert b"No space left on device" in done.stderr
 
 
-@pytest.mark.parametrize("redirection", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("redirection", [pytest.param(">&-", marks=pytest.mark.long), "<&- >&- 2>&-"])
 def test_closed_streams_are_nobody_listening(redirection: str, tmp_path: Path) -> None:
     done = _run(f"{_APPLY} --journal journal", tmp_path, redirection)
     assert (done.returncode, done.stdout) == (0, b"")
