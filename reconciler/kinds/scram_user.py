@@ -22,6 +22,9 @@ from reconciler.manifest.parts.resources import principal_problem
 from reconciler.manifest.parts.rules import checked_users, other_type
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, Trouble, quoted
 from reconciler.manifest.read.problem import Code
+from reconciler.manifest.write.kinds.interface import EditedKind, declared_texts
+from reconciler.manifest.write.spans import Splice, TextSpan, Written, with_entry, without_entries
+from reconciler.manifest.write.spans import quoted as quoted_text
 from reconciler.manifest.write.text import scalar, text_problem
 from reconciler.model.acl import AclOperation
 from reconciler.model.desired import Declaration, DesiredItem
@@ -52,8 +55,8 @@ _NAMES: Final = {code: name for name, code in SCRAM_CODES.items()}
 _SALT_BYTES: Final = 32
 _OPEN: Final = "connections that are open stay open until they have to log in again (connections.max.reauth.ms)"
 
-#: The fields of a mechanism that refer to secrets.
-_REFERENCES: Final = ("password", "salt", "saltedPassword")
+#: The fields of a mechanism that refer to secrets, as a source and as documents call them.
+_REFERENCES: Final = {"password": "password", "salt": "salt", "salted_password": "saltedPassword"}
 _NOTHING = Trouble(
     Code.ITEM_FORM, "the user has no mechanism", f"add mechanisms with {' or '.join(SCRAM_CODES)}, or absent: true"
 )
@@ -164,7 +167,7 @@ class UserItem(fields.ManifestModel):
     ticket: fields.Text | None = Field(None, description="Where the user was agreed.", examples=["OPS-7"])
 
 
-class ScramUsers(ListedKind, MessageKind):
+class ScramUsers(ListedKind, MessageKind, EditedKind):
     """SCRAM users."""
 
     resource = ScramUser
@@ -186,6 +189,8 @@ class ScramUsers(ListedKind, MessageKind):
     noun = "SCRAM user"
     at_end = "nobody can log in with its passwords"
     items_key = "users"
+    values_key = "mechanisms"
+    of_teams = True
     document_words = DocumentWords(
         "SCRAM users; passwords are references, never values.",
         "user",
@@ -332,6 +337,58 @@ class ScramUsers(ListedKind, MessageKind):
         yield "      mechanisms:"
         yield from (f"        {name}: {{iterations: {iterations}}}" for name, iterations in item.values.items())
 
+    def about(self, item: ScramUser) -> Mapping[str, str]:
+        """Its name."""
+        return {"name": quoted_text(item.name)}
+
+    def settings(self, item: ScramUser) -> Mapping[str, Written]:
+        """The mechanisms, with versions and references."""
+        return {name: {} if item.disabled else _written(item, name) for name in item.values}
+
+    def content(self, item: ScramUser) -> dict[str, Written]:
+        """Also that it is disabled."""
+        return {**super().content(item), **({"disabled": "true"} if item.disabled else {})}
+
+    def adopted(self, item: ScramUser, declared: ScramUser) -> ScramUser:
+        """With the references that are declared, but for those of a user that is disabled."""
+        sources = {name: source for name, source in declared.sources.items() if name in item.values}
+        return item if item.disabled else ScramUser(item.name, item.values, sources)
+
+    def altered(
+        self, text: str, span: TextSpan, before: DesiredItem[ScramUser], wanted: DesiredItem[ScramUser]
+    ) -> list[Splice]:
+        """References, versions and ends in place, one after the other."""
+        old, new = before.item, wanted.item
+        texts, stated = declared_texts(wanted.declaration), declared_texts(before.declaration)
+        if before.absent or wanted.absent or stated.keys() - texts.keys():
+            return []
+        told = [
+            one
+            for key, value in texts.items()
+            if stated.get(key) != value
+            for one in with_entry(text, span, key, value)
+        ]
+        if told or old == new:
+            return told  # the rest is looked at next
+        if new.disabled:
+            alike = old.values.keys() == new.values.keys() and not old.disabled
+            return with_entry(text, span, "disabled", "true") if alike else []
+        if old.disabled:
+            return without_entries(text, span, {"disabled"})  # what it declares without is looked at next
+        mechanisms = span.get("mechanisms")
+        if mechanisms is None:
+            return []
+        gone = old.values.keys() - new.values.keys()
+        if gone == old.values.keys():
+            return with_entry(text, span, "mechanisms", self.settings(new))
+        splices = without_entries(text, mechanisms, gone) if gone else []
+        if gone and mechanisms.flow:
+            return splices  # what comes would meet the last one that goes: it is looked at next
+        for name in new.values:
+            if (old.values.get(name), old.sources.get(name)) != (new.values[name], new.sources.get(name)):
+                splices += _edited(text, mechanisms, name, new)
+        return splices
+
     def named(self, name: str) -> ScramUser:
         """The user."""
         return ScramUser(name)
@@ -401,7 +458,7 @@ def _user(name: str, given: Mapping[str, CredentialItem], *, disabled: bool) -> 
 def _check_credential(node: Node, item: CredentialItem | None, findings: Findings) -> None:
     if not isinstance(node, MappingNode):
         return
-    for field in _REFERENCES:
+    for field in _REFERENCES.values():
         place = node.get(field)
         if place is not None and not is_reference(str(place.plain)):
             # The value may be the secret: no message has it, and its line is shown masked.
@@ -457,6 +514,44 @@ def _credential(user: ScramUser, mechanism: str, iterations: int, secrets: Mappi
         salt = token_bytes(_SALT_BYTES)
         return salt, salted(mechanism, secrets[source.password], salt, iterations)
     return _bytes(source.salt, secrets), _bytes(source.salted_password, secrets)
+
+
+def _edited(text: str, mechanisms: TextSpan, name: str, user: ScramUser) -> list[Splice]:
+    """One mechanism: its version and references in place, all of it where that does not say it."""
+    span, written = mechanisms.get(name), _written(user, name)
+    if (
+        span is None
+        or not span.entries
+        or {key.plain for key, _ in span.entries} & set(_REFERENCES.values()) - written.keys()
+    ):
+        return with_entry(text, mechanisms, name, written)
+    stated = span.get("iterations")
+    iterations = DEFAULT_ITERATIONS if stated is None else _number(stated.plain)
+    version = user.values[name] - iterations
+    if version < 0 or "saltedPassword" in written:
+        return with_entry(text, mechanisms, name, written)
+    number = {"passwordVersion": str(version)} if version or span.get("passwordVersion") is not None else {}
+    stands = {key.plain: quoted_text(value.plain) for key, value in span.entries}
+    fields = {key: value for key, value in written.items() if key in _REFERENCES.values() and stands.get(key) != value}
+    return [one for key, value in {**number, **fields}.items() for one in with_entry(text, span, key, value)]
+
+
+def _number(text: str) -> int:
+    """A number as it stands there; with a variable none that any credential has."""
+    return int(text) if text.isascii() and text.isdigit() else 1 << 20
+
+
+def _written(user: ScramUser, mechanism: str) -> dict[str, Written]:
+    """One mechanism as an item has it."""
+    source = user.sources.get(mechanism, PasswordSource())
+    references = {_REFERENCES[field]: quoted_text(text) for field, text in source._asdict().items() if text}
+    version = user.values[mechanism] - DEFAULT_ITERATIONS
+    if version == 0:
+        return dict(references)
+    # Without a password to set, the number is only compared, and a version would promise one.
+    if version < 0 or not source.password:
+        return {"iterations": str(user.values[mechanism]), **references}
+    return {**references, "passwordVersion": str(version)}
 
 
 def _bytes(reference: str, secrets: Mapping[str, str]) -> bytes:

@@ -41,7 +41,7 @@ MOST_HOMONYMS = 0
 #: Modules of a ``kinds`` folder that are about no one kind, or about all.
 COMMON = {"__init__", "diff", "interface", "listed"}
 #: What a listed kind may cost: new files, and changed lines in files that exist.
-MOST_FILES = 3
+MOST_FILES = 2
 MOST_LINES = 6
 #: The same of a kind that is configs under a name: its value, its class, its line in the list, and one of hints.
 #: Where a kind moves records to a topic, two more say so to the questions that follow records.
@@ -51,7 +51,7 @@ MOST_IMPORTS_IN_FUNCTIONS = 75
 MOST_LIBRARIES_IN_FUNCTIONS = 34
 #: A file is worth opening for its one noun, and for most nouns more than one file asks. To raise one of these numbers
 #: is to say in the same change what the reader gains.
-MOST_SOURCES = 442
+MOST_SOURCES = 441
 MOST_WITH_ONE_IMPORTER = 47
 MOST_PROTOCOLS = 20
 #: Names that say nothing of what they hold, with how many values, parameters and functions still have them. The

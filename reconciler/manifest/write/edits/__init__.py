@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from reconciler.manifest.write.edits import acl, scram_user, topic
+from reconciler.manifest.write.edits import acl, topic
 from reconciler.manifest.write.edits.interface import Kind, ListedKind
 from reconciler.manifest.write.kinds.interface import EditedKind
 from reconciler.model.kinds import listed_kind, listed_types
@@ -11,6 +11,5 @@ from reconciler.model.kinds import listed_kind, listed_types
 KINDS: Final[tuple[Kind, ...]] = (
     topic,
     acl,
-    scram_user,
     *(ListedKind(one) for one in listed_types() if isinstance(listed_kind(one), EditedKind)),
 )

@@ -10,17 +10,13 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.write.kinds.interface import EditedKind
-from reconciler.manifest.write.pages import Book, NewDocument, Page, best, match_labels, new_name, new_path
+from reconciler.manifest.write.kinds.interface import EditedKind, declared_of, declared_texts
+from reconciler.manifest.write.pages import Book, NewDocument, Page, best, fits, match_labels, new_name, new_path, teams
 from reconciler.manifest.write.spans import (
     Item,
     Splice,
-    TextSpan,
     Written,
-    quoted,
-    with_entry,
     with_items,
-    without_entries,
     without_items,
 )
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState
@@ -42,7 +38,8 @@ class Changes:
 
     def at(self, page: Page, splices: list[Splice]) -> None:
         """Change the file of a document."""
-        self.splices[page.path] += splices
+        if splices:
+            self.splices[page.path] += splices
 
 
 class Kind(Protocol):
@@ -103,12 +100,6 @@ class Kind(Protocol):
 _Differing = dict[tuple[str, Any], DesiredItem[Any] | None]
 
 
-def said(wish: DesiredItem[Any]) -> tuple[object, ...]:
-    """What is declared of a resource, wherever it is declared."""
-    declaration = wish.declaration
-    return wish.item, wish.absent, declaration.reason, declaration.ticket, declaration.expires
-
-
 class ListedKind:
     """One listed kind whose items have a list and a mapping."""
 
@@ -143,7 +134,7 @@ class ListedKind:
 
     def told(self, state: DesiredState) -> dict[Any, tuple[object, ...]]:
         """Every resource with what is declared of it."""
-        return {key: said(wish) for key, wish in self._of(state).items()}
+        return {key: declared_of(wish) for key, wish in self._of(state).items()}
 
     def _of(self, state: DesiredState) -> Mapping[Any, DesiredItem[Any]]:
         return state.listed.get(self.type.KIND, {})
@@ -154,7 +145,7 @@ class ListedKind:
         for name in book.clusters:
             after = self._of(wanted[name])
             for key, wish in self._of(book.desired[name]).items():
-                if key not in after or said(after[key]) != said(wish):
+                if key not in after or declared_of(after[key]) != declared_of(wish):
                     differing[name, key] = after.get(key)
         for page in book.of(self.DOCUMENT) if differing else ():
             self._reduced(book, page, differing, changes)
@@ -164,6 +155,7 @@ class ListedKind:
         where = sorted(book.where(page))
         items = entry[1].items if entry else []
         gone: list[int] = []
+        altered: list[Splice] = []
         for number, item in enumerate(items):
             places = {(one.line, one.column) for one in item.walk()}
             found = [
@@ -177,30 +169,18 @@ class ListedKind:
                 continue
             target = differing[concerned[0]]
             before = self._of(book.desired[concerned[0][0]])[concerned[0][1]]
-            if target is not None and len({key for _, key in found}) == 1 and _only_values(before, target):
-                changes.at(page, self._with_values(page.text, item, target.item))
-            else:
-                # Whatever else it declares is missing after this, and is written again.
-                gone.append(number)
-        if entry and gone:
-            if len(gone) == len(items):
-                changes.gone.append(page)  # a document without items is none
-            else:
-                changes.at(page, without_items(page.text, entry[1], gone))
-
-    def _with_values(self, text: str, item: TextSpan, target: ListedItem) -> list[Splice]:
-        values_key = self._special.values_key
-        values, wanted = item.get(values_key), self._special.settings(target)
-        own = set[str]() if values is None else {key.plain for key, _ in values.entries}
-        gone = own - wanted.keys()
-        if values is None or gone == own:
-            return with_entry(text, item, values_key, wanted)
-        splices = without_entries(text, values, gone) if gone else []
-        if gone and values.flow:
-            return splices  # what comes would meet the last one that goes: it is looked at next
-        for key, value in wanted.items():
-            splices += with_entry(text, values, key, value)
-        return splices
+            alone = target is not None and len({key for _, key in found}) == 1
+            splices = self._special.altered(page.text, item, before, target) if target is not None and alone else []
+            altered += splices
+            # Whatever else it declares is missing after this, and is written again.
+            gone += [] if splices else [number]
+        if not entry or not gone:
+            changes.at(page, altered)
+        elif len(gone) == len(items):
+            changes.gone.append(page)  # a document without items is none
+        else:
+            # The others are altered when these are gone: the end of one may be the beginning of the next.
+            changes.at(page, without_items(page.text, entry[1], gone))
 
     def extend(self, book: Book, wanted: Wanted, changes: Changes) -> None:
         """Write items for what is missing."""
@@ -209,29 +189,28 @@ class ListedKind:
             there = self._of(book.desired[name])
             for key, wish in self._of(wanted[name]).items():
                 if key not in there:
-                    missing[key, said(wish)].add(name)
-        items: dict[frozenset[str], list[Item]] = defaultdict(list)
+                    missing[key, declared_of(wish)].add(name)
+        items: dict[tuple[frozenset[str], frozenset[str]], list[Item]] = defaultdict(list)
         for (key, _), where in sorted(missing.items(), key=lambda item: item[0][0]):
-            items[frozenset(where)].append(self._item(self._of(wanted[min(where)])[key]))
-        for clusters, found in items.items():
+            wish, clusters = self._of(wanted[min(where)])[key], frozenset(where)
+            belonging = teams(book.owners(clusters), wish.item.principal, ()) if self._special.of_teams else frozenset()
+            items[clusters, belonging].append(self._item(wish))
+        for (clusters, belonging), found in items.items():
             owners = book.owners(clusters)
             pages = [page for page in book.of(self.DOCUMENT) if book.where(page) == clusters]
-            page = best(pages, owners, frozenset())
-            if page is not None:
+            page = best(pages, owners, belonging)
+            if page is not None and (fits(owners, page.path, belonging) or not self._special.of_teams):
                 changes.at(page, with_items(page.text, page.span.get("spec") or page.span, self.items_key, found))
                 continue
-            path = new_path(book, self.DOCUMENT, self.items_key, owners, frozenset())
+            path = new_path(book, self.DOCUMENT, self.items_key, owners, belonging)
             name = new_name(book, self.DOCUMENT, self.items_key, [document.name for document in changes.documents])
             head = match_labels(book, clusters)
             changes.documents.append(NewDocument(path, self.DOCUMENT, name, dict(head), self.items_key, found))
 
     def _item(self, wish: DesiredItem[Any]) -> Item:
         item: dict[str, Written] = dict(self._special.about(wish.item))
-        item |= {"absent": "true"} if wish.absent else {self._special.values_key: self._special.settings(wish.item)}
-        declaration = wish.declaration
-        item |= {"expires": str(declaration.expires)} if declaration.expires else {}
-        texts = {"reason": declaration.reason, "ticket": declaration.ticket}
-        return item | {key: quoted(text) for key, text in texts.items() if text}
+        item |= {"absent": "true"} if wish.absent else self._special.content(wish.item)
+        return item | declared_texts(wish.declaration)
 
     def adopted(
         self, state: DesiredState, change: Change, live: ClusterState, said: Declaration
@@ -247,7 +226,8 @@ class ListedKind:
                 if problem is not None:
                     return problem
                 kept = there is not None and not there.goes
-                items[item.key] = DesiredItem(item, there.declaration if there and kept else said)
+                declared = self._special.adopted(item, there.item) if there and kept else item
+                items[item.key] = DesiredItem(declared, there.declaration if there and kept else said)
             case _:
                 items.pop(resource_of(change).key, None)
         return replace(state, listed={**state.listed, self.type.KIND: items})
@@ -272,7 +252,3 @@ class ListedKind:
 
 def _place(wish: DesiredItem[Any]) -> tuple[int, int]:
     return wish.declaration.origin.line - 1, wish.declaration.origin.column - 1
-
-
-def _only_values(before: DesiredItem[Any], target: DesiredItem[Any]) -> bool:
-    return not before.absent and not target.absent and said(before)[2:] == said(target)[2:]

@@ -12,8 +12,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from reconciler.codec.kinds import json_kind
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.kind import DeclaredKind
+from reconciler.manifest.write.spans import Splice, TextSpan, Written, quoted, with_entry, without_entries
 from reconciler.manifest.write.text import ExportStyle, document_head, scalar
-from reconciler.model.desired import DesiredState
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState
 from reconciler.model.kinds import listed_kind
 from reconciler.model.listing import ListedItem, values_of
 from reconciler.model.state import ClusterState
@@ -77,18 +78,57 @@ class EditedKind(WrittenKind):
     """
 
     values_key: ClassVar[str]
+    #: Whether an item stands in a file of the team that owns its principal.
+    of_teams: ClassVar[bool] = False
 
     @abstractmethod
     def about(self, item: Any) -> Mapping[str, str | Mapping[str, str]]:
         """What an item is about, by field."""
 
     @abstractmethod
-    def settings(self, item: Any) -> Mapping[str, str]:
+    def settings(self, item: Any) -> Mapping[str, Written]:
         """What it sets, by name."""
+
+    def content(self, item: Any) -> dict[str, Written]:
+        """What an item says besides what it is about."""
+        return {self.values_key: self.settings(item)}
+
+    def adopted(self, item: Any, declared: Any) -> Any:
+        """An item as the cluster has it, with what only manifests say of it."""
+        return item
+
+    def altered(self, text: str, span: TextSpan, before: DesiredItem[Any], wanted: DesiredItem[Any]) -> list[Splice]:
+        """An item changed in place to what is wanted, or a step towards it; nothing where it is to be written anew."""
+        if before.absent or wanted.absent or declared_of(before)[2:] != declared_of(wanted)[2:]:
+            return []
+        values, settings = span.get(self.values_key), self.settings(wanted.item)
+        own = set[str]() if values is None else {key.plain for key, _ in values.entries}
+        gone = own - settings.keys()
+        if values is None or gone == own:
+            return with_entry(text, span, self.values_key, settings)
+        splices = without_entries(text, values, gone) if gone else []
+        if gone and values.flow:
+            return splices  # what comes would meet the last one that goes: it is looked at next
+        for key, value in settings.items():
+            splices += with_entry(text, values, key, value)
+        return splices
 
     def renamed(self, item: Any, old: str, new: str) -> Any | None:
         """The same for the principal ``new``; ``None`` where it is not about ``old``."""
         return None
+
+
+def declared_of(wish: DesiredItem[Any]) -> tuple[object, ...]:
+    """What is declared of a resource, wherever it is declared."""
+    declaration = wish.declaration
+    return wish.item, wish.absent, declaration.reason, declaration.ticket, declaration.expires
+
+
+def declared_texts(declaration: Declaration) -> dict[str, str]:
+    """Until when, why, and where it was agreed, as an item has it."""
+    expires = {"expires": str(declaration.expires)} if declaration.expires else {}
+    texts = {"reason": declaration.reason, "ticket": declaration.ticket}
+    return expires | {key: quoted(text) for key, text in texts.items() if text}
 
 
 class ListedKind:
