@@ -159,6 +159,15 @@ ACLS: Final[dict[str, Callable[[int], Iterator[Rule]]]] = {
 }
 
 
+#: Access tests on two names, by shape.
+_TESTS: Final = {
+    "access tests": "principals: ['User:*'], except: [User:s{0}], mustNot: READ, topics: [t{0}]",
+    "only readers": "onlyReaders: [User:s{0}], topics: [t{0}]",
+    "separate duties": "principals: ['User:*'], "
+    "separate: [{{can: READ, topics: [t{0}]}}, {{can: READ, topics: [t{1}]}}]",
+}
+
+
 def _others(shape: str, count: int) -> tuple[dict[str, str], list[Rule]]:
     """Files of the shapes that are more than ACLs, and the ACLs that live."""
     head = "apiVersion: reconciler/v1\nkind: {}\nmetadata: {{name: {}}}\nspec:\n"
@@ -185,12 +194,13 @@ def _others(shape: str, count: int) -> tuple[dict[str, str], list[Rule]]:
         rows = "".join(f"    - {{user: s{n}, limits: {{producer_byte_rate: 1000}}}}\n" for n in range(count))
         return {"q.yaml": head.format("Quotas", "q") + "  quotas:\n" + rows}, []
     files = {"a.yaml": "---\n".join(_document(n, rule.principal, [rule]) for n, rule in enumerate(rules))}
-    if shape == "access tests":
-        rows = "".join(
-            f"    - {{name: n{n}, principals: ['User:*'], except: [User:s{n}], mustNot: READ, topics: [t{n}]}}\n"
-            for n in range(count // 10)
-        )
+    if shape in _TESTS:
+        rows = "".join(f"    - {{name: n{n}, {_TESTS[shape].format(n, n + 1)}}}\n" for n in range(count // 10))
         files["tests.yaml"] = head.format("AccessTests", "x") + "  tests:\n" + rows
+    if shape == "exceptions":
+        rules, about = list(_names(count)), "reason: r, expires: 2099-01-01"
+        rows = "".join(f"    - {{check: KA012, topics: [t{n}], {about}}}\n" for n in range(count))
+        files["a.yaml"] = _document(0, "User:s", rules) + "  exceptions:\n" + rows
     if shape == "consents":
         rows = "".join(f"    - {{team: x{n}, files: a.yaml, topics: [t{n}]}}\n" for n in range(count // 2))
         given = "".join(
@@ -218,7 +228,8 @@ OTHERS: Final = (
     "topics",
     "quotas",
     "users",
-    "access tests",
+    *_TESTS,
+    "exceptions",
     "owners",
     "prefixes of owners",
     "consents",

@@ -90,6 +90,13 @@ class DutyHolders:
         """Whether what it holds may be other than what everybody else does."""
         return self._is_near(principal) or any(flow.differs(principal) for flow in self._flows)
 
+    @property
+    def unlike(self) -> frozenset[str] | None:
+        """All of whom :meth:`differs` may hold, by the names on which they have bindings; ``None``: not known so."""
+        index = self._reach.world.index
+        met = (index.principals(kind).meeting(zones) for kind, (zones, _) in self._near.items())
+        return None if self._flows else frozenset().union(*met)
+
     def _notice(self, kind: ResourceType, names: NameSet, mask: int) -> None:
         there, before = self._near.get(kind, ([], 0))
         self._near[kind] = outermost([*there, names]), before | mask

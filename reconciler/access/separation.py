@@ -13,7 +13,7 @@ from reconciler.access.holders import DutyHolders, HeldRight
 from reconciler.access.questions import GivenBy, Grounds, deciding
 from reconciler.access.reach import Hop, HopKind, Known, Reach, ReachRow
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import CLUSTER_NAME, AclBinding, ResourcePattern, ResourceType
+from reconciler.model.acl import CLUSTER_NAME, WILDCARD_PRINCIPAL, AclBinding, ResourcePattern, ResourceType
 from reconciler.model.duty import NO_LINKS, Duty, Links, Through
 from reconciler.model.frozen import without_collector
 
@@ -112,8 +112,8 @@ class Separations:
     def _in(self, reach: Reach, separation: Separation, selection: PrincipalSelection) -> dict[str, tuple[Way, ...]]:
         holders, unnamed = _holders(reach, separation, selection), self._known.unnamed
         results: dict[str, tuple[Way, ...]] = {}
-        # Of those who are like everybody else, everybody else stands for all.
-        for who in sorted(selection.named) if selection.named is not None else (unnamed, *self._known.principals):
+        for who in self._asked(reach, holders, selection):
+            # Of those who are like everybody else, everybody else stands for all.
             alike = unnamed in results and not (reach.differs(who) or any(duty.differs(who) for duty in holders))
             if selection.includes(who) and not alike:
                 ways = ways_of(reach, holders, who, separation.through)
@@ -123,6 +123,17 @@ class Separations:
                 if (ways := _of_super_user(holders, who)) is not None:
                     results[who] = ways
         return results
+
+    def _asked(self, reach: Reach, holders: Iterable[DutyHolders], selection: PrincipalSelection) -> Iterable[str]:
+        """The selected that are asked one by one: not each of many whom nothing tells from everybody else."""
+        if selection.named is not None:
+            return sorted(selection.named)
+        unlike, unnamed = [duty.unlike for duty in holders], self._known.unnamed
+        # Whoever may be a member of a group is told apart by its name alone.
+        if not selection.includes(unnamed) or reach.perhaps or None in unlike:
+            return (unnamed, *self._known.principals)
+        found = reach.may_hop.union(*filter(None, unlike)) - {WILDCARD_PRINCIPAL, unnamed}
+        return (unnamed, *sorted(who for who in found if ":" in who))
 
     def _combination(self, who: str, ways: tuple[Way, ...], *, certain: bool) -> Combination:
         given = self._evidence.of(request for way in ways for request in way.requests)

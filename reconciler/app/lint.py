@@ -1,8 +1,10 @@
 """Findings about the ACLs of a state, with the exceptions of the manifests; and the smaller set that means the same."""
 
 import datetime
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from reconciler.access.lint import findings
 from reconciler.access.lint.rule import AclFinding, LintFinding, LintState
@@ -107,7 +109,8 @@ def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime
     ours = [one for one in found if not _ignored(one, declaration)]
     ignored = len(found) - len(ours)
     told = [one for one in ours if not _spells_out(one)]
-    excepted = [(finding, _exception(finding, exceptions)) for finding in told]
+    accepting = _Exceptions(exceptions)
+    excepted = [(finding, accepting.first(finding)) for finding in told]
     used = {id(exception) for _, exception in excepted}
     return Linted(
         view,
@@ -154,9 +157,30 @@ def _spells_out(finding: LintFinding) -> bool:
     return finding.rule is redundant and implied and named and len(beside) == len(finding.related)
 
 
-def _exception(finding: LintFinding, exceptions: tuple[LintException, ...]) -> LintException | None:
-    rule, origin, selected_by = finding.rule.code, finding.origin, finding.selected_by
-    return next((exception for exception in exceptions if exception.covers(rule, origin, selected_by)), None)
+class _Exceptions:
+    """The exceptions by rule, and by what a finding must be about: there may be as many of them as of findings."""
+
+    __slots__ = ("_about", "_documents")
+
+    def __init__(self, exceptions: Sequence[LintException]) -> None:
+        """Those of an ``Acls`` document have the places of its bindings in one set."""
+        self._about: dict[tuple[str, str | int | None], list[tuple[int, LintException]]] = defaultdict(list)
+        self._documents: dict[Origin, list[int]] = defaultdict(list)
+        for number, item in enumerate(exceptions):
+            document = None if item.places is None else id(item.places)
+            for about in item.names or (document,):
+                self._about[item.rule, about].append((number, item))
+        for places in {id(item.places): item.places for item in exceptions if item.places is not None}.values():
+            for origin in places:
+                self._documents[origin].append(id(places))
+
+    def first(self, finding: LintFinding) -> LintException | None:
+        """The first that covers a finding."""
+        rule, origin, selected_by = finding.rule.code, finding.origin, finding.selected_by
+        documents = self._documents.get(origin, ()) if origin is not None else ()
+        near = [item for about in (None, *finding.names, *documents) for item in self._about.get((rule, about), ())]
+        near.sort(key=itemgetter(0))
+        return next((item for _, item in near if item.covers(rule, origin, selected_by)), None)
 
 
 def _expired(state: AccessState) -> list[LintFinding]:

@@ -176,6 +176,11 @@ class LintFinding(ABC):
     def placed(self, notes: Mapping[AclBinding, Note]) -> "LintFinding":
         """The same with the place that declares what it is about; ``notes`` are those of the bindings."""
 
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """Those by which a selector can select it: of its resource and its principal."""
+
     @abstractmethod
     def selected_by(self, selector: Selector) -> bool:
         """Whether the selector selects what it is about."""
@@ -212,6 +217,11 @@ class AclFinding(LintFinding):
         origin = note.origin if isinstance(note, Declaration) else note
         return self if origin is None else replace(self, origin=origin)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of both."""
+        return self.about.pattern.name, self.about.entry.principal
+
     def selected_by(self, selector: Selector) -> bool:
         """Whether the whole binding is."""
         return selector.selects(self.about)
@@ -244,6 +254,12 @@ class ListedFinding(LintFinding):
     def placed(self, notes: Mapping[AclBinding, Note]) -> LintFinding:
         """The same: it has the place of the resource from the beginning."""
         return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the resource that it is about, or of the principal."""
+        place, principal = self.about.place, self.about.principal
+        return tuple(name for name in (place and place.name, principal) if name is not None)
 
     def selected_by(self, selector: Selector) -> bool:
         """Whether the resource is."""

@@ -243,6 +243,13 @@ class LintException:
     selector: Selector | None = None
     places: frozenset[Origin] | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of resources or principals, one of which a finding must be about; empty: it may be about any."""
+        chosen = () if self.selector is None else (self.selector.names, self.selector.principals)
+        spelled = (item.literal for item in chosen if item is not None and not item.prefixes and not item.any_name)
+        return next(spelled, ())
+
     def covers(self, rule: str, origin: Origin | None, selected_by: Callable[[Selector], bool]) -> bool:
         """Whether a finding of ``rule`` is accepted, about what is declared at ``origin`` and ``selected_by`` some."""
         if rule != self.rule or (self.places is not None and origin not in self.places):

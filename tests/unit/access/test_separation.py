@@ -4,14 +4,16 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations, pairwise, permutations, product
 from math import comb
 from random import Random
+from typing import Any
 
 import pytest
 
+from reconciler.access import separation
 from reconciler.access.assertion import AssertionOutcome, PrincipalSelection
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.names import matches
 from reconciler.access.reach import ACTS_AS, HopKind, Known, Reach
-from reconciler.access.separation import Combinations, Separation, Separations
+from reconciler.access.separation import Combinations, Separation, Separations, ways_of
 from reconciler.model.acl import (
     CLUSTER_NAME,
     SUPPORTED_OPERATIONS,
@@ -440,3 +442,20 @@ def test_the_closure_agrees_with_a_simulation_of_every_world(many: int, pool: li
         found += differences(world, [("READ", "a"), ("WRITE", "b")])
     assert found == []
     assert worlds == tried
+
+
+def test_those_are_asked_who_may_hold_something_and_not_each_that_acls_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def counted(reach: Reach, holders: Any, principal: str, through: Through) -> Any:
+        asked.append(principal)
+        return ways_of(reach, holders, principal, through)
+
+    monkeypatch.setattr(separation, "ways_of", counted)
+    many = [f"TOPIC:L:other{number} User:s{number}@* ALLOW WRITE" for number in range(100)]
+    both = ["TOPIC:L:orders User:a@* ALLOW WRITE", "TOPIC:P:approvals. User:a@* ALLOW WRITE"]
+    denied = ["TOPIC:L:orders User:*@* ALLOW WRITE", "TOPIC:L:orders User:b@* DENY WRITE"]
+    for through in (Through.ACL, Through.IDENTITY):
+        asked.clear()
+        assert who(decided(bindings(*many, *both, *denied), through)) == ["User:a"]
+        assert asked[1:] == ["User:a", "User:b"]

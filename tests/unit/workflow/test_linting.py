@@ -2,8 +2,14 @@
 
 from pathlib import Path
 
-from reconciler.app.lint import lint
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.access.lint.rule import AclFinding, LintFinding, ListedFinding
+from reconciler.access.lint.rules import RULES
+from reconciler.app.lint import _Exceptions, lint
 from reconciler.app.options import StateRequest
+from reconciler.manifest.parts.selectors import LintException, StatedException
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
@@ -12,12 +18,16 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.desired import Expiry, Origin
+from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Listing
+from reconciler.model.scope import NameSelector, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.show.lint import lint_document, lint_lines
 from reconciler.snapshot.document import snapshot_text
+from tests.worlds import acl
 
 MANIFEST = """apiVersion: reconciler/v1
 kind: Cluster
@@ -81,3 +91,47 @@ def test_users_and_quotas_are_told_of_a_cluster_and_of_manifests_and_can_be_exce
         (None, "SCRAM user \u00e4"),
     ]
     assert "SCRAM user b\u00f6" in "\n".join(lint_lines([found]))
+
+
+_HERE = [Origin("a.yaml", line, 1) for line in range(4)]
+_STATED = StatedException("because", Expiry.of("2099-01-01"), _HERE[0])
+_TEXTS = ("t", "tt", "t-", "User:a", "User:b")
+_names = st.none() | st.builds(
+    NameSelector, st.sets(st.sampled_from(_TEXTS)).map(tuple), st.sets(st.sampled_from("tU")).map(tuple), st.booleans()
+)
+_exceptions = st.lists(
+    st.builds(
+        LintException,
+        st.sampled_from([rule.code for rule in RULES[:2]]),
+        st.just(_STATED),
+        st.none() | st.builds(Selector, _names, st.sampled_from([ResourceType.TOPIC, ResourceType.GROUP]), _names),
+        st.sampled_from([None, frozenset(_HERE[:2]), frozenset(_HERE[1:3])]),
+    ),
+    max_size=6,
+)
+_origins = st.none() | st.sampled_from(_HERE)
+_bindings = st.builds(
+    acl,
+    st.sampled_from(_TEXTS),
+    st.sampled_from(_TEXTS[3:]),
+    resource_type=st.sampled_from([ResourceType.TOPIC, ResourceType.GROUP]),
+)
+_listed = st.sampled_from([*map(ScramUser, "ab"), GroupConfig("t"), GroupConfig("tt")])
+_lint_findings = st.builds(
+    lambda rule, about, origin: (AclFinding if isinstance(about, AclBinding) else ListedFinding)(
+        rule, about, "", "", origin=origin
+    ),
+    st.sampled_from(RULES[:2]),
+    _bindings | _listed,
+    _origins,
+)
+
+
+@given(_exceptions, st.lists(_lint_findings, min_size=1))
+def test_the_first_exception_that_covers_a_finding_is_the_one_of_a_search_of_all(
+    exceptions: list[LintException], findings: list[LintFinding]
+) -> None:
+    accepting = _Exceptions(exceptions)
+    for one in findings:
+        covering = (item for item in exceptions if item.covers(one.rule.code, one.origin, one.selected_by))
+        assert accepting.first(one) is next(covering, None)
