@@ -38,6 +38,7 @@ from reconciler.manifest.parts.resources import principal_problem
 from reconciler.model.acl import ANONYMOUS, WILDCARD_PRINCIPAL, AclBinding
 from reconciler.model.characters import as_name, is_visible, skeleton
 from reconciler.model.desired import Declaration, DesiredState, Origin, moment_text
+from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Create, Delete
 from reconciler.model.locks import (
     LOCKED_PATTERNS,
@@ -198,8 +199,11 @@ class Lockable:
         principal = self.given.principal
         notes = ["open connections stay, and each request on them is refused"]
         notes += _token_notes(state.tokens or DelegationTokens(gap="a snapshot tells of none"), principal)
-        users = beside_live(state).users
-        if users is not None and principal.removeprefix("User:") in users:
+        beside = beside_live(state)
+        if beside.users is None:
+            why = beside.gaps.get(ScramUser.WORDS, "the SCRAM users were not read")
+            notes.append(f"whether it has a SCRAM login, which would stay, is not known: {why}")
+        elif principal.removeprefix("User:") in beside.users:
             notes.append(f"the SCRAM login stays: “reconciler users disable {principal}” ends it")
         if self.given.until is not None and not _facts(self.target).emergency.locks_end:
             notes.append(

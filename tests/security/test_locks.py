@@ -35,7 +35,8 @@ from reconciler.cli.console import Exit
 from reconciler.cli.main import run
 from reconciler.model.acl import SUPPORTED_OPERATIONS, AclBinding, AclOperation, ResourceType
 from reconciler.model.desired import Expiry
-from reconciler.model.listing import Change, Create, Delete
+from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.listing import Change, Create, Delete, Listing
 from reconciler.model.locks import Lock, LockMark, lock_denials, locks, read_lock_mark, unlocked_at
 from reconciler.model.state import ClusterState
 from reconciler.parts.edit.app.adopt import adopt
@@ -537,6 +538,24 @@ def test_other_names_of_the_same_are_listed_with_their_signs_and_left(
     assert "perhaps the same, and not locked: User:SVC (has ACLs)" in capsys.readouterr().out
     assert run([*words, "--reason", "x", "--yes", "-o", "json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["others"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("users", "said"),
+    [
+        (Listing(gap="not authorised"), "is not known: not authorised"),
+        (Listing(frozenset({ScramUser(NAME.removeprefix("User:"), {"SCRAM-SHA-512": 4096})})), "login stays"),
+        (Listing(frozenset()), ""),
+    ],
+    ids=["unread", "there", "none"],
+)
+def test_a_login_that_stays_is_told_also_where_nobody_knows(stage: Stage, users: Listing[ScramUser], said: str) -> None:
+    live = ClusterState("abc", frozenset({STAYS})).with_listing(ScramUser, users)
+    stage.snapshot.write_text(snapshot_text(live), encoding="utf-8")
+    with lockable(stage.path, stage.cluster, WHY, stage.connection) as found:
+        notes = [one for one in found.lock(stage.records).notes if "SCRAM" in one]
+    assert len(notes) == bool(said)
+    assert all(said in one for one in notes)
 
 
 def test_names_that_could_not_be_read_are_told(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,6 +85,18 @@ def test_undo_sees_every_topic_and_what_the_manifests_leave_alone(
     assert "a snapshot does not say what a topic contains" in told, "whatever deletes a topic says what it holds"
 
 
+def test_a_cluster_of_that_name_that_is_another_one_is_left_alone(
+    applied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the run did elsewhere is no reason to delete anything here."""
+    live = applied / "live.json"
+    live.write_text(live.read_text(encoding="utf-8").replace('"id"', '"other"'), encoding="utf-8")
+    asked = ["undo", str(applied / "plan.json"), str(applied / "m.yaml"), "--allow-deletes"]
+    capsys.readouterr()
+    assert run(asked) == 4
+    assert "the plan is for cluster id, this is cluster other" in capsys.readouterr().err
+
+
 def test_what_a_guard_refuses_stays_and_the_rest_is_undone(applied: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, manifests = str(applied / "undo.json"), str(applied / "m.yaml")
     asked = ["undo", str(applied / "plan.json"), manifests, "--allow-deletes", "--out", out]
