@@ -111,3 +111,22 @@ def test_a_plan_that_was_changed_after_it_was_signed_is_not_performed(world: Wor
     found = run_round(DirectorySource(str(world.manifests)), options, ConnectionOptions(), Unattended())
     assert [one.status for one in found.approved] == [ApprovedStatus.FAILED]
     assert STAYS not in world.bindings()
+
+
+def test_signatures_lift_no_guardrail(world: World, tmp_path: Path) -> None:
+    """The plan was made where nothing held it: the server's base holds it all the same, also in a later round."""
+    _, signers, options = _approved(world, tmp_path)
+    signers.approve(signers.person("alice"))
+    signers.signers.write_text("\n".join(signers.lines) + "\n", encoding="utf-8")
+    base = tmp_path / "base"
+    base.mkdir()
+    test = f"{{name: t, principals: ['{STAYS.entry.principal}'], mustNot: READ, topics: [{STAYS.pattern.name}]}}"
+    guard = f"apiVersion: reconciler/v1\nkind: AccessTests\nmetadata: {{name: g}}\nspec: {{tests: [{test}]}}\n"
+    (base / "all.yaml").write_text(f"{world.manifests.joinpath('all.yaml').read_text()}---\n{guard}", encoding="utf-8")
+    held = replace(options, guardrails=str(base))
+    for _ in range(2):
+        found = run_round(DirectorySource(str(world.manifests)), held, ConnectionOptions(), Unattended())
+        assert [one.status for one in found.approved] == [ApprovedStatus.FAILED]
+        assert STAYS not in world.bindings()
+    free = run_round(DirectorySource(str(world.manifests)), options, ConnectionOptions(), Unattended())
+    assert [one.status for one in free.approved] == [ApprovedStatus.PERFORMED]
