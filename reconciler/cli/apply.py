@@ -12,20 +12,25 @@ import click
 from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
 from reconciler.app.reasons import FailedChecksError, InvalidManifestsError, PlanRefusedError
 from reconciler.apply.environment import LeaseRequest
-from reconciler.cli.approval_options import PlanId, approval_options, approval_rule, pipeline_url
-from reconciler.cli.console import CommandError, Exit, settings
-from reconciler.cli.options import (
+from reconciler.cli.change_options import (
+    PlanId,
     applying_options,
+    approval_options,
+    approval_rule,
     audit_option,
     audit_places,
+    move_options,
+    pipeline_url,
+    yes_option,
+)
+from reconciler.cli.console import CommandError, Exit, settings
+from reconciler.cli.options import (
     cluster_option,
     connection_options,
     meant_cluster,
-    move_options,
     output_option,
     path_option,
     start_reader,
-    yes_option,
 )
 from reconciler.manifest.read.problem import Code
 from reconciler.model.characters import shell_quoted

@@ -9,8 +9,9 @@ import click
 from reconciler.app.audit import list_audit, verify_audit
 from reconciler.app.options import ConnectionOptions
 from reconciler.apply.audit import AUDIT_CHECK
+from reconciler.cli.change_options import audit_places
 from reconciler.cli.console import CommandError, Exit, error, info, out, out_json, style_for
-from reconciler.cli.options import Since, audit_places, cluster_option, connection_options, output_option, path_option
+from reconciler.cli.options import Since, cluster_option, connection_options, output_option, path_option
 from reconciler.cli.questions import one_topic_and_principal
 from reconciler.model.characters import safe
 from reconciler.results.audit import AUDIT_ENTRY, AuditQuestion

@@ -12,16 +12,10 @@ from reconciler.app.options import ConnectionOptions
 from reconciler.app.records import RecordOptions
 from reconciler.apply.cleanup import Leftover
 from reconciler.apply.lease import LeaseClaim
+from reconciler.cli.change_options import record_options, yes_option
 from reconciler.cli.console import CommandError, Exit, error, info, out, out_json
 from reconciler.cli.notes import age
-from reconciler.cli.options import (
-    cluster_option,
-    connection_options,
-    optional_path_argument,
-    output_option,
-    record_options,
-    yes_option,
-)
+from reconciler.cli.options import cluster_option, connection_options, optional_path_argument, output_option
 from reconciler.model.characters import counted, safe
 from reconciler.results.output import OutputKind
 

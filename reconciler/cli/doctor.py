@@ -10,14 +10,9 @@ import click
 from reconciler.app.doctor import Diagnosis, NeedCheck, diagnose
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.records import RecordOptions
+from reconciler.cli.change_options import record_options
 from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
-from reconciler.cli.options import (
-    cluster_option,
-    connection_options,
-    optional_path_argument,
-    output_option,
-    record_options,
-)
+from reconciler.cli.options import cluster_option, connection_options, optional_path_argument, output_option
 from reconciler.kafka.errors import WITHOUT_MESSAGES
 from reconciler.model.characters import Style, counted
 from reconciler.results.output import OutputKind

@@ -12,6 +12,7 @@ from reconciler.cli.options import (
     cluster_option,
     connection_options,
     listing_option,
+    past_audit_option,
     path_argument,
     start_reader,
 )
@@ -34,7 +35,7 @@ from reconciler.results.output import OutputKind
     "are changes by hand.",
 )
 @click.option("--store", metavar="PLACE", help="Say since when ACLs differ, by the readings in this store.")
-@click.option("--audit", metavar="FILE", multiple=True, help="With --store: an audit log of runs; repeatable.")
+@past_audit_option
 @click.option(
     "--logs", metavar="PLACE", multiple=True, help="With --store: authorizer logs, which show who altered the cluster."
 )

@@ -33,16 +33,19 @@ from reconciler.show.policy import DEFAULT_POLICY
 LISTS: Final = ("bindings", "topics", *LISTED, "opaque", "unreadableTopics")
 
 
-@click.command("export", short_help="Export a cluster as manifests or as a snapshot")
-@optional_path_argument
-@cluster_option()
-@click.option(
+directory_option = click.option(
     "--out",
     "directory",
     metavar="DIR",
     type=click.Path(file_okay=False),
     help="Write files to this directory, which must be empty.",
 )
+
+
+@click.command("export", short_help="Export a cluster as manifests or as a snapshot")
+@optional_path_argument
+@cluster_option()
+@directory_option
 @click.option(
     "--snapshot", metavar="FILE", type=click.Path(dir_okay=False), help="Write a snapshot file instead of manifests."
 )

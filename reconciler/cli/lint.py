@@ -9,16 +9,15 @@ import click
 
 from reconciler.app.lint import lint, minimise
 from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.cli.change_options import Keeping, also_fail_on, edit_options
 from reconciler.cli.console import CommandError, Exit, out, out_json, settings, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
-    Keeping,
-    also_fail_on,
     as_of_option,
     cluster_option,
     connection_options,
-    edit_options,
     listing_option,
+    offline_option,
     optional_path_argument,
 )
 from reconciler.cli.parts import part_module
@@ -31,7 +30,7 @@ _WARNING: Final = "warning"
 @click.command("lint", short_help="Find redundant, ineffective and risky ACLs")
 @optional_path_argument
 @cluster_option(needed=False)
-@click.option("--offline", is_flag=True, help="With --cluster: use only what is declared for it; do not connect.")
+@offline_option
 @click.option(
     "--simplify", "smaller", is_flag=True, help="Print a smaller set of bindings with exactly the same access."
 )

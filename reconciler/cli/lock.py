@@ -11,19 +11,17 @@ from reconciler.app.lock import Locked, LockTerms, list_locks, lockable, plan_un
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.planning import Planned
 from reconciler.app.records import RecordOptions
+from reconciler.cli.change_options import accept_option, record_options, yes_option
 from reconciler.cli.console import CommandError, Exit, error, out, out_json, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     Until,
-    accept_option,
     cluster_option,
     connection_options,
     optional_path_argument,
     output_option,
     path_option,
-    record_options,
     with_options,
-    yes_option,
 )
 from reconciler.cli.planned import print_plan, save, verdict
 from reconciler.cli.terminal import Terminal
@@ -35,12 +33,14 @@ from reconciler.results.output import OutputKind
 from reconciler.show.claims import Checks
 from reconciler.show.result import result_document, result_lines
 
+_ticket_option = click.option("--ticket", metavar="ID", help="Where it was agreed.")
+
 #: Whom to lock, and why; :func:`lock_terms` makes one value of them.
 lock_terms_options = with_options(
     (
         click.argument("principal", metavar="PRINCIPAL"),
         click.option("--reason", metavar="TEXT", required=True, help="Why. Every plan shows it until the unlock."),
-        click.option("--ticket", metavar="ID", help="Where it was agreed."),
+        _ticket_option,
         click.option(
             "--until",
             metavar="TIME",
@@ -181,7 +181,7 @@ def lock_document(lock: Lock) -> dict[str, Any]:
 @click.argument("principal", metavar="PRINCIPAL")
 @path_option
 @click.option("--reason", metavar="TEXT", required=True, help="Why; kept in the audit log.")
-@click.option("--ticket", metavar="ID", help="Where it was agreed.")
+@_ticket_option
 @click.option(
     "--out", "save_as", metavar="PLAN", help="Only save the plan, for people to sign; “reconciler apply” performs it."
 )

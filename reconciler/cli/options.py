@@ -4,7 +4,7 @@ import datetime
 import functools
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -12,20 +12,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from reconciler.app.options import SNAPSHOT, ConnectionOptions, MoveOptions, PastReadings, PlanOptions, moment
-from reconciler.cli.console import Bytes, CommandError, Exit, debug, error, settings
+from reconciler.app.options import SNAPSHOT, ConnectionOptions, PastReadings, moment
+from reconciler.cli.console import CommandError, Exit, debug, settings
 from reconciler.cli.parts import part_module
-from reconciler.dataclass import dataclass
 from reconciler.kafka.reader_process import started_early
 from reconciler.model.desired import Expiry, instant_of, read_moment
-from reconciler.plan.refusal import AcceptedGuard, Guard
 
 if TYPE_CHECKING:
     from click.decorators import FC
 
     from reconciler.app.manifests import FoundProject
-    from reconciler.app.records import RecordOptions
-    from reconciler.show.claims import Checks
     from reconciler.show.result import Columns
 
 # What the values of options can be, beside what click has.
@@ -116,44 +112,7 @@ class Until(click.ParamType[Expiry]):
         return Expiry(moment().date() + datetime.timedelta(days=count * _DAYS[unit]))
 
 
-class BatchLimit(click.ParamType[tuple[str, int]]):
-    """A number of partitions, or bytes with a unit: which field of :class:`MoveOptions`, and its value."""
-
-    name = "batch"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Parse, or fail with what was expected."""
-        if isinstance(value, tuple):
-            return value
-        if str(value).isdecimal():
-            return "batch_partitions", int(click.IntRange(1).convert(value, param, ctx))
-        return "batch_bytes", Bytes(1).convert(value, param, ctx)
-
-
-class Accepted(click.ParamType["AcceptedGuard"]):
-    """``GUARD=OBJECT``."""
-
-    name = "guard"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> AcceptedGuard:
-        """Parse, or end the command with the safety checks that there are."""
-        guard, equals, name = value.partition("=")
-        try:
-            if not equals or not name:
-                raise ValueError
-            return AcceptedGuard(Guard(guard), name, "accepted on the command line")
-        except ValueError:
-            advice = f"safety checks are: {', '.join(Guard)}"
-            raise CommandError(f"--accept {value}: write GUARD=OBJECT", advice, Exit.USAGE) from None
-
-
 # Where an option's value comes from if nobody gives it: the project file, and the user's own connections file.
-
-#: The words of ``--fail-on``. Guardrails need two sets of manifests to compare.
-NEW_ACCESS: Final = "new-access"
-NEW_PATH: Final = "new-path"
-GUARDRAILS: Final = "guardrails"
-TRUNCATED: Final = "truncated"
 
 
 def project() -> "FoundProject | None":
@@ -162,13 +121,14 @@ def project() -> "FoundProject | None":
         context = click.get_current_context(silent=True)
         # What a shell asks while somebody types has no room for the problems of a file.
         typing = context is not None and context.resilient_parsing
-        settings.project = (None if typing else _found(),)
+        settings.project = (None if typing else project_of(),)
         for found in filter(None, settings.project):
             debug(f"project file: {found.file}")
     return settings.project[0]
 
 
-def _found(*below: str) -> "FoundProject | None":
+def project_of(*below: str) -> "FoundProject | None":
+    """The project file above these directories, or above the working directory."""
     from reconciler.app.manifests import find_project  # what only prints help reads no file
 
     return find_project(*below)
@@ -189,35 +149,6 @@ def project_path() -> str:
     """Where the manifests are if no PATH is given."""
     found = project()
     return (None if found is None else found.path) or "."
-
-
-def also_fail_on(given: Iterable[str], known: Collection[str], *compared: str | None) -> tuple[str, ...]:
-    """The words of ``--fail-on`` with those of the project file, and of those in directories that are compared with.
-
-    Nothing takes a word away: neither the command line nor a proposal that edits the file, if its base is given.
-    """
-    others = [directory for directory in compared if directory is not None]
-    projects = filter(None, [project(), *map(_found, others)])
-    added = {word for found in projects for word in found.said.fail_on if word in known}
-    if not others:
-        added.discard(GUARDRAILS)
-    return tuple(dict.fromkeys((*given, *sorted(added))))
-
-
-def check_comparable(base: str | None, guardrails: str | None) -> None:
-    """``--fail-on guardrails`` without anything to compare with would never fail."""
-    if base is None and guardrails is None:
-        raise CommandError(
-            "--fail-on guardrails needs something to compare with", "add --base DIR or --guardrails DIR", Exit.USAGE
-        )
-
-
-def weakened(*found: "Checks") -> bool:
-    """Whether manifests loosen their guardrails, which is said."""
-    if not any(checks.guardrails.weakened for checks in found):
-        return False
-    error("these manifests change rules that judge them (--fail-on guardrails)")
-    return True
 
 
 def user_connections() -> str | None:
@@ -340,6 +271,10 @@ def listing_option(*lists: str, columns: "Columns | None" = None) -> Decorator:
 
 output_option = listing_option()
 
+offline_option = click.option(
+    "--offline", is_flag=True, help="With --cluster: use only what is declared for it; do not connect."
+)
+
 as_of_option = click.option(
     "--as-of",
     metavar="TIME",
@@ -377,30 +312,10 @@ past_options: Final = (
     ),
 )
 
-yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 
-
-accept_option = click.option(
-    "--accept",
-    multiple=True,
-    metavar="GUARD=OBJECT",
-    type=Accepted(),
-    help="Accept a safety check for this object; repeatable.",
-)
-
-guardrails_option = click.option(
-    "--guardrails",
-    metavar="DIR",
-    type=click.Path(exists=True),
-    help="Manifests that the proposal cannot edit, such as the base branch's: their access tests, ownership, topic "
-    "policies, protect, limits and scope hold together with those below PATH.",
-)
-
-base_option = click.option(
-    "--base",
-    metavar="DIR",
-    type=click.Path(exists=True),
-    help="Manifests of the base branch: the output begins with what PATH changes about the rules that judge it.",
+#: What was done before what a store of readings shows.
+past_audit_option = click.option(
+    "--audit", metavar="FILE", multiple=True, help="With --store: an audit log of runs; repeatable."
 )
 
 
@@ -464,25 +379,6 @@ _CONNECTION = (
         cls=ConnectionOption,
         is_flag=True,
         help="Allow SASL without TLS to other machines: whoever sees the traffic can use or guess the password.",
-    ),
-)
-
-_PLANNING = (
-    click.option("--allow-deletes", is_flag=True, help="Delete what is no longer declared."),
-    accept_option,
-    click.option(
-        "--only",
-        multiple=True,
-        metavar="FIELD=NAME",
-        help="Plan only these, as in principals=User:svc-* or topics=payments.orders; skip those of FIELD!=NAME. "
-        "Repeatable.",
-    ),
-    guardrails_option,
-    click.option(
-        "--baseline",
-        metavar="SNAPSHOT",
-        type=click.Path(exists=True, dir_okay=False),
-        help="Earlier snapshot: refuse to plan if it had ACLs and the cluster now lists none.",
     ),
 )
 
@@ -583,104 +479,3 @@ CONNECTION: Final = gathered(
     implied={"connections": "implied"},
 )
 connection_options = with_options(CONNECTION)
-
-#: Everything that says what a plan may hold, handed over as ``planning``.
-planning_options = with_options(gathered("planning", PlanOptions, *_PLANNING, as_of_option))
-#: The same of ``apply``, which is about now, and finds an empty listing to be no plan of deletions either.
-applying_options = with_options(gathered("planning", PlanOptions, *_PLANNING[:-1]))
-
-
-# Options of commands that write to a cluster without a plan: what is written down of it, and as whose.
-
-
-def _none() -> "RecordOptions":
-    from reconciler.app.records import RecordOptions
-
-    return RecordOptions()
-
-
-_TOPIC: Final = "topic/"
-
-
-def audit_places(given: Iterable[str]) -> dict[str, str | None]:
-    """The file and the topic of ``--audit``, as the fields of :class:`RecordOptions`; at most one of each."""
-    topics = [place.removeprefix(_TOPIC) for place in given if place.startswith(_TOPIC)]
-    files = [place for place in given if not place.startswith(_TOPIC)]
-    if len(topics) > 1 or len(files) > 1 or not all((*topics, *files)):
-        raise CommandError(
-            "--audit takes one file, one topic, or both", "write --audit FILE --audit topic/NAME", Exit.USAGE
-        )
-    return {"audit": next(iter(files), None), "audit_topic": next(iter(topics), None)}
-
-
-audit_option = click.option(
-    "--audit",
-    metavar="FILE|topic/NAME",
-    multiple=True,
-    help="Append JSON audit records to FILE, or send them to a topic of this cluster; give both by two options.",
-)
-
-#: Handed over as ``records``.
-record_options = with_options(
-    gathered(
-        "records",
-        _none,
-        audit_option,
-        click.option("--operator", metavar="NAME", help="Operator name in audit records.  [default: USER@HOST]"),
-        spread={"audit": audit_places},
-    )
-)
-
-
-# Options of commands that move replicas: how fast, and how many at a time.
-
-#: Less than a broker's own unit of bandwidth would stop what it limits.
-_LEAST_RATE = 1024
-
-#: Handed over as ``moves``.
-move_options = with_options(
-    gathered(
-        "moves",
-        MoveOptions,
-        click.option(
-            "--throttle",
-            metavar="RATE",
-            type=Bytes(_LEAST_RATE),
-            help="Of a saved plan: bytes per second that each broker may copy of replicas that move, such as 50MiB. "
-            "Removed after.",
-        ),
-        click.option(
-            "--batch",
-            metavar="NUMBER|SIZE",
-            multiple=True,
-            type=BatchLimit(),
-            help="Partitions of a topic whose replicas move at the same time, or bytes that they copy together, "
-            "such as 10GiB; a larger partition moves alone. Give both by two options.  [default: 50, 50GiB]",
-        ),
-        spread={"batch": dict},
-    )
-)
-
-
-# Options of commands that edit manifests.
-
-
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """What becomes of an edit; by default it is only printed."""
-
-    write: bool = False
-    branch: str | None = None
-
-
-#: ``--write`` and ``--branch``, handed over as ``keeping``.
-edit_options = with_options(
-    gathered(
-        "keeping",
-        Keeping,
-        click.option("--write", is_flag=True, help="Write the files.  [default: print a patch]"),
-        click.option(
-            "--branch", metavar="NAME", help="Commit the change on a new branch from HEAD; your files stay as they are."
-        ),
-    )
-)

@@ -6,8 +6,7 @@ from typing import Final
 import click
 
 from reconciler.app.options import ConnectionOptions, PlanOptions
-from reconciler.cli.console import Exit, settings, worst
-from reconciler.cli.options import (
+from reconciler.cli.change_options import (
     GUARDRAILS,
     NEW_ACCESS,
     NEW_PATH,
@@ -15,13 +14,11 @@ from reconciler.cli.options import (
     also_fail_on,
     base_option,
     check_comparable,
-    cluster_option,
-    connection_options,
-    output_option,
-    path_argument,
     planning_options,
-    start_reader,
+    save_option,
 )
+from reconciler.cli.console import Exit, settings, worst
+from reconciler.cli.options import cluster_option, connection_options, output_option, path_argument, start_reader
 from reconciler.results.output import OutputKind
 
 _FAIL_ON: Final = (NEW_ACCESS, NEW_PATH, GUARDRAILS, TRUNCATED)
@@ -30,7 +27,7 @@ _FAIL_ON: Final = (NEW_ACCESS, NEW_PATH, GUARDRAILS, TRUNCATED)
 @click.command("plan", short_help="Compare manifests with a cluster; print and save the plan")
 @path_argument
 @cluster_option()
-@click.option("--out", "save_as", metavar="FILE", type=click.Path(dir_okay=False), help="Save the plan for apply.")
+@save_option
 @click.option(
     "--certificate",
     metavar="FILE",

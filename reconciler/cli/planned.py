@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from reconciler.app import records
 from reconciler.apply.environment import Outcome, Result
+from reconciler.cli.change_options import GUARDRAILS, NEW_ACCESS, NEW_PATH, TRUNCATED, weakened
 from reconciler.cli.console import Exit, error, info, out, out_json, progress, settings, style_for, watched, worst
-from reconciler.cli.options import GUARDRAILS, NEW_ACCESS, NEW_PATH, TRUNCATED, weakened
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Plan

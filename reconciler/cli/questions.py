@@ -14,6 +14,7 @@ from reconciler.cli.options import (
     cluster_option,
     gathered,
     listing_option,
+    offline_option,
     past_options,
     path_option,
     with_options,
@@ -112,9 +113,7 @@ _STATE = (
         StateRequest,
         path_option,
         cluster_option(needed=False),
-        click.option(
-            "--offline", is_flag=True, help="With --cluster: use only what is declared for it; do not connect."
-        ),
+        offline_option,
         click.option(
             "--plan",
             metavar="PLAN",

@@ -7,6 +7,7 @@ import click
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.reassignments import Cancelled, Unfinished, reassignments
 from reconciler.app.records import RecordOptions
+from reconciler.cli.change_options import record_options, yes_option
 from reconciler.cli.console import CommandError, Exit, error, info, info_lines, out, out_json, settings, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
@@ -16,8 +17,6 @@ from reconciler.cli.options import (
     optional_path_argument,
     output_option,
     path_option,
-    record_options,
-    yes_option,
 )
 from reconciler.model.characters import counted, safe
 from reconciler.results.output import OutputKind

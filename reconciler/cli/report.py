@@ -18,8 +18,9 @@ import click
 
 from reconciler import __version__
 from reconciler.app.options import ConnectionOptions
+from reconciler.cli.change_options import TRUNCATED, also_fail_on
 from reconciler.cli.console import CommandError, Exit, error, out, out_text, progress, style_for
-from reconciler.cli.options import SECRETS, TRUNCATED, Function, also_fail_on
+from reconciler.cli.options import SECRETS, Function
 from reconciler.dataclass import dataclass
 from reconciler.kafka.secret_source import SecretError, SecretSource
 from reconciler.model.secrets import is_reference

@@ -8,6 +8,7 @@ from reconciler.app.approvals import NAMESPACE, approve
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.records import saved_plan
 from reconciler.app.show import NOT_VERIFIED, verify
+from reconciler.cli.change_options import key_option, plan_file_argument
 from reconciler.cli.console import CommandError, Exit, out, out_json, progress, settings, style_for, watched
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
@@ -25,7 +26,7 @@ from reconciler.show.steps import summary
 
 
 @click.command("show", short_help="Print a saved plan, and verify it")
-@click.argument("plan_file", metavar="PLAN", type=click.Path(exists=True, dir_okay=False))
+@plan_file_argument
 @optional_path_argument
 @cluster_option(needed=False)
 @click.option("--guardrails", metavar="DIR", help="The guardrails that the plan was made under.")
@@ -74,14 +75,8 @@ def command(
 
 
 @click.command("approve", short_help="Sign a saved plan as its approver")
-@click.argument("plan_file", metavar="PLAN", type=click.Path(exists=True, dir_okay=False))
-@click.option(
-    "--key",
-    metavar="KEY",
-    required=True,
-    type=click.Path(exists=True, dir_okay=False),
-    help="Your private key, as ssh-keygen writes it without a passphrase: Ed25519, ECDSA or RSA.",
-)
+@plan_file_argument
+@key_option
 @click.option("--out", "file", metavar="FILE", help="Write the signature here.  [default: PLAN.FINGERPRINT.sig]")
 @output_option
 def approve_command(*, plan_file: str, key: str, file: str | None, output: str) -> int:

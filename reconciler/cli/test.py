@@ -7,14 +7,14 @@ import click
 
 from reconciler.app.options import ConnectionOptions, PastReadings, StateRequest
 from reconciler.app.test import TestedAccess, run_tests
+from reconciler.cli.change_options import base_option, guardrails_option
 from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     as_of_option,
-    base_option,
     cluster_option,
     connection_options,
-    guardrails_option,
+    offline_option,
     output_option,
     past_options,
     path_argument,
@@ -29,7 +29,7 @@ from reconciler.show.review import guardrail_lines, together
 @click.command("test", short_help="Run access tests against manifests or a live cluster")
 @path_argument
 @cluster_option(needed=False)
-@click.option("--offline", is_flag=True, help="With --cluster: use only what is declared for it; do not connect.")
+@offline_option
 @click.option(
     "--as-is", is_flag=True, help="With --cluster: test the live bindings as they are, without the manifests."
 )

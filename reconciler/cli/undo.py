@@ -7,15 +7,10 @@ import click
 from reconciler.app.access_checks import checks_of
 from reconciler.app.options import ConnectionOptions, PlanOptions
 from reconciler.app.undo import undo
+from reconciler.cli.change_options import accept_option, plan_file_argument, save_option
 from reconciler.cli.console import Exit, info, settings
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import (
-    accept_option,
-    as_of_option,
-    connection_options,
-    output_option,
-    path_argument,
-)
+from reconciler.cli.options import as_of_option, connection_options, output_option, path_argument
 from reconciler.cli.planned import left_out, print_plan, save, verdict
 from reconciler.model.characters import safe
 from reconciler.plan.proposal import Plan
@@ -27,9 +22,9 @@ if TYPE_CHECKING:
 
 
 @click.command("undo", short_help="Plan the reversal of an applied plan")
-@click.argument("plan_file", metavar="PLAN", type=click.Path(exists=True, dir_okay=False))
+@plan_file_argument
 @path_argument
-@click.option("--out", "save_as", metavar="FILE", type=click.Path(dir_okay=False), help="Save the plan for apply.")
+@save_option
 @click.option("--journal", metavar="FILE", help="Journal of the run.  [default: PLAN.journal]")
 @click.option("--run", "only_run", metavar="RUN", help="Revert only this run.  [default: every run of the plan]")
 @click.option("--allow-deletes", is_flag=True, help="Delete what the run created.")

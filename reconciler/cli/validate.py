@@ -9,18 +9,16 @@ import click
 
 from reconciler.app.reasons import InvalidManifestsError
 from reconciler.app.validate import ManifestValidation, ValidatedCluster, validate
-from reconciler.cli.console import Exit, out, out_json, settings, style_for
-from reconciler.cli.options import (
+from reconciler.cli.change_options import (
     GUARDRAILS,
     also_fail_on,
-    as_of_option,
     base_option,
     check_comparable,
     guardrails_option,
-    output_option,
-    path_argument,
     weakened,
 )
+from reconciler.cli.console import Exit, out, out_json, settings, style_for
+from reconciler.cli.options import as_of_option, output_option, path_argument
 from reconciler.codec.kinds import PLURALS
 from reconciler.manifest.read.problem import Problem, problems_text
 from reconciler.model.characters import Style, counted

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.apply.audit import AUDIT, GENESIS, LogIdentity, TopicCopy, chained, line_digest, verify
-from reconciler.cli.approval_options import pipeline_url
+from reconciler.cli.change_options import pipeline_url
 from reconciler.cli.main import run
 from reconciler.model.listing import Create
 from reconciler.model.state import ClusterState

@@ -150,6 +150,15 @@ def test_a_circle_is_seen_wherever_its_imports_stand() -> None:
     assert figures.circles(files[1:]) == []
 
 
+def test_an_option_of_several_commands_is_defined_once() -> None:
+    places = defaultdict(list)
+    for file in figures.sources():
+        for node in ast.walk(file.tree) if "click.option(" in file.text else ():
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "click.option":
+                places[ast.unparse(node)].append(f"{file.path}:{node.lineno}")
+    assert {option: found for option, found in places.items() if len(found) > 1} == {}
+
+
 def test_there_are_no_more_files_than_nouns() -> None:
     assert len(figures.sources()) <= MOST_SOURCES
 

@@ -8,21 +8,19 @@ from typing import Any, Final
 import click
 
 from reconciler.app.options import ConnectionOptions, StateRequest
-from reconciler.cli.approval_options import Duration
+from reconciler.cli.change_options import Duration, Keeping, edit_options, guardrails_option, key_option
 from reconciler.cli.console import CommandError, Exit, error, info, out, out_json, progress
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     Decorator,
-    Keeping,
     Until,
     as_of_option,
     cluster_option,
     connection_options,
-    edit_options,
     gathered,
-    guardrails_option,
     listing_option,
     output_option,
+    past_audit_option,
     path_option,
     with_options,
 )
@@ -87,7 +85,7 @@ def command() -> None:
     help="The last campaign: what it kept is asked about last, in one group.",
 )
 @click.option("--store", metavar="PLACE", help="Readings, as of history: since when, approved by whom.")
-@click.option("--audit", metavar="FILE", multiple=True, help="With --store: an audit log of runs; repeatable.")
+@past_audit_option
 @click.option("--logs", metavar="PLACE", multiple=True, help="With --store: authorizer logs, for the last use.")
 @_request
 @connection_options
@@ -149,13 +147,7 @@ def _told(title: str, sentences: tuple[str, ...], status: Exit) -> int:
 
 @command.command("sign", short_help="Sign the answers of an owner")
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
-@click.option(
-    "--key",
-    metavar="KEY",
-    required=True,
-    type=click.Path(exists=True, dir_okay=False),
-    help="Your private key, as ssh-keygen writes it without a passphrase: Ed25519, ECDSA or RSA.",
-)
+@key_option
 @as_of_option
 @output_option
 def sign(*, file: str, key: str, as_of: datetime.date | None, output: str) -> int:

@@ -5,9 +5,10 @@ from typing import Final
 
 import click
 
+from reconciler.cli.change_options import Keeping, edit_options
 from reconciler.cli.console import CommandError, Exit, info, out, out_json, progress
-from reconciler.cli.export import write_files
-from reconciler.cli.options import Keeping, edit_options, output_option, roles_option
+from reconciler.cli.export import directory_option, write_files
+from reconciler.cli.options import output_option, roles_option
 from reconciler.cli.parts import Named
 from reconciler.codec.kinds import PLURALS
 from reconciler.manifest.write.manifests import Layout
@@ -34,13 +35,7 @@ _CLUSTERS: Final = ", ".join(form.clusters for form in FORMATS.values() if form.
     type=Named((AUTO, *FORMATS), GROUP),
     help="Source format. With auto, whatever the files are recognised as.",
 )
-@click.option(
-    "--out",
-    "directory",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help="Write files to this directory, which must be empty.",
-)
+@directory_option
 @click.option(
     "-f",
     "--path",

@@ -10,17 +10,16 @@ from typing import Any, Final
 import click
 
 from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.cli.change_options import Keeping, edit_options, guardrails_option
 from reconciler.cli.console import CommandError, Exit, error, info_lines, out, out_json, progress, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     CONNECTION,
     Date,
-    Keeping,
     as_of_option,
     cluster_option,
-    edit_options,
     gathered,
-    guardrails_option,
+    offline_option,
     output_option,
     path_option,
     with_options,
@@ -206,9 +205,7 @@ _STATE = with_options(
             StateRequest,
             path_option,
             cluster_option(needed=False),
-            click.option(
-                "--offline", is_flag=True, help="With --cluster: use only what is declared for it; do not connect."
-            ),
+            offline_option,
             guardrails_option,
         ),
         *CONNECTION,

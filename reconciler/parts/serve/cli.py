@@ -12,9 +12,9 @@ from reconciler.app.connections import manifests_below
 from reconciler.app.options import ApprovalRule, ConnectionOptions
 from reconciler.app.records import RecordOptions
 from reconciler.apply.environment import LeaseRequest
-from reconciler.cli.approval_options import Duration, approval_rule
+from reconciler.cli.change_options import Duration, approval_rule, guardrails_option, not_author_option
 from reconciler.cli.console import CommandError, Exit, info, worst
-from reconciler.cli.options import connection_options, guardrails_option, path_argument
+from reconciler.cli.options import connection_options, path_argument
 from reconciler.cli.parts import part_module
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import safe
@@ -89,12 +89,7 @@ class Address(click.ParamType[tuple[str, int]]):
 @click.option("--plans", metavar="DIR", help="Perform the signed plans in this directory. Needs --require-approvals.")
 @click.option("--require-approvals", metavar="N", type=click.IntRange(min=1), help="Signatures that each plan needs.")
 @click.option("--allowed-signers", metavar="FILE", help="Whose signatures count: an OpenSSH allowed_signers file.")
-@click.option(
-    "--not-author",
-    metavar="WHO",
-    multiple=True,
-    help="Do not count the signature of WHO, a principal in the allowed signers; repeatable.",
-)
+@not_author_option
 @click.option(
     "--max-age",
     metavar="DURATION",

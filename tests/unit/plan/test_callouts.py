@@ -8,8 +8,8 @@ import pytest
 
 from reconciler.access.difference import Witness
 from reconciler.access.names import NameSet, Region, literal
+from reconciler.cli.change_options import NEW_PATH
 from reconciler.cli.console import Exit
-from reconciler.cli.options import NEW_PATH
 from reconciler.cli.planned import gate
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.desired import DesiredState, DesiredTopic, Origin

@@ -7,17 +7,10 @@ from collections.abc import Sequence
 import click
 
 from reconciler.app.options import ConnectionOptions
+from reconciler.cli.change_options import Keeping, edit_options
 from reconciler.cli.console import CommandError, Exit, info, progress
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import (
-    Keeping,
-    as_of_option,
-    cluster_option,
-    connection_options,
-    edit_options,
-    output_option,
-    path_argument,
-)
+from reconciler.cli.options import as_of_option, cluster_option, connection_options, output_option, path_argument
 from reconciler.model.characters import counted, safe
 from reconciler.parts.edit.app.adopt import AdoptOptions, Difference, adopt
 from reconciler.parts.edit.cli.options import keep

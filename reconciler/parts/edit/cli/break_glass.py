@@ -15,22 +15,17 @@ from reconciler.app.planning import Planned
 from reconciler.app.reasons import FailedChecksError
 from reconciler.app.records import RecordOptions, save_plan
 from reconciler.apply.environment import LeasePatience, LeaseRequest, Result
-from reconciler.cli.console import CommandError, Exit, error, info, info_lines, out, style_for
-from reconciler.cli.options import (
+from reconciler.cli.change_options import (
     Keeping,
     audit_option,
     audit_places,
-    connection_options,
     edit_options,
-    gathered,
     guardrails_option,
-    output_option,
-    path_option,
-    project_path,
-    with_options,
     yes_option,
 )
-from reconciler.cli.questions import ResourceArgument, operation_argument, principal_argument, resource_argument
+from reconciler.cli.console import CommandError, Exit, error, info, info_lines, out, style_for
+from reconciler.cli.options import connection_options, gathered, output_option, path_option, project_path, with_options
+from reconciler.cli.questions import operation_argument, principal_argument, resource_argument
 from reconciler.cli.terminal import Terminal
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern
@@ -40,11 +35,14 @@ from reconciler.parts.edit.app.break_glass import break_glass, end_break_glass, 
 from reconciler.parts.edit.app.editing import EditRefusedError
 from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, NotDeclaredError, grant, revoke
 from reconciler.parts.edit.cli.grant import (
+    any_operation,
+    any_resource,
     asked_access,
     cluster_of_edit,
     hand_over_grant,
     hand_over_revocation,
     note_edit,
+    ticket_option,
     until_option,
 )
 from reconciler.plan.kinds.acl import deleted_bindings
@@ -248,7 +246,7 @@ def command() -> None:
 @click.option("--host", metavar="ADDRESS", help="Give it to this client address only.  [default: every host]")
 @until_option
 @click.option("--reason", metavar="TEXT", help="Why; recorded, and written next to the rule.")
-@click.option("--ticket", metavar="ID", help="Where it was agreed; written next to the rule.")
+@ticket_option
 @path_option
 @cluster_of_edit
 @edit_options
@@ -296,8 +294,8 @@ def grant_(
 
 @command.command("revoke", short_help="End break-glass access at once")
 @principal_argument
-@click.argument("operation", metavar="[OPERATION]", required=False)
-@click.argument("pattern", metavar="[RESOURCE]", required=False, type=ResourceArgument())
+@any_operation
+@any_resource
 @click.option("--host", metavar="ADDRESS", help="End only what is for this client address.")
 @path_option
 @cluster_of_edit

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.app.options import ConnectionOptions
+from reconciler.cli.change_options import Keeping, edit_options
 from reconciler.cli.console import CommandError, Exit, info, out_json, progress
 from reconciler.cli.options import (
-    Keeping,
     Until,
     as_of_option,
     connection_options,
-    edit_options,
     from_project,
     output_option,
     path_option,
@@ -48,6 +47,12 @@ until_option = click.option(
     help="Until when it holds: through a day (YYYY-MM-DD, or 14d, 2w from today), or until an instant "
     "(2027-01-31T18:00:00Z, or 30m, 2h from now).",
 )
+
+ticket_option = click.option("--ticket", metavar="ID", help="Where it was agreed; written next to the rule.")
+
+any_operation = click.argument("operation", metavar="[OPERATION]", required=False)
+
+any_resource = click.argument("pattern", metavar="[RESOURCE]", required=False, type=ResourceArgument())
 
 cluster_of_edit = click.option(
     "-c",
@@ -91,7 +96,7 @@ def hand_over_grant(
 @click.option("--host", metavar="ADDRESS", help="Grant it to this client address only.  [default: every host]")
 @until_option
 @click.option("--reason", metavar="TEXT", help="Why; written next to the rule.")
-@click.option("--ticket", metavar="ID", help="Where it was agreed; written next to the rule.")
+@ticket_option
 @path_option
 @cluster_of_edit
 @edit_options
@@ -147,8 +152,8 @@ def hand_over_revocation(
 
 @click.command("revoke", short_help="Revoke access by an edit of the manifests")
 @principal_argument
-@click.argument("operation", metavar="[OPERATION]", required=False)
-@click.argument("pattern", metavar="[RESOURCE]", required=False, type=ResourceArgument())
+@any_operation
+@any_resource
 @click.option("--host", metavar="ADDRESS", help="Revoke only what is for this client address.")
 @path_option
 @cluster_of_edit

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.cli.change_options import Keeping
 from reconciler.cli.console import CommandError, Exit, info_lines, out_json, out_text, progress, style_for
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import Keeping
 from reconciler.model.characters import safe
 from reconciler.model.desired import moment_text
 from reconciler.parts.edit.app.simplify import fix_lint, fix_minimise

@@ -3,8 +3,9 @@
 import click
 
 from reconciler.app.options import ConnectionOptions
+from reconciler.cli.change_options import Keeping, edit_options
 from reconciler.cli.console import write
-from reconciler.cli.options import Keeping, connection_options, edit_options, output_option, path_option, project_path
+from reconciler.cli.options import connection_options, output_option, path_option, project_path
 from reconciler.cli.questions import asked_principal, principal_argument
 from reconciler.model.characters import shell_quoted
 from reconciler.parts.edit.app import users

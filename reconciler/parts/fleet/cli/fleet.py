@@ -83,6 +83,10 @@ store_option = click.option(
     help="Snapshot store: a directory, or an address such as hdfs://… or s3://….",
 )
 
+at_once_option = click.option(
+    "--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task."
+)
+
 fleet_option = click.option(
     "--fleet", "fleet_name", metavar="NAME", help="Name of the Fleet document, if several are declared."
 )

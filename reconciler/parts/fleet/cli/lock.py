@@ -12,6 +12,7 @@ from reconciler.app.lock import Locked, LockTerms, lockable
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.records import RecordOptions
+from reconciler.cli.change_options import yes_option
 from reconciler.cli.console import CommandError, Exit, out, out_json
 from reconciler.cli.lock import (
     ask_to_lock,
@@ -21,7 +22,7 @@ from reconciler.cli.lock import (
     locked_lines,
     other_lines,
 )
-from reconciler.cli.options import connection_options, output_option, yes_option
+from reconciler.cli.options import connection_options, output_option
 from reconciler.model.characters import counted, safe
 from reconciler.results.output import OutputKind
 

@@ -15,7 +15,14 @@ from reconciler.app.connections import as_operator_says, for_copies, refuse_prop
 from reconciler.app.manifests import checked, guardrail_sources, read_sources, told_again
 from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
 from reconciler.app.records import RecordOptions, source_commit
-from reconciler.cli.approval_options import PlanId
+from reconciler.cli.change_options import (
+    PlanId,
+    guardrails_option,
+    move_options,
+    planning_options,
+    record_options,
+    yes_option,
+)
 from reconciler.cli.console import (
     CommandError,
     Exit,
@@ -31,16 +38,7 @@ from reconciler.cli.console import (
     worst,
 )
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import (
-    connection_options,
-    guardrails_option,
-    move_options,
-    output_option,
-    path_argument,
-    planning_options,
-    record_options,
-    yes_option,
-)
+from reconciler.cli.options import connection_options, output_option, path_argument
 from reconciler.cli.terminal import stoppable
 from reconciler.model.characters import safe
 from reconciler.parts.fleet.app.apply import AT_ONCE, ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed
@@ -49,6 +47,7 @@ from reconciler.parts.fleet.app.plan import PlanLimits, plan_fleet
 from reconciler.parts.fleet.app.runs import FLEET_FILE, check_new, save_fleet_plan, wanted
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
+    at_once_option,
     engine_for,
     fleet_option,
     info_unassigned,
@@ -77,7 +76,7 @@ _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
 )
 @fleet_option
 @snapshots_option
-@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
+@at_once_option
 @click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds to wait for one cluster.")
 @planning_options
 @connection_options

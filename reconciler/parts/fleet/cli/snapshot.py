@@ -13,6 +13,7 @@ from reconciler.cli.options import connection_options, output_option, path_argum
 from reconciler.cli.parts import part_module
 from reconciler.parts.fleet.cli.fleet import (
     SparkOptions,
+    at_once_option,
     engine_for,
     fleet_option,
     info_unassigned,
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 @click.option(
     "--resume", is_flag=True, help="Continue a killed snapshot: the clusters that it read are not read again."
 )
-@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Clusters per Spark task.")
+@at_once_option
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds to wait for one cluster.")
 @click.option(
     "--attempts", type=click.IntRange(1, 10), default=3, show_default=True, help="Maximum attempts per cluster."

@@ -11,8 +11,9 @@ from typing import Any
 import click
 
 from reconciler.app.options import ConnectionOptions
+from reconciler.cli.change_options import Keeping, edit_options
 from reconciler.cli.console import CommandError, Exit, error, info, info_lines, out, out_json, style_for, worst
-from reconciler.cli.options import Keeping, as_of_option, edit_options, output_option, path_argument
+from reconciler.cli.options import as_of_option, output_option, path_argument
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import safe
 from reconciler.parts.edit.cli.options import keep
