@@ -3,17 +3,24 @@
 import hashlib
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.model.acl import AclBinding
+from reconciler.model.acl import AclBinding, OpaqueBinding
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
 from reconciler.model.frozen import FrozenMap
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Create, Delete, Listing
+from reconciler.model.scope import Scope
+from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.fleet.membership import pairs, partition
-from reconciler.parts.fleet.readings import topic_of, topic_row
+from reconciler.parts.fleet.readings import Place, topic_of, topic_row, write_desired, write_live
 from reconciler.parts.fleet.rows import (
     COLUMNS,
     TEXT_COLUMNS,
@@ -24,7 +31,9 @@ from reconciler.parts.fleet.rows import (
     in_buckets,
     row_of,
 )
-from reconciler.parts.fleet.tables import TOPIC_SCHEMA, rows_table, table_digest, table_rows
+from reconciler.parts.fleet.tables import TOPIC_SCHEMA, rows_table, store_at, table_digest, table_rows
+from reconciler.parts.fleet.tasks.comparing import Rules, Unit, _compared_topics, _doubt
+from reconciler.plan.difference import DiffRules
 from reconciler.results.fleet_drift import Bucket, Failure, FleetRun, HeaderError, Reading, parse_run, run_text
 from tests.property.strategies import bindings, opaque_bindings, wild_bindings, wild_text
 from tests.worlds import binding
@@ -170,3 +179,34 @@ def test_a_topic_comes_back_from_its_columns_with_all_its_fields() -> None:
         rows = [{**topic_row(topic), "absent": False, "labels": "{}", "origin": ""}]
         (row,) = pa.Table.from_pylist(rows, TOPIC_SCHEMA).to_pylist()
         assert topic_of(row, dict(topic.configs)) == topic
+
+
+def test_a_reading_says_what_it_does_not_know_and_a_comparison_plans_nothing_against_it(tmp_path: Path) -> None:
+    """A topic that a listing may leave out, ACLs that nobody can name or list, a kind that was refused, an end."""
+    files, place = store_at(str(tmp_path)).files, Origin("a.yaml", 1, 1)
+    over = ClientQuota(QuotaEntity.of("b"), {"producer_byte_rate": 1})
+    wanted = DesiredState(
+        topics={name: DesiredTopic(Topic(name, 1, 1), place) for name in ("hidden", "seen")},
+        listed={ClientQuota.KIND: {over.key: DesiredItem(over, Declaration(place), expired=True)}},
+    )
+    desired = write_desired(wanted, Scope(), Place(files, "desired", "c", "0"), "2027-01-01T00:00:00Z")
+
+    def compared(state: ClusterState) -> tuple[list[object], dict[str, str], str]:
+        live = write_live(state, Scope(), Place(files, "live", "c", "0"), "2027-01-01T00:00:00Z")
+        rules = Rules(Scope(), DiffRules())
+        (kept,) = parse_run(run_text(FleetRun("r", "t", (live,)))).readings
+        found = _compared_topics(Unit(None, desired, kept, rules), files)
+        return [one.change for one in found.changes], {one.subject: one.detail for one in found.skipped}, _doubt(kept)
+
+    known = ClusterState("c", topics={"seen": Topic("seen", 1, 1, {}, "id")})
+    listed = known.with_listing(ClientQuota, Listing(frozenset({over})))
+    assert compared(listed) == ([Create(Topic("hidden", 1, 1)), Delete(over)], {}, "")
+    opaque = OpaqueBinding("x", "User:a", "*", 2, 3, 99, 3)
+    changes, skipped, doubt = compared(
+        replace(known, topic_gap="not all seen", acl_gap="in parts", opaque=(opaque,)).with_listing(
+            ClientQuota, Listing(gap="refused")
+        )
+    )
+    assert changes == []
+    assert skipped == {"topic hidden": "not all seen", over.subject: "refused"}
+    assert doubt == "the ACL listing may not be whole: in parts; 1 live ACL entries cannot be named"

@@ -1,14 +1,21 @@
 """What is known of a fact between sightings is exactly what all courses of events that explain them have in common."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reconciler.model.acl import OpaqueBinding
+from reconciler.model.kinds import listed_types
+from reconciler.model.listing import Listing
+from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
 from reconciler.parts.history.app import HeldFact, Turn
 from reconciler.parts.history.cli import held_lines, since_lines
+from reconciler.parts.history.evidence import ACLS, facts_of, state_of
 from reconciler.parts.history.intervals import Cause, FactSighting, Interval, intervals, spans, tightened
 
 LAST = 7
@@ -162,3 +169,24 @@ def test_what_is_on_the_cluster_is_never_said_to_be_gone(
     _, line = since_lines([fact], {fact.what} if there else set())
     assert line.startswith(f"  {fact.what}: {words}")
     assert "None" not in "".join([line, *held_lines([fact])])
+
+
+def test_a_reading_that_is_not_whole_says_nothing_of_that_kind() -> None:
+    """Neither that something is there no more, nor, asked again, that nothing was there."""
+    whole = ClusterState("c", listings={kind.KIND: Listing(frozenset()) for kind in listed_types()})
+    opaque = OpaqueBinding("x", "User:a", "*", 2, 3, 99, 3)
+    every = facts_of(whole).keys()
+    cases = {
+        ACLS: [replace(whole, acl_gap="in parts"), replace(whole, opaque=(opaque,))],
+        Topic.KIND: [replace(whole, topic_gap="some"), replace(whole, unreadable_topics={"t": "refused"})],
+        **{kind.KIND: [whole.with_listing(kind, Listing(gap="refused"))] for kind in listed_types()},
+    }
+    assert every == cases.keys()
+    for kind, states in cases.items():
+        for state in states:
+            kinds = facts_of(state).keys()
+            assert kinds == every - {kind}
+            again = state_of("c", (), kinds)
+            unread = {name for name in every - {ACLS, Topic.KIND} if again.listings.get(name, Listing()).items is None}
+            unread |= {ACLS} if again.acl_gap else set()
+            assert unread | ({Topic.KIND} if again.topic_gap else set()) == {kind}

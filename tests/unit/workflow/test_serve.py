@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from reconciler.app.apply import Unattended
+from reconciler.app.options import ConnectionOptions
 from reconciler.apply.audit import AUDIT
 from reconciler.apply.barrier import start_sentinels
 from reconciler.apply.lease import marker
-from reconciler.parts.serve.rounds import git_source
+from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, git_source, run_round
 from tests.unit.workflow.serving import ACLS, DENIED, LIVE, OVER, STAYS, World, git
 from tests.worlds import binding
 
@@ -183,3 +185,18 @@ def test_a_reference_in_git_is_what_counts(world: World) -> None:
     assert found.drift is not None
     assert len(found.drift.source_commit or "") == 40
     assert "no/branch" in world.round(source=git_source(str(world.manifests), "refs/heads/no/branch", None)).failure
+
+
+def test_a_server_asks_the_owners_of_its_base_too(world: World, tmp_path: Path) -> None:
+    """The attacker's merge drops the Ownership document and declares an end of another team's access."""
+    base = tmp_path / "base"
+    base.mkdir()
+    text = (world.manifests / "all.yaml").read_text(encoding="utf-8")
+    owner = "{team: ledger, files: ledger.yaml, principals: ['User:svc'], topics: {prefix: team.}}"
+    rules = f"---\napiVersion: reconciler/v1\nkind: Ownership\nmetadata: {{name: o}}\nspec: {{owners: [{owner}]}}\n"
+    (base / "all.yaml").write_text(text + rules, encoding="utf-8")
+    options = ServeOptions(world.cluster, act=True, guardrails=str(base))
+    found = run_round(DirectorySource(str(world.manifests)), options, ConnectionOptions(), Unattended())
+    assert (found.revoked, OVER in world.bindings()) == (0, True)
+    assert any("may not declare it (Ownership)" in one for one in found.held_back)
+    assert world.round().revoked == 1, "without a base"
