@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.bindings import rows
 from reconciler.model.desired import Declaration, DesiredState, Origin
 from reconciler.model.state import ClusterState
-from reconciler.parts.fleet.rows import binding_of
+from reconciler.parts.fleet.tables import binding_of
 from reconciler.plan.file import parse_plan, plan_text
 from reconciler.plan.proposal import Options, Terms
 from reconciler.plan.propose import Request, propose

@@ -19,11 +19,10 @@ import polars as pl
 from pyspark.sql import SparkSession
 
 from benchmarks.fleet.fleets import even, mostly_equal, no_rules, written
-from reconciler.parts.fleet.rows import COLUMNS
 from reconciler.parts.fleet.spark.engine import SparkEngine
 from reconciler.parts.fleet.spark.session import spark_session
 from reconciler.parts.fleet.store import FleetStore
-from reconciler.parts.fleet.tables import store_at
+from reconciler.parts.fleet.tables import COLUMNS, store_at
 from reconciler.parts.fleet.tasks.comparing import compare_fleet
 from reconciler.results.fleet_drift import FleetRun
 

@@ -17,8 +17,7 @@ import duckdb
 
 from benchmarks.fleet.fleets import even, written
 from benchmarks.fleet.plans import family, peak, processor_seconds
-from reconciler.parts.fleet.rows import COLUMNS
-from reconciler.parts.fleet.tables import store_at
+from reconciler.parts.fleet.tables import COLUMNS, store_at
 from reconciler.results.fleet_drift import run_text
 
 _OURS: Final = """

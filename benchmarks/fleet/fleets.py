@@ -8,9 +8,8 @@ import duckdb
 
 from reconciler.model.scope import Scope
 from reconciler.parts.fleet.readings import Place
-from reconciler.parts.fleet.rows import bucket_count, scope_digest
 from reconciler.parts.fleet.store import FleetStore
-from reconciler.parts.fleet.tables import DESIRED_SCHEMA, LIVE_SCHEMA, table_digest
+from reconciler.parts.fleet.tables import DESIRED_SCHEMA, LIVE_SCHEMA, bucket_count, scope_digest, table_digest
 from reconciler.parts.fleet.tasks.comparing import Rules
 from reconciler.plan.difference import DiffRules
 from reconciler.results.fleet_drift import Bucket, FleetRun, Reading

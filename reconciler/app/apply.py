@@ -11,7 +11,17 @@ from typing import Final, Protocol
 
 from reconciler.access.interpretation import TooMuchToDecideError
 from reconciler.app.access_checks import checks_of
-from reconciler.app.break_glass import check_break_glass, check_override, settled
+from reconciler.app.admission import (
+    check_age,
+    check_break_glass,
+    check_guardrails,
+    check_ids,
+    check_overriding,
+    check_signed,
+    check_unlock,
+    check_wanted,
+    settled,
+)
 from reconciler.app.connections import refuse_unstated
 from reconciler.app.manifests import desired
 from reconciler.app.options import (
@@ -29,10 +39,8 @@ from reconciler.app.probe import barrier_of
 from reconciler.app.reasons import (
     DeclinedError,
     FailedChecksError,
-    FewerApprovalsError,
     HeldError,
     PlanRefusedError,
-    RequestError,
     StaleError,
     TooMuchAccessError,
     UnsavedPlanError,
@@ -72,131 +80,20 @@ from reconciler.apply.performing import perform
 from reconciler.apply.preflight import Preflight, RefusedError, StalePlanError, UndeclaredDefaultError, check, reading
 from reconciler.apply.run import ApplyEnvironment
 from reconciler.dataclass import dataclass
-from reconciler.manifest.manifests import Manifests
-from reconciler.manifest.parts.clusters import Emergency
-from reconciler.model.characters import as_name, is_visible
+from reconciler.model.characters import is_visible
 from reconciler.model.desired import DesiredState
-from reconciler.model.listing import Delete
-from reconciler.model.locks import lock_denials
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import MoveLimits
-from reconciler.plan.file import ids, whole_id
 from reconciler.plan.guards import login_refusals, not_accepted
 from reconciler.plan.kinds import describe, kind_of, logins_at_risk
-from reconciler.plan.kinds.diff import objection
 from reconciler.plan.kinds.interface import NewPassword
-from reconciler.plan.observed import Observed, StepState
+from reconciler.plan.observed import StepState
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import conditions_of
 from reconciler.ports import LoginAnswer, PipelinedWriter, ReadRequest
 from reconciler.retry import attempts
 from reconciler.show.claims import Checks
 from reconciler.system.process import SystemClock
-
-# Whether a plan may be performed at all: it is the one that is required, signed, young enough, and still wanted.
-#
-# Nothing here asks the cluster; what it says is compared in ``reconciler.apply.preflight``.
-
-#: How far the clock of the machine that planned may be ahead of ours.
-_CLOCKS_DIFFER: Final = datetime.timedelta(minutes=5)
-
-
-def check_signed(file: str, digest: str, rule: ApprovalRule | None, at: datetime.datetime) -> ApprovalEvidence | None:
-    """Who signed a plan's file, if the rule asks for it; raises :class:`NotApprovedError` for too few signatures."""
-    if rule is None:
-        return None
-    # Few plans are signed, and cryptography takes 15 ms to import.
-    from reconciler.app.approvals import check_approvals
-
-    return check_approvals(file, digest, rule, at)
-
-
-def check_overriding(plan: Plan, rules: Emergency, approvals: ApprovalRule | None) -> None:
-    """Refuse break-glass access over access tests that the operator's file does not permit, or that too few sign."""
-    check_override(plan.options, rules, now())
-    signed = 0 if approvals is None else approvals.required
-    if plan.options.override and signed < max(1, rules.override_approvals):
-        needed = max(1, rules.override_approvals)
-        raise FewerApprovalsError(f"the operator's file asks for {needed} approvals of access over an access test")
-
-
-def check_unlock(plan: Plan, rules: Emergency, approvals: ApprovalRule | None) -> None:
-    """Refuse the plan of an unlock that does more, or that fewer people have to sign than the operator's file asks."""
-    name = plan.options.unlock
-    if name is None:
-        return
-    mine = {Delete(one) for one in lock_denials(name)}
-    if any(step.change not in mine for step in plan.steps):
-        raise RequestError("the plan of an unlock deletes the DENYs of one lock, and this one does more", "plan again")
-    if name in rules.locked:
-        raise RequestError(f"the operator's file locks {as_name(name)}", "take it out of locked: there first")
-    signed = 0 if approvals is None else approvals.required
-    if signed < rules.unlock_approvals:
-        raise FewerApprovalsError(f"the operator's file asks for {rules.unlock_approvals} approvals of an unlock")
-
-
-def check_ids(plan: Plan, required: str | None, *digest: str) -> tuple[str, str]:
-    """The change id and the plan id; raises :class:`StaleError` if the plan is not the required one.
-
-    ``required`` may be the beginning of an id, with at least eight digits.
-    """
-    change, whole = ids(plan)
-    known = (whole, change, *digest)
-    if required is not None and whole_id(required, known) not in known:
-        raise StaleError(
-            f"this is not the plan {required}; it is\n  " + "\n  ".join(known),
-            "plan again and have it reviewed; nothing was sent",
-        )
-    return change, whole
-
-
-def check_guardrails(plan: Plan, manifests: Manifests) -> None:
-    """A plan that guardrails held is performed under the same: without them, what they forbid could have come since."""
-    wanted = plan.guardrails.digest
-    if wanted is None:
-        return
-    if manifests.guardrails is None:
-        raise RequestError("this plan was made under guardrails: give the same again")
-    if manifests.guardrails.digest != wanted:
-        raise StaleError(
-            f"this plan was made under the guardrails {wanted}; these are {manifests.guardrails.digest}",
-            "plan again and have it reviewed; nothing was sent",
-        )
-
-
-def check_age(plan: Plan, most: datetime.timedelta | None, at: datetime.datetime) -> None:
-    """Refuse an old plan.
-
-    The time is in no id but the file's, so this protects against an old plan that lies around, and against somebody
-    who can make a pipeline apply another file. Whoever can write the file can write another time into it; only
-    signatures, or a required ``file-…`` id, bind the time.
-    """
-    if most is None:
-        return
-    if plan.created_at is None:
-        raise StaleError("the plan does not say when it was made, and its age is limited", "plan again")
-    made = datetime.datetime.fromisoformat(plan.created_at)
-    if made - at > _CLOCKS_DIFFER:
-        raise StaleError(f"the plan says that it was made in the future, at {plan.created_at}", "check the clocks")
-    if at - made > most:
-        raise StaleError(f"the plan was made at {plan.created_at}, which is more than {most} ago", "plan again")
-
-
-def check_wanted(plan: Plan, wanted: DesiredState, terms: Terms) -> None:
-    """Refuse steps against what the manifests declare by now.
-
-    What ended as the plan itself says is done, or the plan is refused for that (``preflight``).
-    """
-    at = moment()
-    found = [
-        Observed(StepState.STALE, describe(step.change), found, "other manifests")
-        for step in plan.steps
-        if not (step.expires is not None and step.expires.over(at))
-        and (found := objection(step.change, wanted, terms.diff_rules)) is not None
-    ]
-    if found:
-        raise StaleError("the manifests do not want this plan any more", "plan again; nothing was sent", found)
-
 
 # References to secrets in manifests: followed once a plan is approved, all of them before anything is sent.
 

@@ -85,6 +85,7 @@ SHARED: Final = {
     **dict.fromkeys(("can-i", "who-can", "explain", "access", "reach", "quota"), "ask"),
     **dict.fromkeys(("unlock", "locks"), "lock"),
     "approve": "show",
+    "drift": "plan",
     "policy": "export",
     **dict.fromkeys(("completion", "version"), "help"),
 }

@@ -55,7 +55,7 @@ from reconciler.system.process import SystemClock
 
 def controller_time(settings: ClientSettings) -> datetime.datetime | None:
     """What the clock of the active controller shows now; ``None`` where nobody tells."""
-    match ask(settings, "quorum.time"):
+    match ask(settings, "time"):
         case ("time", int(milliseconds)) if milliseconds > 0:
             return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)
         case _:

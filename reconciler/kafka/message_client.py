@@ -22,10 +22,10 @@ from kafka import errors
 from kafka.admin import KafkaAdminClient
 from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.protocol import admin
-from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
+from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest, DescribeQuorumRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
-from reconciler.kafka.raw_messages import PATIENCE_MS, Question, read, refused, run, unsent
+from reconciler.kafka.raw_messages import CONTROLLER_MS, PATIENCE_MS, Question, read, refused, run, unsent
 from reconciler.kafka.reader_process import ANY, Reply, Task, serve
 
 
@@ -301,10 +301,39 @@ def _sizes(client: KafkaAdminClient, task: Task) -> Reply:
     return ("sizes", sizes)
 
 
+# What the controllers say of themselves: confluent-kafka has no request for it.
+
+_TIMES: Final = ("last_fetch_timestamp", "last_caught_up_timestamp")
+
+
+def _time(client: KafkaAdminClient, _: Task) -> Reply:
+    """The newest time that the active controller tells, in milliseconds, or -1.
+
+    Of itself it tells its own time of now (KIP-836; ``LeaderState.describeReplicaState``), with any number of replicas.
+    """
+    topic = DescribeQuorumRequest.TopicData
+    wanted = topic(topic_name="__cluster_metadata", partitions=[topic.PartitionData(partition_index=0)])
+    try:
+        found = read(client, DescribeQuorumRequest(topics=[wanted]), patience=CONTROLLER_MS)
+    except errors.KafkaError as error:
+        return ("failed", f"{type(error).__name__}: {error}")
+    if found.error_code:
+        return refused(found)
+    told = [
+        getattr(replica, name, -1)
+        for topic in found.topics
+        for partition in topic.partitions
+        for replica in (*partition.current_voters, *partition.observers)
+        for name in _TIMES
+    ]
+    return ("time", max(told, default=-1))
+
+
 _QUESTIONS: Final[Mapping[str, Question]] = {
     "acls": Question(_acls),
     "features": Question(_features),
     "sizes": Question(_sizes),
+    "time": Question(_time),
     "listed": Question(_listed),
     "altered": Question(_altered, writes=True),
     **QUESTIONS,

@@ -26,9 +26,8 @@ from reconciler.model.topic import Topic
 from reconciler.parts.fleet.differences import changes_of
 from reconciler.parts.fleet.membership import pairs
 from reconciler.parts.fleet.readings import Place, read_live, write_desired, write_live
-from reconciler.parts.fleet.rows import row_of
 from reconciler.parts.fleet.store import FleetStore
-from reconciler.parts.fleet.tables import LIVE_SCHEMA, parquet, rows_table, store_at
+from reconciler.parts.fleet.tables import LIVE_SCHEMA, parquet, row_of, rows_table, store_at
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet
 from reconciler.plan.difference import DeclaredChange, DiffRules
 from reconciler.plan.kinds import CHANGE

@@ -16,7 +16,7 @@ from reconciler.model.addresses import RANGES_SINCE
 from reconciler.model.flavor import KafkaVersion
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app.access import EVERYBODY_ELSE, AccessReach, ReachMemory, reaches
-from reconciler.parts.fleet.rows import COLUMNS
+from reconciler.parts.fleet.tables import COLUMNS
 from reconciler.parts.fleet.tasks.comparing import OutlierQuestion, chosen
 from tests.property.strategies import states
 from tests.worlds import bindings

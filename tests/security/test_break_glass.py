@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.app.admission import check_break_glass
 from reconciler.app.apply import ApplyOptions, Attendant, Unattended, apply, apply_plan
-from reconciler.app.break_glass import check_break_glass
 from reconciler.app.cleanup import cleanup
 from reconciler.app.options import ApprovalRule, ConnectionOptions, PlanOptions
 from reconciler.app.plan import drift

@@ -8,8 +8,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from reconciler.app.admission import check_override
 from reconciler.app.apply import apply_plan
-from reconciler.app.break_glass import check_override
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.reasons import RequestError, StaleError
 from reconciler.cli.terminal import Terminal

@@ -14,8 +14,8 @@ from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Declaration, Origin
 from reconciler.model.listing import Change
 from reconciler.parts.fleet.readings import origin_of
-from reconciler.parts.fleet.rows import COLUMNS, TEXT_COLUMNS, Row, binding_of
 from reconciler.parts.fleet.store import StoreFiles
+from reconciler.parts.fleet.tables import COLUMNS, TEXT_COLUMNS, Row, binding_of
 from reconciler.plan.difference import Comparison, DeclaredChange, Skipped
 from reconciler.plan.file_codec import SKIPPED
 from reconciler.plan.kinds import CHANGE

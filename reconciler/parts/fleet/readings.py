@@ -18,31 +18,29 @@ from reconciler.model.markers import every_break_glass, standing_bridges, withou
 from reconciler.model.scope import Scope, on_reserved_names
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.parts.fleet.rows import (
-    BUCKET_ROWS,
-    BucketBindings,
-    Row,
-    ScopeMembership,
-    binding_of,
-    bucket_count,
-    in_buckets,
-    row_of,
-    scope_digest,
-    whose,
-)
 from reconciler.parts.fleet.store import StoreFiles
 from reconciler.parts.fleet.tables import (
+    BUCKET_ROWS,
     CONFIG_SCHEMA,
     DESIRED_SCHEMA,
     LIVE_SCHEMA,
     ROW_SCHEMA,
     TOPIC_COLUMNS,
     TOPIC_SCHEMA,
+    BucketBindings,
+    Row,
+    ScopeMembership,
+    binding_of,
+    bucket_count,
     from_parquet,
+    in_buckets,
     parquet,
+    row_of,
     rows_table,
+    scope_digest,
     table_digest,
     table_rows,
+    whose,
 )
 from reconciler.results.fleet_drift import (
     Bucket,

@@ -23,9 +23,8 @@ from reconciler.model.topic import Topic
 from reconciler.parts.evidence.app.usage import Decisions, files_of, scanned
 from reconciler.parts.evidence.usage.counts import NO_DAYS, DaySet, Lookup
 from reconciler.parts.evidence.usage.message import Window
-from reconciler.parts.fleet.rows import binding_of
 from reconciler.parts.fleet.store import DamagedError, FleetStore
-from reconciler.parts.fleet.tables import store_at
+from reconciler.parts.fleet.tables import binding_of, store_at
 from reconciler.parts.history.evidence import ACLS, DEFAULT_ALLOW, STATED, acl_fact, state_of
 from reconciler.parts.history.intervals import CLOCKS, Cause, Fact
 from reconciler.parts.history.table import (

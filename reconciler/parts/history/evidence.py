@@ -24,7 +24,7 @@ from reconciler.model.locks import lock_denials
 from reconciler.model.markers import without_harmless
 from reconciler.model.state import ClusterState, StatedFacts
 from reconciler.model.topic import TOPIC_ATTRIBUTES, Topic
-from reconciler.parts.fleet.rows import binding_of, row_of
+from reconciler.parts.fleet.tables import binding_of, row_of
 from reconciler.parts.history.intervals import CLOCKS, Fact, FactSighting
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.kinds.acl import touched_binding

@@ -21,9 +21,8 @@ import pyarrow.parquet as pq
 
 from reconciler.codec.document import compact
 from reconciler.dataclass import dataclass
-from reconciler.parts.fleet.rows import COLUMNS, TEXT_COLUMNS
 from reconciler.parts.fleet.store import StoreFiles
-from reconciler.parts.fleet.tables import from_parquet, parquet
+from reconciler.parts.fleet.tables import COLUMNS, TEXT_COLUMNS, from_parquet, parquet
 from reconciler.parts.history.evidence import ACLS
 from reconciler.parts.history.intervals import Cause, Fact, FactSighting, Interval
 

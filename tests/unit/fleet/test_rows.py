@@ -21,17 +21,21 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.fleet.membership import pairs, partition
 from reconciler.parts.fleet.readings import Place, topic_of, topic_row, write_desired, write_live
-from reconciler.parts.fleet.rows import (
+from reconciler.parts.fleet.tables import (
     COLUMNS,
     TEXT_COLUMNS,
+    TOPIC_SCHEMA,
     Row,
     binding_of,
     bucket_count,
     bucket_of,
     in_buckets,
     row_of,
+    rows_table,
+    store_at,
+    table_digest,
+    table_rows,
 )
-from reconciler.parts.fleet.tables import TOPIC_SCHEMA, rows_table, store_at, table_digest, table_rows
 from reconciler.parts.fleet.tasks.comparing import Rules, Unit, _compared_topics, _doubt
 from reconciler.plan.difference import DiffRules
 from reconciler.results.fleet_drift import Bucket, Failure, FleetRun, HeaderError, Reading, parse_run, run_text
@@ -114,7 +118,7 @@ def test_the_rows_of_one_bucket_are_there_at_once(monkeypatch: pytest.MonkeyPatc
         made.append(row_of(one))
         return made[-1]
 
-    monkeypatch.setattr("reconciler.parts.fleet.rows.row_of", counted)
+    monkeypatch.setattr("reconciler.parts.fleet.tables.row_of", counted)
     found = [binding(f"User:u{number} ALLOW READ on TOPIC t") for number in range(100)]
     parts = in_buckets(((one, str(one)) for one in found), 4)
     assert not made

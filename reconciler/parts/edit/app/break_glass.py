@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from reconciler.app.access_checks import checks_of
+from reconciler.app.admission import check_end, check_free, check_override, check_unlocked, end_marks, known_ends
 from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
-from reconciler.app.break_glass import check_end, check_free, check_override, check_unlocked, end_marks, known_ends
 from reconciler.app.manifests import desired
 from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
 from reconciler.app.planning import Planned, declared_for, proposed, request_on

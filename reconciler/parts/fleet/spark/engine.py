@@ -31,9 +31,15 @@ from reconciler.model.frozen import collect_rarely
 from reconciler.model.topic import TOPIC_ATTRIBUTES
 from reconciler.parts.fleet.differences import RESULT_SCHEMA
 from reconciler.parts.fleet.engine import Engine, Grouping, Groups, Judge, Tally, TaskFailedError, Watch, Work, tallied
-from reconciler.parts.fleet.rows import COLUMNS, ScopeMembership
 from reconciler.parts.fleet.store import FleetStore
-from reconciler.parts.fleet.tables import CONFIG_SCHEMA, LIVE_SCHEMA, TOPIC_COLUMNS, TOPIC_SCHEMA
+from reconciler.parts.fleet.tables import (
+    COLUMNS,
+    CONFIG_SCHEMA,
+    LIVE_SCHEMA,
+    TOPIC_COLUMNS,
+    TOPIC_SCHEMA,
+    ScopeMembership,
+)
 from reconciler.results.fleet_drift import FleetDrift, FleetRun, Reading
 
 if TYPE_CHECKING:

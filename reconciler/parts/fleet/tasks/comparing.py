@@ -33,8 +33,8 @@ from reconciler.parts.fleet.differences import Results, RowDifference, topic_dif
 from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, ROWS_IN_A_TASK, Engine, reason
 from reconciler.parts.fleet.membership import BucketPair, pairs, partition
 from reconciler.parts.fleet.readings import Place, desired_topics, expired_bindings, live_topics, write_desired
-from reconciler.parts.fleet.rows import COLUMNS, Row, ScopeMembership, binding_of, bucket_count, bucket_of, whose
 from reconciler.parts.fleet.store import DamagedError, FleetStore, StoreFiles
+from reconciler.parts.fleet.tables import COLUMNS, Row, ScopeMembership, binding_of, bucket_count, bucket_of, whose
 from reconciler.plan.difference import Comparison, DiffRules, Skipped, SkipReason
 from reconciler.plan.kinds import describe
 from reconciler.plan.kinds.acl import CREATE_ACL, DELETE_ACL

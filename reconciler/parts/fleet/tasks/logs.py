@@ -32,9 +32,8 @@ from reconciler.parts.evidence.usage.scan import MAX_LINE, Scan, Summary, summar
 from reconciler.parts.fleet.engine import BYTES_IN_A_TASK, Engine, Groups, reason
 from reconciler.parts.fleet.membership import partition
 from reconciler.parts.fleet.readings import bucket_rows
-from reconciler.parts.fleet.rows import binding_of
 from reconciler.parts.fleet.store import StoreFiles
-from reconciler.parts.fleet.tables import from_parquet, table_rows
+from reconciler.parts.fleet.tables import binding_of, from_parquet, table_rows
 from reconciler.results.fleet_drift import Reading
 
 # Log files: where they are, in which parts they are read, and their lines; packed or not, whole or damaged.
