@@ -56,7 +56,7 @@ test-ci: $(STAMP)
 	$(BIN)/python -m tests.integration.ci.act
 	$(BIN)/python -m pytest -m engines tests/integration/ci --durations 10
 
-## The long tests: large clusters.
+## The long tests: large clusters, and every variant of what quick tests hold by one.
 test-long: $(STAMP)
 	$(BIN)/python -m pytest -m "long and not compat and not engines" --timeout 3600
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from reconciler.parts.fleet.engine import Engine
 
-# The same examples in every run: what passes before a push passes behind it. `make explore` tries others.
-settings.register_profile("fast", deadline=None, max_examples=40, derandomize=True)
+# The same examples in every run: what passes before a push passes behind it. `make explore` tries others, and more.
+settings.register_profile("fast", deadline=None, max_examples=25, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=300)
 settings.register_profile("thorough", deadline=None, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))

@@ -10,29 +10,9 @@ import pytest
 
 #: Seconds of a group, or of a file with brokers or long processes of its own, and the beginnings of its files' paths.
 LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
-    # Three brokers and three controllers behind proxies.
-    (
-        310,
-        (
-            "tests/faults/test_faults.py",
-            "tests/faults/test_fleet_move.py",
-            "tests/faults/test_no_window.py",
-            "tests/faults/test_reassignment.py",
-        ),
-    ),
-    # One Spark session, and for one of the files both shared brokers.
-    (
-        300,
-        (
-            "tests/integration/fleet/test_",
-            "tests/integration/test_python_page.py",
-            "tests/property/test_fleet_law.py",
-            "tests/security/test_fleet_leftovers.py",
-        ),
-    ),
     # The oldest broker, and the one without an authorizer.
     (
-        300,
+        260,
         (
             "tests/contract/test_acl_writes.py",
             "tests/contract/test_config_writes.py",
@@ -46,14 +26,34 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
             "tests/integration/test_sandbox.py",
         ),
     ),
-    # Three brokers, most of the time one of them stands still.
-    (180, ("tests/integration/apply/test_dying_broker.py",)),
+    # One Spark session, and for one of the files both shared brokers.
+    (
+        220,
+        (
+            "tests/integration/fleet/test_",
+            "tests/integration/test_python_page.py",
+            "tests/property/test_fleet_law.py",
+            "tests/security/test_fleet_leftovers.py",
+        ),
+    ),
     # One Chromium.
-    (160, ("tests/browser/test_",)),
+    (150, ("tests/browser/test_",)),
+    # Three brokers and a controller behind proxies.
+    (
+        140,
+        (
+            "tests/faults/test_faults.py",
+            "tests/faults/test_fleet_move.py",
+            "tests/faults/test_no_window.py",
+            "tests/faults/test_reassignment.py",
+        ),
+    ),
     # Builds the wheel, and installs it.
     (130, ("tests/integration/release/test_distribution.py",)),
     (110, ("tests/integration/test_demo.py",)),
     (110, ("tests/integration/ci/test_action_scripts.py",)),
+    # Three brokers, most of the time one of them stands still.
+    (100, ("tests/integration/apply/test_dying_broker.py",)),
     (100, ("tests/integration/ci/test_pull_request_story.py",)),
     (100, ("tests/property/test_hostile_manifests.py",)),
     # The broker with allow.everyone.if.no.acl.found.

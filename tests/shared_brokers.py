@@ -19,7 +19,7 @@ _BATCH = 500
 @contextmanager
 def opened(sandbox: Sandbox) -> Iterator[KafkaCluster]:
     """A super user's connection."""
-    settings = sandbox.settings("admin")
+    settings = sandbox.settings("admin", "PLAIN")
     with connect(client_settings(settings.pop("bootstrap.servers"), settings, SecretSource())) as cluster:
         yield cluster
 

@@ -27,7 +27,7 @@ _ONE_BROKER = BrokerFacts(broker_ids=(1,))
 
 
 def _connected(sandbox: Sandbox) -> KafkaCluster:
-    settings = sandbox.settings("reconciler")
+    settings = sandbox.settings("reconciler", "PLAIN")
     servers = settings.pop("bootstrap.servers")
     return connect(client_settings(servers, settings, SecretSource()))
 

@@ -39,7 +39,7 @@ class Cluster:
         return ",".join(f"{HOST}:{proxy.port}" for proxy in self.clients.values())
 
     def settings(self, user: str, **more: str) -> dict[str, str]:
-        return {**self.sandbox.settings(user), "bootstrap.servers": self.bootstrap, **more}
+        return {**self.sandbox.settings(user, "PLAIN"), "bootstrap.servers": self.bootstrap, **more}
 
     def connect(self, user: str = "admin", **more: str) -> KafkaCluster:
         return connect(settings_of(self.settings(user, **more)))

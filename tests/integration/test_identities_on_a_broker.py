@@ -25,7 +25,8 @@ from tests.integration.kafka.conftest import settings_of
 from tests.integration.topics.java_classes import compiled
 from tests.worlds import binding
 
-pytestmark = pytest.mark.broker
+# What Kafka does; what we make of it is in every run: tests/unit/access/test_separation.py.
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 
 _SECONDS = 180
 #: Every attempt, and what came of it: each right is refused without its ACL and works with it.

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from reconciler.cli.main import run
+from tests.prepared import search_path
 
 _ROOT = Path(__file__).parents[2]
 _BIN = Path(sys.executable).parent
@@ -40,7 +41,7 @@ def _git(directory: Path, *arguments: str) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """Manifests as ``reconciler init`` writes them, and the hooks as a user names them, by the installed program."""
+    """Manifests as ``reconciler init`` writes them, and the hooks as a user names them."""
     directory = tmp_path / "repository"
     assert run(["init", str(directory), "--team", "orders=User:odd"]) == 0
     hooks = [{**hook, "language": "system", "args": [*hook["args"]]} for hook in _HOOKS]
@@ -55,7 +56,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def _hook(repository: Path, hook: str) -> subprocess.CompletedProcess[str]:
-    home = {"PRE_COMMIT_HOME": str(repository.parent / "cache"), "PATH": f"{_BIN}:{os.environ['PATH']}"}
+    home = {"PRE_COMMIT_HOME": str(repository.parent / "cache"), "PATH": search_path()}
     command = [str(_BIN / "pre-commit"), "run", hook, "--all-files"]
     return subprocess.run(
         command, cwd=repository, env={**os.environ, **home}, capture_output=True, text=True, check=False, timeout=120

@@ -285,8 +285,16 @@ def test_no_access_stays_and_nothing_else_goes_in_many_runs(directory: Path, dee
     _holds(directory, deeds, telling=telling)
 
 
-@pytest.mark.parametrize("call", range(1, 17))
-@pytest.mark.parametrize("trouble", ["stop", "late", "twice", "killed", "late and killed"])
+#: Each trouble and each request are in every run, each trouble at each request in the long tests.
+_TROUBLES = ("stop", "late", "twice", "killed", "late and killed")
+_AT = [
+    pytest.param(call, trouble, marks=() if (call + place) % len(_TROUBLES) == 0 else pytest.mark.long)
+    for place, trouble in enumerate(_TROUBLES)
+    for call in range(1, 17)
+]
+
+
+@pytest.mark.parametrize(("call", "trouble"), _AT)
 def test_one_trouble_at_each_request(directory: Path, call: int, trouble: str) -> None:
     found = Trouble(
         call,

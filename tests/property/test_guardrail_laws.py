@@ -28,7 +28,7 @@ from reconciler.policy.ownership import BreachKind
 from tests.property import guardrail_worlds as worlds
 
 _DAY: Final = datetime.date(2027, 1, 1)
-_TIMES: Final = settings.default.max_examples if settings.default else 40
+_TIMES: Final = settings.default.max_examples if settings.default else 25
 #: What speaks against a rule document, and not against a proposal.
 _OF_RULES: Final = (BreachKind.OWNERS, BreachKind.CONSENT)
 

@@ -141,6 +141,11 @@ def scene(tmp_path: Path) -> Scene:
 _SHAPES = ("link", "file", "directory")
 
 
+def _one_in_every_run(shape: str) -> list[Any]:
+    """All shapes, the others than this one in the long tests: each is in every run of another test."""
+    return [one if one == shape else pytest.param(one, marks=pytest.mark.long) for one in _SHAPES]
+
+
 def _turn(place: Path, shape: str, target: Path, text: str = "planted\n") -> None:
     """Turns a place of the checkout into a link, a file, or a directory with a file."""
     if place.is_dir() and not place.is_symlink():
@@ -310,7 +315,7 @@ def test_a_project_file_that_is_new_is_told(scene: Scene) -> None:
     assert PROJECT_NAME == PROJECT_FILE
 
 
-@pytest.mark.parametrize("shape", _SHAPES)
+@pytest.mark.parametrize("shape", _one_in_every_run("file"))
 @pytest.mark.parametrize("below", ["", "manifests"])
 def test_attributes_change_no_verdict(scene: Scene, below: str, shape: str) -> None:
     """It has .gitattributes, of any shape, that leave files of the base out or convert them."""
@@ -363,7 +368,7 @@ def _gitlab_variables(scene: Scene, **more: str) -> dict[str, str]:
     return {**found, **place, "KAFKA_CONNECTIONS": operator, **more}
 
 
-@pytest.mark.parametrize("shape", _SHAPES)
+@pytest.mark.parametrize("shape", _one_in_every_run("link"))
 def test_gitlab_shows_what_the_job_found(scene: Scene, shape: str) -> None:
     """It commits reports/, plan.env and plan.txt: widgets and the dotenv file have the job's results all the same."""
     git(scene.checkout, "checkout", "--quiet", "-b", "proposal")

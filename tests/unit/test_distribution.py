@@ -26,8 +26,8 @@ def test_files_of_a_group_are_together_and_others_apart() -> None:
     assert group_of("tests/faults/test_no_window.py") == group_of("tests/faults/test_faults.py")
     assert group_of("tests/unit/test_retry.py") == "tests/unit/test_retry.py"
     assert (
-        rank_of("tests/faults/test_faults.py")
-        < rank_of("tests/integration/test_sandbox.py")
+        rank_of("tests/integration/test_sandbox.py")
+        < rank_of("tests/faults/test_faults.py")
         < rank_of("tests/unit/x.py")
     )
 

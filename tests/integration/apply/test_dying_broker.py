@@ -69,7 +69,7 @@ def three(nodes: list[Sandbox]) -> Iterator[Sandbox]:
     for node in nodes[0].nodes:
         if not nodes[0].node(node.id).is_running():
             nodes[0] = start_node(stop_node(nodes[0], node.id, kill=True), node.id)
-    with connect(settings_of(nodes[0].settings("admin"))) as cluster:
+    with connect(settings_of(nodes[0].settings("admin", "PLAIN"))) as cluster:
         until(lambda: cluster.brokers() == ALL)
     yield nodes[0]
     for node in nodes[0].nodes:
@@ -176,7 +176,7 @@ def test_a_broker_that_dies_in_the_barrier_is_left_behind_by_a_run_that_goes_on_
 ) -> None:
     victim = 3
     with (
-        connect(settings_of(three.settings("admin"))) as cluster,
+        connect(settings_of(three.settings("admin", "PLAIN"))) as cluster,
         waiting_apply(three, cluster, tmp_path) as stopped,
     ):
 
@@ -258,7 +258,7 @@ def test_whatever_request_a_broker_dies_at_outcomes_are_true_and_the_same_plan_f
     leader = active_controller(three.settings("admin", "PLAIN"))
     victim = leader if case.controller else next(node.id for node in three.nodes if node.id != leader)
     name = f"dying-{CASES.index(case)}"
-    settings = replace(settings_of(three.settings("admin")), write_timeout=5.0)
+    settings = replace(settings_of(three.settings("admin", "PLAIN")), write_timeout=5.0)
     with connect(settings) as cluster:
         live = cluster.read(ReadRequest())
         wanted = live.bindings | {acl(name, "User:a")}
@@ -297,7 +297,7 @@ def test_whatever_request_a_broker_dies_at_outcomes_are_true_and_the_same_plan_f
         assert item.outcome is not Outcome.FAILED or there is StepState.PENDING, item
     if not case.finishes:
         _signal(three, victim, signal.SIGCONT)
-    with connect(settings_of(three.settings("admin"))) as judge:
+    with connect(settings_of(three.settings("admin", "PLAIN"))) as judge:
         # What was on its way arrives by now: it is what the plan wants, and nobody's foreign change.
         # A broker that is gone gets writes as long as the cluster names it.
         until(lambda: (victim in judge.brokers()) is not case.finishes)
@@ -340,7 +340,7 @@ def counted(port: int) -> Iterator[list[int]]:
 
 
 def test_a_dead_broker_is_not_tried_again_and_again(three: Sandbox) -> None:
-    with connect(settings_of(three.settings("admin"))) as cluster:
+    with connect(settings_of(three.settings("admin", "PLAIN"))) as cluster:
         cluster.read(ReadRequest())
         (port,) = [broker.port for broker in cluster.inspect().brokers if broker.id == 3]
         _signal(three, 3, signal.SIGKILL)
@@ -397,7 +397,7 @@ def test_every_call_has_its_answer_while_a_broker_stands_still(
 ) -> None:
     public = {name for name, _ in inspect.getmembers(KafkaCluster, inspect.isfunction) if not name.startswith("_")}
     assert CALLS.keys() == public - {"close"}
-    settings = settings_of(three.settings("admin"))
+    settings = settings_of(three.settings("admin", "PLAIN"))
     made: dict[AdminConnection, int] = {}
     make = AdminConnection._made
 

@@ -65,7 +65,7 @@ class Story:
 
     def __init__(self, directory: Path, broker: Sandbox, hub: GitHub, engine: type[Player | Act]) -> None:
         self.origin, self.hub = directory / "origin", hub
-        settings = broker.settings("reconciler")
+        settings = broker.settings("reconciler", "PLAIN")
         servers = settings.pop("bootstrap.servers")
         self._settings, self._servers = settings, servers
         client = {**settings, "sasl.password": "${env:KAFKA_PASSWORD}"}
@@ -145,6 +145,11 @@ _ON_ACT = pytest.param(Act, id="act", marks=[pytest.mark.engines, pytest.mark.lo
 _on_act = pytest.mark.parametrize("story", [_ON_ACT], indirect=True)
 #: The same on the player too, which stands in for an engine.
 _each = pytest.mark.parametrize("story", [pytest.param(Player, id="player"), _ON_ACT], indirect=True)
+#: The same where scripts alone hold it in every run: tests/integration/ci/test_action_scripts.py, and
+#: tests/security/test_pipeline_places.py.
+_each_at_night = pytest.mark.parametrize(
+    "story", [pytest.param(Player, id="player", marks=pytest.mark.long), _ON_ACT], indirect=True
+)
 
 
 @pytest.fixture
@@ -246,7 +251,7 @@ def _wanted() -> set[AclBinding]:
 
 
 @pytest.mark.broker
-@_each
+@_each_at_night
 def test_another_merge_does_not_take_an_approval_away_and_a_queue_is_checked(story: Story) -> None:
     """Two pull requests from one base, each with a topic of its own: both are merged and applied as they were shown."""
     story.proposed(story.commit({"manifests/acls.yaml": _ACLS}, "grant"))
@@ -269,7 +274,7 @@ def test_another_merge_does_not_take_an_approval_away_and_a_queue_is_checked(sto
 
 
 @pytest.mark.broker
-@_each
+@_each_at_night
 def test_an_apply_that_was_cut_short_is_finished_by_another_attempt(story: Story) -> None:
     """Half of the plan is applied: the jobs that failed go on with the plan they have, and so does the whole run."""
     story.proposed(story.commit({"manifests/acls.yaml": _ACLS, "manifests/reader.yaml": _READER}, "grant"))
@@ -286,7 +291,7 @@ def test_an_apply_that_was_cut_short_is_finished_by_another_attempt(story: Story
 
 
 @pytest.mark.broker
-@_each
+@_each_at_night
 def test_a_fork_without_a_snapshot_gets_the_checks_that_need_no_cluster(story: Story) -> None:
     played = story.proposed(story.commit({"manifests/acls.yaml": _ACLS}, "fork"), by="x/kafka", snapshot="nowhere.json")
     assert _results(played)["offline"] == "success", _failed(played)
@@ -336,7 +341,7 @@ _SPY = _ACLS.replace("name: story", "name: spy").replace("story-shop", "story-sp
 
 
 @pytest.mark.broker
-@_each
+@_each_at_night
 def test_a_push_of_two_commits_is_judged_by_the_rules_before_both(story: Story) -> None:
     before = story.commit({"manifests/guard.yaml": _GUARD})
     story.commit({"manifests/guard.yaml": _GUARD.replace("[User:story-shop]", "[User:story-shop, User:story-spy]")})

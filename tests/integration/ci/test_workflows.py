@@ -110,6 +110,15 @@ def test_what_is_tested_and_kept_new_is_what_the_package_says() -> None:
     assert {one["package-ecosystem"] for one in updates} == {"github-actions", "pip"}
 
 
+def test_the_long_tests_run_every_night() -> None:
+    """What a cheaper test holds in every run is held by the whole of it somewhere."""
+    workflow = _document(_ROOT / ".github/workflows/ci.yml")
+    nights = workflow[True]["schedule"]  # "on" is a truth value in YAML 1.1
+    assert [one["cron"].split()[2:] for one in nights] == [["*", "*", "*"]]
+    steps = workflow["jobs"]["long"]["steps"]
+    assert [step["run"] for step in steps if "run" in step] == ["make test-long"]
+
+
 @dataclass
 class _Release:
     """Shell steps of the workflow that publishes, with programs that only note how they are called."""

@@ -37,7 +37,7 @@ def connected() -> Iterator[Connect]:
             user: str,
             *,
             readers: Sequence[AclReader] = tuple(AclReader),
-            mechanism: str = "SCRAM-SHA-512",
+            mechanism: str = "PLAIN",
             **more: str,
         ) -> KafkaCluster:
             settings = settings_of(sandbox.settings(user, mechanism), **more)

@@ -147,7 +147,7 @@ def check_done_once(root: Path, life: Life, place: str) -> None:
     assert {one.done + one.already for one in records} == {2}, place
 
 
-@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("cores", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_an_apply_killed_at_any_place_is_finished_by_the_next(
     saved_plan: Path, tmp_path: Path, world: World, cores: int
 ) -> None:
