@@ -130,7 +130,9 @@ class ConfigKind(ListedKind, EditedKind, ABC):
         text, keys = node.plain, self.resource.KEYS
         if name not in keys:
             if not findings.marks(key):
-                advice = did_you_mean(name, keys, "it is passed on as it is; the broker decides")
+                ends = sorted(key for key in keys if key.endswith(f".{name}"))
+                otherwise = did_you_mean(name, keys, "it is passed on as it is; the broker decides")
+                advice = f"did you mean {' or '.join(map(repr, ends))}?" if ends else otherwise
                 message = f"Kafka {_NEWEST[0]}.{_NEWEST[1]} has no {self.resource.CONFIG} {quoted(name)}"
                 findings.add(Trouble(Code.UNKNOWN_SETTING, message, advice), key, severity="warning")
             return text

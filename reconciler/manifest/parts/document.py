@@ -5,6 +5,7 @@ One document: its envelope, checked before its kind's model sees it.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from sys import intern
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
 
@@ -18,6 +19,7 @@ from reconciler.model.desired import Origin
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds import listed_types
 from reconciler.model.topic import Topic
+from reconciler.model.topic_configs import TOPIC_CONFIGS
 
 # What every document has besides its ``spec``: names, labels, and the clusters it is for.
 
@@ -165,6 +167,12 @@ def _empty_advice(path: Path) -> str:
 
 
 _PRUNED: Final = (Topic.KIND, *(kind.KIND for kind in listed_types()))
+#: Names in mappings by name, which are no fields.
+_CONFIGS: Final = frozenset(
+    {*TOPIC_CONFIGS, *chain.from_iterable(getattr(kind, "KEYS", ()) for kind in listed_types())}
+)
+#: A field that has more homes than that is said to be none here.
+_HOMES: Final = 2
 #: What people write who know such fields from elsewhere, and no field is like it; what to write, if it can be here.
 _MEANT: Final = FrozenMap(
     {
@@ -185,9 +193,23 @@ def _unknown_field(model: type[BaseModel], path: Path) -> Trouble:
     field = str(path[-1])
     known = fields_at(model, path[:-1])
     advice = did_you_mean(field, known, one_of(known))
+    if 0 < len(homes := _below(model, path[:-1], field)) <= _HOMES:
+        advice = f"write it below {' or '.join(homes)}"
     if field in _MEANT and (_MEANT[field] in known or ":" in _MEANT[field]):
         advice = f"did you mean {_MEANT[field]}?"
     return Trouble(Code.UNKNOWN_FIELD, f"there is no field {quoted(field)} here", advice)
+
+
+def _below(model: type[BaseModel], path: Path, field: str, depth: int = 2) -> list[str]:
+    """The fields of a mapping that have the field among their own, or below one of theirs."""
+    homes: list[str] = []
+    for outer in fields_at(model, path):
+        own = fields_at(model, (*path, outer))
+        if field in own or (outer == "configs" and field in _CONFIGS):
+            homes.append(outer)
+        elif depth > 1:
+            homes += [f"{outer}.{further}" for further in _below(model, (*path, outer), field, depth - 1)]
+    return homes
 
 
 def fields_at(model: type[BaseModel], path: Path) -> list[str]:

@@ -7,7 +7,7 @@ are for editors, which type scalars by YAML's own rules: there a number is a num
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -112,7 +112,27 @@ def amount(text: str, units: dict[str, int]) -> int:
         return integer(text)
     if found[2] in units:
         return int(found[1]) * units[found[2]]
-    raise ValueError(f"{quoted(text)} has no known unit: write a whole number, or one with {', '.join(units)}")
+    meant = next((unit for unit in units if _same_unit(found[2], unit)), None)
+    write = f"a whole number, or one with {', '.join(units)}" if meant is None else f"{found[1]}{meant}"
+    raise ValueError(f"{quoted(text)} has no known unit: write {write}")
+
+
+def _same_unit(word: str, unit: str) -> bool:
+    """Whether a word stands for a unit in another spelling: ``days`` for ``d``, ``MB`` and ``m`` for ``MiB``."""
+    written = word.lower().removesuffix("/s")
+    return written in _OTHERWISE.get(unit.removesuffix("/s"), ())
+
+
+#: How else people write a unit; a size of a thousand bytes is taken for one of 1,024, and only proposed.
+_OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
+    "ms": ("ms", "msec", "millis", "milliseconds"),
+    "s": ("s", "sec", "secs", "second", "seconds"),
+    "m": ("m", "min", "mins", "minute", "minutes"),
+    "h": ("h", "hr", "hrs", "hour", "hours"),
+    "d": ("d", "day", "days"),
+    "B": ("b", "byte", "bytes"),
+    **{f"{sign}iB": (f"{sign}ib".lower(), f"{sign}b".lower(), sign.lower()) for sign in "KMGT"},
+}
 
 
 T = TypeVar("T")
@@ -276,10 +296,11 @@ def _bytes(text: str) -> float:
     found = re.fullmatch(r"([0-9]{1,19}) ?([A-Za-z]+/s)", text, re.ASCII)
     if found and found[2] in _BYTES:
         return _positive(int(found[1]) * _BYTES[found[2]])
-    if found or not re.fullmatch("-?[0-9]{1,19}", text, re.ASCII):
-        raise ValueError(
-            f"{quoted(text)} is not a byte rate: write a whole number of bytes, or one with {', '.join(_BYTES)}"
-        )
+    if not re.fullmatch("-?[0-9]{1,19}", text, re.ASCII):
+        other = re.fullmatch(r"([0-9]{1,19}) ?([A-Za-z]+(?:/s)?)", text, re.ASCII)
+        meant = next((unit for unit in _BYTES if other and _same_unit(other[2], unit)), None)
+        write = f"{other[1]}{meant}" if other and meant else f"a whole number of bytes, or one with {', '.join(_BYTES)}"
+        raise ValueError(f"{quoted(text)} is not a byte rate: write {write}")
     return _positive(integer(text))
 
 

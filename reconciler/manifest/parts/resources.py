@@ -73,7 +73,9 @@ def principal_problem(text: str, *, may_be_everyone: bool = True) -> Trouble | N
         return Trouble(Code.PRINCIPAL, f"the principal {quoted(text)} has no name", f"write {principal_type}:name")
     if not is_visible(text) or text != text.strip() or name != name.lstrip() or not principal_type.isalnum():
         message = f"the principal {quoted(text)} has spaces or other characters that no principal has"
-        return Trouble(Code.PRINCIPAL, message, "Kafka compares every character; write Type:name")
+        bare = text.strip().strip("“”„‘’‚«»'\"")
+        write = bare if bare != text.strip() and ":" in bare else "Type:name"
+        return Trouble(Code.PRINCIPAL, message, f"Kafka compares every character; write {write}")
     # A rule for `user:alice` would be accepted and match nobody.
     if principal_type != "User" and principal_type.lower() == "user":
         message = f"{quoted(text)} is not User:{name}: Kafka compares the case of the type too"

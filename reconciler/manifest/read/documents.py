@@ -242,6 +242,11 @@ MAX_DOCUMENTS: Final = 100_000
 _ANCHOR = Trouble(Code.ANCHOR_OR_ALIAS, "anchors and aliases are not allowed", "write the value out where it is used")
 _TAG = Trouble(Code.TAG, "tags are not allowed", "remove it: the field decides how its value is read")
 _MERGE = Trouble(Code.MERGE_KEY, "merge keys are not allowed", "write the fields out, or use a Role")
+_NEXT_DOCUMENT = Trouble(
+    Code.DUPLICATE_KEY, "the key 'apiVersion' appears twice here: another document begins", "write a line --- before it"
+)
+#: The depth of a document's own fields.
+_TOP: Final = 1
 _KEY = Trouble(Code.KEY_IS_NO_TEXT, "a key must be a text", "quote it if it looks like a list or a mapping")
 
 
@@ -402,6 +407,7 @@ class _Composer:
 
     def _fill_mapping(self, node: MappingNode, depth: int) -> None:
         keys, values, plain, following = node.keys, node.values, node.plain, self._next
+        again = False
         while type(event := following()) is not MappingEndEvent:
             key = self._scalar(event) if type(event) is ScalarEvent else self._other_key(event, depth)
             event = following()
@@ -410,7 +416,11 @@ class _Composer:
                 self._findings.add(self._second_value(node, key, value) or _NO_VALUE, key)
                 self._findings.silence(value)
             text = key.plain
-            if text in keys:
+            if text in keys and depth == _TOP and next(iter(keys)) == "apiVersion" and (text == "apiVersion" or again):
+                if not again:
+                    self._findings.add(_NEXT_DOCUMENT, key, related=[self._findings.origin(keys[text])])
+                again = True
+            elif text in keys:
                 trouble = Trouble(Code.DUPLICATE_KEY, f"the key {quoted(text)} appears twice here", "keep one of them")
                 self._findings.add(trouble, key, related=[self._findings.origin(keys[text])])
             elif text == "<<":

@@ -386,7 +386,9 @@ def refuse_if_up(directory: Path) -> None:
     if found.condition() == "starting":
         raise SandboxError(f"Sandbox {found.name} is just being started.", "Wait, or choose another name.")
     advice = f"Choose another name, or end it: reconciler sandbox down --name {found.name}"
-    raise SandboxError(f"Sandbox {found.name} is already up ({found.bootstrap}).", advice)
+    condition = found.condition()
+    state = "already up" if condition == "up" else condition
+    raise SandboxError(f"Sandbox {found.name} is {state} ({found.bootstrap}).", advice)
 
 
 def remove(directory: Path) -> None:
