@@ -22,9 +22,7 @@ from reconciler.model.acl import (
 from reconciler.model.characters import as_name
 from reconciler.model.desired import DesiredState
 from reconciler.model.flavor import foreign_authorizer
-from reconciler.model.kinds import listed_types
-from reconciler.model.kinds.group_config import GroupConfig as Groups
-from reconciler.model.kinds.group_config import record_copies
+from reconciler.model.kinds import copying_type, listed_types
 from reconciler.model.listing import Change
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState, FactSource, StatedFacts
@@ -178,25 +176,26 @@ def _named(operations: list[AclOperation]) -> str:
 
 # Where brokers copy the records that share groups give up (KIP-1191).
 
+_COPYING: Final = copying_type()
 #: The listed kind that says so.
-SAYS_DEAD_LETTERS: Final = Groups.KIND
-_DEAD_LETTERS_SINCE: Final = (4, 4)
+SAYS_DEAD_LETTERS: Final = _COPYING.KIND
 
 
 def dead_letters(live: ClusterState, changes: Iterable[Change] = ()) -> Mapping[str, str] | None:
     """By group the topic that gets them, with changes made; ``None`` where the configs of groups are not known."""
-    if live.kafka_version is not None and live.kafka_version < _DEAD_LETTERS_SINCE:
+    since = _COPYING.COPIES_SINCE
+    if since is not None and live.kafka_version is not None and live.kafka_version < since:
         return {}
-    groups = live.listing(Groups).items
-    return None if groups is None else record_copies(items_after(Groups, groups, changes))
+    items = live.listing(_COPYING).items
+    return None if items is None else _COPYING.copies(items_after(_COPYING, items, changes))
 
 
 def declared_dead_letters(wanted: DesiredState, live: ClusterState | None = None) -> Mapping[str, str] | None:
     """As manifests declare it; of groups that they do not declare, as the cluster has it."""
-    declared = wanted.of(Groups)
+    declared = wanted.of(_COPYING)
     there = {} if live is None else dead_letters(live)
     if there is None:
         return None
     # What is declared of a group is all of its configs.
     kept = {group: topic for group, topic in there.items() if group not in declared}
-    return {**kept, **record_copies(item.item for item in declared.values() if not item.goes)}
+    return {**kept, **_COPYING.copies(item.item for item in declared.values() if not item.goes)}

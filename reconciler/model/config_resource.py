@@ -5,10 +5,11 @@ them; without a value left there is no such resource.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from reconciler.model.acl import ResourcePattern
+from reconciler.model.flavor import KafkaVersion
 from reconciler.model.listing import EVERY_LEVEL, BrokerRefusal, FeatureLevel, Unmatched
 from reconciler.model.topic_configs import ConfigType
 
@@ -59,7 +60,8 @@ class ConfigDocument(NamedTuple):
 class ConfigResource:
     """One resource with its configs, by Kafka's names; texts as a broker prints them.
 
-    ``CONFIG`` is what people call one of them: ``group config``.
+    ``CONFIG`` is what people call one of them: ``group config``. ``COPIES_SINCE`` is the first release whose brokers
+    copy records as these configs say (:meth:`copies`); ``None``: no broker does.
     """
 
     __slots__ = ()
@@ -74,6 +76,7 @@ class ConfigResource:
     DOCUMENT: ClassVar[ConfigDocument]
     KEYS: ClassVar[Mapping[str, ConfigKey]]
     CONFIG: ClassVar[str]
+    COPIES_SINCE: ClassVar[KafkaVersion | None] = None
     values: Mapping[str, str]
 
     @classmethod
@@ -171,6 +174,11 @@ class ConfigResource:
     def contradiction(cls, values: Mapping[str, str]) -> str | None:
         """Why every broker refuses these configs together; ``None``: it does not."""
         return None
+
+    @classmethod
+    def copies(cls, items: Iterable[Self]) -> Mapping[str, str]:
+        """The topic that gets copies of records, by the name of what has the configs; none."""
+        return {}
 
     @classmethod
     def trap(cls, name: str, value: str) -> str | None:

@@ -5,6 +5,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final, Protocol, TypeVar
 
+from reconciler.model.config_resource import ConfigResource
 from reconciler.model.listing import Change, ListedItem, resource_of
 
 #: The type of a resource of each listed kind, by the name of its module here, in the order in which they are shown.
@@ -20,6 +21,13 @@ LISTED_KINDS: Final[Mapping[str, str]] = {
 def listed_types() -> tuple[type[ListedItem], ...]:
     """The types of all listed kinds."""
     return tuple(getattr(import_module(f"{__name__}.{module}"), name) for module, name in LISTED_KINDS.items())
+
+
+@cache
+def copying_type() -> type[ConfigResource]:
+    """The type of the listed kind by which brokers copy records: :meth:`ConfigResource.copies`."""
+    kinds = (kind for kind in listed_types() if issubclass(kind, ConfigResource))
+    return next(kind for kind in kinds if kind.COPIES_SINCE is not None)
 
 
 @cache

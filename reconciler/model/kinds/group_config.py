@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from types import MappingProxyType
-from typing import Annotated, ClassVar, Final, NamedTuple
+from typing import Annotated, ClassVar, Final, NamedTuple, Self
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern, ResourceType
 from reconciler.model.config_resource import ConfigDocument, ConfigKey, ConfigResource, Listed, config_problem
+from reconciler.model.flavor import KafkaVersion
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Unmatched, unmatched_by_librdkafka
 from reconciler.model.says import REQUIRED, AnyText, Name, Says
@@ -84,6 +85,7 @@ class GroupConfig(ConfigResource):
     NOUN: ClassVar[str] = "GroupConfigs"
     WORDS: ClassVar[str] = "group configs"
     CONFIG: ClassVar[str] = "group config"
+    COPIES_SINCE: ClassVar[KafkaVersion | None] = (4, 4)  # KIP-1191
     LISTED: ClassVar[Listed] = Listed(
         32, 8, 1, "brokers before Kafka 4.1 do not list the groups that have configs (KIP-1142)"
     )
@@ -159,13 +161,13 @@ class GroupConfig(ConfigResource):
                 return f"{timeout} has to be longer than {interval}"
         return None
 
+    @classmethod
+    def copies(cls, items: Iterable[Self]) -> Mapping[str, str]:
+        """The topic that gets copies of a group's records, by the group's id: who reads that topic reads these records.
 
-def record_copies(configs: Iterable[GroupConfig]) -> Mapping[str, str]:
-    """The topic that gets copies of a group's records, by the group's id: who reads that topic reads these records.
-
-    A group is left out that has no dead letter queue, or one that gets no copies. Whether brokers write to it depends
-    on ``share.version`` 2, on the topic's ``errors.deadletterqueue.group.enable`` and on the cluster's prefix: that a
-    copy may happen is all that the configs of groups say.
-    """
-    queues = ((config.group, config.dead_letter_queue) for config in configs)
-    return {group: queue.topic for group, queue in queues if queue is not None and queue.copies}
+        A group is left out that has no dead letter queue, or one that gets no copies. Whether brokers write to it
+        depends on ``share.version`` 2, on the topic's ``errors.deadletterqueue.group.enable`` and on the cluster's
+        prefix: that a copy may happen is all that the configs of groups say.
+        """
+        queues = ((item.group, item.dead_letter_queue) for item in items)
+        return {group: queue.topic for group, queue in queues if queue is not None and queue.copies}

@@ -12,7 +12,7 @@ from reconciler.cli.main import run
 from reconciler.model.acl import ResourceType
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
 from reconciler.model.kinds.client_metrics import ClientMetrics
-from reconciler.model.kinds.group_config import DLQ_COPIES, DLQ_TOPIC, DeadLetterQueue, GroupConfig, record_copies
+from reconciler.model.kinds.group_config import DLQ_COPIES, DLQ_TOPIC, DeadLetterQueue, GroupConfig
 from reconciler.model.listing import Listing
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
@@ -106,7 +106,7 @@ def test_records_are_copied_where_a_topic_is_named_and_copies_are_on() -> None:
         GroupConfig("none", {DLQ_TOPIC: "", DLQ_COPIES: "true"}),
         PAY,
     ]
-    assert record_copies(configs) == {"whole": "dlq.pay"}
+    assert GroupConfig.copies(configs) == {"whole": "dlq.pay"}
     assert [one.dead_letter_queue for one in configs] == [
         DeadLetterQueue("dlq.pay", copies=True),
         *[DeadLetterQueue("dlq.pay", copies=False)] * 2,
