@@ -1,7 +1,6 @@
 """``reconciler plan`` and ``drift``: compare, print and save; or only report."""
 
 import datetime
-import shlex
 from dataclasses import replace
 from typing import Final
 
@@ -19,7 +18,6 @@ from reconciler.cli.change_options import (
     planning_options,
     save_option,
 )
-from reconciler.cli.console import Exit, error, out, settings, worst
 from reconciler.cli.options import (
     as_of_option,
     cluster_option,
@@ -30,10 +28,6 @@ from reconciler.cli.options import (
     path_argument,
     start_reader,
 )
-from reconciler.cli.parts import part_module
-from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
-from reconciler.plan.proposal import Plan
-from reconciler.results.output import OutputKind
 
 _FAIL_ON: Final = (NEW_ACCESS, NEW_PATH, GUARDRAILS, TRUNCATED)
 
@@ -91,29 +85,20 @@ def command(
     if GUARDRAILS in fail_on:
         check_comparable(base, planning.guardrails)
     start_reader(cluster)
-    from reconciler.app.access_checks import checks_of
-    from reconciler.app.plan import plan as run_plan
-    from reconciler.app.validate import known_matters
-    from reconciler.cli.notes import info_note
-    from reconciler.cli.planned import answers, gate, left_out, print_plan, save, save_certificate, verdict
+    from reconciler.cli.planned import report_plan
 
-    fail_on = also_fail_on(fail_on, _FAIL_ON, base, planning.guardrails)
-    planning = replace(planning, base=base)
-    planned = run_plan(path, cluster, planning, connection, ask_broker=validate_with_broker, tell=info_note)
-    known = known_matters(base or planning.guardrails, planned.plan.terms.cluster, planned.plan.as_of, planned.standing)
-    checks = replace(checks_of(planned), known=known)
-    print_plan(
-        planned.plan, checks, kind=OutputKind.PLAN, expand=settings.expand, output=output, servers=planned.servers
+    return report_plan(
+        path,
+        cluster,
+        replace(planning, base=base),
+        connection,
+        save_as=save_as,
+        certificate=certificate,
+        fail_on=also_fail_on(fail_on, _FAIL_ON, base, planning.guardrails),
+        ask_broker=validate_with_broker,
+        detailed_exitcode=detailed_exitcode,
+        output=output,
     )
-    saved = save_as is not None or certificate is not None
-    status = worst(verdict(planned.plan, checks, saved=saved), answers(planned.plan, saved=saved))
-    if status is Exit.OK and save_as is not None:
-        save(planned.plan, save_as)
-    if status is Exit.OK and certificate is not None:
-        save_certificate(planned.plan, planned.live, certificate)
-    different = Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK
-    status = worst(status, gate(planned.plan, checks, fail_on, whole=settings.expand or output == "json"))
-    return worst(left_out(planned.plan), different) if status is Exit.OK else status
 
 
 @click.command("drift", short_help="Detect drift between manifests and a cluster")
@@ -154,50 +139,6 @@ def drift_command(
     without an authorizer.
     """
     start_reader(cluster)
-    from reconciler.app.plan import drift as run_drift
-    from reconciler.cli.notes import info_note
-    from reconciler.cli.planned import print_plan
-    from reconciler.show.claims import Checks
+    from reconciler.cli.planned import report_drift
 
-    drift = run_drift(path, cluster, connection, as_of=as_of, base=base, tell=info_note)
-    found = drift.plan
-    since, told = _since(found, store, audit, logs)
-    checks = Checks(cluster_tests=drift.cluster_tests)
-    print_plan(
-        found,
-        checks if drift.cluster_tests else None,
-        expand=settings.expand,
-        output=output,
-        kind=OutputKind.DRIFT,
-        servers=drift.servers,
-        where=_where(path, cluster),
-        more=told,
-    )
-    if since and output != "json":
-        out(since)
-    if checks.stops:
-        error("cluster tests failed")
-    if drift.unjudged:
-        error(drift.unjudged)
-    return worst(
-        Exit.ERROR if drift.unjudged else Exit.OK,
-        Exit.FAILED_CHECK if checks.stops else Exit.OK,
-        Exit.DIFFERENT if found.steps or found.skipped else Exit.OK,
-    )
-
-
-def _since(
-    plan: Plan, store: str | None, audit: tuple[str, ...], logs: tuple[str, ...]
-) -> tuple[list[str], dict[str, object]]:
-    """Since when the ACLs differ, in lines and as a field for programs; nothing without a store."""
-    if store is None:
-        return [], {}
-    part = part_module("history", "drift --store")
-    changes = [step.change for step in plan.steps] + [one.change for one in plan.skipped if one.change is not None]
-    past = part.sources(store, audit, logs)
-    lines, documents = part.drift_since(past, plan.terms.cluster, deleted_bindings(changes), created_bindings(changes))
-    return lines, {"since": documents}
-
-
-def _where(path: str, cluster: str | None) -> str:
-    return shlex.join([path, *(["--cluster", cluster] if cluster else [])])
+    return report_drift(path, cluster, connection, (store, audit, logs), as_of=as_of, base=base, output=output)

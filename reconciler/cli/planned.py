@@ -1,15 +1,26 @@
 """What commands print of a plan and of what became of it, and the exit statuses that these mean."""
 
+import datetime
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from reconciler.app import records
+from reconciler.app.access_checks import checks_of
+from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.app.plan import drift as run_drift
+from reconciler.app.plan import plan as run_plan
+from reconciler.app.validate import known_matters
 from reconciler.apply.environment import Outcome, Result
 from reconciler.cli.change_options import GUARDRAILS, NEW_ACCESS, NEW_PATH, TRUNCATED, weakened
 from reconciler.cli.console import Exit, error, info, out, out_json, progress, settings, style_for, watched, worst
+from reconciler.cli.notes import info_note
+from reconciler.cli.parts import part_module
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.state import ClusterState
+from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import Refusal
 from reconciler.plan.review.ends import OPENS_A_PATH
@@ -170,3 +181,94 @@ def info_refusals(refusals: tuple[Refusal, ...]) -> None:
     """Say on stderr what guards refuse."""
     for line in refusal_lines(refusals, style_for(sys.stderr)):
         info(line)
+
+
+# What ``plan`` and ``drift`` do. It is imported once the process that reads the cluster has been started.
+
+
+def report_plan(
+    path: str,
+    cluster: str | None,
+    planning: PlanOptions,
+    connection: ConnectionOptions,
+    *,
+    save_as: str | None,
+    certificate: str | None,
+    fail_on: tuple[str, ...],
+    ask_broker: bool,
+    detailed_exitcode: bool,
+    output: str,
+) -> int:
+    """Plan, print and save; the exit status."""
+    planned = run_plan(path, cluster, planning, connection, ask_broker=ask_broker, tell=info_note)
+    known = known_matters(
+        planning.base or planning.guardrails, planned.plan.terms.cluster, planned.plan.as_of, planned.standing
+    )
+    checks = replace(checks_of(planned), known=known)
+    print_plan(
+        planned.plan, checks, kind=OutputKind.PLAN, expand=settings.expand, output=output, servers=planned.servers
+    )
+    saved = save_as is not None or certificate is not None
+    status = worst(verdict(planned.plan, checks, saved=saved), answers(planned.plan, saved=saved))
+    if status is Exit.OK and save_as is not None:
+        save(planned.plan, save_as)
+    if status is Exit.OK and certificate is not None:
+        save_certificate(planned.plan, planned.live, certificate)
+    different = Exit.DIFFERENT if detailed_exitcode and planned.plan.steps else Exit.OK
+    status = worst(status, gate(planned.plan, checks, fail_on, whole=settings.expand or output == "json"))
+    return worst(left_out(planned.plan), different) if status is Exit.OK else status
+
+
+def report_drift(
+    path: str,
+    cluster: str | None,
+    connection: ConnectionOptions,
+    past: tuple[str | None, tuple[str, ...], tuple[str, ...]],
+    *,
+    as_of: datetime.date | None,
+    base: str | None,
+    output: str,
+) -> int:
+    """Print every difference; the exit status. ``past`` is a store of readings, audit logs, and authorizer logs."""
+    drift = run_drift(path, cluster, connection, as_of=as_of, base=base, tell=info_note)
+    found = drift.plan
+    since, told = _since(found, *past)
+    checks = Checks(cluster_tests=drift.cluster_tests)
+    print_plan(
+        found,
+        checks if drift.cluster_tests else None,
+        expand=settings.expand,
+        output=output,
+        kind=OutputKind.DRIFT,
+        servers=drift.servers,
+        where=_where(path, cluster),
+        more=told,
+    )
+    if since and output != "json":
+        out(since)
+    if checks.stops:
+        error("cluster tests failed")
+    if drift.unjudged:
+        error(drift.unjudged)
+    return worst(
+        Exit.ERROR if drift.unjudged else Exit.OK,
+        Exit.FAILED_CHECK if checks.stops else Exit.OK,
+        Exit.DIFFERENT if found.steps or found.skipped else Exit.OK,
+    )
+
+
+def _since(
+    plan: Plan, store: str | None, audit: tuple[str, ...], logs: tuple[str, ...]
+) -> tuple[list[str], dict[str, object]]:
+    """Since when the ACLs differ, in lines and as a field for programs; nothing without a store."""
+    if store is None:
+        return [], {}
+    part = part_module("history", "drift --store")
+    changes = [step.change for step in plan.steps] + [one.change for one in plan.skipped if one.change is not None]
+    past = part.sources(store, audit, logs)
+    lines, documents = part.drift_since(past, plan.terms.cluster, deleted_bindings(changes), created_bindings(changes))
+    return lines, {"since": documents}
+
+
+def _where(path: str, cluster: str | None) -> str:
+    return shlex.join([path, *(["--cluster", cluster] if cluster else [])])

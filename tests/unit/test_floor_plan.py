@@ -46,7 +46,7 @@ MOST_LINES = 6
 #: The same of a kind that is configs under a name: its value, its class, its line in the list, and one of hints.
 MOST_OF_CONFIGS = (2, 2)
 #: Imports that wait until a function runs: what starts a process first, loads an engine or a client, or is seldom used.
-MOST_IMPORTS_IN_FUNCTIONS = 75
+MOST_IMPORTS_IN_FUNCTIONS = 68
 MOST_LIBRARIES_IN_FUNCTIONS = 34
 #: A file is worth opening for its one noun, and for most nouns more than one file asks. To raise one of these numbers
 #: is to say in the same change what the reader gains.
@@ -130,6 +130,14 @@ def test_few_imports_wait_until_a_function_runs() -> None:
     own, others = map(sum, zip(*found.values(), strict=True))
     assert own <= MOST_IMPORTS_IN_FUNCTIONS, found
     assert others <= MOST_LIBRARIES_IN_FUNCTIONS, found
+
+
+def test_a_reader_of_the_cluster_starts_before_what_compares_is_loaded() -> None:
+    """The cluster takes longer to answer than the rest to load: ``plan`` and ``drift`` begin with the question."""
+    (file,) = (file for file in figures.sources() if file.path == Path("cli/plan.py"))
+    floors = set(re.findall(r"^from reconciler\.(\w+)", file.text, re.M))
+    assert floors == {"app", "cli"}
+    assert set(re.findall(r"^from reconciler\.app\.(\w+)", file.text, re.M)) == {"options"}
 
 
 def test_no_module_imports_itself_through_others() -> None:
