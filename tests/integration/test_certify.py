@@ -483,6 +483,21 @@ def _words(binding: AclBinding) -> list[str]:
     return [entry.principal, entry.operation.name, f"{pattern.resource_type.name.lower()}/{pattern.name}{prefix}"]
 
 
+def test_what_was_answered_about_one_cluster_ends_nothing_of_another(
+    bank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has the same name by now, as after a move."""
+    opened()
+    answered("revoke", "ledger")
+    signed("ledger")
+    live = Path("live.json")
+    live.write_text(live.read_text(encoding="utf-8").replace('"bank-id"', '"moved-id"'), encoding="utf-8")
+    before = ends()
+    assert closed("--write") == 64
+    assert "the campaign is of the cluster bank-id, this is another one" in capsys.readouterr().err
+    assert (ends(), Path("pack.tar").exists()) == (before, False)
+
+
 def test_a_cluster_that_cannot_be_read_whole_when_it_is_closed_is_told(
     bank: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
