@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -600,6 +601,17 @@ def test_what_a_lock_is_not_for_has_its_own_sentence(stage: Stage, name: str, fa
         found.lock()
     assert words in f"{refused.value.message} {refused.value.advice}"
     assert stage.live() == before
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"reason": "x\u202ey"}, {"ticket": "a\x1b[31m"}, {"until": datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)}],
+    ids=lambda one: next(iter(one)),
+)
+def test_a_mark_that_nobody_could_read_or_that_is_over_is_not_written(stage: Stage, more: dict[str, Any]) -> None:
+    with pytest.raises(RequestError), lockable(stage.path, stage.cluster, replace(WHY, **more), stage.connection):
+        pass
+    assert stage.live() == {STAYS}
 
 
 @pytest.mark.parametrize(("state", "words"), [("true", "is on"), ("unknown", "is not known to be off")])
