@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -26,8 +27,9 @@ from reconciler.model.topic import Topic
 from reconciler.parts.fleet.differences import changes_of
 from reconciler.parts.fleet.membership import pairs
 from reconciler.parts.fleet.readings import Place, read_live, write_desired, write_live
-from reconciler.parts.fleet.store import FleetStore
-from reconciler.parts.fleet.tables import LIVE_SCHEMA, parquet, row_of, rows_table, store_at
+from reconciler.parts.fleet.store import DamagedError, FleetStore
+from reconciler.parts.fleet.tables import DESIRED_SCHEMA, LIVE_SCHEMA, Row, parquet, row_of, rows_table, store_at
+from reconciler.parts.fleet.tasks import comparing
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet
 from reconciler.plan.difference import DeclaredChange, DiffRules
 from reconciler.plan.kinds import CHANGE
@@ -201,3 +203,47 @@ def test_a_row_that_stands_twice_is_refused(store: FleetStore, engine: "Engine")
     assert answer.failure is not None
     assert "a row twice" in answer.failure.message
     assert not drift.differing
+
+
+#: Few rows that are near each other: of some every field but one is the same.
+near = st.builds(
+    lambda kind, name, host, operation: (kind, f"orders.of.some.length-{name}", 3, "User:a", host, operation, 3),
+    st.sampled_from([2, 3]),
+    st.sampled_from("abcd"),
+    st.sampled_from(["*", "10.0.0.1"]),
+    st.integers(3, 8),
+)
+
+
+def _sides(wanted: Sequence[Row], there: Sequence[Row]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    places = [f"acls.yaml:{number}:1" for number in range(len(wanted))]
+    tables = rows_table(wanted, DESIRED_SCHEMA, places), rows_table(there, LIVE_SCHEMA, [1] * len(there))
+    frames = [pl.from_arrow(table) for table in tables]
+    assert all(isinstance(frame, pl.DataFrame) for frame in frames)
+    return frames[0], frames[1]  # type: ignore[return-value]
+
+
+@given(st.lists(near, unique=True), st.sets(near), st.sets(near), st.booleans(), st.integers(1, 40))
+def test_what_differs_is_exact_however_rows_are_looked_at(
+    both: list[Row], more: set[Row], less: set[Row], ordered: bool, stretch: int
+) -> None:
+    wanted, there = [*both, *(more - {*both})], [*(less - {*both}), *both]
+    if ordered:
+        wanted, there = sorted(wanted), sorted(there)
+    desired, live = _sides(wanted, there)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, number in (("_STRETCH", stretch), ("_LEFT", stretch // 4), ("_FEW", stretch * 2), ("_WORTH", 8)):
+            patch.setattr(comparing, name, number)
+        creates, deletes = comparing.differing(desired, live)
+    origins = {row: f"acls.yaml:{number}:1" for number, row in enumerate(wanted)}
+    assert creates == [(*row, origins[row]) for row in sorted({*wanted} - {*there})]
+    assert deletes == sorted({*there} - {*wanted})
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(2, 0), (2, 1), (2, 2), (0, 2), (1, 2)])
+@given(st.lists(near, unique=True, min_size=1))
+def test_a_row_that_is_there_twice_is_told(ours: int, theirs: int, both: list[Row]) -> None:
+    rest, twice = both[1:], both[0]
+    desired, live = _sides(sorted([*rest, *[twice] * ours]), sorted([*rest, *[twice] * theirs]))
+    with pytest.raises(DamagedError, match="a row twice"):
+        comparing.differing(desired, live)

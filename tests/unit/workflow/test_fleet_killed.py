@@ -1,5 +1,6 @@
 """A fleet's apply killed at every place: the same command again does what is left, once, and the waves still hold."""
 
+import errno
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -168,6 +169,27 @@ def test_an_apply_killed_at_any_place_is_finished_by_the_next(
     assert times["before sending"] == times["after sending"] == times["after journal intent"] == 2 * len(WAVES)
     # Each cluster's record is on disk as soon as it has ended.
     assert times["before the record"] == times["in the record"] == times["after the record"] == len(WAVES)
+
+
+@pytest.mark.parametrize("full_at", [1, 2, 3])
+def test_an_apply_whose_record_cannot_be_written_says_so_and_is_finished_by_the_next(
+    saved_plan: Path, tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch, full_at: int
+) -> None:
+    life = world.begin(Life(copied(saved_plan, tmp_path / "full")))
+    flushed = 0
+
+    def flush(descriptor: int) -> None:
+        nonlocal flushed
+        flushed += Path(f"/proc/self/fd/{descriptor}").resolve().name == RECORD_FILE
+        if flushed >= full_at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr("os.fsync", flush)
+        with pytest.raises(WorkflowError, match="No space left on device: clusters were changed that it does not name"):
+            run(life.root, 1)
+    run(life.root, 1)
+    check_done_once(life.root, life, f"full at {full_at}")
 
 
 def test_a_killed_apply_keeps_the_soak_time_and_a_failure_that_the_gate_allows(tmp_path: Path, world: World) -> None:

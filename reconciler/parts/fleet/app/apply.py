@@ -262,8 +262,8 @@ class FleetApply:
         """Perform what is not finished, an event at a time, as the manifests in ``sources`` declare the clusters.
 
         With ``wait``, waits at gates that open later. Stops where a gate is closed, and once ``interrupted``; clusters
-        that have begun are finished. Raises a :class:`WorkflowError` with nothing sent, :class:`HeldError` where
-        somebody else performs these plans.
+        that have begun are finished. Raises a :class:`WorkflowError` with nothing sent, or where the record cannot be
+        written, and :class:`HeldError` where somebody else performs these plans.
         """
         engine.refuse_copies()
         group = f"reconciler-{uuid.uuid4()}"
@@ -305,7 +305,8 @@ class FleetApply:
                     yield self._noted(future.result())
         except BaseException:
             for future, member in running.items():
-                self._noted(future.result() if future.done() else _unknown(member, "ended while it was performed"))
+                with suppress(WorkflowError):  # what ended it is what counts
+                    self._noted(future.result() if future.done() else _unknown(member, "ended while it was performed"))
             raise
         finally:
             pool.shutdown(wait=False, cancel_futures=True)

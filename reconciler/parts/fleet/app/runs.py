@@ -249,13 +249,22 @@ def _lock(descriptor: int, directory: Path) -> None:
 
 
 def add_to_record(directory: Path, lines: Iterable[str]) -> None:
-    """Append records, flushed to disk; a line that a crash has cut off goes, so that it damages none behind it."""
-    with (directory / RECORD_FILE).open("a+b") as record:
-        record.seek(0)
-        record.truncate(record.read().rfind(b"\n") + 1)
-        record.writelines(f"{line}\n".encode() for line in lines)
-        record.flush()
-        os.fsync(record.fileno())
+    """Append records, flushed to disk; a line that a crash has cut off goes, so that it damages none behind it.
+
+    Raises :class:`WorkflowError` where they cannot be written: what was done to their clusters is done.
+    """
+    try:
+        with (directory / RECORD_FILE).open("a+b") as record:
+            record.seek(0)
+            record.truncate(record.read().rfind(b"\n") + 1)
+            record.writelines(f"{line}\n".encode() for line in lines)
+            record.flush()
+            os.fsync(record.fileno())
+    except OSError as error:
+        message = f"{directory / RECORD_FILE} cannot be written: {error}: clusters were changed that it does not name"
+        raise WorkflowError(
+            message, "correct the cause, then run the same command: it recognises what is done"
+        ) from error
 
 
 def read_record(directory: Path, plan: FleetPlan) -> list[ApplyRecord]:
