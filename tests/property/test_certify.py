@@ -41,7 +41,7 @@ def narrowest(owners: list[tuple[ResourcePattern, str]]) -> set[str]:
     return {team for pattern, team in owners if width(pattern) == most}
 
 
-@settings(max_examples=200, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=4 * settings().max_examples, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(clusters, owned)
 def test_rights_of_all_owners_are_what_is_permitted_each_request_once(
     cluster: Cluster, owners: list[tuple[ResourcePattern, str]]

@@ -106,7 +106,7 @@ def _judged(manifests: Manifests, wanted: DesiredState) -> set[tuple[object, ...
     return _found(checks(manifests, "c", wanted, lambda: Authorizer(bindings, ["User:admin"], False), _DAY))
 
 
-@settings(max_examples=300)
+@settings(max_examples=4 * settings().max_examples)
 @given(_wishes(), _clusters(), _rules(), _clusters(), _rules())
 def test_guardrails_find_all_that_they_would_find_alone(
     wishes: dict[str, list[str]], own: str, own_rules: list[str], cluster: str, rules: list[str]

@@ -69,7 +69,10 @@ def test_a_hostile_file_is_read_or_refused(name: str) -> None:
 
 
 @given(hostile())
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=8 * settings().max_examples,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 def test_a_mutated_hostile_file_is_read_or_refused(text: str) -> None:
     """Any file that comes of the corpus by edits: an answer, within the bound."""
     ended(text)

@@ -62,7 +62,7 @@ def worlds(draw: st.DrawFn) -> list[FactSighting]:
     return found
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=6 * settings().max_examples, deadline=None, derandomize=True)
 @given(worlds())
 def test_known_is_what_every_course_of_events_has_in_common(sightings: list[FactSighting]) -> None:
     begin, end = min(one.lo for one in tightened(sightings)), max(one.hi for one in tightened(sightings))
@@ -75,7 +75,7 @@ def test_known_is_what_every_course_of_events_has_in_common(sightings: list[Fact
         assert told == (expected if len(expected) == 1 else set()), (time, known)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=4 * settings().max_examples, deadline=None, derandomize=True)
 @given(worlds())
 def test_intervals_say_of_every_time_what_spans_say(sightings: list[FactSighting]) -> None:
     begin, end = min(one.lo for one in tightened(sightings)), max(one.hi for one in tightened(sightings))

@@ -261,7 +261,7 @@ def _at(value: Any, path: list[str | int]) -> Any:
     return value
 
 
-@settings(max_examples=400)
+@settings(max_examples=6 * settings().max_examples)
 @given(_JSON, _JSON)
 def test_the_place_where_two_documents_differ_is_one_where_they_do_as_deep_as_both_go(here: Any, there: Any) -> None:
     if json.dumps(here, sort_keys=True) == json.dumps(there, sort_keys=True):

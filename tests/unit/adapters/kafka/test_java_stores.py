@@ -26,13 +26,14 @@ FORMS = {
 JAVA = ["-J-Dfile.encoding=UTF-8", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-J-XX:-UsePerfData"]
 PASSWORD = "geheim-1"
 Keytool = Callable[..., bytes]
+_QUICK = ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC")
 
 
 @pytest.fixture(scope="module")
 def keytool() -> Keytool:
     def run(*words: str | Path) -> bytes:
         program = find_java().executable.with_name("keytool")
-        return subprocess.run([program, *words, *JAVA], check=True, capture_output=True).stdout
+        return subprocess.run([program, *words, *JAVA, *_QUICK], check=True, capture_output=True).stdout
 
     return run
 
