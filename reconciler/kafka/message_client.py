@@ -127,7 +127,8 @@ def answer(task: Task) -> Reply:
     try:
         return question.answer(client, task)
     finally:
-        client.close()
+        # Beside the answer, which a connection that does not end must neither delay nor change.
+        threading.Thread(target=client.close, daemon=True).start()
 
 
 def _connected(task: Task) -> KafkaAdminClient:

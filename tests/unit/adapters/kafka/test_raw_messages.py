@@ -1,6 +1,7 @@
 """A question that a broker does not answer is asked of another one, a bounded number of times."""
 
 import marshal
+import threading
 import warnings
 from collections.abc import Callable
 from importlib import import_module
@@ -142,3 +143,20 @@ def test_one_user_that_may_not_be_read_is_no_empty_listing() -> None:
 def test_a_message_that_cannot_be_written_is_not_sent_and_says_no_value() -> None:
     task = {"message": "AlterUserScramCredentialsRequest", "fields": {"secret": "hunter2"}, "entries": "results"}
     assert client._altered(None, task) == ("unsent", "the request cannot be written: KeyError")
+
+
+def test_a_connection_is_closed_beside_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process answers more than once; a connection that does not end holds no answer back."""
+    answered, closing, closed = threading.Event(), threading.Event(), threading.Event()
+
+    def close() -> None:
+        closing.set()
+        if answered.wait(10):
+            closed.set()
+
+    monkeypatch.setattr(client, "_connected", lambda _: SimpleNamespace(close=close))
+    monkeypatch.setitem(client._QUESTIONS, "acls", messages.Question(lambda _client, _task: ("rows",)))
+    assert client.answer({"ask": "acls"}) == ("rows",)
+    answered.set()
+    assert closing.wait(10)
+    assert closed.wait(10)
