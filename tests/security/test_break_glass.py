@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.app.access_checks import checks_of
 from reconciler.app.admission import check_break_glass
 from reconciler.app.apply import ApplyOptions, Attendant, Unattended, apply, apply_plan
 from reconciler.app.cleanup import cleanup
@@ -530,6 +531,22 @@ def test_guards_and_access_tests_are_asked(stage: Stage) -> None:
     with pytest.raises(FailedChecksError):
         stage.give()
     assert stage.live() == {STAYS}
+
+
+def test_the_access_tests_of_the_base_are_asked_at_once_too(stage: Stage, tmp_path: Path) -> None:
+    """The attacker's branch has dropped the access test that the base has."""
+    base = tmp_path / "base"
+    base.mkdir()
+    test = "{name: never, principals: [User:ops], mustNot: READ, topics: [team.orders]}"
+    rules = f"---\napiVersion: reconciler/v1\nkind: AccessTests\nmetadata: {{name: t}}\nspec: {{tests: [{test}]}}\n"
+    text = "---\n".join(file.read_text(encoding="utf-8") for file in sorted(stage.manifests.glob("*.yaml")))
+    (base / "all.yaml").write_text(text + rules, encoding="utf-8")
+    held, terms = replace(stage.options, guardrails=str(base)), GrantTerms(Expiry(NOW + HOUR), "outage")
+    with pytest.raises(FailedChecksError):
+        break_glass(str(stage.manifests), stage.cluster, ASKED, terms, options=held)
+    assert stage.live() == {STAYS}
+    planned = plan_break_glass(str(stage.manifests), stage.cluster, ASKED, terms, guardrails=str(base))
+    assert checks_of(planned).stops
 
 
 def test_owners_judge_the_edit_and_not_the_access(stage: Stage) -> None:
