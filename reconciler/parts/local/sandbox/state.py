@@ -387,8 +387,8 @@ def refuse_if_up(directory: Path) -> None:
         raise SandboxError(f"Sandbox {found.name} is just being started.", "Wait, or choose another name.")
     advice = f"Choose another name, or end it: reconciler sandbox down --name {found.name}"
     condition = found.condition()
-    state = "already up" if condition == "up" else condition
-    raise SandboxError(f"Sandbox {found.name} is {state} ({found.bootstrap}).", advice)
+    state = "is already up" if condition == "up" else f"is {condition}"
+    raise SandboxError(f"Sandbox {found.name} {state} ({found.bootstrap}).", advice)
 
 
 def remove(directory: Path) -> None:
