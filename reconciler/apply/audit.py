@@ -141,7 +141,7 @@ def verify(
     anchored = _check_heads(log.digests, [head for head in heads if head not in strangers.ends], problems, notes)
     copied = None if copy is None else _check_copy(log, copy, strangers, problems, notes)
     if log.digests and not (anchored or copied):
-        notes.append("nothing vouches for the last line: pass --head, or compare with the topic")
+        notes.append("nothing vouches for the last line: pass its digest, or compare with the topic")
     head = log.digests[-1] if log.digests else GENESIS
     return AuditCheck(file, len(log.digests), head, copied, tuple(problems), tuple(notes))
 
@@ -245,11 +245,11 @@ def _strangers(log: _Log, copy: TopicCopy, heads: frozenset[str]) -> _Strangers:
             elsewhere += len(digests)
         elif last <= heads:
             ends |= last
-            notes.append(f"{len(digests)} lines in the topic are of an earlier log, {name}, which ends as --head says")
+            notes.append(f"{len(digests)} lines in the topic are of an earlier log, {name}, which ends as was said")
         else:
             problems.append(
                 f"the topic has {len(digests)} lines of an earlier log at this place, {name}: it was deleted, emptied "
-                f"or begun anew. If you put it away yourself, pass its last head too: --head {', '.join(sorted(last))}"
+                f"or begun anew. If you put it away yourself, pass its last head too: {', '.join(sorted(last))}"
             )
     if elsewhere:
         notes.append(f"the topic has {elsewhere} lines of other logs")

@@ -47,14 +47,7 @@ def command() -> None:
 
 @command.command("verify", short_help="Find lines that were changed, dropped or moved")
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
-@click.option(
-    "--head",
-    "heads",
-    multiple=True,
-    metavar="DIGEST",
-    type=Digest(),
-    help="Digest that a run printed: its line must be in the log, or end an earlier one in the topic; repeatable.",
-)
+@click.argument("heads", metavar="[DIGEST]...", nargs=-1, type=Digest())
 @cluster_option(needed=False)
 @click.option("--audit", metavar="topic/NAME", help="With --cluster: compare with the copy that apply sent there.")
 @path_option
@@ -72,9 +65,10 @@ def verify(
 ) -> int:
     """Check that no line of an audit log was changed, dropped, added or moved.
 
-    Each line carries the digest of the line before it. Nothing in the file vouches for its last line: pass the head
-    that the last run printed, or compare with the topic. With the topic, a log that was deleted, emptied or begun anew
-    is found too. Exit status 4 if the log is not as it was written, or is not there.
+    Each line carries the digest of the line before it. Nothing in the file vouches for its last line: pass the DIGEST
+    that the last run printed, or compare with the topic. A DIGEST is in the log, or ends an earlier one in the topic.
+    With the topic, a log that was deleted, emptied or begun anew is found too. Exit status 4 if the log is not as it
+    was written, or is not there.
     """
     found = verify_audit(file, heads, cluster=cluster, topic=_topic(audit), path=path, connection=connection)
     if output == "json":

@@ -106,11 +106,11 @@ _SETTABLE: Final = """
 _TYPED: Final = """
     accept act all allow-cleartext-login allow-deletes allowed-signers also as-is as-of at-once attempts audit base
     baseline batch bootstrap-servers branch break-lease by canary certificate client-id config
-    defaults detailed-exitcode due fail-on finish fix fleet for from git-ref git-remote grace guardrails head hops host
-    interval journal kafka-version keep key known-principals layout lease length limit listen
+    defaults detailed-exitcode due fail-on finish fix fleet for from git-ref git-remote grace guardrails hops host
+    interval journal kafka-version keep key known-principals layout lease limit listen
     logs marker matrix max-age mechanism mode name nodes not-author not-before notify-ca
     notify-secret notify-webhook notify-when offline once only operator out override overwrite plan plans policy
-    port principal rare reason reference repeats replay require-approvals require-id resume roles run security-protocol
+    port principal reason reference repeats replay require-approvals require-id resume roles run security-protocol
     simplify since snapshot snapshots source-cluster stage team throttle ticket timeout
     trust-manifest-connection type until validate-with-broker wait with write yes
 """
@@ -535,7 +535,7 @@ fleet lock User:svc-payments --ticket INC-7 --reason "key leaked" --yes
 fleet query who-can WRITE topic/payments.orders
 fleet query who-can READ 'topic/pii.*' -o csv
 fleet query outliers
-fleet query outliers --by env --rare 5
+fleet query outliers 5 --by env
 fleet query furthest
 fleet query furthest --limit 10
 fleet query undeclared

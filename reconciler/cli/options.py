@@ -192,8 +192,8 @@ def _path_of(context: click.Context, argument: click.Parameter, value: str | Non
     return value
 
 
-def _path_option(name: str, **more: Any) -> Decorator:
-    words = "Manifests: a directory, or one file.  [default: .]"
+def _path_option(name: str, word: str = "", **more: Any) -> Decorator:
+    words = f"Manifests: a directory, or one file{word}.  [default: .]"
     return click.option("-f", "--path", name, metavar="PATH", type=click.Path(), help=words, **more)
 
 
@@ -202,7 +202,9 @@ path_option = _path_option("path")
 
 
 def _path(default: Callable[[], str] | None) -> Decorator:
-    option = _path_option("path_option", expose_value=False, is_eager=True, callback=_keep_path)
+    option = _path_option(
+        "path_option", "; the same as the word PATH", expose_value=False, is_eager=True, callback=_keep_path
+    )
     argument = click.argument(
         "path", metavar="[PATH]", default=default, required=False, type=click.Path(), callback=_path_of
     )

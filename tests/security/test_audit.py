@@ -68,7 +68,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_a_log_of_two_runs_is_one_chain(log: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
     """The control: what runs write is intact, and each line is one that the schema declares."""
     file, head = log
-    assert run(["audit", "verify", str(file), "--head", head]) == 0
+    assert run(["audit", "verify", str(file), head]) == 0
     shown = capsys.readouterr()
     assert f"audit.jsonl: intact. {len(_lines(file))} lines, head {head}\n" == shown.out
     assert "note" not in shown.err
@@ -118,10 +118,10 @@ def test_an_edit_is_found(log: tuple[Path, str], edit: str, capsys: pytest.Captu
     file, head = log
     edited = EDITS[edit](_lines(file))
     file.write_bytes(b"".join(line + b"\n" for line in edited))
-    assert run(["audit", "verify", str(file), "--head", head, "--output", "json"]) == 4
+    assert run(["audit", "verify", str(file), head, "--output", "json"]) == 4
     found = json.loads(capsys.readouterr().out)
     assert found["problems"]
-    assert run(["audit", "verify", str(file), "--head", head]) == 4
+    assert run(["audit", "verify", str(file), head]) == 4
     assert "not as it was written" in capsys.readouterr().out
 
 

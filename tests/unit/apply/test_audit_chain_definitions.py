@@ -133,7 +133,7 @@ def _expected(
     if copy is not None:
         parts.append(_of_copy(place, lines, copy))
         copied = len({place[_digest(line)] for part in copy.partitions for line in part if _digest(line) in place})
-    nothing = "nothing vouches for the last line: pass --head, or compare with the topic"
+    nothing = "nothing vouches for the last line: pass its digest, or compare with the topic"
     notes = [note for _, notes in parts for note in notes] + [nothing] * bool(lines and not vouched and not copied)
     return [problem for problems, _ in parts for problem in problems], notes, copied
 

@@ -57,7 +57,7 @@ _OPTIONS = [
 
 
 #: What a person has to hold who learns the command line. To raise one is to say in the same change what it buys.
-_MOST_NAMES = 112 + 7
+_MOST_NAMES = 109 + 7
 _MOST_OF_A_COMMAND = 20
 #: What every command that connects takes, said once: ``reconciler help connection``.
 _CONNECTING = {
@@ -215,6 +215,24 @@ def test_every_command_that_reads_manifests_takes_path_as_an_option() -> None:
         reads = "path" in arguments or "--connections" in takes
         # A fleet is locked by its connections alone: an incident waits for no manifest.
         assert not reads or words in (("convert",), ("fleet", "lock")) or "--path" in takes, words
+
+
+def test_path_as_a_word_and_as_an_option_are_one_in_every_command(tmp_path: Path) -> None:
+    (plan := tmp_path / "p").touch()
+    words_of = {"directory": [str(tmp_path)], "plan_file": [str(plan)]}
+    for words, command in _COMMANDS.items():
+        arguments = [one for one in command.params if isinstance(one, click.Argument)]
+        # The word of apply is a plan or PATH, which only its callback tells.
+        if "path" not in [one.name for one in arguments]:
+            continue
+        options = [one for one in command.params if isinstance(one, click.Option)]
+        before = [word for one in options if one.required for word in (_long(one), str(tmp_path))]
+        before += [word for one in arguments for word in words_of.get(str(one.name), [])]
+        given = [command.make_context("x", [*before, *more]).params for more in (["m"], ["-f", "m"], ["--path", "m"])]
+        assert given[0] == given[1] == given[2], words
+        assert given[0]["path"] == "m", words
+        (option,) = [one for one in options if "--path" in one.opts]
+        assert "the same as the word PATH" in str(option.help), words
 
 
 def test_path_is_a_word_only_where_no_other_word_says_what_a_command_is_about() -> None:

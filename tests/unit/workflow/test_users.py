@@ -121,9 +121,9 @@ def test_a_password_is_in_one_file_of_its_owner_and_seen_nowhere_else(
     assert f"SCRAM-SHA-512: {{password: '${{dir:{secret.parent}:orders}}', passwordVersion: 4}}" in text
     assert run([*words, "--write"]) != 0
     assert (secret.read_text(encoding="utf-8"), (place / "users.yaml").read_text(encoding="utf-8")) == (first, text)
-    assert run([*words, "--write", "--overwrite", "--length", "64"]) == 0
+    assert run([*words, "--write", "--overwrite"]) == 0
     second = secret.read_text(encoding="utf-8")
-    assert len(second) == 64
+    assert len(second) == 32
     assert list(secret.parent.iterdir()) == [secret]
     shown = capsys.readouterr()
     assert f"reading ${{dir:{secret.parent}:orders}} is not permitted" in shown.err

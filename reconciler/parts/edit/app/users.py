@@ -32,10 +32,7 @@ from reconciler.system.files import prepared_secret
 _USER: Final = "User:"
 #: Of a new password: nothing that a shell, a properties file or JAAS reads otherwise. 32 of them are 190 bits.
 ALPHABET: Final = string.ascii_letters + string.digits
-DEFAULT_LENGTH: Final = 32
-#: 95 bits: too many to guess offline, were the salted password ever seen.
-MIN_LENGTH: Final = 16
-MAX_LENGTH: Final = 256
+LENGTH: Final = 32
 _Wish = DesiredItem[ScramUser]
 
 
@@ -128,11 +125,9 @@ def generate(
     return GrantEdit(made, tuple(sorted(filter(None, objections))))
 
 
-def new_password(length: int = DEFAULT_LENGTH) -> str:
-    """A random password of ``ALPHABET``."""
-    if not MIN_LENGTH <= length <= MAX_LENGTH:
-        raise RequestError(f"a password has {MIN_LENGTH} to {MAX_LENGTH} characters")
-    return "".join(secrets.choice(ALPHABET) for _ in range(length))
+def new_password() -> str:
+    """A random password of ``LENGTH`` letters of ``ALPHABET``."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
 
 
 @contextmanager

@@ -80,9 +80,6 @@ def disable(
 )
 @click.option("--overwrite", is_flag=True, help="Replace the password in FILE.")
 @click.option(
-    "--length", type=click.IntRange(16, 256), default=32, show_default=True, help="How many letters and digits."
-)
-@click.option(
     "--mechanism",
     type=click.Choice(("SCRAM-SHA-256", "SCRAM-SHA-512")),
     help="Only this one.  [default: those declared; of a new user SCRAM-SHA-512]",
@@ -99,7 +96,6 @@ def generate(
     file: str,
     reference: str | None,
     overwrite: bool,
-    length: int,
     mechanism: str | None,
     reason: str | None,
     ticket: str | None,
@@ -121,7 +117,7 @@ def generate(
     message = f"New password of {principal}"
     if not keeping.write and not keeping.branch:
         return keep(None, found.edit, keeping, message=message)
-    password = users.new_password(length)
+    password = users.new_password()
     with users.kept_password(password, place, overwrite=overwrite) as publish:
         status = keep(None, found.edit, keeping, message=message)
         publish()

@@ -81,10 +81,10 @@ def _who_can(*, operation: str, pattern: ResourcePattern, **how: Any) -> int:
 
 @command.command("outliers", short_help="ACLs that few clusters have, or few lack")
 @click.option("--by", metavar="LABEL", help="Compare clusters with the same value of this label.")
-@click.option("--rare", type=click.IntRange(0, 49), default=2, show_default=True, help="What is few, in percent.")
+@click.argument("rare", metavar="[PERCENT]", type=click.IntRange(0, 49), default=2)
 @_ASKED
 def _outliers(*, by: str | None, rare: int, **how: Any) -> int:
-    """List the ACLs that few clusters of a group have, or few lack, and always those of a single one."""
+    """List the ACLs that at most PERCENT (2) of a group's clusters have, or lack, and always those of a single one."""
     return _answer({"outliers": True, "by_label": by, "rare": rare}, **how)
 
 
