@@ -23,7 +23,7 @@ from reconciler.parts.local.sandbox.state import Sandbox
 from tests import distribution
 from tests.models.journal import traced, written_in
 from tests.named_failures import NamedFailures
-from tests.prepared import end, prepared
+from tests.prepared import end, is_prepared, prepared
 from tests.processes import Processes
 from tests.shared_brokers import clear
 
@@ -107,7 +107,7 @@ def _runs_keep_the_protocol(runs_followed: list[str]) -> Iterator[None]:
     """Every journal that a run writes, here or in a process of the test, is replayed (``tests/models/journal.py``)."""
     yield
     found, runs_followed[:] = list(runs_followed), []
-    if prepared.cache_info().currsize:
+    if is_prepared():
         found += written_in(prepared().directory)
     assert found == []
 

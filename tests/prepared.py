@@ -34,6 +34,7 @@ _ROOT: Final = Path(__file__).parents[1]
 #: A reader's module, and what in it answers a task.
 _READERS: Final = {"message_client": "answer", "client_reader": "read"}
 _NUMBER: Final = struct.Struct("=i")
+_ONE: Final = threading.Lock()
 #: Of Python's own variables those that change nothing here.
 _HARMLESS: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
 #: What a forked process may use is what the one that asks for it may: memory, and seconds of a processor.
@@ -139,16 +140,26 @@ class Prepared:
 
 
 @functools.cache
+def _prepared() -> Prepared:
+    return Prepared()
+
+
 def prepared() -> Prepared:
     """The one of this process and of those forked from it later; ``tests/conftest.py`` starts and ends it."""
-    return Prepared()
+    with _ONE:  # a cache lets several threads make one each
+        return _prepared()
+
+
+def is_prepared() -> bool:
+    """Whether anybody asked for it."""
+    return bool(_prepared.cache_info().currsize)
 
 
 def end() -> None:
     """End that one, if anybody asked for it; a process that was forked later leaves it to the first."""
-    if prepared.cache_info().currsize and prepared().made_by == os.getpid():
+    if is_prepared() and prepared().made_by == os.getpid():
         prepared().end()
-        prepared.cache_clear()
+        _prepared.cache_clear()
 
 
 def search_path() -> str:

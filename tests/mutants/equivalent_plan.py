@@ -181,8 +181,8 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
     (
         "reconciler/plan/review/access_review.py",
         "_names",
-        "for what, names in found.items() if names",
-        "for what, names in found.items()",
+        "for what, names in {**by_noun, _PRINCIPAL: principals}.items() if names",
+        "for what, names in {**by_noun, _PRINCIPAL: principals}.items()",
     ): "a shortcut: of no names nothing is told",
     (
         _PROOF,

@@ -10,7 +10,7 @@ from tests.mutants.operators import replacements
 from tests.mutants.running import _put
 from tests.mutants.sites import faulty, sample, sites_of
 
-_FILE = "reconciler/plan/kinds/diff.py"
+_FILE = "reconciler/plan/certificate.py"
 
 
 def test_each_fault_of_a_file_is_code_that_differs() -> None:
