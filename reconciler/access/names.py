@@ -16,13 +16,7 @@ from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import TEXT, Codec, constant
 from reconciler.codec.objects import Record, derived, field, single
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import (
-    CLUSTER_NAME,
-    WILDCARD,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
-)
+from reconciler.model.acl import CLUSTER_NAME, WILDCARD, PatternType, ResourcePattern, ResourceType
 from reconciler.model.characters import ticked
 from reconciler.model.says import REQUIRED, Says
 from reconciler.model.topic import MAX_TOPIC_NAME_LENGTH, topic_name_problem

@@ -14,12 +14,7 @@ from reconciler.access.assertions import Checker, may_break
 from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, covers_operation, host_matches
 from reconciler.access.comparison import AccessComparison
 from reconciler.access.hosts import ANY_HOST, ClassSet, HostClass, Hosts, host_classes
-from reconciler.access.names import (
-    Region,
-    matches,
-    names_of,
-    shortest_name,
-)
+from reconciler.access.names import Region, matches, names_of, shortest_name
 from reconciler.access.operations import supported
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (

@@ -48,12 +48,7 @@ from reconciler.access.names import (
     outermost,
 )
 from reconciler.access.operations import DENIED, IMPLIED, bits
-from reconciler.model.acl import (
-    WILDCARD,
-    WILDCARD_PRINCIPAL,
-    AclOperation,
-    ResourceType,
-)
+from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from reconciler.model.duty import Control, Links
 
 _O, _T = AclOperation, ResourceType

@@ -8,22 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
-from reconciler.app.options import (
-    ApprovalRule,
-    moment,
-    now,
-)
-from reconciler.app.reasons import (
-    FewerApprovalsError,
-    LongerAccessError,
-    RequestError,
-    StaleError,
-    WorkflowError,
-)
-from reconciler.apply.environment import (
-    ApprovalEvidence,
-    Result,
-)
+from reconciler.app.options import ApprovalRule, moment, now
+from reconciler.app.reasons import FewerApprovalsError, LongerAccessError, RequestError, StaleError, WorkflowError
+from reconciler.apply.environment import ApprovalEvidence, Result
 from reconciler.apply.marks import marks_of
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import Emergency

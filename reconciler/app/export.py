@@ -41,11 +41,7 @@ from reconciler.model.scope import Scope, is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import INTERNAL_TOPICS, Topic
 from reconciler.policy.topic_checks import ClusterContext
-from reconciler.policy.topic_policy import (
-    Occasion,
-    ProposedRule,
-    propose_policy,
-)
+from reconciler.policy.topic_policy import Occasion, ProposedRule, propose_policy
 from reconciler.ports import ReadRequest
 from reconciler.show.claims import breach_lines
 from reconciler.show.policy import message

@@ -18,12 +18,7 @@ from reconciler.model.frozen import FrozenMap
 from reconciler.model.state import ClusterState
 from reconciler.model.topic_rule import TopicRule
 from reconciler.policy.topic_checks import ClusterContext, MissingEngineError
-from reconciler.policy.topic_policy import (
-    ExpressionError,
-    TopicFinding,
-    TopicPolicy,
-    TopicPolicyResult,
-)
+from reconciler.policy.topic_policy import ExpressionError, TopicFinding, TopicPolicy, TopicPolicyResult
 from reconciler.ports import ClusterError, ReadRequest
 
 

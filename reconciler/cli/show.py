@@ -11,12 +11,7 @@ from reconciler.app.show import NOT_VERIFIED, verify
 from reconciler.cli.change_options import key_option, plan_file_argument
 from reconciler.cli.console import CommandError, Exit, out, out_json, progress, settings, style_for, watched
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import (
-    cluster_option,
-    connection_options,
-    optional_path_argument,
-    output_option,
-)
+from reconciler.cli.options import cluster_option, connection_options, optional_path_argument, output_option
 from reconciler.model.characters import safe
 from reconciler.plan.file import plan_id
 from reconciler.results.output import OutputKind

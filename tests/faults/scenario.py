@@ -4,12 +4,7 @@ import datetime
 from collections.abc import Iterator
 from dataclasses import replace
 
-from reconciler.model.acl import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    ResourceType,
-)
+from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourceType
 from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic

@@ -9,14 +9,7 @@ from concurrent.futures import Future
 from typing import Any, Final
 
 from confluent_kafka import KafkaException, Producer, TopicCollection
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    NewPartitions,
-    NewTopic,
-)
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic
 from confluent_kafka.admin import ResourceType as ConfigType
 
 from reconciler.model.acl import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType

@@ -13,9 +13,7 @@ import yaml
 
 from reconciler.cli.main import run
 from reconciler.kafka.cluster import KafkaCluster
-from reconciler.model.acl import (
-    AclBinding,
-)
+from reconciler.model.acl import AclBinding
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Listing

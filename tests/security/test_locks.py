@@ -21,13 +21,7 @@ from reconciler.app.export import export
 from reconciler.app.lock import LockTerms, list_locks, lockable, plan_unlock, unlock
 from reconciler.app.options import ApprovalRule, ConnectionOptions, PlanOptions
 from reconciler.app.plan import drift, plan
-from reconciler.app.reasons import (
-    FailedChecksError,
-    PlanRefusedError,
-    RequestError,
-    UnvouchedPlanError,
-    WorkflowError,
-)
+from reconciler.app.reasons import FailedChecksError, PlanRefusedError, RequestError, UnvouchedPlanError, WorkflowError
 from reconciler.app.records import RecordOptions, save_plan
 from reconciler.app.session import Target, open_declared
 from reconciler.app.undo import undo

@@ -42,10 +42,7 @@ from reconciler.parts.fleet.tables import (
     table_rows,
     whose,
 )
-from reconciler.results.fleet_drift import (
-    Bucket,
-    Reading,
-)
+from reconciler.results.fleet_drift import Bucket, Reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,15 +27,7 @@ from reconciler.parts.fleet.store import DamagedError, FleetStore
 from reconciler.parts.fleet.tables import binding_of, store_at
 from reconciler.parts.history.evidence import ACLS, DEFAULT_ALLOW, STATED, acl_fact, state_of
 from reconciler.parts.history.intervals import CLOCKS, Cause, Fact
-from reconciler.parts.history.table import (
-    Choice,
-    FactRow,
-    TableCoverage,
-    TableError,
-    at_time,
-    of_names,
-    of_principal,
-)
+from reconciler.parts.history.table import Choice, FactRow, TableCoverage, TableError, at_time, of_names, of_principal
 from reconciler.parts.history.update import History, NoReadingError, history_of
 from reconciler.results.access import PastState
 from reconciler.results.audit import LogsError

@@ -12,13 +12,7 @@ from typing import Any, Protocol
 from reconciler.dataclass import dataclass
 from reconciler.manifest.write.kinds.interface import EditedKind, declared_of, declared_texts
 from reconciler.manifest.write.pages import Book, NewDocument, Page, best, fits, match_labels, new_name, new_path, teams
-from reconciler.manifest.write.spans import (
-    Item,
-    Splice,
-    Written,
-    with_items,
-    without_items,
-)
+from reconciler.manifest.write.spans import Item, Splice, Written, with_items, without_items
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState
 from reconciler.model.kinds import listed_kind
 from reconciler.model.listing import Change, Delete, ListedItem, Update, resource_of

@@ -14,14 +14,7 @@ from reconciler.app.reasons import WorkflowError
 from reconciler.app.records import RecordOptions
 from reconciler.cli.change_options import yes_option
 from reconciler.cli.console import CommandError, Exit, out, out_json
-from reconciler.cli.lock import (
-    ask_to_lock,
-    lock_terms,
-    lock_terms_options,
-    locked_document,
-    locked_lines,
-    other_lines,
-)
+from reconciler.cli.lock import ask_to_lock, lock_terms, lock_terms_options, locked_document, locked_lines, other_lines
 from reconciler.cli.options import connection_options, output_option
 from reconciler.model.characters import counted, safe
 from reconciler.results.output import OutputKind
