@@ -29,8 +29,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.desired import Origin
-from reconciler.model.duty import Control, Duty, Links, Through
+from reconciler.model.desired import Control, Duty, Links, Origin, Through
 
 _ALLOW, _DENY, _TOPIC = AclPermissionType.ALLOW, AclPermissionType.DENY, ResourceType.TOPIC
 _OPERATIONS = (AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE, AclOperation.ALL, AclOperation.DELETE)

@@ -25,7 +25,7 @@ from reconciler.access.names import (
 from reconciler.access.operations import EVERY, about, bits, operations_in
 from reconciler.access.reach import ByNames, Hop, HopKind, Piece, Reach, Rights, within
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclOperation, ResourceType
-from reconciler.model.duty import Duty
+from reconciler.model.desired import Duty
 
 _O, _T = AclOperation, ResourceType
 _READ, _WRITE = 1 << _O.READ, 1 << _O.WRITE

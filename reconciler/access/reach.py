@@ -49,7 +49,7 @@ from reconciler.access.names import (
 )
 from reconciler.access.operations import DENIED, IMPLIED, bits
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
-from reconciler.model.duty import Control, Links
+from reconciler.model.desired import Control, Links
 
 _O, _T = AclOperation, ResourceType
 

@@ -14,7 +14,7 @@ from reconciler.access.questions import GivenBy, Grounds, deciding
 from reconciler.access.reach import Hop, HopKind, Known, Reach, ReachRow
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import CLUSTER_NAME, WILDCARD_PRINCIPAL, AclBinding, ResourcePattern, ResourceType
-from reconciler.model.duty import NO_LINKS, Duty, Links, Through
+from reconciler.model.desired import NO_LINKS, Duty, Links, Through
 from reconciler.model.frozen import without_collector
 
 #: So many states are judged to find the least to take away from one principal; flows are followed anew in each.

@@ -37,8 +37,7 @@ from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.selectors import StatedException
 from reconciler.manifest.safeguards import access_tests, control_topics
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType
-from reconciler.model.desired import DesiredState, Expiry, Origin, ends_of
-from reconciler.model.duty import Links
+from reconciler.model.desired import DesiredState, Expiry, Links, Origin, ends_of
 from reconciler.model.locks import denials_of_locks
 from reconciler.model.scope import name_glob
 from reconciler.plan.leftovers import bridges_taken_over

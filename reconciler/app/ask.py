@@ -16,7 +16,7 @@ from reconciler.app.session import open_any, refuse_another_time, time_said
 from reconciler.app.states import AccessState, access_states, check_cluster, declared_access, plan_asked, planned_view
 from reconciler.app.terms import dead_letters, declared_dead_letters
 from reconciler.model.acl import AclOperation, ResourceType
-from reconciler.model.duty import NO_LINKS, Links
+from reconciler.model.desired import NO_LINKS, Links
 from reconciler.model.kinds.quota import ClientQuota
 from reconciler.model.listing import Change
 from reconciler.plan.kinds.interface import items_after

@@ -9,7 +9,7 @@ from operator import itemgetter
 from reconciler.access.lint import findings
 from reconciler.access.lint.rule import AclFinding, LintFinding, LintState
 from reconciler.access.lint.rules import RULES
-from reconciler.access.lint.rules.redundant import redundant
+from reconciler.access.lint.rules.ineffective import redundant
 from reconciler.access.lint.rules.stale import expired
 from reconciler.access.remediation import Minimised
 from reconciler.access.remediation import minimise as smaller
@@ -25,10 +25,9 @@ from reconciler.model.desired import Origin
 from reconciler.model.flavor import APACHE
 from reconciler.model.frozen import without_collector
 from reconciler.model.listing import ListedItem
-from reconciler.results.access import AccessView
+from reconciler.results.access import AccessView, with_condition
 from reconciler.results.findings import matter
 from reconciler.show.lint import Linted, linted_findings
-from reconciler.show.words import with_condition
 
 
 def lint(

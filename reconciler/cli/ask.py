@@ -23,6 +23,7 @@ from reconciler.cli.questions import (
     state_options,
 )
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, PatternType, ResourcePattern, ResourceType
+from reconciler.results.access import with_condition
 from reconciler.results.output import OutputKind
 from reconciler.show.access import (
     access_documents,
@@ -48,7 +49,6 @@ from reconciler.show.questions import (
     reach_lines,
 )
 from reconciler.show.quota import Client, ClientLimits, quota_document, quota_lines, quota_table
-from reconciler.show.words import with_condition
 
 
 @click.command("can-i", short_help="Check whether a principal may do something")

@@ -87,6 +87,7 @@ SHARED: Final = {
     "approve": "show",
     "drift": "plan",
     "policy": "export",
+    "undo": "cleanup",
     **dict.fromkeys(("completion", "version"), "help"),
 }
 

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from reconciler.codec.document import compact
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents import KINDS_BY_NAME
-from reconciler.manifest.documents.fleet import FleetDeclaration, WaveDeclaration
+from reconciler.manifest.documents.cluster import FleetDeclaration, WaveDeclaration
 from reconciler.manifest.documents.kind import Declared
 from reconciler.manifest.documents.ownership import OwnershipDeclaration
 from reconciler.manifest.documents.tests import AccessTestsDeclaration, ClusterTestsDeclaration

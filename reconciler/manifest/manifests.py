@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, TypeAlias, TypeVar
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents import KINDS, KINDS_BY_NAME
 from reconciler.manifest.documents.acls import AclsDeclaration
-from reconciler.manifest.documents.fleet import FleetDeclaration
+from reconciler.manifest.documents.cluster import FleetDeclaration
 from reconciler.manifest.documents.kind import Declared, DesiredBuilder, Kind, Loaded
 from reconciler.manifest.parts.bindings import BindingTable, Roles
 from reconciler.manifest.parts.clusters import ClusterDeclaration

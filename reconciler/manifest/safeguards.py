@@ -23,8 +23,7 @@ from reconciler.manifest.parts.selectors import LintException, StatedException
 from reconciler.manifest.parts.short_form import OwnedTopics
 from reconciler.manifest.read.findings import Trouble, quoted
 from reconciler.manifest.read.problem import Code, ManifestError, Problem
-from reconciler.model.desired import DesiredState, Expiry, Origin
-from reconciler.model.duty import Control, Through
+from reconciler.model.desired import Control, DesiredState, Expiry, Origin, Through
 from reconciler.model.topic_rule import TopicRule
 
 T = TypeVar("T", AccessTest, ClusterTest, TopicRule)

@@ -1,6 +1,7 @@
 """What is wanted: where it is declared, when it ends, and everything wanted of one cluster.
 
-What the manifests want of one cluster, each wish with the place that declares it.
+What the manifests want of one cluster, each wish with the place that declares it; and duties that nobody may hold
+together, control topics, and how far rights are followed.
 """
 
 import datetime
@@ -8,10 +9,11 @@ import re
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field, replace
+from enum import StrEnum
 from typing import Any, Final, Generic, NamedTuple
 
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import AclBinding
+from reconciler.model.acl import AclBinding, AclOperation, ResourcePattern
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Item
 from reconciler.model.topic import Topic
@@ -206,3 +208,43 @@ class DesiredState:
     def of(self, kind: type[Item]) -> Mapping[Any, DesiredItem[Item]]:
         """What is declared of one listed kind, by key, expired or not."""
         return self.listed.get(kind.KIND, {})
+
+
+class Through(StrEnum):
+    """Which rights count as held, each word with those before it: own ones, those as somebody else, moved records."""
+
+    ACL = "acl"
+    IDENTITY = "identity"
+    FLOW = "flow"
+
+
+class Duty(NamedTuple):
+    """Any of the operations on any name of the patterns."""
+
+    operations: tuple[AclOperation, ...]
+    patterns: tuple[ResourcePattern, ...]
+
+
+class Control(NamedTuple):
+    """Topics whose records a service obeys: a writer acts as the principal of that service."""
+
+    patterns: tuple[ResourcePattern, ...]
+    acts: str
+    origin: Origin
+
+
+class Links(NamedTuple):
+    """Besides ACLs, what connects principals and topics.
+
+    ``dead_letters``: by share group the topic that gets the records it gives up; ``None``: not known. ``memberships``
+    are types of principals, such as ``Group``, that stand for several users who no ACL names. ``tokens``: of each
+    delegation token that is there the owner, and who else may read its secret without an ACL.
+    """
+
+    controls: tuple[Control, ...] = ()
+    dead_letters: Mapping[str, str] | None = None
+    memberships: frozenset[str] = frozenset()
+    tokens: tuple[tuple[str, frozenset[str]], ...] = ()
+
+
+NO_LINKS: Final = Links()

@@ -8,8 +8,7 @@ from itertools import chain
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.characters import ticked
-from reconciler.model.desired import DesiredState, instant_of
-from reconciler.model.duty import Control
+from reconciler.model.desired import Control, DesiredState, instant_of
 from reconciler.model.flavor import Flavor
 from reconciler.model.listing import Change
 from reconciler.model.locks import denials_of_locks, lock_marks, locks, unlock_marks, without_locks

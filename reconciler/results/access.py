@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.effective import Access
@@ -112,7 +112,7 @@ class AccessView(StateView):
     """Its access. ``topics`` exist (of DECLARED: are declared), as far as they can be seen; ``None``: nobody asked.
 
     ``authorizer`` takes ``claimed`` facts as they are stated. ``condition`` says on which of them the answer rests; see
-    :func:`reconciler.show.words.with_condition`. ``unseen`` is what decides access at this make of Kafka besides
+    :func:`with_condition`. ``unseen`` is what decides access at this make of Kafka besides
     ACLs, a clause each: no answer can take it into account. ``beside`` is what is known of logins and quotas, where it
     was asked for. ``as_of`` is the time that decided what had ended, where that is not now. ``owners`` gives the teams
     that own a name. ``past`` is what an answer about a past time rests on. ``break_glass`` are the bindings that stand
@@ -444,3 +444,50 @@ def token_documents(tokens: DelegationTokens, principal: str) -> list[dict[str, 
 def _name(principal: str | None) -> str | None:
     """The user name of a principal that can have one."""
     return principal.removeprefix(_USER) if principal is not None and principal.startswith(_USER) else None
+
+
+_Answer = TypeVar("_Answer")
+#: Of very many super users, so many are named.
+_NAMED: Final = 5
+
+
+def with_condition(
+    view: AccessView,
+    ask: Callable[[AccessView], _Answer],
+    *,
+    compared: Callable[[_Answer], Any] = lambda answer: answer,
+    about: str | None = None,
+) -> tuple[AccessView, _Answer]:
+    """What ``ask`` answers for a state, and the state with the condition under which that holds.
+
+    Answers are equal if ``compared`` gives equal values for them. A question ``about`` one principal rests on no claim
+    that others are super users.
+    """
+    answer = ask(view)
+    named = view.claimed.super_users if about is None else view.claimed.super_users & {about}
+    doubts = [{"super_users": True}] if named else []
+    doubts += [{"default_allow": True}] if view.claimed.default_allow is not None else []
+
+    def rests_on(*which: dict[str, bool]) -> bool:
+        doubt = {name: value for one in which for name, value in one.items()}
+        return bool(compared(ask(view.doubting(**doubt))) != compared(answer))
+
+    if not doubts or not rests_on(*doubts):
+        return view, answer
+    facts = [*([_super_users(named)] if named else []), *_default_allow(view.claimed.default_allow)]
+    # Both claims may give the same access, so that each alone is enough: then neither matters by itself.
+    needed = facts if len(facts) == 1 else [fact for fact, doubt in zip(facts, doubts, strict=True) if rests_on(doubt)]
+    joined = " and ".join(needed) if needed else " or ".join(facts)
+    whose = f"as only {view.claimed.vendor} has it by default" if view.claimed.vendor else "as only the manifests say"
+    whose = "which is not known of that time" if view.claimed.past else whose
+    return replace(view, condition=f"if {joined}, {whose}"), answer
+
+
+def _super_users(principals: frozenset[str]) -> str:
+    names, more = sorted(principals)[:_NAMED], len(principals) - _NAMED
+    listed = ", ".join(map(as_name, names)) + (f" and {more:,} more" if more > 0 else "")
+    return f"{listed} {'is a super user' if len(principals) == 1 else 'are super users'}"
+
+
+def _default_allow(value: bool | None) -> list[str]:
+    return [] if value is None else [f"allow.everyone.if.no.acl.found is {str(value).lower()}"]

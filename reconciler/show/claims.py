@@ -19,8 +19,7 @@ from reconciler.manifest.parts.resources import looks_like_a_prefix
 from reconciler.manifest.parts.rules import FIELD_OF
 from reconciler.model.acl import AclPermissionType, PatternType, ResourcePattern, ResourceType
 from reconciler.model.characters import Style, as_name, binding_name, counted, plain, safe, ticked
-from reconciler.model.desired import Origin
-from reconciler.model.duty import Duty, Through
+from reconciler.model.desired import Duty, Origin, Through
 from reconciler.plan.guards import NO_GUARDRAILS, GuardrailReview
 from reconciler.plan.review.access_change import ending_words
 from reconciler.policy.ownership import Breach, BreachKind, OwnerConsent

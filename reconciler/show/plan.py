@@ -18,7 +18,7 @@ from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import Refusal
 from reconciler.plan.review.access_change import EVERYBODY_ELSE
 from reconciler.plan.review.callouts import INTERRUPTED, LOGIN
-from reconciler.results.words import accepted_words
+from reconciler.results.words import accepted_words, pattern_words
 from reconciler.show.access_lines import AccessLine
 from reconciler.show.document import (
     ReportDocument,
@@ -58,7 +58,6 @@ from reconciler.show.steps import (
     steps_shown,
     summary,
 )
-from reconciler.show.words import coverage_words
 
 _ROLES: Final = {"+": "add", "-": "remove", "~": "change"}
 #: So many who gain, and so many who lose, are named in the answer; names that are longer are counted.
@@ -336,8 +335,13 @@ def _gaining(plan: Plan, *, expand: bool) -> Iterator[Section]:
 
 
 def _coverage(plan: Plan, *, expand: bool) -> Iterator[Section]:
-    for title, patterns in coverage_words(plan):
-        yield listed(SectionName.NOTES, title, patterns, expand=expand, most=10)
+    """Patterns that get their first binding or lose their last, which default-allow closes or opens."""
+    for title, patterns in (
+        ("Gets its first ACL: closed to everybody else if default-allow is on", plan.coverage.closed),
+        ("Loses its last ACL: open to everybody if default-allow is on", plan.coverage.opened),
+    ):
+        if patterns:
+            yield listed(SectionName.NOTES, title, tuple(map(pattern_words, patterns)), expand=expand, most=10)
 
 
 def warning_sections(plan: Plan, *, expand: bool) -> Iterator[Section]:

@@ -27,7 +27,15 @@ from reconciler.model.acl import (
 )
 from reconciler.model.characters import Style, as_name, binding_name, counted, plain, safe
 from reconciler.model.locks import is_lock_denial
-from reconciler.results.access import AccessView, ActedAs, ReachAnswer, times, token_documents, token_lines
+from reconciler.results.access import (
+    AccessView,
+    ActedAs,
+    ReachAnswer,
+    times,
+    token_documents,
+    token_lines,
+    with_condition,
+)
 from reconciler.results.documents import STEP, CombinationEntry, RemediationEntry, StepEntry, WayEntry
 from reconciler.results.words import (
     access_document,
@@ -41,7 +49,6 @@ from reconciler.results.words import (
 )
 from reconciler.show.access import allowing_rule, row_words
 from reconciler.show.quota import ClientLimits
-from reconciler.show.words import with_condition
 
 _RULES: Final = {
     DecisionRule.SUPER_USER: "it is a super user, whom no ACL limits",

@@ -10,7 +10,7 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from reconciler.app.options import ConnectionOptions, PlanOptions
-from reconciler.manifest.documents.fleet import FleetDeclaration
+from reconciler.manifest.documents.cluster import FleetDeclaration
 from reconciler.manifest.manifests import load
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.findings import Source

@@ -15,8 +15,8 @@ from reconciler.model.acl import (
     PatternType,
     ResourceType,
 )
-from reconciler.parts.evidence.tighten.proof import Proven, prove
-from reconciler.parts.evidence.tighten.suggestion import GrantedRight, Thresholds, suggest
+from reconciler.parts.evidence.proof import Proven, prove
+from reconciler.parts.evidence.suggestion import GrantedRight, Thresholds, suggest
 from reconciler.parts.evidence.usage.cluster import permitted
 from reconciler.parts.evidence.usage.counts import DaySet, EventCount, Period, UsageEvidence, days_between
 from reconciler.parts.evidence.usage.message import Event

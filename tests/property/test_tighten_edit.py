@@ -16,7 +16,7 @@ from reconciler.manifest.read.findings import Source
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType
 from reconciler.model.desired import Declaration
 from reconciler.parts.evidence.app.tighten import Tightening, TightenOptions, tighten
-from reconciler.parts.evidence.tighten.suggestion import Thresholds
+from reconciler.parts.evidence.suggestion import Thresholds
 from tests.property import edits
 
 TODAY, LATER = datetime.date(2026, 11, 23), datetime.date(2027, 2, 1)

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.records import RecordOptions
 from reconciler.cli.main import run
+from reconciler.cli.schema import ANY_KIND, SCHEMA_KINDS, manifest_schema_text
 from reconciler.kafka.errors import PLACEHOLDER, SettingsError, redact
 from reconciler.kafka.handshake import handshake_with
 from reconciler.kafka.listing import AclListing
 from reconciler.kafka.secret_source import SecretSource
 from reconciler.kafka.settings import client_settings
-from reconciler.manifest.schema import ANY_KIND, SCHEMA_KINDS, schema_text
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app.apply import ChildTask
 from reconciler.parts.fleet.app.engines import task_secrets
@@ -439,5 +439,5 @@ def test_no_example_of_a_manifest_refers_to_a_secret() -> None:
     # Of a user's password only, which the operator has to permit by such a prefix.
     permitted = re.compile(r"\$\{env:(NAME|KAFKA_USER_PAYMENTS)\}")
     for kind in (ANY_KIND, *SCHEMA_KINDS):
-        assert not re.search(r"\$\{(env|file|dir):[A-Z]", permitted.sub("", schema_text(kind))), kind
-    assert "${env:KAFKA_PASSWORD}" in schema_text("connections")
+        assert not re.search(r"\$\{(env|file|dir):[A-Z]", permitted.sub("", manifest_schema_text(kind))), kind
+    assert "${env:KAFKA_PASSWORD}" in manifest_schema_text("connections")

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from reconciler.manifest.documents.acls import AclsKind, RoleKind
-from reconciler.manifest.documents.cluster import ClusterKind
-from reconciler.manifest.documents.fleet import FleetKind
+from reconciler.manifest.documents.cluster import ClusterKind, FleetKind
 from reconciler.manifest.documents.kind import Kind, listed_documents
 from reconciler.manifest.documents.ownership import OwnershipKind
 from reconciler.manifest.documents.tests import AccessTestsKind, ClusterTestsKind

@@ -36,8 +36,7 @@ from reconciler.manifest.read.findings import (
 )
 from reconciler.manifest.read.problem import Code
 from reconciler.model.acl import AclOperation, ResourcePattern, ResourceType
-from reconciler.model.desired import Origin
-from reconciler.model.duty import Control, Duty, Through
+from reconciler.model.desired import Control, Duty, Origin, Through
 from reconciler.model.flavor import FIRST_LEVELS, release_text
 
 if TYPE_CHECKING:

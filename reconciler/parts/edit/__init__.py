@@ -27,7 +27,11 @@ COMMANDS = {
         "reconciler.parts.edit.cli.grant:rename_command",
         "Edit manifests",
     ),
-    "adopt": ("Turn drift into an edit of the manifests", "reconciler.parts.edit.cli.adopt", "Edit manifests"),
+    "adopt": (
+        "Turn drift into an edit of the manifests",
+        "reconciler.parts.edit.cli.grant:adopt_command",
+        "Edit manifests",
+    ),
     "users": ("Make passwords of SCRAM users, disable users", "reconciler.parts.edit.cli.users", "Edit manifests"),
 }
 #: What this part does for an option of a command of the core: the module.

@@ -4,7 +4,7 @@ Which access is used. It reads the authorizer's logs of brokers, and proposes ma
 
 - Adds: ``usage`` and ``tighten``.
 - Uses: ``edit``, to write the proposal.
-- Begin with: ``usage/``, then ``tighten/suggestion.py``.
+- Begin with: ``usage/``, then ``suggestion.py``.
 - The core does not know: logs and their layouts, how long an access must be unseen, stages of a tightening.
 """
 

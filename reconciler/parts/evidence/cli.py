@@ -39,7 +39,7 @@ from reconciler.parts.evidence.app.tighten import (
 )
 from reconciler.parts.evidence.app.usage import usage
 from reconciler.parts.evidence.show import tighten_lines, usage_document, usage_lines
-from reconciler.parts.evidence.tighten.suggestion import Thresholds
+from reconciler.parts.evidence.suggestion import Thresholds
 from reconciler.parts.evidence.usage.cluster import UsageQuestion
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.evidence.usage.scan import Summary

@@ -9,8 +9,8 @@ from reconciler.codec.values import BINDING
 from reconciler.model.acl import AclBinding
 from reconciler.model.characters import Style, as_name, binding_name, counted, plain, safe
 from reconciler.model.desired import Declaration, Origin
-from reconciler.parts.evidence.tighten.proof import Shadow, Stage
-from reconciler.parts.evidence.tighten.suggestion import Held, Narrowing
+from reconciler.parts.evidence.proof import Shadow, Stage
+from reconciler.parts.evidence.suggestion import Held, Narrowing
 from reconciler.parts.evidence.usage.cluster import (
     BindingUse,
     ClusterUsage,

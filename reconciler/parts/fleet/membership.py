@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Annotated, Final, TypeVar
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.fleet import FleetDeclaration
+from reconciler.manifest.documents.cluster import FleetDeclaration
 from reconciler.manifest.guardrail_set import wave_labels
 from reconciler.manifest.manifests import Manifests
 from reconciler.model.says import REQUIRED, Says

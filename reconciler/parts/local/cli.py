@@ -18,7 +18,7 @@ from reconciler.cli.options import output_option
 from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION, SandboxError, SandboxSpec, generated_users
 from reconciler.parts.local.sandbox.lifecycle import down, find, running, status, up
 from reconciler.parts.local.sandbox.state import Sandbox
-from reconciler.parts.local.tour import PLACE, USERS, WIDTH, Tour, TourStep, shown_path
+from reconciler.parts.local.tour import PLACE, USERS, WIDTH, FleetTour, Tour, TourStep, shown_path
 from reconciler.ports import ClusterError
 from reconciler.results.output import OutputKind
 
@@ -210,9 +210,9 @@ def _manifests(sandbox: Sandbox) -> str:
 
 
 def _over_a_fleet(sandbox: Sandbox, manifests: str, show: Show) -> list[TourStep]:
-    from reconciler.parts.fleet.cli.tour import FleetTour
+    from reconciler.parts.fleet.spark.session import spark_session
 
-    tour = FleetTour(sandbox.directory, show)
+    tour = FleetTour(sandbox.directory, show, spark_session)
     tour.prepare(Path(manifests.replace(PLACE, str(sandbox.directory))))
     return list(tour.steps())
 

@@ -22,8 +22,7 @@ from reconciler.access.names import less
 from reconciler.access.reach import Hop, HopKind, Known, Reach, ReachRow
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType, ResourcePattern
 from reconciler.model.characters import as_name, pattern_name
-from reconciler.model.desired import Declaration, DesiredState, Expiry, ends_of
-from reconciler.model.duty import Control, Links
+from reconciler.model.desired import Control, Declaration, DesiredState, Expiry, Links, ends_of
 from reconciler.model.listing import NOT_READ, Create
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState

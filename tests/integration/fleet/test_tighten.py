@@ -12,7 +12,7 @@ from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.cli.main import run
 from reconciler.model.state import ClusterState
 from reconciler.parts.evidence.app.tighten import Tightening, TightenOptions, tighten
-from reconciler.parts.evidence.tighten.suggestion import Held, HeldReason, Narrowing
+from reconciler.parts.evidence.suggestion import Held, HeldReason, Narrowing
 from reconciler.parts.fleet.app.runs import stored_run, wanted
 from reconciler.parts.fleet.app.tighten import FleetTightening, log_parts, tighten_fleet
 from reconciler.parts.fleet.tables import store_at

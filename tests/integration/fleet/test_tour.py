@@ -17,8 +17,8 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.state import ClusterState
-from reconciler.parts.fleet.cli.tour import FleetTour
-from reconciler.parts.local.tour import BINDINGS, TOPICS, TourStep
+from reconciler.parts.fleet.spark.session import spark_session
+from reconciler.parts.local.tour import BINDINGS, TOPICS, FleetTour, TourStep
 from reconciler.snapshot.document import snapshot_text
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def taken(directory: Path) -> list[TourStep]:
     for name, (bindings, found) in states.items():
         text = snapshot_text(ClusterState("sandbox", frozenset(bindings), found))  # the same cluster, twice
         (directory / "snapshots" / f"{name}.json").write_text(text, encoding="utf-8")
-    tour = FleetTour(directory, lambda style, text: None)
+    tour = FleetTour(directory, lambda style, text: None, spark_session)
     tour.prepare(EXAMPLE)
     return list(tour.steps())
 

@@ -22,8 +22,7 @@ from reconciler.model.acl import (
     OpaqueBinding,
     ResourceType,
 )
-from reconciler.model.desired import Origin
-from reconciler.model.duty import Control, Duty, Links, Through
+from reconciler.model.desired import Control, Duty, Links, Origin, Through
 from tests.property.reach_naive import POWERS, Edge, World, breaking
 from tests.worlds import binding, bindings, pattern
 

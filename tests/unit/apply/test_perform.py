@@ -20,8 +20,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.desired import DesiredState, DesiredTopic, Origin
-from reconciler.model.duty import Control
+from reconciler.model.desired import Control, DesiredState, DesiredTopic, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.guards import DeleteLimits

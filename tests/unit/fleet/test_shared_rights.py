@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.model.acl import AclBinding, AclOperation
 from reconciler.model.desired import Origin
-from reconciler.parts.evidence.tighten.suggestion import HeldReason, Narrowing, SharedRights, SharedUsage
+from reconciler.parts.evidence.suggestion import HeldReason, Narrowing, SharedRights, SharedUsage
 from reconciler.parts.evidence.usage.counts import BindingUsage, days_between
 from tests.worlds import binding
 

@@ -12,8 +12,7 @@ from reconciler.cli.change_options import NEW_PATH
 from reconciler.cli.console import Exit
 from reconciler.cli.planned import gate
 from reconciler.model.acl import AclOperation, ResourceType
-from reconciler.model.desired import DesiredState, DesiredTopic, Origin
-from reconciler.model.duty import Control
+from reconciler.model.desired import Control, DesiredState, DesiredTopic, Origin
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.model.topic import Topic
 from reconciler.plan.review.access_change import AccessChange

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from benchmarks.tighten import measured
-from reconciler.parts.evidence.tighten.suggestion import HeldReason
+from reconciler.parts.evidence.suggestion import HeldReason
 
 
 def test_nearly_all_that_is_unused_goes_and_no_later_access_breaks(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from reconciler.cli.main import run
 from reconciler.model.locks import LockMark, lock_denials
 from reconciler.model.state import ClusterState
 from reconciler.parts.evidence.app.tighten import Tightening, TightenOptions, staged, tighten, write_stage
-from reconciler.parts.evidence.tighten.suggestion import HeldReason, Thresholds, log_series
+from reconciler.parts.evidence.suggestion import HeldReason, Thresholds, log_series
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.show.reading import read_result
 from reconciler.snapshot.document import snapshot_text

@@ -3,13 +3,13 @@
 from typing import Final
 
 from reconciler.access.lint.rule import LintRule
-from reconciler.access.lint.rules import ineffective, redundant, risky, stale
+from reconciler.access.lint.rules import ineffective, risky, stale
 
 GROUPS: Final[dict[str, tuple[LintRule, ...]]] = {
     "Redundant": (
-        redundant.redundant,
-        redundant.shadowed,
-        redundant.idle_deny,
+        ineffective.redundant,
+        ineffective.shadowed,
+        ineffective.idle_deny,
     ),
     "Ineffective": (
         ineffective.dead_host,

@@ -26,9 +26,9 @@ from reconciler.model.desired import Declaration, DesiredState, Expiry, instant_
 from reconciler.model.locks import denials_of_locks
 from reconciler.parts.edit.app.editing import NO_GAIN, EditRefusedError, ManifestEdit, edit, instants, texts_of
 from reconciler.parts.evidence.app.usage import Decisions, files_of, scanned, unclaimed
+from reconciler.parts.evidence.proof import Shadow, Stage, prove, read_stage, shadow, stage_text
 from reconciler.parts.evidence.show import held_entry, narrowed_entry, period_words, stage_entry
-from reconciler.parts.evidence.tighten.proof import Shadow, Stage, prove, read_stage, shadow, stage_text
-from reconciler.parts.evidence.tighten.suggestion import (
+from reconciler.parts.evidence.suggestion import (
     GrantedRight,
     Held,
     HeldReason,

@@ -45,8 +45,8 @@ from reconciler.parts.evidence.app.tighten import (
     tests_hold,
     tighten_output,
 )
-from reconciler.parts.evidence.tighten.proof import prove
-from reconciler.parts.evidence.tighten.suggestion import (
+from reconciler.parts.evidence.proof import prove
+from reconciler.parts.evidence.suggestion import (
     Held,
     Narrowing,
     SharedRights,

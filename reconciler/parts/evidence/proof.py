@@ -16,7 +16,7 @@ from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD, AclBinding, AclPermissionType, PatternType, ResourcePattern
 from reconciler.model.says import REQUIRED, Says
-from reconciler.parts.evidence.tighten.suggestion import Held, HeldReason, Narrowing
+from reconciler.parts.evidence.suggestion import Held, HeldReason, Narrowing
 from reconciler.parts.evidence.usage.cluster import permitted
 from reconciler.parts.evidence.usage.counts import DaySet, EventCount, SeenAccess, UsageEvidence
 from reconciler.parts.evidence.usage.message import Event
