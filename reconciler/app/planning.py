@@ -54,10 +54,10 @@ from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.replicas import topics_to_place
 from reconciler.plan.review.access_change import gaining, with_owners
 from reconciler.plan.review.ends import declared_otherwise, kept_longer
-from reconciler.plan.review.warnings import plan_warnings, topic_warnings
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.results.access import BesideAcls
 from reconciler.results.findings import ClusterTestResult
+from reconciler.show.findings import standing_findings
 from reconciler.snapshot.document import SnapshotError, read_document
 from reconciler.snapshot.file import SnapshotCluster
 from reconciler.system.process import SystemClock
@@ -245,8 +245,8 @@ class Planned:
 
     ``servers`` are where the cluster was reached, ``host:port`` each, empty for a snapshot. No plan file holds them.
     ``cluster_tests`` is what came of claims about brokers and features, which only a drift report decides. ``unjudged``
-    is what it could not compare: declared ACLs, where the cluster has no authorizer. ``standing`` are the warnings that
-    the base has as well.
+    is what it could not compare: declared ACLs, where the cluster has no authorizer. ``base`` is the plan of the base
+    on the same state, if there is one and it may say something of this one as well.
     """
 
     plan: Plan
@@ -258,7 +258,7 @@ class Planned:
     servers: tuple[str, ...] = ()
     cluster_tests: tuple[ClusterTestResult, ...] = ()
     unjudged: str = ""
-    standing: tuple[str, ...] = ()
+    base: Plan | None = None
 
 
 def drift_on(
@@ -376,8 +376,8 @@ def plan_on(
     if before is not None and options.base is not None:
         reviewed = _with_kept(reviewed, live, wanted, before)
     seen = look(target, manifests, wanted, live)
-    standing = () if before is None else _standing_warnings(live, before, declaration.name, as_of)
-    return Planned(reviewed, live, declaration, wanted, manifests, seen, target.bootstrap_servers, standing=standing)
+    of_base = None if before is None else _plan_of_base(reviewed, live, before, target, request)
+    return Planned(reviewed, live, declaration, wanted, manifests, seen, target.bootstrap_servers, base=of_base)
 
 
 def proposed(
@@ -418,18 +418,24 @@ def _with_kept(plan: Plan, live: ClusterState, wanted: DesiredState, base: Manif
     return replace(plan, access=access, warnings=(*plan.warnings, *otherwise))
 
 
-def _standing_warnings(live: ClusterState, base: Manifests, cluster: str, as_of: datetime.date) -> tuple[str, ...]:
-    """What a plan of the base's manifests would warn of before any step."""
-    declaration = base.clusters.get(cluster)
-    if declaration is None:
-        return ()
-    agreed = terms(declaration)
-    return (
-        *access_doubts(live, declaration),
-        *left_throttles(desired(base, cluster, as_of), live),
-        *plan_warnings(live, (), agreed, coverage_moves=False),
-        *topic_warnings((), live, agreed),
-    )
+def _plan_of_base(plan: Plan, live: ClusterState, base: Manifests, target: Target, request: Request) -> Plan | None:
+    """The plan of the base's manifests on the same state, asked for alike, where it may say what this one says.
+
+    ``None``: all of this one is new, for the base does not declare the cluster, or cannot be planned.
+    """
+    declaration = base.clusters.get(plan.terms.cluster)
+    if declaration is None or not standing_findings(plan):
+        return None
+    before = replace(target, declaration=declaration, tell=ignore)
+    asked = request_on(before, "", PlanOptions(as_of=plan.as_of), live)
+    try:
+        with sound():
+            declared = desired(base, declaration.name, plan.as_of)
+            asked = replace(asked, controls=control_topics(base, declaration.name))
+        asked = replace(asked, warnings=(*asked.warnings, *left_throttles(declared, live)), options=request.options)
+        return propose(declared, live, terms(declaration), asked)
+    except (InvalidManifestsError, UnsafeSelectionError, TooMuchToDecideError):
+        return None
 
 
 def request_on(target: Target, path: str, options: PlanOptions, live: ClusterState) -> Request:

@@ -1,7 +1,7 @@
 """Manifests validated, for every cluster that they declare; nothing is asked of any cluster."""
 
 import datetime
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -22,9 +22,10 @@ from reconciler.manifest.read.problem import Code, Problem, in_order
 from reconciler.manifest.safeguards import cluster_warnings, declares_access_tests, expired_rules
 from reconciler.model.desired import DesiredState
 from reconciler.plan.guards import guardrail_review
+from reconciler.plan.proposal import Plan
 from reconciler.results.findings import matter
 from reconciler.show.claims import Checks, checks_entry
-from reconciler.show.findings import agreed_checks, agreed_findings, problem_entry, problem_finding, warning_finding
+from reconciler.show.findings import agreed_checks, agreed_findings, problem_entry, problem_finding, standing_findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +128,11 @@ def touched_clusters(base: str, after: Manifests, *, certain: bool) -> tuple[str
 
 
 def known_matters(
-    directory: str | None, cluster: str, day: datetime.date, warnings: Iterable[str] = ()
+    directory: str | None, cluster: str, day: datetime.date, plan: Plan | None = None
 ) -> tuple[str, ...] | None:
     """The matters of what is found about a cluster in the base; ``None`` where there is no base, or none to be read.
 
-    ``warnings`` are those of a plan of the base.
+    ``plan`` is the one of the base.
 
     The base is manifests that whoever proposes a change cannot edit. What is found is new unless it is found there.
     """
@@ -143,7 +144,7 @@ def known_matters(
         return None
     entries = [(one.name, checks_entry(one.checks)) for one in found.clusters if one.name == cluster]
     matters = [matter(problem_finding(problem_entry(one))) for one in found.warnings]
-    matters += [matter(warning_finding(text, cluster)) for text in warnings]
+    matters += [] if plan is None else map(matter, standing_findings(plan))
     matters += [matter(one) for name, entry in entries for one in agreed_findings(entry, name)]
     matters += [matter(one) for name, entry in entries for one in agreed_checks(entry, name, "")]
     return tuple(sorted(matters)) if entries else None

@@ -61,6 +61,7 @@ def print_plan(
     if settings.quiet:
         from reconciler.show.verdicts import quiet_line
 
+        plan, _ = _compared(plan, checks)
         out([quiet_line(plan, drift=kind is OutputKind.DRIFT, stopped=checks is not None and checks.stops)])
         return
     style = style_for(sys.stdout)
@@ -75,7 +76,7 @@ def print_plan(
 
 
 def _compared(plan: Plan, checks: Checks | None) -> tuple[Plan, list[str]]:
-    """The plan without the warnings that the base has as well, and how much is known and new, in a line."""
+    """The plan without what the base has as well, and how much is known and new, in a line."""
     if checks is None or checks.known is None:
         return plan, []
     entry, cluster = checks_entry(checks), plan.terms.cluster
@@ -202,7 +203,7 @@ def report_plan(
     """Plan, print and save; the exit status."""
     planned = run_plan(path, cluster, planning, connection, ask_broker=ask_broker, tell=info_note)
     known = known_matters(
-        planning.base or planning.guardrails, planned.plan.terms.cluster, planned.plan.as_of, planned.standing
+        planning.base or planning.guardrails, planned.plan.terms.cluster, planned.plan.as_of, planned.base
     )
     checks = replace(checks_of(planned), known=known)
     print_plan(

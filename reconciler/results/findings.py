@@ -151,7 +151,8 @@ class Finding:
 
     ``cluster`` is empty where it is about the manifests themselves; ``place`` is ``None`` where nothing declares it.
     ``excepted`` says why and until when it is accepted. ``checked``: a check of the same report says it, too.
-    ``binding`` is what ``subject`` spells, where it is about one.
+    ``binding`` is what ``subject`` spells, where it is about one. ``exact``, which no format shows, is what its words
+    may leave out: findings with the same words are another matter where it differs.
     """
 
     rule: str
@@ -166,6 +167,7 @@ class Finding:
     excepted: str = ""
     checked: bool = False
     binding: AclBinding | None = None
+    exact: str = ""
 
     @property
     def sentence(self) -> str:
@@ -242,7 +244,7 @@ def matter(one: Finding | Check) -> str:
     file = "" if one.place is None or moves else one.place.file.removeprefix(OF_GUARDRAILS)
     if isinstance(one, Finding):
         lines = () if one.rule.startswith("KR") else one.details
-        said: tuple[str, ...] = ("finding", one.rule, str(one.level), one.subject, one.message, one.excepted)
+        said: tuple[str, ...] = ("finding", one.rule, str(one.level), one.subject, one.message, one.excepted, one.exact)
     else:
         lines = one.lines
         # Ownership names its checks by their places.

@@ -3,21 +3,27 @@
 Findings and checks of what was agreed about a cluster: claims about access, ownership, topic policies.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Final
+from json import dumps
+from typing import Any, Final, TypeVar
 
 from reconciler.access.assertion import Via
+from reconciler.codec.annotated import record_of
 from reconciler.manifest.guardrail_meaning import Meaning
 from reconciler.manifest.read.problem import Problem
 from reconciler.model.acl import AclBinding
 from reconciler.model.characters import as_name, binding_name, counted, safe, ticked
 from reconciler.model.desired import Origin
-from reconciler.plan.difference import SkipReason
+from reconciler.plan.difference import Skipped, SkipReason
 from reconciler.plan.file import as_shown
 from reconciler.plan.guards import GuardrailReview
+from reconciler.plan.kinds import CHANGE
 from reconciler.plan.proposal import Plan
+from reconciler.plan.review.access_change import AccessChange
+from reconciler.plan.review.callouts import INTERRUPTED, KEPT, LOGIN, Callout
 from reconciler.results.audit import AuditEntry
 from reconciler.results.documents import (
     BreachEntry,
@@ -34,9 +40,10 @@ from reconciler.results.documents import (
     WitnessEntry,
     broken_lines,
 )
-from reconciler.results.findings import REFUSED, SKIPPED, Check, CheckStatus, Finding, Level, known_among
+from reconciler.results.findings import REFUSED, SKIPPED, Check, CheckStatus, Finding, Level, matter
 from reconciler.results.words import host_words
-from reconciler.show.review import NOT_VERIFIED, VERIFY
+from reconciler.show.access_lines import access_lines
+from reconciler.show.review import NOT_VERIFIED, VERIFY, line_words
 
 # Findings of ``lint``, and problems that ``validate`` names.
 
@@ -378,29 +385,99 @@ def warning_finding(text: str, cluster: str) -> Finding:
     return Finding("plan-warning", "plan-warning", Level.WARNING, text, "", cluster)
 
 
+_ROW: Final = record_of(AccessChange)
+_Told = TypeVar("_Told")
+
+
+def standing_findings(plan: Plan) -> tuple[Finding, ...]:
+    """What a plan says besides its steps: what a plan of other manifests on the same cluster may say as well."""
+    cluster, access = plan.terms.cluster, plan.access
+    return (
+        *(warning_finding(text, cluster) for text in plan.warnings),
+        *filter(None, (_standing_skip(item, cluster) for item in plan.skipped)),
+        *filter(None, (_later_finding(row, cluster) for row in access.access_changes)),
+        *filter(None, (_standing_callout(item, cluster) for item in access.callouts)),
+    )
+
+
+def _standing_skip(item: Skipped, cluster: str) -> Finding | None:
+    """The finding that says all of it; ``None`` where manifests declare something of which no change is known.
+
+    What a safety check refuses stops the plan, whoever declares it.
+    """
+    whole = item.reason is not SkipReason.REFUSED and (item.change is not None or item.origin is None)
+    return _left_finding(item, cluster) if whole else None
+
+
+def _later_finding(row: AccessChange, cluster: str) -> Finding | None:
+    """Access that an end gives after the plan; ``None`` where the plan itself moves it."""
+    if row.since is None:
+        return None
+    # Changes of Ownership and of topics say whose the names are, and which topics there are.
+    plain = replace(row, owners=None, topics=(), topic_count=0)
+    words = "; ".join(f"{line.sign} {line_words(line)}" for line in access_lines([plain]))
+    return Finding(
+        "plan-later", "plan-later", Level.NOTE, words, "", cluster, exact=dumps(_ROW.write(plain), sort_keys=True)
+    )
+
+
+def _standing_callout(item: Callout, cluster: str) -> Finding | None:
+    """What stands out; ``None`` where it is about a step, or about the base itself."""
+    if item.rule in (KEPT, LOGIN, INTERRUPTED):
+        return None
+    return Finding("plan-callout", "plan-callout", Level.WARNING, item.text, "", cluster, exact=item.rule)
+
+
 def without_known(plan: Plan, matters: Iterable[str]) -> tuple[Plan, tuple[Finding, ...]]:
-    """The plan without the warnings that the base has as well, and these as findings."""
-    folded = tuple(known_among((warning_finding(text, plan.terms.cluster) for text in plan.warnings), matters))
-    texts = frozenset(one.message for one in folded)
-    if not texts:
+    """The plan without what the base has as well, and that as findings; no step is left out.
+
+    Callouts stay beside steps on ACLs, for they may be about these.
+    """
+    cluster, counts, folded = plan.terms.cluster, Counter(matters), list[Finding]()
+
+    def new(items: Iterable[_Told], finding: Callable[[_Told, str], Finding | None]) -> Iterator[_Told]:
+        for item in items:
+            standing = finding(item, cluster)
+            if standing is not None and counts[which := matter(standing)] > 0:
+                counts[which] -= 1
+                folded.append(standing)
+            else:
+                yield item
+
+    if not counts:
         return plan, ()
-    return as_shown(plan, replace(plan, warnings=tuple(text for text in plan.warnings if text not in texts))), folded
+    access = plan.access
+    moves = any(effect is not None for effect in access.effects)
+    shown = replace(
+        plan,
+        warnings=tuple(new(plan.warnings, warning_finding)),
+        skipped=tuple(new(plan.skipped, _standing_skip)),
+        access=replace(
+            access,
+            access_changes=tuple(new(access.access_changes, _later_finding)),
+            callouts=access.callouts if moves else tuple(new(access.callouts, _standing_callout)),
+        ),
+    )
+    return (as_shown(plan, shown), tuple(folded)) if folded else (plan, ())
 
 
 def left_findings(plan: Plan) -> tuple[Finding, ...]:
     """One for each difference that stays."""
-    return tuple(
-        Finding(
-            f"{SKIPPED}{left.reason}",
-            f"{SKIPPED}{left.reason}",
-            _LEVELS.get(left.reason, Level.NOTE),
-            f"not changed: {left.detail}",
-            "",
-            plan.terms.cluster,
-            left.subject,
-            left.origin,
-        )
-        for left in plan.skipped
+    return tuple(_left_finding(item, plan.terms.cluster) for item in plan.skipped)
+
+
+def _left_finding(item: Skipped, cluster: str) -> Finding:
+    rule = f"{SKIPPED}{item.reason}"
+    return Finding(
+        rule,
+        rule,
+        _LEVELS.get(item.reason, Level.NOTE),
+        f"not changed: {item.detail}",
+        "",
+        cluster,
+        item.subject,
+        item.origin,
+        exact="" if item.change is None else dumps(CHANGE.write(item.change), sort_keys=True),
     )
 
 

@@ -135,7 +135,8 @@ class Report:
         new = sum(not check.standing.stops for check in self.open_checks)
         accepted = frozenset(self.known_findings)
         excepted = sum(finding not in accepted for finding in self.excepted_findings if not finding.checked)
-        return known, len(self.other_findings) + new + excepted
+        skipped = sum(finding.about_skipped for finding in self.new_findings)
+        return known, len(self.other_findings) + skipped + new + excepted
 
     def _known(self, found: Iterable[_Item]) -> Iterator[_Item]:
         return known_among(found, Counter(self.known or {}).elements())

@@ -19,6 +19,7 @@ from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import ending_words
 from reconciler.plan.review.access_review import AccessTrend
 from reconciler.plan.review.effects import EffectKind
+from reconciler.plan.review.warnings import claims_warning
 from reconciler.plan.step import Step
 from reconciler.policy.laws import ACL, TOPIC
 from reconciler.results.findings import LEVELS, CheckStatus, Level
@@ -127,7 +128,7 @@ def _of_steps(plan: Plan) -> Verdict:
                 Tone.CAUTION,
                 f"Nothing that this plan is allowed to do: {counted(len(plan.skipped), 'difference')} skipped",
             )
-        if plan.terms.claims:
+        if claims_warning(plan.terms) in plan.warnings:
             return Verdict(Tone.CAUTION, "Nothing to do, as far as facts hold that only the manifests state")
         return Verdict(Tone.CALM, "Nothing to do")
     words = _ACCESS[plan.access.at_once.trend]
@@ -144,7 +145,7 @@ def _harmless(plan: Plan) -> bool:
     Only an ACL and a topic are new without altering something: a first quota throttles its user, a login lets somebody
     in, a first config of a group is another one than its members have had.
     """
-    if plan.gives_access or plan.warnings or plan.login_warnings:
+    if plan.gives_access or plan.skipped or plan.warnings or plan.login_warnings:
         return False
     return not any(step.destructive or sign_of(step.change) == "~" or _alters(step) for step in plan.steps)
 

@@ -150,6 +150,10 @@ _LISTED: Final = {
     "security/denies.yaml": _document(
         "Acls", "denies", "principal: User:eve\nrules: [{deny: ALL, topics: {any: true}, reason: an incident}]"
     ),
+    # It ends, and then gives access: whatever else is proposed.
+    "security/ends.yaml": _document(
+        "Acls", "ends", "principal: User:svc-web\nrules: [{deny: READ, topics: [web.old], expires: 2027-05-01}]"
+    ),
     "metrics.yaml": _document(
         "ClientMetrics",
         "web",
@@ -187,6 +191,9 @@ _LIVE: Final = (
     "GROUP:L:web.app User:svc-web@10.1.0.0 ALLOW READ",
     "TOPIC:L:payroll.ledger User:svc-audit@* ALLOW READ",
     "TOPIC:L:* User:eve@* DENY ALL",
+    "TOPIC:L:web.old User:svc-web@* DENY READ",
+    # What every plan says, whatever it does: a marker of nothing.
+    "TOPIC:L:__kr.1.unknown User:__kr.nobody@* ALLOW DESCRIBE",
 )
 _WEEK: Final = {"retention.ms": "604800000"}
 _TOPICS: Final = (
@@ -198,7 +205,8 @@ _TOPICS: Final = (
 
 
 def _live(*more: str) -> str:
-    users = frozenset(ScramUser(name, {"SCRAM-SHA-256": 8192}) for name in ("carol", "svc-payroll"))
+    # Nobody declares the third one, and users are not pruned: every plan skips him.
+    users = frozenset(ScramUser(name, {"SCRAM-SHA-256": 8192}) for name in ("carol", "svc-payroll", "of-old"))
     limit = ClientQuota(QuotaEntity.of("svc-payroll"), {"producer_byte_rate": 1048576})
     listings: dict[str, Listing[Any]] = {
         ClientQuota.KIND: Listing(frozenset({limit})),

@@ -200,16 +200,21 @@ def _names(names: Sequence[str]) -> str:
 # What a plan says before its steps: facts that nobody established, and what the cluster did not show.
 
 
+def claims_warning(terms: Terms) -> str:
+    """What the manifests alone state."""
+    return (
+        f"only the manifests state {' and '.join(terms.claims)}: access is computed with and without, and the worse is "
+        "shown; have the operator state it in the connections file"
+    )
+
+
 def plan_warnings(live: ClusterState, steps: Sequence[Step], terms: Terms, coverage_moves: bool) -> Iterator[str]:
     """What nobody established, what no listing showed, and what a make of Kafka has beside ACLs.
 
     ``coverage_moves``: patterns get their first binding or lose their last one.
     """
-    if claims := terms.claims:
-        yield (
-            f"only the manifests state {' and '.join(claims)}: access is computed with and without, and the worse is "
-            "shown; have the operator state it in the connections file"
-        )
+    if terms.claims:
+        yield claims_warning(terms)
     if terms.facts.sources.default_allow is FactSource.FLAVOR:
         value = str(terms.default_allow).lower()
         yield (

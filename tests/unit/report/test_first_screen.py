@@ -1,5 +1,7 @@
 """The first screen of a review is small whatever the change is, and never calmer than it."""
 
+import datetime
+from collections import Counter
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
@@ -7,18 +9,30 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
+from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Expiry, Origin
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Delete
+from reconciler.model.state import ClusterState, FactSource, FactSources
+from reconciler.model.topic import Topic
+from reconciler.plan.difference import Skipped, SkipReason
+from reconciler.plan.leftovers import LEFT_OPEN
+from reconciler.plan.observed import Facts
+from reconciler.plan.proposal import Plan, Terms
+from reconciler.plan.propose import Request, propose
 from reconciler.plan.review.access_change import DataOwners
 from reconciler.plan.review.access_review import AccessTrend
-from reconciler.plan.review.callouts import Callout
+from reconciler.plan.review.callouts import INTERRUPTED, KEPT, LOGIN, Callout
 from reconciler.policy.ownership import Agreement
-from reconciler.results.findings import Check, CheckStatus, Finding, Level
-from reconciler.show.reading import Report
+from reconciler.results.findings import Check, CheckStatus, Finding, Level, matter
+from reconciler.show.findings import left_findings, standing_findings, without_known
+from reconciler.show.reading import Report, compared_words
 from reconciler.show.verdicts import ReviewWord, first_screen, review_word
 from tests.integration.report.formats import FORMATS
 from tests.integration.report.large import large_report
 from tests.unit.report.test_lines import plan
-from tests.worlds import bindings
+from tests.worlds import binding, bindings
 
+_DAY = datetime.date(2026, 11, 21)
 _READ = "TOPIC:L:t User:a@* ALLOW READ"
 
 
@@ -166,3 +180,112 @@ def test_what_widens_destroys_or_weakens_is_never_harmless() -> None:
         moved = made.gives_access or made.access.callouts or made.refusals or made.access.trend is not AccessTrend.NONE
         lost = any(not step.reversible or step.destructive for step in made.steps)
         assert not (calm and (moved or lost)), (before, after)
+        # Nor where a plan of the base says all of it as well: what is done is done by whom it is approved.
+        assert review_word(_against(made, made)) is review_word(Report((made,)))
+
+
+# What a plan says besides its steps counts only where a plan of the base does not say it.
+
+
+def _against(made: Plan, base: Plan) -> Report:
+    matters = Counter(map(matter, standing_findings(base)))
+    shown, folded = without_known(made, matters.elements())
+    return Report((shown,), findings=(*folded, *left_findings(shown)), known=matters)
+
+
+def _quota(name: str, rate: float) -> ClientQuota:
+    return ClientQuota(QuotaEntity.of(name), {"producer_byte_rate": rate})
+
+
+_PLACE = Origin("a.yaml", 3, 5)
+_NOTHING = plan(bindings(_READ), bindings(_READ))
+
+
+def _skipping(*items: Skipped) -> Plan:
+    return replace(_NOTHING, skipped=items)
+
+
+@pytest.mark.parametrize("reason", SkipReason)
+def test_skipped_in_the_base_as_well(reason: SkipReason) -> None:
+    """Every reason: calm where the base skips the very same, and only there."""
+    item = Skipped(reason, "quota of user a", "because", Delete(_quota("a", 1)))
+    calm = ReviewWord.UNCLEAR if reason is SkipReason.REFUSED else ReviewWord.HARMLESS
+    report = _against(_skipping(item), _skipping(item))
+    assert review_word(report) is calm
+    if calm is ReviewWord.HARMLESS:
+        assert compared_words(report) == "1 known, 0 new"
+        assert "Nothing to do" in FORMATS["comment.md"](report).splitlines()[1]
+    moved = replace(item, origin=Origin("a.yaml", 30, 5))
+    assert review_word(_against(_skipping(moved), _skipping(replace(item, origin=_PLACE)))) is calm
+    others = (
+        (item, item),
+        (replace(item, change=Delete(_quota("a", 2))),),
+        (replace(item, change=None),),
+        (replace(item, detail="because of another thing"),),
+        (replace(item, origin=_PLACE),),
+    )
+    for new in others:
+        report = _against(_skipping(*new), _skipping(item))
+        assert review_word(report) is ReviewWord.UNCLEAR, new
+        assert [row.label for row in first_screen(report).others] == ["Skipped"]
+    # Manifests say something of it, and no change says what: the base may have said otherwise.
+    unread = replace(item, change=None, origin=_PLACE)
+    assert review_word(_against(_skipping(unread), _skipping(unread))) is ReviewWord.UNCLEAR
+    left = replace(item, change=None)
+    assert review_word(_against(_skipping(left), _skipping(left))) is calm
+
+
+def test_what_is_skipped_beside_a_step_is_never_harmless() -> None:
+    created = _topic_made()
+    item = Skipped(SkipReason.UNDECLARED, "SCRAM user x", "nobody declares it")
+    assert review_word(_against(created, created)) is ReviewWord.HARMLESS
+    assert review_word(_against(replace(created, skipped=(item,)), created)) is ReviewWord.CHANGES
+    assert review_word(_against(replace(created, skipped=(item,)), _skipping(item))) is ReviewWord.HARMLESS
+
+
+def _topic_made() -> Plan:
+    wanted = DesiredState({}, {"t": DesiredTopic(Topic("t", 1), _PLACE)})
+    return propose(wanted, ClusterState("id"), Terms("c", default_allow=False), Request(_DAY))
+
+
+def _ending(day: int, *more: str) -> Plan:
+    """What an end gives, on a cluster that is as declared."""
+    denied = "TOPIC:L:t User:a@* DENY READ"
+    end = Expiry.of(f"2027-01-{day:02}")
+    declared = {one: Declaration(_PLACE) for one in bindings(_READ, *more)}
+    declared[binding(denied)] = Declaration(_PLACE, expires=end)
+    live = frozenset(bindings(_READ, denied, *more))
+    return propose(DesiredState(declared), ClusterState("id", live), Terms("c", default_allow=False), Request(_DAY))
+
+
+def test_an_end_that_the_base_declares_as_well() -> None:
+    assert review_word(_against(_ending(1), _ending(1))) is ReviewWord.HARMLESS
+    assert review_word(_against(_ending(1), _ending(2))) is ReviewWord.WIDENS
+    assert review_word(_against(_ending(1), _NOTHING)) is ReviewWord.WIDENS
+    more = "TOPIC:L:t User:a@* ALLOW WRITE"
+    assert review_word(_against(_ending(1, more), _ending(1, more))) is ReviewWord.HARMLESS
+
+
+@pytest.mark.parametrize("rule", ["wildcard", "everyone", LEFT_OPEN, KEPT, LOGIN, INTERRUPTED])
+def test_what_stands_out_in_the_base_as_well(rule: str) -> None:
+    def calling(text: str, made: Plan = _NOTHING) -> Plan:
+        return replace(made, access=replace(made.access, callouts=(Callout(rule, "User:a", text),)))
+
+    of_the_cluster = rule not in (KEPT, LOGIN, INTERRUPTED)
+    calm = ReviewWord.HARMLESS if of_the_cluster else ReviewWord.WIDENS
+    assert review_word(_against(calling("it is open"), calling("it is open"))) is calm
+    assert review_word(_against(calling("it is open"), calling("it is shut"))) is ReviewWord.WIDENS
+    lost = plan(bindings(_READ), bindings(_READ, "TOPIC:L:t User:a@* DENY READ"))
+    assert review_word(_against(calling("it is open", lost), calling("it is open"))) is ReviewWord.WIDENS
+
+
+def test_warnings_and_claims_of_the_base() -> None:
+    def stated(*users: str) -> Plan:
+        facts = Facts(super_users=users, sources=FactSources(super_users=FactSource.MANIFESTS))
+        state = ClusterState("id", frozenset(bindings(_READ)))
+        declared = DesiredState(dict.fromkeys(bindings(_READ), Declaration(_PLACE)))
+        return propose(declared, state, Terms("c", default_allow=False, facts=facts), Request(_DAY))
+
+    assert review_word(_against(stated("User:x"), stated("User:x"))) is ReviewWord.HARMLESS
+    assert review_word(_against(stated("User:x", "User:y"), stated("User:x"))) is ReviewWord.UNCLEAR
+    assert review_word(_against(stated("User:x"), _NOTHING)) is ReviewWord.UNCLEAR
