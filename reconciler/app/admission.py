@@ -23,9 +23,8 @@ from reconciler.model.markers import LONGEST, break_glass, break_glass_mark, eve
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.plan.file import ids, whole_id
-from reconciler.plan.kinds import describe
+from reconciler.plan.kinds import describe, objection
 from reconciler.plan.kinds.acl import created_bindings
-from reconciler.plan.kinds.diff import objection
 from reconciler.plan.observed import Observed, StepState
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.ports import Cluster, ClusterError

@@ -18,8 +18,7 @@ from reconciler.app.terms import dead_letters, declared_dead_letters
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.desired import NO_LINKS, Links
 from reconciler.model.kinds.quota import ClientQuota
-from reconciler.model.listing import Change
-from reconciler.plan.kinds.interface import items_after
+from reconciler.model.listing import Change, items_after
 from reconciler.ports import ReadRequest
 from reconciler.results.access import AccessView, ActedAs, Basis, ReachAnswer
 from reconciler.show.quota import QuotaView

@@ -41,12 +41,11 @@ from reconciler.model.desired import Declaration, DesiredState
 from reconciler.model.frozen import FrozenMap, without_collector
 from reconciler.model.kinds.quota import ClientQuota
 from reconciler.model.kinds.scram_user import ScramUser
-from reconciler.model.listing import NOT_READ, Change, Listing
+from reconciler.model.listing import NOT_READ, Change, Listing, items_after
 from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import THROTTLE_CONFIGS
 from reconciler.plan.guards import NO_GUARDRAILS, guardrail_review
 from reconciler.plan.kinds.acl import created_bindings
-from reconciler.plan.kinds.interface import items_after
 from reconciler.plan.kinds.topic import deleted_topics
 from reconciler.plan.proposal import Options, Plan, Terms, causes_of, selection_of
 from reconciler.plan.propose import Request, UnsafeSelectionError, propose

@@ -23,13 +23,12 @@ from reconciler.model.characters import as_name
 from reconciler.model.desired import DesiredState
 from reconciler.model.flavor import foreign_authorizer
 from reconciler.model.kinds import copying_type, listed_types
-from reconciler.model.listing import Change
+from reconciler.model.listing import Change, items_after
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState, FactSource, StatedFacts
 from reconciler.model.topic import Topic
 from reconciler.plan.guards import DeleteLimits
 from reconciler.plan.kinds import listed
-from reconciler.plan.kinds.interface import items_after
 from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Terms
 from reconciler.ports import ReadRequest

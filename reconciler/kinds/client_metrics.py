@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 from reconciler.kinds.listed import ConfigKind
 from reconciler.model.config_resource import items_of
 from reconciler.model.kinds.client_metrics import ALL_METRICS, DEFAULT_INTERVAL, INTERVAL, METRICS, ClientMetrics
-from reconciler.model.listing import Change
+from reconciler.model.listing import Change, items_after
 from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import ConfigType, with_unit
-from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext, items_after
+from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.phase import Phase
 from reconciler.policy import laws
 

@@ -13,10 +13,10 @@ from reconciler.model.kinds.group_config import (
     DeadLetterQueue,
     GroupConfig,
 )
-from reconciler.model.listing import Change
+from reconciler.model.listing import Change, items_after
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext, items_after
+from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.kinds.topic import topics_after
 from reconciler.plan.phase import Phase
 from reconciler.policy import laws

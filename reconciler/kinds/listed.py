@@ -32,7 +32,7 @@ from reconciler.model.desired import Declaration, DesiredItem
 from reconciler.model.listing import Change, resource_of, values_of
 from reconciler.model.scope import RESERVED_PREFIXES, is_reserved
 from reconciler.model.topic_configs import ConfigType, with_unit
-from reconciler.plan.kinds.interface import ListedKind as PlannedKind
+from reconciler.plan.kinds.listed import ListedKind as PlannedKind
 from reconciler.show.kinds import ReportedKind
 
 #: The newest release whose configs are known.

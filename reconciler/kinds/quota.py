@@ -36,9 +36,9 @@ from reconciler.model.kinds.quota import (
     limit_text,
     tighter,
 )
-from reconciler.model.listing import Change, Delete, resource_of, values_of
+from reconciler.model.listing import Change, Delete, items_after, resource_of, values_of
 from reconciler.model.state import ClusterState
-from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext, items_after
+from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.phase import Phase
 from reconciler.policy import laws
 

@@ -7,7 +7,7 @@ of their own wherever states are kept; all listed kinds share theirs. A listed k
 what it is called, which also names it in documents.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from reconciler.dataclass import dataclass
@@ -258,6 +258,17 @@ def altered(values: Mapping[str, Any], before: Any, after: Any) -> dict[str, Any
     """Live values after a change, which sets and removes its own names only."""
     gone = values_of(before)
     return {name: value for name, value in values.items() if name not in gone} | dict(values_of(after))
+
+
+def items_after(kind: type[Item], items: Iterable[Item], changes: Iterable[Change]) -> frozenset[Item]:
+    """Live resources of one kind with changes made, those of other kinds passed over."""
+    after: dict[Any, Any] = {item.key: item for item in items}
+    for change in changes:
+        item = resource_of(change)
+        if isinstance(item, kind):
+            there = after.get(item.key, item.with_values({}))
+            after[item.key] = there.with_values(altered(there.values, change.before, change.after))
+    return frozenset(item for item in after.values() if item.values)
 
 
 def parts(change: Change) -> tuple[Change, ...]:

@@ -31,8 +31,9 @@ from reconciler.model.says import Flat, Says
 from reconciler.plan.bridges import possible_barriers
 from reconciler.plan.difference import DriftCause, Skipped, SkipReason
 from reconciler.plan.guards import GUARDRAILS
-from reconciler.plan.kinds import CHANGE, with_reason
+from reconciler.plan.kinds import CHANGE
 from reconciler.plan.kinds.acl import is_acl_change
+from reconciler.plan.kinds.topic import with_reason
 from reconciler.plan.observed import Facts
 from reconciler.plan.overlap import CoverageChange
 from reconciler.plan.phase import PHASE, PHASE_TITLES, Phase

@@ -26,9 +26,8 @@ from reconciler.plan.guards import (
     protected_charges,
     step_charges,
 )
-from reconciler.plan.kinds import deletions, describe, kind_of, logins_at_risk
+from reconciler.plan.kinds import compare, deletions, describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change, touched_bindings
-from reconciler.plan.kinds.diff import compare
 from reconciler.plan.kinds.interface import Conditions, LoginAtRisk
 from reconciler.plan.leftovers import (
     break_glass_reviews,

@@ -1,8 +1,9 @@
-"""Faults of ``reconciler/diff`` that change nothing that anybody may rely on, each with the reason."""
+"""Faults of comparisons that change nothing that anybody may rely on, each with the reason."""
 
 from typing import Final
 
-_DIFF: Final = "reconciler/plan/kinds/diff.py"
+_ACL: Final = "reconciler/plan/kinds/acl.py"
+_TOPIC: Final = "reconciler/plan/kinds/topic.py"
 _REPLICAS: Final = "reconciler/plan/replicas.py"
 _END: Final = "the end of the function, which returns None"
 _PLACED: Final = "for the type checker: what is compared at all has a number or brokers, and a layout"
@@ -10,20 +11,20 @@ _PLACED: Final = "for the type checker: what is compared at all has a number or 
 #: As :data:`tests.mutants.equivalent.EQUIVALENT`, which has them too.
 EQUIVALENT_DIFF: Final[dict[tuple[str, str, str, str], str]] = {
     (
-        _DIFF,
-        "_partitions",
+        _TOPIC,
+        "_partition_changes",
         "after < before",
         "after <= before",
     ): "as many are no difference, which was decided before",
     (
-        _DIFF,
+        _TOPIC,
         "Topics.differences",
         "if isinstance(possible, Create): taken[collision_key(name)] = name",
         "if True: taken[collision_key(name)] = name",
     ): "what else is changed is there already, and so its name is taken",
     (_REPLICAS, "unplaceable", "return None", "pass"): _END,
-    (_DIFF, "Topics.objection", "return None", "pass"): _END,
-    (_DIFF, "Acls.objection", "return None", "pass"): _END,
+    (_TOPIC, "Topics.objection", "return None", "pass"): _END,
+    (_ACL, "Acls.objection", "return None", "pass"): _END,
     (
         _REPLICAS,
         "_target",
@@ -62,26 +63,26 @@ EQUIVALENT_DIFF: Final[dict[tuple[str, str, str, str], str]] = {
         "not partitions",
     ): "without a layout there are no partitions",
     (
-        _DIFF,
+        _ACL,
         "Acls.differences",
         "live.bindings.difference(others) if others else live.bindings",
         "live.bindings.difference(others)",
     ): "a shortcut: less nothing it is the same set",
     (
-        _DIFF,
-        "_configs",
+        _TOPIC,
+        "_config_changes",
         "silent or new == old or (new is not None and old is not None and (normal_form(key, new) == "
         "normal_form(key, old)))",
         "silent or (new is not None and old is not None and (normal_form(key, new) == normal_form(key, old)))",
     ): "a shortcut: one side has the config, and equal values have one normal form",
     (
-        _DIFF,
+        _TOPIC,
         "_undeclared",
         "not scope.holds_topics or not desired.topics",
         "not desired.topics",
     ): "a shortcut: a scope without items that speak of topics owns no undeclared topic",
     (
-        _DIFF,
+        _TOPIC,
         "_undeclared",
         "False",
         "True",

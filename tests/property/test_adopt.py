@@ -31,7 +31,7 @@ from reconciler.model.topic import Topic
 from reconciler.parts.edit.app.adopt import adopted, differences
 from reconciler.parts.edit.app.editing import as_live
 from reconciler.plan.difference import DiffRules
-from reconciler.plan.kinds.diff import compare
+from reconciler.plan.kinds import compare
 from tests.integration.hostile import HOSTILE
 from tests.property import edits
 from tests.property.test_edit import is_part

@@ -16,7 +16,7 @@ from reconciler.model.topic import Topic
 from reconciler.parts.edit.app.adopt import adopted, differences
 from reconciler.parts.edit.app.editing import as_live, edited
 from reconciler.plan.difference import DiffRules
-from reconciler.plan.kinds.diff import compare
+from reconciler.plan.kinds import compare
 from tests.property import edits
 from tests.property.edits import NOWHERE
 

@@ -30,7 +30,7 @@ from reconciler.model.topic_configs import TOPIC_CONFIGS
 from reconciler.parts.edit.app.adopt import adopted
 from reconciler.parts.edit.app.adopt import differences as adoptable
 from reconciler.plan.difference import DiffRules
-from reconciler.plan.kinds.diff import compare
+from reconciler.plan.kinds import compare
 from tests.property.edits import NOWHERE
 from tests.property.strategies import (
     bindings,

@@ -32,8 +32,7 @@ from reconciler.parts.fleet.tables import DESIRED_SCHEMA, LIVE_SCHEMA, Row, parq
 from reconciler.parts.fleet.tasks import comparing
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet
 from reconciler.plan.difference import DeclaredChange, DiffRules
-from reconciler.plan.kinds import CHANGE
-from reconciler.plan.kinds.diff import compare
+from reconciler.plan.kinds import CHANGE, compare
 from reconciler.results.fleet_drift import DriftCounts, FleetRun
 from tests.property.strategies import bindings, live_topics, states, wild_bindings, wild_states
 

@@ -40,8 +40,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
 from reconciler.plan.difference import DiffRules, SkipReason
 from reconciler.plan.guards import DeleteLimits
-from reconciler.plan.kinds import kind_of, kinds
-from reconciler.plan.kinds.diff import compare, objection
+from reconciler.plan.kinds import compare, kind_of, kinds, objection
 from reconciler.plan.observed import NO_FACTS, Facts
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms

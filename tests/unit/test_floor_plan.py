@@ -39,7 +39,7 @@ CHANGES = {
 ONE_A_FLOOR = {"Kind", "ListedKind", "Acls", "Topics"}
 MOST_HOMONYMS = 0
 #: Modules of a ``kinds`` folder that are about no one kind, or about all.
-COMMON = {"__init__", "diff", "interface", "listed"}
+COMMON = {"__init__", "interface", "listed"}
 #: What a listed kind may cost: new files, and changed lines in files that exist.
 MOST_FILES = 2
 MOST_LINES = 6

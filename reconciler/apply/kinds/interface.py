@@ -12,7 +12,7 @@ from reconciler.codec.document import differences
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
-from reconciler.model.listing import Change, Create, Delete, ListedItem, Update, resource_of, values_of
+from reconciler.model.listing import Change, ListedItem, resource_of, values_of
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import MoveLimits, TopicUse
@@ -211,7 +211,7 @@ class ListedKind(Kind):
         A broker that reads both changes at once takes them in any order (``ClientQuotasDelta``).
         """
         item: ListedItem = resource_of(change)
-        return _SETTLED_AFTER if isinstance(change, Delete) and item.enforced != item.key else 0.0
+        return _SETTLED_AFTER if change.after is None and item.enforced != item.key else 0.0
 
     def outside(self, change: Change, scope: Scope) -> str | None:
         """The resource, if it is not in scope."""
@@ -232,7 +232,7 @@ class ListedKind(Kind):
         """Put the values back that were there before, unless somebody has changed them since."""
         item: ListedItem = resource_of(step.change)
         live, declared = draft.live.listing(self._resource), draft.declared.of(self._resource).get(item.key)
-        after = None if isinstance(step.change, Delete) else item
+        after = None if step.change.after is None else item
         if declared is not None and declared.expired:
             yield f"{item.subject} stays: it has expired"
         elif live.items is None:
@@ -245,5 +245,5 @@ class ListedKind(Kind):
         elif (lost := listed(self._resource).irreversible(step.change)) is not None:
             yield f"{item.subject} stays: {lost}"
         else:
-            before = step.change.before if isinstance(step.change, Update | Delete) else item.with_values({})
-            draft.want(DesiredItem(before, Declaration(draft.origin), absent=isinstance(step.change, Create)))
+            before, new = step.change.before, step.change.before is None
+            draft.want(DesiredItem(item.with_values({}) if new else before, Declaration(draft.origin), absent=new))

@@ -26,8 +26,9 @@ def listed_types() -> tuple[type[ListedItem], ...]:
 @cache
 def copying_type() -> type[ConfigResource]:
     """The type of the listed kind by which brokers copy records: :meth:`ConfigResource.copies`."""
-    kinds = (kind for kind in listed_types() if issubclass(kind, ConfigResource))
-    return next(kind for kind in kinds if kind.COPIES_SINCE is not None)
+    kinds: tuple[Any, ...] = listed_types()
+    copying: type[ConfigResource] = next(kind for kind in kinds if getattr(kind, "COPIES_SINCE", None) is not None)
+    return copying
 
 
 @cache

@@ -95,7 +95,7 @@ def binding_of(row: Row) -> AclBinding:
 
 
 def whose(scope: Scope, binding: AclBinding) -> ScopeMembership:
-    """As :mod:`reconciler.plan.kinds.diff` counts live bindings."""
+    """As :func:`reconciler.plan.kinds.compare` counts live bindings."""
     if scope.owns(binding):
         return ScopeMembership.OWNED
     return ScopeMembership.IGNORED if scope.ignores(binding) else ScopeMembership.OUTSIDE

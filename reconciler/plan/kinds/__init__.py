@@ -1,18 +1,20 @@
 """The kinds of resources that a plan can change: one module each, found by the type of a change's sides."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.codec.codec import Codec
 from reconciler.codec.objects import tagged
 from reconciler.codec.values import IMPOSSIBLE
+from reconciler.model.desired import DesiredState
 from reconciler.model.kinds import listed_kind, listed_types
-from reconciler.model.listing import Change, Impossible, ListedItem
+from reconciler.model.listing import Change, ListedItem
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
+from reconciler.plan.difference import Comparison, DiffRules
 from reconciler.plan.kinds import acl, topic
-from reconciler.plan.kinds.interface import Deletions, Kind, ListedKind, LoginAtRisk, listed_codecs
+from reconciler.plan.kinds.interface import Deletions, Kind, LoginAtRisk
+from reconciler.plan.kinds.listed import ListedKind, listed_codecs
 from reconciler.policy.laws import Lockout
 
 _OWN: Final[tuple[Kind, ...]] = (acl.KIND, topic.KIND)
@@ -60,9 +62,21 @@ def deletions(
     return tuple(filter(None, results))
 
 
-def with_reason(change: Change, reason: str) -> Change:
-    """An impossible change with the reason that JSON keeps beside it; every other change as it is."""
-    return replace(change, reason=reason) if isinstance(change, Impossible) else change
+def compare(desired: DesiredState, live: ClusterState, scope: Scope, rules: DiffRules) -> Comparison:
+    """Two states to changes, every kind of resource: the one definition of difference, whatever engine performs it.
+
+    Scope and ignore are applied to both sides *before* anything is compared: what is outside is never a difference.
+    What could not be read is never a difference either: it is listed as skipped, and nothing is planned against it.
+    The answer does not depend on the order of either input.
+    """
+    # A kind that manifests neither declare nor prune differs in nothing, and most plans need not load it.
+    due = (listed(item) for item in listed_types() if desired.of(item) or item.KIND in rules.prune)
+    return sum((kind.differences(desired, live, scope, rules) for kind in (*_OWN, *due)), Comparison())
+
+
+def objection(change: Change, desired: DesiredState, rules: DiffRules) -> str | None:
+    """What the manifests say, by now, against a change that was planned earlier; ``None``: nothing."""
+    return kind_of(change).objection(change, desired, rules)
 
 
 def describe(change: Change) -> str:

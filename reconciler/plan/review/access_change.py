@@ -32,12 +32,11 @@ from reconciler.model.acl import (
 )
 from reconciler.model.desired import Declaration, moment_text
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, limits
-from reconciler.model.listing import Change
+from reconciler.model.listing import Change, items_after
 from reconciler.model.says import REQUIRED, FieldGroup, Flat, Says
 from reconciler.model.scope import on_reserved_names
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
-from reconciler.plan.kinds.interface import items_after
 from reconciler.plan.observed import Facts
 from reconciler.plan.step import Step
 from reconciler.policy.ownership import Agreement, Ownership

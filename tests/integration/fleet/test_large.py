@@ -22,7 +22,7 @@ from reconciler.parts.fleet.spark.engine import SparkEngine
 from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet
 from reconciler.plan.difference import DiffRules
-from reconciler.plan.kinds.diff import compare
+from reconciler.plan.kinds import compare
 from reconciler.results.fleet_drift import FleetRun
 
 if TYPE_CHECKING:

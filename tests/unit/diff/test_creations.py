@@ -10,7 +10,7 @@ from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Assignments, Layout, Topic
 from reconciler.plan.difference import DiffRules
-from reconciler.plan.kinds.diff import compare
+from reconciler.plan.kinds import compare
 from reconciler.ports import ClusterError
 from reconciler.snapshot.document import BrokerFacts, Snapshot
 from reconciler.snapshot.kinds import layout, placed

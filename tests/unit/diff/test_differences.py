@@ -18,7 +18,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions
 from reconciler.model.topic_configs import THROTTLE_CONFIGS
 from reconciler.plan.difference import DiffRules, SkipReason
-from reconciler.plan.kinds.diff import ListedKind, compare
+from reconciler.plan.kinds import compare, listed, objection
 from reconciler.plan.observed import DONE, observed_creation
 from tests.property.transitions import DAY, PATTERNS
 
@@ -231,9 +231,9 @@ def test_a_listed_kind_compares_the_resources_of_its_type_and_no_others() -> Non
         }
     )
     live = ClusterState("c", listings={kind.KIND: Listing(frozenset()) for kind in (ClientQuota, GroupConfig)})
-    for kind, item in ((ListedKind(ClientQuota), quota), (ListedKind(GroupConfig), config)):
+    for kind, item in ((listed(ClientQuota), quota), (listed(GroupConfig), config)):
         found = kind.differences(desired, live, Scope(), DiffRules())
         assert [change.change for change in found.changes] == [Create(item)]
         assert kind.objection(Create(item), DesiredState(), DiffRules()) == "to be declared so"
-        other = config if item is quota else quota
-        assert kind.objection(Create(other), DesiredState(), DiffRules()) is None
+        others = {name: items for name, items in desired.listed.items() if name != item.KIND}
+        assert objection(Create(item), DesiredState(listed=others), DiffRules()) == "to be declared so"

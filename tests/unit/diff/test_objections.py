@@ -16,7 +16,7 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs, TopicPartitions, TopicReplicas
 from reconciler.plan.difference import DeclaredChange, DiffRules
-from reconciler.plan.kinds.diff import compare, objection
+from reconciler.plan.kinds import compare, objection
 from tests.worlds import binding
 
 PLACE = Origin("a.yaml", 1, 1)

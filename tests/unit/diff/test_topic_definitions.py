@@ -14,7 +14,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs, TopicPartitions
 from reconciler.model.topic_configs import normal_form, refusal_of
 from reconciler.plan.difference import DeclaredChange, DiffRules, SkipReason
-from reconciler.plan.kinds.diff import Topics
+from reconciler.plan.kinds.topic import Topics
 from reconciler.plan.replicas import replica_changes, unfinished
 
 #: Names that collide, one of Kafka's own, one of a run's own, and others.

@@ -14,8 +14,7 @@ from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions
 from reconciler.model.topic_configs import KEEPING_CONFIGS, THROTTLE_CONFIGS, data_loss
 from reconciler.plan.difference import DiffRules
 from reconciler.plan.file import parse_plan, plan_text
-from reconciler.plan.kinds import kind_of
-from reconciler.plan.kinds.diff import compare
+from reconciler.plan.kinds import compare, kind_of
 from reconciler.plan.kinds.topic import losses
 from reconciler.plan.observed import PENDING
 from reconciler.plan.proposal import Terms

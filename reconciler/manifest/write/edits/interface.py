@@ -15,7 +15,7 @@ from reconciler.manifest.write.pages import Book, NewDocument, Page, best, fits,
 from reconciler.manifest.write.spans import Item, Splice, Written, with_items, without_items
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState
 from reconciler.model.kinds import listed_kind
-from reconciler.model.listing import Change, Delete, ListedItem, Update, resource_of
+from reconciler.model.listing import Change, ListedItem, resource_of
 from reconciler.model.state import ClusterState
 
 #: What is to be declared, by cluster.
@@ -213,17 +213,17 @@ class ListedKind:
         if not isinstance(resource_of(change), self.type):
             return None
         items = dict(self._of(state))
-        match change:
-            case Delete(item) | Update(item, _):
-                there = items.get(item.key)
-                problem = self._special.problem(item)
-                if problem is not None:
-                    return problem
-                kept = there is not None and not there.goes
-                declared = self._special.adopted(item, there.item) if there and kept else item
-                items[item.key] = DesiredItem(declared, there.declaration if there and kept else said)
-            case _:
-                items.pop(resource_of(change).key, None)
+        item: Any = change.before
+        if item is None:
+            items.pop(resource_of(change).key, None)
+        else:
+            there = items.get(item.key)
+            problem = self._special.problem(item)
+            if problem is not None:
+                return problem
+            kept = there is not None and not there.goes
+            declared = self._special.adopted(item, there.item) if there and kept else item
+            items[item.key] = DesiredItem(declared, there.declaration if there and kept else said)
         return replace(state, listed={**state.listed, self.type.KIND: items})
 
     def second(self, state: DesiredState, old: str, new: str) -> DesiredState:

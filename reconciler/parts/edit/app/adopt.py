@@ -40,8 +40,7 @@ from reconciler.parts.edit.app.editing import (
     texts_of,
 )
 from reconciler.plan.difference import Comparison, SkipReason
-from reconciler.plan.kinds import describe
-from reconciler.plan.kinds.diff import compare
+from reconciler.plan.kinds import compare, describe
 from reconciler.plan.proposal import selection_of
 
 #: Of what no file declares yet.

@@ -53,8 +53,7 @@ from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.difference import DiffRules
-from reconciler.plan.kinds import describe
-from reconciler.plan.kinds.diff import compare
+from reconciler.plan.kinds import compare, describe
 from reconciler.plan.review.access_change import AccessChange
 from reconciler.plan.review.access_review import AccessReview, difference_review
 from reconciler.policy.ownership import Breach

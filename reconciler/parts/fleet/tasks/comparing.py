@@ -1,6 +1,6 @@
 """Manifests compiled to rows, and the comparison as map tasks over pairs of buckets, by Polars.
 
-It is equal to ``reconciler.plan.kinds.diff`` on the same states. A task holds one pair at a time. What differs goes
+It is equal to ``reconciler.plan.kinds.compare`` on the same states. A task holds one pair at a time. What differs goes
 to a file of the results, not to the driver. Manifests are compiled once for the same texts, day and version: the key
 says which. They are read once in each worker.
 """
@@ -36,9 +36,8 @@ from reconciler.parts.fleet.readings import Place, desired_topics, expired_bindi
 from reconciler.parts.fleet.store import DamagedError, FleetStore, StoreFiles
 from reconciler.parts.fleet.tables import COLUMNS, Row, ScopeMembership, binding_of, bucket_count, bucket_of, whose
 from reconciler.plan.difference import Comparison, DiffRules, Skipped, SkipReason
-from reconciler.plan.kinds import describe
+from reconciler.plan.kinds import compare, describe
 from reconciler.plan.kinds.acl import CREATE_ACL, DELETE_ACL
-from reconciler.plan.kinds.diff import compare
 from reconciler.plan.leftovers import left_behind, not_yet, partial_locks
 from reconciler.results.fleet_drift import (
     Bucket,
