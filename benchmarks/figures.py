@@ -113,6 +113,8 @@ LISTED: Final = (
 )
 
 
+#: Modules of a ``kinds`` folder that are about no one kind, or about all.
+COMMON: Final = frozenset({"__init__", "interface", "listed"})
 _CONVERTS: Final = re.compile("/convert")
 _WAITS: Final = re.compile(r"^ +(from|import) |import_module\(", re.M)
 _IMPORT: Final = re.compile(r"^ *from (reconciler[\w.]*) import (\([^)]*\)|.*)", re.M)
@@ -131,8 +133,8 @@ class Source(NamedTuple):
 
     @property
     def of_a_kind(self) -> bool:
-        """Whether it is a file called ``kinds``, or lies in such a folder."""
-        return not {"kinds", "edits"}.isdisjoint(self.path.with_suffix("").parts)
+        """Whether it is the file of one kind: those of all kinds branch on none."""
+        return self.path.parent.name in ("kinds", "edits") and self.path.stem not in COMMON
 
 
 @cache

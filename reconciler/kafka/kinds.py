@@ -4,10 +4,10 @@ confluent-kafka has no messages for listed kinds: they are read and altered with
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from confluent_kafka.admin import AclBinding as ClientBinding
 from confluent_kafka.admin import (
@@ -43,7 +43,7 @@ from reconciler.kafka.topics import TopicReadResult, broker_defaults, is_unknown
 from reconciler.model.acl import AclBinding
 from reconciler.model.flavor import Flavor
 from reconciler.model.kinds import kind_finder, listed_kind, listed_types
-from reconciler.model.listing import Change, Create, Delete, ListedItem, Listing, Update, parts, resource_of
+from reconciler.model.listing import Change, Create, ListedItem, Listing, Update, parts, resource_of
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
 from reconciler.ports import NOT_VALIDATED, Answer, AnswerStatus, ReadRequest
@@ -260,7 +260,7 @@ class Acls:
         # One request for all, or what belongs together, as a lock does, would be there in part between two.
         if any(apart) and no_messages(connection.settings) is None:
             apart = [True] * len(bindings)
-        creates = isinstance(changes[0], Create)
+        creates = changes[0].before is None
         call = connection.admin.create_acls if creates else connection.admin.delete_acls
         client_type = ClientBinding if creates else AclBindingFilter
         items = [_item(client_type, item) for item, other in zip(bindings, apart, strict=True) if not other]
@@ -371,37 +371,10 @@ class Topics:
         self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False
     ) -> list[Answer]:
         """Perform changes of one verb and one type, in one request."""
-        admin = connection.admin
-        sides = [resource_of(change) for change in changes]
-        match changes[0]:
-            case Create():
-                call = partial(admin.create_topics, validate_only=only_validate)
-                items = [Item(t.name, unsupported(topic_problem(t)), partial(_new_topic, t), t.name) for t in sides]
-                return request(connection, call, items)
-            case Delete() | Update(_, TopicReplicas()) if only_validate:
-                return [NOT_VALIDATED] * len(changes)
-            case Delete():
-                items = [Item(topic.name, None, partial(str, topic.name), topic.name) for topic in sides]
-                return request(connection, admin.delete_topics, items)
-            case Update(_, TopicPartitions()):
-                call = partial(admin.create_partitions, validate_only=only_validate)
-                items = [
-                    Item(p.name, unsupported(increase_problem(p)), partial(_new_partitions, p), p.name) for p in sides
-                ]
-                return request(connection, call, items)
-            case Update(_, TopicConfigs()):
-                alter = partial(admin.incremental_alter_configs, validate_only=only_validate)
-                # The client refuses a change without configs; there is nothing to do for it.
-                items = [
-                    Item(
-                        c.name, unsupported(settings_problem(c.configs)) if c.configs else DONE, partial(_alteration, c)
-                    )
-                    for c in sides
-                ]
-                return request(connection, alter, items)
-            case Update(_, TopicReplicas()):
-                return send_replicas(connection.settings, changes)
-        raise TypeError(f"{changes[0]!r} is not a change of a topic")
+        after: Any = changes[0].after
+        if only_validate and (after is None or not after.CAN_VALIDATE):
+            return [NOT_VALIDATED] * len(changes)
+        return (_delete if after is None else _SENT[type(after)])(connection, changes, only_validate)
 
     def begin(self, connection: AdminConnection, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
         """The same; the answers are there."""
@@ -422,6 +395,54 @@ def _gap(session: ReadSession, state: ClusterState) -> str | None:
     if gap is None and not is_unknown(session.connection, f"__kr.visible.{secrets.token_hex(16)}"):
         return _NONCE_KNOWN
     return gap
+
+
+def _delete(connection: AdminConnection, changes: Sequence[Any], _: bool) -> list[Answer]:
+    names = [change.before.name for change in changes]
+    return request(
+        connection, connection.admin.delete_topics, [Item(name, None, partial(str, name), name) for name in names]
+    )
+
+
+def _create(connection: AdminConnection, changes: Sequence[Create[Topic]], only_validate: bool) -> list[Answer]:
+    call = partial(connection.admin.create_topics, validate_only=only_validate)
+    topics = [change.after for change in changes]
+    items = [Item(t.name, unsupported(topic_problem(t)), partial(_new_topic, t), t.name) for t in topics]
+    return request(connection, call, items)
+
+
+def _add_partitions(
+    connection: AdminConnection, changes: Sequence[Update[TopicPartitions]], only_validate: bool
+) -> list[Answer]:
+    call = partial(connection.admin.create_partitions, validate_only=only_validate)
+    sides = [change.after for change in changes]
+    items = [Item(p.name, unsupported(increase_problem(p)), partial(_new_partitions, p), p.name) for p in sides]
+    return request(connection, call, items)
+
+
+def _alter_configs(
+    connection: AdminConnection, changes: Sequence[Update[TopicConfigs]], only_validate: bool
+) -> list[Answer]:
+    call = partial(connection.admin.incremental_alter_configs, validate_only=only_validate)
+    # The client refuses a change without configs; there is nothing to do for it.
+    items = [
+        Item(c.name, unsupported(settings_problem(c.configs)) if c.configs else DONE, partial(_alteration, c))
+        for c in (change.after for change in changes)
+    ]
+    return request(connection, call, items)
+
+
+def _move(connection: AdminConnection, changes: Sequence[Update[TopicReplicas]], _: bool) -> list[Answer]:
+    return send_replicas(connection.settings, changes)
+
+
+#: The request for a change, by the side of the topic that it is about.
+_SENT: Final[Mapping[type, Callable[[AdminConnection, Sequence[Any], bool], list[Answer]]]] = {
+    Topic: _create,
+    TopicPartitions: _add_partitions,
+    TopicConfigs: _alter_configs,
+    TopicReplicas: _move,
+}
 
 
 def _new_topic(topic: Topic) -> NewTopic:

@@ -62,6 +62,9 @@ class Topic:
     """
 
     KIND: ClassVar[str] = "topics"
+    #: Whether Kafka's protocol can validate a creation or an update without performing it (KIP-108); no deletion.
+    CAN_VALIDATE: ClassVar[bool] = True
+
     name: Annotated[Name, _NAME]
     num_partitions: Annotated[
         int | None, Says("How many; null where the broker decides.", 6, name="partitions", default=REQUIRED)
@@ -98,6 +101,8 @@ TOPIC_ATTRIBUTES: Final = {"partitions": "num_partitions", "replicationFactor": 
 class TopicPartitions:
     """How many partitions a live topic has; ``assignments`` are the brokers of those that an update adds."""
 
+    CAN_VALIDATE: ClassVar[bool] = True  # CreatePartitions has a field for it
+
     name: Annotated[Name, _NAME]
     count: Annotated[int, Says("How many there are.", 6, name="partitions")]
     topic_id: Annotated[str | None, _id("count")] = None
@@ -111,6 +116,8 @@ class TopicConfigs:
     ``effective`` are the values that hold for those which decide what the topic keeps and which ``configs`` leave to
     the broker or to another config, where they are known: what is lost is judged by what holds.
     """
+
+    CAN_VALIDATE: ClassVar[bool] = True  # IncrementalAlterConfigs has a field for it
 
     name: Annotated[Name, _NAME]
     configs: Annotated[Mapping[str, str | None], Says("Configs that differ, by name; null: not set on the topic.")]
@@ -148,6 +155,8 @@ class TopicReplicas:
     ``copied`` is at most how many bytes brokers copy to get there, rounded up to a power of two: so a plan says it and
     keeps its id while records come in. Before a change it is 0.
     """
+
+    CAN_VALIDATE: ClassVar[bool] = False  # AlterPartitionReassignments has no field for it
 
     name: Annotated[Name, _NAME]
     assignments: Annotated[Assignments, Says("The brokers of each partition.", name="replicaAssignments")]

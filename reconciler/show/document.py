@@ -8,11 +8,37 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import Style, plain, safe
-from reconciler.show.kinds import Alike
+
+
+class Detail(NamedTuple):
+    """A line below a step; ``role`` is the style in which a terminal shows it."""
+
+    role: str
+    text: str
+
+
+class Words(NamedTuple):
+    """Changes in words. ``about`` is a principal or the name of a resource, ``text`` does not begin with a sign.
+
+    ``notes`` hold for every change of this sort, whatever its name.
+    """
+
+    about: str
+    text: str
+    details: tuple[Detail, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Alike(NamedTuple):
+    """``gravity`` is 0 for what a reviewer must see first; ``shape`` is equal where changes differ in names only."""
+
+    gravity: int
+    shape: Hashable
+
 
 # Many rows that are alike as few lines: the gravest first, each shape with its exact number.
 #

@@ -31,6 +31,7 @@ from reconciler.show.document import (
     listed,
     section_lines,
 )
+from reconciler.show.kinds import ROLES
 from reconciler.show.review import (
     GAINING_TITLE,
     access_lines_of,
@@ -59,7 +60,6 @@ from reconciler.show.steps import (
     summary,
 )
 
-_ROLES: Final = {"+": "add", "-": "remove", "~": "change"}
 #: So many who gain, and so many who lose, are named in the answer; names that are longer are counted.
 _NAMED: Final = 2
 _LONGEST_NAME: Final = 40
@@ -253,7 +253,7 @@ def step_row(line: StepLine) -> Row:
     return Row(
         line.words,
         line.sign,
-        _ROLES[line.sign],
+        ROLES[line.sign],
         line.effect,
         line.until,
         place_words(line.origin),

@@ -16,8 +16,8 @@ from reconciler.plan.review.effects import Effect, EffectKind
 from reconciler.plan.review.topics import BrokerAnswer, Ruling, TopicReview, irreversible
 from reconciler.plan.step import Step
 from reconciler.results.words import why_words
-from reconciler.show.document import FEW, MOST_LINES, arranged, first_names
-from reconciler.show.kinds import KINDS, VERBS, Alike, Detail, kind_of, sign_of
+from reconciler.show.document import FEW, MOST_LINES, Alike, Detail, arranged, first_names
+from reconciler.show.kinds import KINDS, VERBS, kind_of, sign_of
 from reconciler.show.review import answer_words, effect_words
 
 _Tagged: TypeAlias = tuple[Step, Effect | None]

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from reconciler.codec.kinds import KINDS as LISTED
 from reconciler.model.acl import CLUSTER_NAME, AclBinding, ResourceType
 from reconciler.model.addresses import RANGES_LEVEL, RANGES_SINCE, ip_range
 from reconciler.model.kinds import kind_finder
-from reconciler.model.listing import NOT_READ, Change, Create, Delete, ListedItem, Update, altered, resource_of
+from reconciler.model.listing import NOT_READ, Change, ListedItem, altered, resource_of
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import (
     INTERNAL_TOPICS,
@@ -110,7 +110,7 @@ class Acls:
     def send(self, before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
         """The snapshot afterwards, and an answer for each change."""
         bindings = [resource_of(change) for change in changes]
-        if isinstance(changes[0], Create):
+        if changes[0].before is None:
             after, answers = _with_bindings(before.state, bindings)
         else:
             after, answers = _without_bindings(before.state.bindings, bindings)
@@ -293,22 +293,15 @@ class Topics:
 
     def can_validate(self, change: Change) -> bool:
         """All but deletions and moves (KIP-108)."""
-        return not isinstance(change, Delete) and not isinstance(change.after, TopicReplicas)
+        after: Any = change.after
+        return after is not None and after.CAN_VALIDATE
 
     def send(self, before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
         """The snapshot afterwards, and an answer for each change."""
-        sides = [resource_of(change) for change in changes]
-        match changes[0]:
-            case Create():
-                return _create(before, sides)
-            case Delete():
-                state, answers = _delete(before.state, [topic.name for topic in sides])
-            case Update(_, TopicPartitions()):
-                state, answers = _add_partitions(before, sides)
-            case Update(_, TopicReplicas()):
-                state, answers = moved(before, changes)
-            case _:
-                state, answers = _alter_configs(before.state, sides)
+        after = changes[0].after
+        if changes[0].before is None:
+            return _create(before, [resource_of(change) for change in changes])
+        state, answers = (_delete if after is None else _UPDATES[type(after)])(before, changes)
         return replace(before, state=state), answers
 
 
@@ -321,11 +314,11 @@ def _create(before: Snapshot, wanted: Sequence[Topic]) -> tuple[Snapshot, list[A
     twice = _repeated(topic.name for topic in wanted)
     existing = {collision_key(name): name for name in before.state.topics}
     results = [_duplicate() if topic.name in twice else _new_topic(before, existing, topic) for topic in wanted]
-    created = [result for result in results if isinstance(result, Topic)]
+    created = [result for result in results if not isinstance(result, Answer)]
     if sum(1 + (topic.num_partitions or 0) + len(topic.configs) for topic in created) > MAX_RECORDS:
         refusal = failed("POLICY_VIOLATION", "Unable to perform excessively large batch operation.")
         return before, [refusal] * len(wanted)
-    return _with_new(before, created), [DONE if isinstance(result, Topic) else result for result in results]
+    return _with_new(before, created), [result if isinstance(result, Answer) else DONE for result in results]
 
 
 def _new_topic(before: Snapshot, existing: dict[str, str], topic: Topic) -> Topic | Answer:
@@ -365,8 +358,9 @@ def _with_new(before: Snapshot, created: Sequence[Topic]) -> Snapshot:
     return replace(before, state=state, broker=replace(before.broker, topics_created=count + len(created)))
 
 
-def _delete(state: ClusterState, names: Sequence[str]) -> tuple[ClusterState, list[Answer]]:
-    """The state afterwards, and an answer for each name."""
+def _delete(before: Snapshot, changes: Sequence[Change]) -> tuple[ClusterState, list[Answer]]:
+    """The state afterwards, and an answer for each topic."""
+    state, names = before.state, [resource_of(change).name for change in changes]
     twice = _repeated(names)
     answers = [_duplicate() if name in twice else _deletion(state, name) for name in names]
     gone = {name for name, answer in zip(names, answers, strict=True) if answer.status is AnswerStatus.DONE}
@@ -380,9 +374,10 @@ def _deletion(state: ClusterState, name: str) -> Answer:
     return _missing(state, name) or DONE
 
 
-def _add_partitions(before: Snapshot, wanted: Sequence[TopicPartitions]) -> tuple[ClusterState, list[Answer]]:
+def _add_partitions(before: Snapshot, changes: Sequence[Change]) -> tuple[ClusterState, list[Answer]]:
     """The state afterwards, and an answer for each change; the same count is no success (``INVALID_PARTITIONS``)."""
     state = before.state
+    wanted: list[TopicPartitions] = [resource_of(change) for change in changes]
     twice = _repeated(side.name for side in wanted)
     answers = [_duplicate() if side.name in twice else _increase(before, side) for side in wanted]
     raised = {
@@ -419,17 +414,18 @@ def _increase(before: Snapshot, wanted: TopicPartitions) -> Answer:
         return DONE
     added = Topic(wanted.name, wanted.count - current, state.topics[wanted.name].replication_factor)
     result = placed(before.broker, replace(added, replica_assignments=wanted.assignments))
-    return DONE if isinstance(result, Topic) else failed("INVALID_REPLICA_ASSIGNMENT", result.message)
+    return failed("INVALID_REPLICA_ASSIGNMENT", result.message) if isinstance(result, Answer) else DONE
 
 
-def _alter_configs(state: ClusterState, wanted: Sequence[TopicConfigs]) -> tuple[ClusterState, list[Answer]]:
+def _alter_configs(before: Snapshot, changes: Sequence[Change]) -> tuple[ClusterState, list[Answer]]:
     """The state afterwards, and an answer for each topic: all of its settings or none (IncrementalAlterConfigs)."""
+    state, wanted = before.state, [resource_of(change) for change in changes]
     twice = _repeated(side.name for side in wanted)
     topics, answers = dict(state.topics), []
     for side in wanted:
         result = _duplicate() if side.name in twice else _altered(state, side)
-        answers.append(DONE if isinstance(result, Topic) else result)
-        if isinstance(result, Topic):
+        answers.append(result if isinstance(result, Answer) else DONE)
+        if not isinstance(result, Answer):
             topics[side.name] = result
     return replace(state, topics=topics), answers
 
@@ -446,6 +442,14 @@ def _altered(state: ClusterState, wanted: TopicConfigs) -> Topic | Answer:
         return _unknown()
     configs = {name: value for name, value in topic.configs.items() if name not in wanted.configs}
     return replace(topic, configs={**configs, **values})
+
+
+#: What is done to a live topic, by the side of it that changes.
+_UPDATES: Final[Mapping[type, Callable[[Snapshot, Sequence[Change]], tuple[ClusterState, list[Answer]]]]] = {
+    TopicPartitions: _add_partitions,
+    TopicConfigs: _alter_configs,
+    TopicReplicas: moved,
+}
 
 
 def _missing(state: ClusterState, name: str) -> Answer | None:

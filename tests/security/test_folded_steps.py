@@ -29,7 +29,7 @@ from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import AcceptedGuard, Guard, refusal
 from reconciler.plan.step import Step
 from reconciler.show.formats.markdown import step_sections
-from reconciler.show.kinds import use_lines
+from reconciler.show.kinds.topic import use_lines
 from reconciler.show.plan import plan_document, plan_lines
 from reconciler.show.steps import skipped_groups, step_lines, steps_shown
 from tests.worlds import step_words

@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.parts.fleet.cli.plan import left_out
+from reconciler.parts.fleet.cli.plan import fleet_plan_lines, left_out, quiet_fleet_plan
 from reconciler.parts.fleet.membership import FleetLimits
 from reconciler.parts.fleet.proposal import (
     ApplyRecord,
@@ -27,7 +27,6 @@ from reconciler.parts.fleet.proposal import (
     parse_fleet_plan,
     pending,
 )
-from reconciler.parts.fleet.show import fleet_plan_lines, quiet_fleet_plan
 from reconciler.plan.file import whole_id
 from reconciler.results.fleet_drift import Failure
 

@@ -27,7 +27,7 @@ from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.review.warnings import topic_warnings
 from reconciler.plan.step import Step
-from reconciler.show.kinds import use_lines
+from reconciler.show.kinds.topic import use_lines
 from reconciler.show.plan import plan_lines
 from tests.property.transitions import DAY
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from reconciler.parts.fleet.cli import fleet as fleet_cli
+from reconciler.parts.fleet.cli.plan import fleet_plan_lines, quiet_fleet_plan
 from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, fleet_plan_id
-from reconciler.parts.fleet.show import fleet_plan_lines, quiet_fleet_plan
 from reconciler.results.fleet_drift import DriftCounts, Failure
 from reconciler.show.fleet_report import FleetCluster, FleetDifference, FleetReport, drift_lines, drift_summary
 
