@@ -3,7 +3,7 @@
 import datetime
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -307,6 +307,15 @@ record_options = with_options(
 _LEAST_RATE = 1024
 
 
+def _limits(given: Sequence[tuple[str, int]]) -> dict[str, int]:
+    """The number and the size of ``--batch``, as the fields of :class:`MoveOptions`; at most one of each."""
+    limits = dict(given)
+    if len(limits) < len(given):
+        advice = "write --batch NUMBER --batch SIZE"
+        raise CommandError("--batch takes one number, one size, or both", advice, Exit.USAGE)
+    return limits
+
+
 #: Handed over as ``moves``.
 move_options = with_options(
     gathered(
@@ -327,7 +336,7 @@ move_options = with_options(
             help="Partitions of a topic whose replicas move at the same time, or bytes that they copy together, "
             "such as 10GiB; a larger partition moves alone. Give both by two options.  [default: 50, 50GiB]",
         ),
-        spread={"batch": dict},
+        spread={"batch": _limits},
     )
 )
 

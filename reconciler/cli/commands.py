@@ -7,6 +7,7 @@ import functools
 import importlib
 import logging
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -228,6 +229,7 @@ class CommandTable(click.Group):
 
 def prepared(command: click.Command, words: tuple[str, ...]) -> click.Command:
     """A command with everything that all commands have; ``words`` are its names, as in ``("fleet", "plan")``."""
+    command.make_parser = _taking_once(command.make_parser)  # type: ignore[assignment, method-assign]
     if isinstance(command, click.Group):
         for name, below in command.commands.items():
             prepared(below, (*words, name))
@@ -252,6 +254,39 @@ def prepared(command: click.Command, words: tuple[str, ...]) -> click.Command:
         if command.callback is not None:
             command.callback = _telling(command.callback, words)
     return command
+
+
+def _taking_once(make: Callable[[click.Context], Any]) -> Callable[[click.Context], Any]:
+    """Parsers that refuse an option with one value, or with an opposite, that is repeated: click keeps the last."""
+
+    def parser_of(context: click.Context) -> Any:
+        parser = make(context)
+        parse = parser.parse_args
+
+        def parse_args(args: list[str]) -> Any:
+            values, rest, order = parse(args)
+            for option, times in Counter(order).items():
+                if (
+                    times > 1
+                    and isinstance(option, click.Option)
+                    and takes_one(option)
+                    and not context.resilient_parsing
+                ):
+                    names = " or ".join(max(some, key=len) for some in (option.opts, option.secondary_opts) if some)
+                    raise click.UsageError(
+                        f"{names} is given {times} times, and only one can count: give it once", context
+                    )
+            return values, rest, order
+
+        parser.parse_args = parse_args
+        return parser
+
+    return parser_of
+
+
+def takes_one(option: click.Option) -> bool:
+    """Whether an option has one value, or an opposite; a plain flag says the same however often it is given."""
+    return not (option.multiple or option.count) and (not option.is_flag or bool(option.secondary_opts))
 
 
 def variables(option: click.Option) -> tuple[str, ...]:

@@ -302,6 +302,9 @@ def command(
     printed = [name for name, file in outputs if file is None]
     if len(printed) > 1:
         raise CommandError("one format goes to stdout", f"write the others to files: -o {printed[1]}=FILE", Exit.USAGE)
+    files = [os.path.realpath(file) for _, file in outputs if file is not None]
+    if twice := next((file for file in files if files.count(file) > 1), None):
+        raise CommandError(f"two formats go to {twice}", "write each to a file of its own", Exit.USAGE)
     report = join(map(_read, results))
     cut: dict[str, str] = {}
     for name, file in sorted(outputs or (("text", None),), key=lambda output: output[1] is None):

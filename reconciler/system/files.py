@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -302,9 +303,12 @@ def read_properties(file: Path) -> dict[str, str]:
     if len(raw) > _LARGEST:
         raise ValueError("the file is larger than 1 MiB")
     try:
-        return javaproperties.loads(text)
+        pairs = javaproperties.loads(text, object_pairs_hook=list)
     except javaproperties.InvalidUEscapeError:
         raise ValueError("it is no file of Java properties: \\u is not followed by four hex digits") from None
+    if twice := next((key for key, times in Counter(key for key, _ in pairs).items() if times > 1), None):
+        raise ValueError(f"{twice} is there more than once: keep one of them")
+    return dict(pairs)
 
 
 # A secret in a file of its own, for its owner only: all of it or nothing, and never over another one unasked.

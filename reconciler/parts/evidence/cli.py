@@ -3,6 +3,7 @@
 import datetime
 import re
 import sys
+from collections import Counter
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
@@ -181,7 +182,11 @@ class _PolicyItems(click.ParamType[tuple[tuple[str, int], ...]]):
 
 
 def _policy(_: click.Context, __: click.Parameter, given: tuple[tuple[tuple[str, int], ...], ...]) -> Policy:
-    numbers = {name.replace("-", "_"): number for items in given for name, number in items}
+    bounds = [item for items in given for item in items]
+    numbers = {name.replace("-", "_"): number for name, number in bounds}
+    if len(numbers) < len(bounds):
+        twice = next(name for name, times in Counter(name for name, _ in bounds).items() if times > 1)
+        raise CommandError(f"--policy has {twice} more than once", "give each bound once", Exit.USAGE)
     any_age = bool(numbers.pop(_ANY_AGE.replace("-", "_"), 0))
     return Policy(Thresholds(**numbers), any_age)
 

@@ -3,6 +3,7 @@
 import csv
 import inspect
 import io
+import itertools
 import json
 import re
 import shlex
@@ -117,6 +118,54 @@ def test_every_option_is_classified() -> None:
     unknown = click.Command("new", params=[click.Option(["--brand-new"])])
     with pytest.raises(LookupError, match="--brand-new"):
         prepared(unknown, ("new",))
+
+
+def _parsed(command: click.Command, words: list[str]) -> None:
+    context = click.Context(command, info_name="x")
+    # Only the words themselves: what an option may be is not asked, nor what is missing.
+    command.make_parser(context).parse_args(words)
+
+
+@pytest.mark.parametrize("command", [pytest.param(one, id=" ".join(words)) for words, one in _COMMANDS.items()])
+def test_no_option_is_overwritten_by_its_repetition(command: click.Command) -> None:
+    """Each of every command, hidden ones too: all of its values count, or it is refused, by every one of its names."""
+    for option in [one for one in command.params if isinstance(one, click.Option)]:
+        value = [] if option.is_flag or option.count else ["1"] * option.nargs
+        names = [*option.opts, *option.secondary_opts]
+        _parsed(command, [names[0], *value])
+        for first, second in itertools.product(names, names):
+            words = [first, *value, second, *value]
+            if option.multiple or option.count or (option.is_flag and not option.secondary_opts):
+                _parsed(command, words)
+                continue
+            with pytest.raises(click.UsageError, match=rf"{_long(option)} .*is given 2 times, and only one can count"):
+                _parsed(command, words)
+    # Two options with one value would overwrite each other as well.
+    assert [name for name, times in Counter(one.name for one in command.params).items() if times > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("init shop -c prod --team a --team b", "--team is given 2 times"),
+        ("plan m -c prod --cluster prod", "--cluster is given 2 times"),
+        ("fleet apply plans m --lease --no-lease", "--lease or --no-lease is given 2 times"),
+        ("apply p.json m --batch 5 --batch 10", "--batch takes one number, one size, or both"),
+        ("apply p.json m --audit a --audit b", "--audit takes one file, one topic, or both"),
+        ("tighten --policy days=30 --policy any-age,days=40", "--policy has days more than once"),
+        ("report p.json -o html=a -o markdown=./a", "two formats go to "),
+    ],
+)
+def test_what_is_said_twice_is_refused(
+    words: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("m", "plans"):
+        Path(name).mkdir()
+    Path("p.json").write_text("{}", encoding="utf-8")
+    assert run(words.split()) == Exit.USAGE
+    assert message in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "p.json", "plans"]
 
 
 #: What other commands mean by the name is not meant here, so no variable sets it.

@@ -115,6 +115,13 @@ def test_a_file_of_java_properties_needs_an_address(tmp_path: Path) -> None:
         address_of("prod", None, ConnectionOptions(connections=str(file)))
 
 
+def test_a_file_of_java_properties_has_each_key_once(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(f"{PROPERTIES}\nsecurity.protocol=PLAINTEXT\nsecurity.protocol : SSL\n")
+    with pytest.raises(WorkflowError, match=r"security\.protocol is there more than once: keep one of them"):
+        address_of("prod", None, ConnectionOptions(connections=str(file)))
+
+
 def test_a_file_of_java_properties_inside_the_manifests_is_refused(tmp_path: Path) -> None:
     (tmp_path / "client.properties").write_text(PROPERTIES)
     with pytest.raises(WorkflowError, match="inside the manifests"):
