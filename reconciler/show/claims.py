@@ -15,7 +15,7 @@ from reconciler.access.authorizer import AccessRequest
 from reconciler.access.remediation import Remediation
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.tests import AccessTest, Claim, ClusterTest
-from reconciler.manifest.parts.resources import looks_like_a_prefix
+from reconciler.manifest.parts.resources import looks_like_a_pattern
 from reconciler.manifest.parts.rules import FIELD_OF
 from reconciler.model.acl import AclPermissionType, PatternType, ResourcePattern, ResourceType
 from reconciler.model.characters import Style, as_name, binding_name, counted, plain, safe, ticked
@@ -469,7 +469,7 @@ def _value(pattern: ResourcePattern) -> str:
         return "{any: true}"
     if pattern.pattern_type is PatternType.PREFIXED:
         return f"{{prefix: {pattern.name}}}"
-    return f"{{literal: {pattern.name}}}" if looks_like_a_prefix(pattern.name) else f"[{pattern.name}]"
+    return f"{{literal: {pattern.name}}}" if looks_like_a_pattern(pattern.name) else f"[{pattern.name}]"
 
 
 # What the manifests demand of a state: access tests, ownership and topic policies, decided and said.

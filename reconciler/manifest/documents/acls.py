@@ -8,11 +8,11 @@ from reconciler.manifest.documents.kind import Declared, DesiredBuilder, Kind, L
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import (
     FIELDS,
-    NAME_ENDS,
     PatternTable,
+    looks_like_a_pattern,
     name_scalars,
+    pattern_warning,
     permission,
-    prefix_warning,
     terms_in,
 )
 from reconciler.manifest.parts.rules import (
@@ -182,8 +182,8 @@ def _templates(node: MappingNode, words: Collection[str], findings: Findings) ->
             elif trouble := template.problem(dict.fromkeys(words, "x")):
                 findings.add(trouble, scalar)
             else:
-                if not form and scalar.plain.endswith(NAME_ENDS):
-                    findings.add(prefix_warning(scalar.plain), scalar, severity="warning")
+                if not form and looks_like_a_pattern(scalar.plain):
+                    findings.add(pattern_warning(scalar.plain), scalar, severity="warning")
                 found.append(template)
     return tuple(found)
 

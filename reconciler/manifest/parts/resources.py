@@ -124,18 +124,28 @@ _ANY_ADVICE: Final = "write {any: true} for every name"
 
 #: After one of these a name goes on: with one at its end, a text looks like a prefix.
 NAME_ENDS: Final = (".", "-", "_")
+_ALL: Final = (WILDCARD, WILDCARD_PRINCIPAL)
 
 
-def looks_like_a_prefix(text: str) -> bool:
-    """Whether a reader takes a name for a prefix; as a name it is written ``{literal: …}``."""
-    return text.endswith((WILDCARD, *NAME_ENDS))
+def looks_like_a_pattern(text: str) -> bool:
+    """Whether a reader takes a name for others too: by its end, or by a star in it that no distinguished name has.
+
+    As a name it is written ``{literal: …}``.
+    """
+    return text.endswith(NAME_ENDS) or (WILDCARD in text and text not in _ALL and "=" not in text)
 
 
-def prefix_warning(text: str) -> Trouble:
-    """What a plain name that ends as prefixes do may have been meant for."""
-    message = f"{quoted(text)} is one name here: it does not cover the names that begin with it"
-    advice = f"did you mean {{prefix: {text}}}? If the name ends so, write {{literal: {text}}}"
-    return Trouble(Code.NAME_LIKE_A_PREFIX, message, advice)
+def pattern_warning(text: str) -> Trouble:
+    """What a plain name that ends as prefixes do, or has a star, may have been meant for."""
+    if text.endswith(NAME_ENDS):
+        message = f"{quoted(text)} is one name here: it does not cover the names that begin with it"
+        advice = f"did you mean {{prefix: {text}}}? If the name ends so, write {{literal: {text}}}"
+    else:
+        message = f"{quoted(text)} is one name here: in Kafka '*' is an ordinary character in names"
+        before = text.partition(WILDCARD)[0]
+        advice = f"did you mean {{prefix: {before}}}? " if before.removeprefix("User:") else ""
+        advice += f"If the name has the star, write {{literal: {quoted(text)}}}"
+    return Trouble(Code.NAME_LIKE_A_PATTERN, message, advice)
 
 
 def name_problem(kind: ResourceType, text: str, pattern_type: PatternType, *, spelled_out: bool) -> Trouble | None:
@@ -331,7 +341,7 @@ class PatternTable:
         plain = pattern_type is PatternType.LITERAL and not spelled_out
         for node in nodes:
             pattern = known.get(node.plain)
-            if pattern is None or (plain and node.plain[-1] in NAME_ENDS):
+            if pattern is None or (plain and looks_like_a_pattern(node.plain)):
                 if findings.marks(node):
                     continue
                 if not (ordinary(node.plain) and kind in _ORDINARY_KINDS):
@@ -339,7 +349,7 @@ class PatternTable:
                     if trouble is not None:
                         findings.add(trouble, node)
                         continue
-                if plain and node.plain.endswith(NAME_ENDS):
+                if plain and looks_like_a_pattern(node.plain):
                     self._warn(node, findings)
                 pattern = known.setdefault(node.plain, ResourcePattern(kind, node.plain, pattern_type))
             found.append((pattern, node))
@@ -349,7 +359,7 @@ class PatternTable:
         place = findings.origin(node)
         if place not in self._warned:
             self._warned.add(place)
-            findings.add(prefix_warning(node.plain), node, severity="warning")
+            findings.add(pattern_warning(node.plain), node, severity="warning")
 
 
 def name_scalars(node: Node | None) -> Iterator[tuple[str, ScalarNode]]:

@@ -21,9 +21,10 @@ from reconciler.manifest.parts.resources import (
     Permission,
     declared_at,
     host_problem,
+    looks_like_a_pattern,
     name_problem,
+    pattern_warning,
     permission,
-    prefix_warning,
     principal_problem,
 )
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Trouble, quoted, scalars
@@ -154,15 +155,19 @@ def _misspelt(node: MappingNode, fields: Iterable[str], findings: Findings) -> b
     return any(findings.marks(key) and nearest(key.plain, known) for key in node.keys.values())
 
 
+_NO_PATTERNS: Final = "name each of them: patterns are not possible here"
+
+
 def checked_texts(
     node: Node | None,
     check: Callable[[str], Trouble | None],
     findings: Findings,
-    advice: str = "name each of them: prefixes are not possible here",
+    advice: str = _NO_PATTERNS,
 ) -> tuple[str, ...]:
     """The texts of a field, each once; ``check`` says what is wrong with one.
 
-    A warning with ``advice`` says of one that ends as prefixes do that it is a name; without advice there is none.
+    A warning with ``advice`` says of one that looks like a pattern that it is a name; without advice there is none, and
+    with an advice of its own a field takes stars.
     """
     texts: dict[str, ScalarNode] = {}
     for item in scalars(node):
@@ -174,8 +179,8 @@ def checked_texts(
         elif item.plain in texts:
             twice = Trouble(Code.DUPLICATE_BINDING, f"{item.plain} is in the list twice", "remove one of them")
             findings.add(twice, item, related=[findings.origin(texts[item.plain])])
-        elif advice and item.plain.endswith(NAME_ENDS):
-            findings.add(prefix_warning(item.plain)._replace(advice=advice), item, severity="warning")
+        elif looks_like_a_pattern(item.plain) if advice == _NO_PATTERNS else advice and item.plain.endswith(NAME_ENDS):
+            findings.add(pattern_warning(item.plain)._replace(advice=advice), item, severity="warning")
         texts.setdefault(item.plain, item)
     return tuple(texts)
 

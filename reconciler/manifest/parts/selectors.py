@@ -15,13 +15,13 @@ from reconciler.manifest.parts.fields import VARIABLE_PATTERN, Ends, ManifestMod
 from reconciler.manifest.parts.resources import (
     ANY_IN_A_LIST,
     FIELDS,
-    NAME_ENDS,
     Named,
     Names,
     PatternTable,
     Resources,
+    looks_like_a_pattern,
     name_scalars,
-    prefix_warning,
+    pattern_warning,
     principal_problem,
 )
 from reconciler.manifest.read.findings import (
@@ -135,8 +135,8 @@ def _check_principal(form: str, node: ScalarNode, findings: Findings) -> None:
         if trouble.code is Code.DEAD_PRINCIPAL:
             trouble = trouble._replace(advice=f"write {{prefix: {node.plain.rstrip('*')!r}}}")
         findings.add(trouble, node)
-    elif not form and node.plain.endswith(NAME_ENDS):
-        findings.add(prefix_warning(node.plain), node, severity="warning")
+    elif not form and looks_like_a_pattern(node.plain):
+        findings.add(pattern_warning(node.plain), node, severity="warning")
 
 
 def _check_prefix(node: ScalarNode, findings: Findings) -> None:

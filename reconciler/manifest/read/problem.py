@@ -59,7 +59,7 @@ class Code(StrEnum):
     DUPLICATE_BINDING = "KR050"
     TOO_MANY_BINDINGS = "KR051"
     EXPIRED_RULE = "KR052"
-    NAME_LIKE_A_PREFIX = "KR053"
+    NAME_LIKE_A_PATTERN = "KR053"
 
     UNKNOWN_ROLE = "KR060"
     ROLE_PARAMETERS = "KR061"
@@ -140,7 +140,7 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.DUPLICATE_BINDING: "one binding is declared in two places",
         Code.TOO_MANY_BINDINGS: "a rule multiplies to more bindings than any cluster holds",
         Code.EXPIRED_RULE: "a rule has expired",
-        Code.NAME_LIKE_A_PREFIX: "a plain name ends as a prefix does",
+        Code.NAME_LIKE_A_PATTERN: "a plain name looks like a pattern",
         Code.UNKNOWN_ROLE: "a role is unknown",
         Code.ROLE_PARAMETERS: "a role's parameters do not fit",
         Code.BUILT_IN_ROLE: "a built-in role cannot be redefined",

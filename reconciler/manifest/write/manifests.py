@@ -18,7 +18,7 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.parts.clusters import DEFAULT_DELETE_PERCENT, DEFAULT_PERCENT_ABOVE
 from reconciler.manifest.parts.document import document_name_problem
-from reconciler.manifest.parts.resources import looks_like_a_prefix
+from reconciler.manifest.parts.resources import looks_like_a_pattern
 from reconciler.manifest.parts.rules import FIELD_OF
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.write.kinds import KINDS
@@ -315,7 +315,7 @@ def _setting_lines(part: SettingRule) -> Iterator[str]:
 def _exception_lines(rule: str, exception: TopicException) -> Iterator[str]:
     names = exception.topics.literal
     yield f"    - check: {scalar(rule)}"
-    if any(map(looks_like_a_prefix, names)):
+    if any(map(looks_like_a_pattern, names)):
         yield "      topics:"
         yield from one_or_list("literal", names, 8, always_list=True)
     else:
@@ -487,7 +487,7 @@ def _items(patterns: Iterable[ResourcePattern], *, one: bool = False) -> list[li
         else:
             literal[field].append(pattern.name)
     for field, names in literal.items():
-        if any(map(looks_like_a_prefix, names)):
+        if any(map(looks_like_a_pattern, names)):
             forms[field].append(
                 [f"{field}:", *(f"  {line}" for line in one_or_list("literal", names, 0, always_list=True))]
             )

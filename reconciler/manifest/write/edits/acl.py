@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.acls import AclsDeclaration
 from reconciler.manifest.documents.topics import TopicsDeclaration
-from reconciler.manifest.parts.resources import looks_like_a_prefix
+from reconciler.manifest.parts.resources import looks_like_a_pattern
 from reconciler.manifest.parts.rules import FIELD_OF, RoleUse, RuleDeclaration, entries_of, grants
 from reconciler.manifest.write.edits.interface import Changes, Wanted
 from reconciler.manifest.write.kinds.acl import folded
@@ -378,7 +378,7 @@ def _resources(rule: ExportedRule) -> Item:
         return {field_name: {"any": "true"}}
     if first.pattern_type is PatternType.PREFIXED:
         return {field_name: {"prefix": names[0]}}
-    if any(looks_like_a_prefix(pattern.name) for pattern in rule.patterns):
+    if any(looks_like_a_pattern(pattern.name) for pattern in rule.patterns):
         return {field_name: {"literal": names}}
     return {field_name: names}
 

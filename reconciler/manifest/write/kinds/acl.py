@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Final
 
 from reconciler.access.operations import IMPLICATIONS
-from reconciler.manifest.parts.resources import looks_like_a_prefix
+from reconciler.manifest.parts.resources import looks_like_a_pattern
 from reconciler.manifest.parts.rules import FIELD_OF
 from reconciler.manifest.write.kinds.interface import Inexpressible, Part
 from reconciler.manifest.write.roles import (
@@ -308,7 +308,7 @@ def _resource_lines(patterns: tuple[ResourcePattern, ...]) -> list[str]:
     if first.pattern_type is PatternType.PREFIXED:
         return [f"      {field}: {{prefix: {scalar(first.name, flow=True)}}}"]
     names = [pattern.name for pattern in patterns]
-    if any(map(looks_like_a_prefix, names)):
+    if any(map(looks_like_a_pattern, names)):
         # Spelled out, a star or a delimiter at the end is part of the name.
         return [f"      {field}:", *one_or_list("literal", names, 8, always_list=True)]
     return one_or_list(field, names, 6, always_list=True)
