@@ -39,7 +39,7 @@ from reconciler.ports import Ledger, RecordError
 from reconciler.system.commit_files import OWN_REPOSITORY
 from reconciler.system.files import read_plan, write_atomically, write_plan
 from reconciler.system.journal import AuditLog, InUseError, LineSender, RecordFile, read_records
-from reconciler.system.process import child_environment
+from reconciler.system.process import broken_link, child_environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ def saved_plan(file: str) -> tuple[Plan, str]:
     except PlanFileError as error:
         raise StaleError(f"{file}: {error}", "plan again") from error
     except OSError as error:
-        why, advice = error.strerror or str(error), "plan again"
+        why, advice = broken_link(file) or error.strerror or str(error), "plan again"
         raise WorkflowError(f"the plan {file} cannot be read: {why}", advice) from error
 
 

@@ -61,7 +61,7 @@ from reconciler.ports import NO_AUTHORIZER, ClusterError, InspectableCluster, Re
 from reconciler.snapshot.document import SnapshotError
 from reconciler.snapshot.file import SnapshotCluster
 from reconciler.system.files import texts_below
-from reconciler.system.process import SystemClock
+from reconciler.system.process import SystemClock, broken_link
 
 if TYPE_CHECKING:
     from reconciler.kafka.settings import ClientSettings
@@ -247,10 +247,17 @@ def open_declared(
     manifests = held(manifests_below(path, connection), path, guardrails)
     declaration, snapshot = declared(manifests, cluster)
     if snapshot is not None:
-        yield manifests, Target(declaration.name, SnapshotCluster(Path(snapshot)), declaration, tell=tell)
+        yield manifests, Target(declaration.name, snapshot_cluster(snapshot), declaration, tell=tell)
         return
     with live(declaration.name, declaration, connection, tell, lists=lists) as target:
         yield manifests, target
+
+
+def snapshot_cluster(file: str) -> SnapshotCluster:
+    """The cluster whose state is in ``file``; raises :class:`RequestError` where that is a link to nothing."""
+    if (link := broken_link(file)) is not None:
+        raise RequestError(f"{file}: {link}", "mend the link, or name the snapshot itself")
+    return SnapshotCluster(Path(file))
 
 
 @contextmanager
@@ -272,10 +279,10 @@ def open_any(
         cluster = known[0] if len(known) == 1 else None
     name, snapshot = split_cluster(cluster)
     if path is None and snapshot is not None and not (name and _is_declared_below(connection.default_path, name)):
-        file = Path(snapshot)
-        if not file.is_file():
-            raise RequestError(f"there is no snapshot {file}")
-        yield None, Target(name or file.stem, SnapshotCluster(file), None, tell=tell)
+        stand_in = snapshot_cluster(snapshot)
+        if not stand_in.path.is_file():
+            raise RequestError(f"there is no snapshot {snapshot}")
+        yield None, Target(name or Path(snapshot).stem, stand_in, None, tell=tell)
         return
     # The operator's file knows the cluster, so manifests in the working directory are not asked who it is.
     if path is None and cluster is not None and _reaches(connection, cluster):

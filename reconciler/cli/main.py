@@ -1,6 +1,7 @@
 """The command ``reconciler``: finds the command's module, runs it, and turns its end into an exit status."""
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
@@ -29,7 +30,7 @@ from reconciler.cli.console import (
 from reconciler.cli.parts import missing, other_commands, own_commands, part_that_needs
 from reconciler.model.characters import safe
 from reconciler.model.frozen import collect_rarely
-from reconciler.system.process import forbid_core_dumps
+from reconciler.system.process import broken_link, forbid_core_dumps
 
 #: Every command of the core and what it does, by heading, in the order in which people meet them. Parts add theirs.
 COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -259,12 +260,17 @@ def _run(arguments: list[str] | None) -> int:
     except OSError as trouble:
         if trouble.filename is None:
             dull(sys.stdout)
-        error(": ".join(str(part) for part in (trouble.filename, trouble.strerror or trouble) if part is not None))
+        why = (trouble.filename and broken_link(trouble.filename)) or trouble.strerror or trouble
+        error(": ".join(str(part) for part in (trouble.filename, why) if part is not None))
         return Exit.ERROR
 
 
 #: How click begins to say that there are more words than a command takes.
 _TOO_MANY: Final = "Got unexpected extra argument"
+
+
+#: How click ends to say that a path is not there.
+_ABSENT: Final = re.compile(r"'([^']+)' does not exist$")
 
 
 def _extra_word(context: click.Context, message: str) -> str | None:
@@ -285,6 +291,9 @@ def _with_words(usage: click.UsageError) -> click.UsageError:
     message = usage.format_message().removesuffix(".")
     if usage.ctx is not None and (meant := _extra_word(usage.ctx, message)) is not None:
         return click.UsageError(f"{message}. Write {meant}", usage.ctx)
+    absent = _ABSENT.search(message)
+    if absent is not None and (link := broken_link(absent[1])) is not None:
+        return click.UsageError(f"{message}: {link}", usage.ctx)
     miscounted = isinstance(usage, click.MissingParameter) or message.startswith(_TOO_MANY)
     if miscounted and usage.ctx is not None:
         for line in examples_of(tuple(usage.ctx.command_path.split()[1:])):

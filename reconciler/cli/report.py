@@ -36,6 +36,7 @@ from reconciler.show.verdicts import Tone, verdict
 from reconciler.system import plugins
 from reconciler.system.files import write_atomically
 from reconciler.system.plugins import PluginError
+from reconciler.system.process import broken_link
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -376,7 +377,8 @@ def _content(file: str) -> str:
         raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         return raw.decode("utf-8")
     except FileNotFoundError:
-        raise CommandError(f"there is no {file}", status=Exit.USAGE) from None
+        link = broken_link(file)
+        raise CommandError(f"{file}: {link}" if link else f"there is no {file}", status=Exit.USAGE) from None
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{file} cannot be read: {error}") from error
 

@@ -2,7 +2,7 @@
 
 Read manifests from a directory or a file. A file that cannot be read is a problem, never skipped.
 
-Hidden files and directories are skipped; a link that leads out of the directory is refused.
+Hidden files and directories are skipped; a link that leads out of the directory, or nowhere, is refused.
 """
 
 import os
@@ -23,6 +23,7 @@ from reconciler.model.characters import is_visible
 from reconciler.model.desired import Origin
 from reconciler.plan.file import PlanFileError, file_digest, parse_plan, plan_text
 from reconciler.plan.proposal import Plan
+from reconciler.system.process import broken_link
 
 # Write files atomically: readers see the old or the new content, never a part.
 
@@ -90,9 +91,8 @@ def read_manifest_files(path: Path) -> list[Source]:
     if path.exists() and not path.is_dir():
         return _Reading(path.parent, whole=False).read([path])
     if not path.is_dir():
-        raise ManifestError(
-            [_nothing(path, "there is no such directory", "pass the directory that contains the manifests")]
-        )
+        message = broken_link(path) or "there is no such directory"
+        raise ManifestError([_nothing(path, message, "pass the directory that contains the manifests")])
     reading = _Reading(path)
     sources = reading.read(reading.find())
     if not sources:
@@ -100,6 +100,9 @@ def read_manifest_files(path: Path) -> list[Source]:
         nothing = _nothing(path, "there are no manifests in this directory", advice)
         raise ManifestError([nothing, *files_not_read(path)])
     return sources
+
+
+_MEND: Final = "mend the link or remove it"
 
 
 def texts_below(path: Path) -> Iterator[str]:
@@ -174,9 +177,12 @@ class _Reading:
                 if Path(directory, name).is_symlink():
                     self._check_directory_link(Path(directory, name))
             for name in files:
+                found = Path(directory, name)
                 if not name.startswith(".") and name.lower().endswith(_SUFFIXES):
-                    found = Path(directory, name)
                     (links if found.is_symlink() else plain).append(found)
+                elif not name.startswith(".") and (message := broken_link(found)) is not None:
+                    # It may have led to a directory of manifests, and what these declare would be missing.
+                    self._refuse(Code.UNREADABLE_FILE, found, message, _MEND)
         read = {os.path.realpath(found) for found in plain}
         return plain + [link for link in links if self._is_inside(link) and os.path.realpath(link) not in read]
 
@@ -204,8 +210,9 @@ class _Reading:
             if stat.S_ISREG(found.st_mode) and found.st_size <= MAX_FILE_BYTES:
                 return self._decoded(path, path.read_bytes())
         except OSError as error:
-            message = f"the file cannot be read: {error.strerror}"
-            self._refuse(Code.UNREADABLE_FILE, path, message, "check that it exists and may be read")
+            broken, message = broken_link(path), f"the file cannot be read: {error.strerror}"
+            advice = _MEND if broken else "check that it exists and may be read"
+            self._refuse(Code.UNREADABLE_FILE, path, broken or message, advice)
             return None
         if stat.S_ISREG(found.st_mode):
             message = f"the file has {found.st_size:,} bytes, more than {MAX_FILE_BYTES:,}"

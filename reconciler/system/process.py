@@ -21,6 +21,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from reconciler.model.characters import safe
+
 _KEPT: Final = frozenset(
     {
         "CI",  # decides whether manifests may say where to connect
@@ -169,3 +171,13 @@ class SystemClock:
     def now(self) -> str:
         """The time as RFC 3339 in UTC, to the second."""
         return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# A path as it is called, of which what it leads to is not there.
+
+
+def broken_link(path: str | Path) -> str | None:
+    """Where a link leads whose end is not there, in words; ``None`` of what is there, and of what is no link."""
+    if not os.path.islink(path) or os.path.exists(path):
+        return None
+    return f"this is a link to {safe(os.readlink(path))}, where nothing is"

@@ -69,11 +69,28 @@ def test_what_cannot_be_read_is_a_problem_with_a_place(tmp_path: Path) -> None:
     (tmp_path / "line\nbreak.yaml").write_text("", encoding="utf-8")
     os.mkfifo(tmp_path / "pipe.yaml")
     assert refused(tmp_path) == [
-        "gone.yaml:1:1 KR001 the file cannot be read: No such file or directory",
+        "gone.yaml:1:1 KR001 this is a link to nowhere.yaml, where nothing is",
         "latin.yaml:2:7 KR001 byte 0xe9 is not UTF-8",
         "line\\nbreak.yaml:1:1 KR001 the file's name contains unprintable characters",
         "pipe.yaml:1:1 KR001 this is not a regular file",
     ]
+
+
+@pytest.mark.parametrize("name", ["teams", "gone.yaml", "notes.txt"])
+@pytest.mark.parametrize("target", ["nowhere", "itself", "../elsewhere/gone"])
+def test_a_link_to_nothing_is_never_passed_over(name: str, target: str, tmp_path: Path) -> None:
+    """It may have led to a directory of manifests: without a word, what these declare would be deleted."""
+    (tmp_path / "root").mkdir()
+    write(tmp_path / "root", "fine.yaml")
+    (tmp_path / "root" / name).symlink_to(name if target == "itself" else target)
+    (problem,) = refused(tmp_path / "root")
+    outside = name.endswith(".yaml") and target.startswith("..")
+    words = (
+        "KR002 this link leads out" if outside else f"KR001 this is a link to {name if target == 'itself' else target}"
+    )
+    assert problem.startswith(f"{name}:1:1 {words}")
+    (tmp_path / "root" / f".#{name}").symlink_to("who@where")
+    assert len(refused(tmp_path / "root")) == 1
 
 
 def test_a_large_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,6 +168,34 @@ def test_what_is_said_twice_is_refused(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "p.json", "plans"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "validate gone",
+        "plan m -c prod --connections gone",
+        "plan m -c prod --guardrails gone",
+        "plan m -c prod=snapshot:gone",
+        "who-can READ topic/a -c prod=snapshot:gone",
+        "show gone",
+        "report gone",
+        "apply gone m --yes",
+        "lint m --known-principals gone",
+        "approve gone --key gone",
+    ],
+)
+def test_a_link_to_nothing_is_called_so(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CI", "")
+    Path("m").mkdir()
+    Path("m/c.yaml").write_text(_CLUSTER.replace("NAME", "prod"), encoding="utf-8")
+    Path("gone").symlink_to("nowhere.json")
+    assert run(words.split()) in (Exit.USAGE, Exit.ERROR)
+    shown = capsys.readouterr()
+    assert "this is a link to nowhere.json, where nothing is" in shown.err + shown.out
+
+
 #: What other commands mean by the name is not meant here, so no variable sets it.
 MEANS_ANOTHER_THING = {(("report",), "--output"), (("report",), "--path"), (("convert",), "--path")}
 

@@ -12,7 +12,7 @@ from typing import Final
 from reconciler.app.connections import cure, told, unstated
 from reconciler.app.options import ConnectionOptions, Tell, ignore
 from reconciler.app.reasons import RequestError, WorkflowError
-from reconciler.app.session import Target, live, refuse_another_time
+from reconciler.app.session import Target, live, refuse_another_time, snapshot_cluster
 from reconciler.app.terms import stated_facts
 from reconciler.codec.kinds import LISTED
 from reconciler.dataclass import dataclass
@@ -120,7 +120,7 @@ def opened_member(declaration: ClusterDeclaration, members: MemberConnections, t
     """One cluster, ready to be asked."""
     file = members.file_of(declaration.name)
     if file is not None:
-        yield Target(declaration.name, SnapshotCluster(Path(file)), declaration)
+        yield Target(declaration.name, snapshot_cluster(file), declaration)
         return
     with live(declaration.name, declaration, members.connection, tell) as target:
         yield target
