@@ -88,9 +88,13 @@ def _no_connections_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Non
 
 @pytest.fixture(scope="session", autouse=True)
 def _forked_readers() -> Iterator[None]:
-    """Readings in this process are forked from one that has their libraries loaded."""
+    """Readings in this process are forked from one that has their libraries loaded, one for all as in a command."""
     reader_process.start_reader = lambda module: prepared().start_reader(module)  # type: ignore[assignment, return-value]
+    reader_process._wanted.add(reader_process.MESSAGES)
     yield
+    reader_process._wanted.clear()
+    for ready in reader_process._ready.values():
+        reader_process.end_reader(ready)
     reader_process.start_reader = NEW_READER
     end()
 
@@ -115,7 +119,8 @@ def _runs_keep_the_protocol(runs_followed: list[str]) -> Iterator[None]:
 @pytest.fixture
 def new_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Readings start a process of their own each, as they do outside the tests."""
-    monkeypatch.setattr(reader_process, "start_reader", NEW_READER)
+    for name, value in (("start_reader", NEW_READER), ("_ready", {}), ("_wanted", set())):
+        monkeypatch.setattr(reader_process, name, value)
 
 
 @pytest.fixture

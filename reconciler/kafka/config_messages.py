@@ -8,6 +8,7 @@ have members or not, since 4.1, KIP-1142); ``DescribeConfigs`` gives their value
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import cycle
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -242,9 +243,14 @@ class _Bytes:
         return read_answer(buffer.read())
 
 
-def decode_bytes() -> None:
-    """From now on answers are decoded as bytes, as far as their version is known here."""
+@contextmanager
+def decoded_as_bytes() -> Iterator[None]:
+    """Meanwhile answers are decoded as bytes, as far as their version is known here; a process has other questions."""
     ResponseClassRegistry.register_response_class(_Bytes())
+    try:
+        yield
+    finally:
+        ResponseClassRegistry.register_response_class(DescribeConfigsResponse)
 
 
 def _own(client: KafkaAdminClient, task: Task) -> Reply:
@@ -252,15 +258,15 @@ def _own(client: KafkaAdminClient, task: Task) -> Reply:
 
     ``defaults`` are the configs with the values that they would have without one on the topic.
     """
-    decode_bytes()
     brokers = [broker.node_id for broker in client._manager.cluster.brokers()]
     names = task["names"]
     groups = [names[start : start + _AT_ONCE] for start in range(0, len(names), _AT_ONCE)]
-    told = _told(client, deque(zip(groups, cycle(brokers), strict=False)), max(1, len(brokers)) * _IN_FLIGHT)
-    first = next((name for name, found in told.items() if isinstance(found, dict)), None)
-    if first is None:
-        return ("configs", told, [])
-    ((_, code, _, configs),) = _asked(client, [first], None, synonyms=True)
+    with decoded_as_bytes():
+        told = _told(client, deque(zip(groups, cycle(brokers), strict=False)), max(1, len(brokers)) * _IN_FLIGHT)
+        first = next((name for name, found in told.items() if isinstance(found, dict)), None)
+        if first is None:
+            return ("configs", told, [])
+        ((_, code, _, configs),) = _asked(client, [first], None, synonyms=True)
     if code:
         return ("failed", f"the defaults of topic {first} were refused")
     return ("configs", told, list(_defaults(configs)))

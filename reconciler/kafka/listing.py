@@ -101,6 +101,10 @@ def rules_of(finalized: int, supported: int) -> ReleaseRules:
 _GRACE_SECONDS: Final = 30.0
 #: Bytes of the largest reply after which a process is kept for the next question: it keeps its memory, some 80 MB.
 _MOST_KEPT: Final = 2**24
+#: A process that replies so ends: its tries to connect may go on, and the next question would be beside them.
+_FAILURES: Final = ("unconnected", "failed", "unsent")
+#: No reply of these is longer.
+_MOST_OF_FAILURE: Final = 2**16
 
 SHARDS_GAP: Final = (
     "The ACLs were listed in parts, by resource type and operation, because the cluster has too many for one call of "
@@ -161,8 +165,7 @@ class ListingProcess:
             self._output = answer_of(self._process, marshal.dumps(self._task))
         timer.cancel()
         with self._lock:
-            # After its time, aborted by its library, or too large to be kept beside us.
-            kept = not self._over and self._output is not None and len(self._output) <= _MOST_KEPT
+            kept = not self._over and self._output is not None and _leaves_nothing_behind(self._output)
             self._over = True
         if kept:
             reader_process.give_back(self._module, self._process)
@@ -190,6 +193,13 @@ class ListingProcess:
         self._kill()
         self.begin()  # this also closes the pipes
         self._thread.join()
+
+
+def _leaves_nothing_behind(reply: bytes) -> bool:
+    if len(reply) > _MOST_OF_FAILURE:
+        return len(reply) <= _MOST_KEPT
+    kind: object = marshal.loads(reply)[0]  # noqa: S302 - our own child wrote it
+    return kind not in _FAILURES
 
 
 def answer_of(process: "subprocess.Popen[bytes]", task: bytes) -> bytes | None:

@@ -1,11 +1,22 @@
 """Topic listings on a real broker: what is set on the topic only, and nothing missing without being named."""
 
+import marshal
+import pkgutil
+import subprocess
 import time
+import warnings
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
 
 import pytest
 
+from reconciler import kafka
+from reconciler.kafka import listing
 from reconciler.kafka import topics as topic_reading
 from reconciler.kafka.cluster import KafkaCluster
+from reconciler.kafka.listing import answer_of as listing_answer
+from reconciler.kafka.reader_process import MESSAGES, end_reader
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
@@ -15,11 +26,14 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.listing import Update
+from reconciler.model.kinds.group_config import GroupConfig
+from reconciler.model.kinds.quota import ClientQuota
+from reconciler.model.listing import Delete, Update
 from reconciler.model.topic import Topic
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.integration.kafka.conftest import Connect
+from tests.prepared import prepared
 from tests.topic_changes import configs
 from tests.verbs import creations
 
@@ -87,6 +101,61 @@ def test_many_topics_are_read_alike(admin: KafkaCluster, topics: None, monkeypat
     assert dict(by_messages.topics["seen.one"].configs) == {"retention.ms": "60000"}
     assert by_messages.broker_defaults == by_client.broker_defaults
     assert {name: by_messages.topics[name] for name in NAMES} == {name: by_client.topics[name] for name in NAMES}
+
+
+def _reading_questions() -> set[str]:
+    """All that a process of the message client can be asked that only reads, by the names of tasks."""
+    with warnings.catch_warnings(action="ignore"):  # kafka-python reads its schemas by a deprecated function
+        names = [
+            "message_client",
+            *(name for _, name, _ in pkgutil.iter_modules(kafka.__path__) if "_messages" in name),
+        ]
+        modules = {name.removesuffix("_messages"): import_module(f"reconciler.kafka.{name}") for name in names}
+    own = modules.pop("message_client")._QUESTIONS
+    tables = {"": own, **{f"{name}.": vars(module).get("QUESTIONS", {}) for name, module in modules.items()}}
+    return {prefix + name for prefix, table in tables.items() for name, one in table.items() if not one.writes}
+
+
+def test_what_a_process_was_asked_before_changes_no_answer(
+    admin: KafkaCluster, topics: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command has one process for its questions, in whatever order: each is asked behind every other one."""
+    tasks: dict[str, dict[str, Any]] = {}
+
+    def kept(process: "subprocess.Popen[bytes]", task: bytes) -> bytes | None:
+        asked = marshal.loads(task)  # noqa: S302 - the product wrote it
+        tasks[asked["ask"]] = asked
+        return listing_answer(process, task)
+
+    monkeypatch.setattr(topic_reading, "MANY", 1)
+    monkeypatch.setattr(listing, "answer_of", kept)
+    group = GroupConfig("asked-before", {"share.isolation.level": "read_committed"})
+    assert [answer.status for answer in admin.send(creations([group]))] == [AnswerStatus.DONE]
+    kinds = [ClientQuota.KIND, GroupConfig.KIND]
+    admin.read(ReadRequest(principal="User:admin", topic_names=NAMES, listings=kinds, layout=NAMES, tokens=True))
+    admin.broker_settings([], features=True)
+    admin.controller_time()
+    admin.topic_uses(NAMES)
+    questions = _reading_questions()
+    assert tasks.keys() >= questions
+
+    def answers(order: Iterable[str], process: "subprocess.Popen[bytes]") -> dict[str, Any]:
+        try:
+            return {name: marshal.loads(listing_answer(process, marshal.dumps(tasks[name])) or b"") for name in order}  # noqa: S302
+        finally:
+            end_reader(process)
+
+    def started() -> "subprocess.Popen[bytes]":
+        return prepared().start_reader(MESSAGES)  # type: ignore[return-value]
+
+    alone = {name: answers([name], started())[name] for name in sorted(questions)}
+    assert {reply[0] for reply in alone.values()} & {"failed", "refused", "unconnected"} == set()
+    for order in (sorted(questions), sorted(questions, reverse=True)):
+        behind = answers(order, started())
+        for name in questions - {"time"}:
+            assert behind[name] == alone[name], name
+        assert behind["time"][0] == "time"
+    admin.send([Delete(group)])
 
 
 def test_only_what_is_set_on_the_topic_is_read(admin: KafkaCluster, topics: None) -> None:

@@ -89,10 +89,15 @@ def test_each_answer_is_read_so_and_not_only_the_first(monkeypatch: pytest.Monke
     monkeypatch.setattr(registry, "_response_class_registry", dict(registry._response_class_registry))
     monkeypatch.setattr(Response, "_VERSIONS", {})
     importlib.reload(messages)
-    messages.decode_bytes()
     request = SimpleNamespace(request_api_key=Response.API_KEY, request_api_version=4)
-    for _ in range(2):
-        response = registry.get_response_class(request)
-        frame = io.BytesIO(b"\0\0\0\1\0" + answer([(0, None, "t", [("a", "1", OWN, [])])]).encode(version=4))
-        response.parse_header(frame)
-        assert isinstance(response.decode(frame), messages.ConfigAnswer)
+    text = b"\0\0\0\1\0" + answer([(0, None, "t", [("a", "1", OWN, [])])]).encode(version=4)
+    with messages.decoded_as_bytes():
+        for _ in range(2):
+            response = registry.get_response_class(request)
+            frame = io.BytesIO(text)
+            response.parse_header(frame)
+            assert isinstance(response.decode(frame), messages.ConfigAnswer)
+    frame = io.BytesIO(text)
+    response = registry.get_response_class(request)
+    response.parse_header(frame)
+    assert response.decode(frame).results[0].resource_name == "t", "the library decodes what others ask"

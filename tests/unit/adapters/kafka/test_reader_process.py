@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -12,9 +13,11 @@ from reconciler.kafka import listing, reader_process
 from reconciler.kafka.listing import ListingProcess
 from reconciler.kafka.reader_process import MESSAGES, end_reader, give_back, reader, started_early
 
+pytestmark = pytest.mark.usefixtures("new_readers")
+
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list["subprocess.Popen[bytes]"]]:
+def started(new_readers: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[list["subprocess.Popen[bytes]"]]:
     """All processes that were started; each only waits for its input to end."""
     made: list[subprocess.Popen[bytes]] = []
 
@@ -53,33 +56,49 @@ def test_who_asks_next_gets_the_one_that_has_answered(started: list["subprocess.
     assert started[2].returncode == -signal.SIGKILL
 
 
-#: Nobody answers there.
-_TASK = {"settings": {"bootstrap_servers": ["127.0.0.1:1"]}, "tls": None, "token": None, "ask": "acls", "timeout": 0.1}
+@pytest.fixture
+def answering(new_readers: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that reply what their task tells them to."""
+    program = "from reconciler.kafka.reader_process import serve; serve(lambda task: (task['reply'],))"
+
+    def start(module: str) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    monkeypatch.setattr(reader_process, "start_reader", start)
 
 
+def asked(reply: str) -> ListingProcess:
+    return ListingProcess(MESSAGES, {"reply": reply, "timeout": 60.0})
+
+
+@pytest.mark.usefixtures("answering")
 def test_the_questions_of_a_command_go_to_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     with started_early():
-        first = ListingProcess(MESSAGES, _TASK)
-        assert first.reply()[0] == "failed"
+        first = asked("rows")
+        assert first.reply() == ("rows",)
         first.stop()  # it has answered already
-        again = ListingProcess(MESSAGES, _TASK)
-        assert (again.pid, again.reply()[0]) == (first.pid, "failed")
-        monkeypatch.setattr(listing, "_GRACE_SECONDS", 0.0)
-        late = ListingProcess(MESSAGES, _TASK)
+        again = asked("refused")
+        assert (again.pid, again.reply()) == (first.pid, ("refused",))
+        monkeypatch.setattr(listing, "_GRACE_SECONDS", -59.9)
+        late = asked("rows")
         os.kill(late.pid, signal.SIGSTOP)
         assert late.reply() == ("died", -signal.SIGKILL)
-        given_up = ListingProcess(MESSAGES, _TASK)
+        given_up = asked("rows")
         assert given_up.pid != late.pid
         given_up.stop()
         assert given_up.reply() == ("died", -signal.SIGKILL)
 
 
-def test_a_process_is_not_kept_that_has_read_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "_MOST_KEPT", 0)
+@pytest.mark.usefixtures("answering")
+@pytest.mark.parametrize("reply", ["unconnected", "failed", "unsent", "much"])
+def test_a_process_is_not_kept_that_tries_on_or_has_read_much(monkeypatch: pytest.MonkeyPatch, reply: str) -> None:
+    if reply == "much":
+        for bound in ("_MOST_KEPT", "_MOST_OF_FAILURE"):
+            monkeypatch.setattr(listing, bound, 0)
     with started_early():
-        first = ListingProcess(MESSAGES, _TASK)
-        assert first.reply()[0] == "failed"
-        second = ListingProcess(MESSAGES, _TASK)
+        first = asked(reply)
+        assert first.reply() == (reply,)
+        second = asked("rows")
         assert second.pid != first.pid
         second.stop()
 
