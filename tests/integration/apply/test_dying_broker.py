@@ -247,11 +247,8 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize(
-    "case",
-    [*(pytest.param(one, marks=pytest.mark.long) for one in CASES[:-1]), CASES[-1]],
-    ids=lambda one: f"{one.number.name}-{one.at}",
-)
+@pytest.mark.long
+@pytest.mark.parametrize("case", CASES, ids=lambda one: f"{one.number.name}-{one.at}")
 def test_whatever_request_a_broker_dies_at_outcomes_are_true_and_the_same_plan_finishes(
     three: Sandbox, case: Case, caplog: pytest.LogCaptureFixture
 ) -> None:
