@@ -1,7 +1,8 @@
 """One comparison by every engine, each in a process of its own from start to answer, in one run.
 
-Run: ``python -m benchmarks.fleet.engines [MILLIONS …]``; beyond 10 ours alone, once. Wall seconds, processor seconds of
-the process, its JVM and workers, which hardly change with what else the machine does, and the largest of these in MB.
+Run: ``python -m benchmarks.fleet.engines [MILLIONS …]``; beyond 10 ours and DuckDB's, once. Wall seconds, processor
+seconds of the process, its JVM and workers, which hardly change with what else the machine does, and the largest of
+these in MB. DuckDB may take 6 GB, then it writes to disk.
 Spark at its best is an ordinary session (both of Java's compilers, adaptive execution) on files that were compacted
 before, four a side. ``LOCAL_TASKS`` in ``reconciler/parts/fleet/engine.py`` comes from here.
 """
@@ -53,7 +54,8 @@ import sys
 import duckdb
 
 place, columns = sys.argv[1], sys.argv[2].replace(" ", ", ")
-duckdb.execute("set threads=2; set enable_progress_bar=false")
+duckdb.execute("set threads=2; set enable_progress_bar=false; set memory_limit='6GB'")
+duckdb.execute(f"set temp_directory='{place}/duckdb'; set max_temp_directory_size='25GB'")
 sides = [f"read_parquet('{place}/{side}/**/*.parquet')" for side in ("wishes", "bindings")]
 count = "select count(*) from {} a anti join {} b using (%s)" % columns
 print(sum(duckdb.sql(count.format(one, other)).fetchall()[0][0] for one, other in (sides, sides[::-1])), flush=True)
@@ -82,8 +84,8 @@ ENGINES: Final = {
     "Spark at its best": (_SPARK, " ".join(COLUMNS)),
 }
 _ROUNDS: Final = 2
-#: Other engines hold both sides in memory.
-_MOST_OF_OTHERS: Final = 10
+#: Beyond so many millions, once, and without those that hold both sides in memory.
+_MOST_OF_ALL: Final = 10
 
 
 def compacted(place: str) -> None:
@@ -118,14 +120,16 @@ def compared(place: str, name: str) -> Answer:
         seconds = time.perf_counter() - start
         pids = family(process.pid)
         processor = sum(processor_seconds(pid, with_children=True) for pid in pids)
-        return Answer(seconds, processor, differences, max(map(peak, pids)))
+        answer = Answer(seconds, processor, differences, max(map(peak, pids)))
+        print(name, answer, file=sys.stderr, flush=True)
+        return answer
 
 
 def main() -> None:
     """Print a table, the engines in turn in each round; the least of each counts."""
     for millions in map(float, sys.argv[1:] or ("0.1", "1")):
-        large = millions > _MOST_OF_OTHERS
-        engines = [name for name, (script, _) in ENGINES.items() if not large or script is _OURS]
+        large = millions > _MOST_OF_ALL
+        engines = [name for name, (script, _) in ENGINES.items() if not large or script in (_OURS, _DUCKDB)]
         start = time.perf_counter()
         with tempfile.TemporaryDirectory() as place:
             for side in ("desired", "live"):

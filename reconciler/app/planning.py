@@ -37,7 +37,7 @@ from reconciler.manifest.read.problem import ManifestError
 from reconciler.manifest.safeguards import cluster_warnings, control_topics, follows_records, standing_exceptions
 from reconciler.model.acl import AclBinding
 from reconciler.model.characters import as_name
-from reconciler.model.desired import Declaration, DesiredState
+from reconciler.model.desired import Declaration, DesiredState, patterns_of
 from reconciler.model.frozen import FrozenMap, without_collector
 from reconciler.model.kinds.quota import ClientQuota
 from reconciler.model.kinds.scram_user import ScramUser
@@ -107,7 +107,7 @@ def read_live(
 
     A pattern that is declared and there is one object, not two of which millions take 100 MB.
     """
-    asking = replace(asking, known={pattern: pattern for pattern, _ in wanted.bindings})
+    asking = replace(asking, known={pattern: pattern for pattern in patterns_of(wanted.bindings)})
     if isinstance(target.cluster, SnapshotCluster) and ClientQuota.KIND not in asking.listings:
         whole = target.read(asking.also(ClientQuota.KIND))
         return whole.with_listing(ClientQuota, NOT_READ), whole.listing(ClientQuota)

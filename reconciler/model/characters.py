@@ -11,7 +11,7 @@ import shlex
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -194,6 +194,7 @@ def _perhaps_alike(names: Iterable[str]) -> Iterator[str]:
     return (name for name, item in zip(distinct, hashes, strict=True) if found[item % size] > 1)
 
 
+@lru_cache(maxsize=1 << 12)  # a fleet's clusters have the same names
 def skeleton(text: str) -> str:
     """The same for texts that look alike."""
     mapped = decomposed(text).translate(_table().prototypes)

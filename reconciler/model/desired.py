@@ -125,9 +125,14 @@ class Declaration(NamedTuple):
 
 
 class KnowsEnds(Mapping[AclBinding, Declaration]):
-    """Declared bindings that find those with an end without making a declaration for each of millions."""
+    """Declared bindings that find those with an end, and patterns, without making each of millions."""
 
     __slots__ = ()
+
+    @property
+    @abstractmethod
+    def patterns(self) -> Collection[ResourcePattern]:
+        """What bindings are declared on, each once."""
 
     @abstractmethod
     def ending(self) -> Iterator[tuple[AclBinding, Expiry]]:
@@ -140,6 +145,11 @@ def ends_of(bindings: Mapping[AclBinding, Declaration]) -> Iterator[tuple[AclBin
         yield from bindings.ending()
         return
     yield from ((binding, said.expires) for binding, said in bindings.items() if said.expires is not None)
+
+
+def patterns_of(bindings: Mapping[AclBinding, Declaration]) -> Collection[ResourcePattern]:
+    """What bindings are declared on, each once."""
+    return bindings.patterns if isinstance(bindings, KnowsEnds) else {pattern for pattern, _ in bindings}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Collects the bindings of one cluster, and what speaks against them.
 """
 
 import datetime
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import repeat
 from typing import Final, NamedTuple, TypeAlias, cast
@@ -110,6 +110,11 @@ class DeclaredBindings(KnowsEnds):
     def items(self) -> ItemsView[AclBinding, Declaration]:
         """The bindings, each with its declaration."""
         return _Items(self)
+
+    @property
+    def patterns(self) -> Collection[ResourcePattern]:
+        """What bindings are declared on."""
+        return self._on.keys()
 
     def ending(self) -> Iterator[tuple[AclBinding, Expiry]]:
         """Each binding that is declared with an end, and the end."""

@@ -4,15 +4,21 @@ A task gets a list of units and the attempt's name, and returns lines of text, o
 the next task asks. It may run twice, unless the caller says what is to be said instead: then it begins once.
 """
 
+import gc
 import os
+import signal
 import time
 import traceback
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for_any
+from multiprocessing.context import ForkProcess
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.dataclass import dataclass
@@ -184,6 +190,72 @@ class LocalEngine(Engine):
             return
         with ThreadPoolExecutor(self.cores) as pool:
             yield from pool.map(work, lists, names)
+
+
+_FORK: Final = get_context("fork")
+
+
+class ForkingEngine(LocalEngine):
+    """Tasks as processes that begin with all that this one has: for work in Python, which threads do one at a time.
+
+    As many cores as Spark would use on this machine, without its start. Nothing that was forked is used for Polars,
+    whose threads do not survive that.
+    """
+
+    def _each(self, lists: Sequence[Sequence[T]], work: Callable[[Sequence[T], str], R]) -> Iterator[R]:
+        waiting, answers = deque(enumerate(lists)), dict[int, R]()
+        running = dict[Connection, tuple[int, ForkProcess]]()
+        # So that a process which looks for garbage does not copy all that it shares with this one.
+        gc.freeze()
+        try:
+            for number in range(len(lists)):
+                while number not in answers:
+                    while waiting and len(running) < self.cores:
+                        at, units = waiting.popleft()
+                        ours, theirs = _FORK.Pipe(duplex=False)
+                        process = _FORK.Process(target=_answer, args=(theirs, work, units, f"local-{at}"))
+                        process.start()
+                        theirs.close()
+                        running[ours] = at, process
+                    for pipe in cast("list[Connection]", wait_for_any(running)):
+                        at, process = running[pipe]
+                        answers[at] = _answer_of(pipe)
+                        process.join()
+                        del running[pipe]
+                yield answers.pop(number)
+        finally:
+            for _, process in running.values():
+                process.kill()
+                process.join()
+
+
+def _answer(pipe: Connection, work: Callable[[Sequence[T], str], R], units: Sequence[T], name: str) -> None:
+    """In the process of a task; ends it whatever threads are left, of clusters that never answered."""
+    # An interrupt is for the process that started this one, which then ends it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with suppress(BrokenPipeError):
+            try:
+                with _told():
+                    answer = work(units, name)
+                pipe.send((answer, None))
+            except WorkflowError as error:
+                pipe.send((None, (error.message, error.advice)))
+    finally:
+        os._exit(0)
+
+
+def _answer_of(pipe: Connection) -> Any:
+    """What a task's process sent; raises :class:`WorkflowError` with what failed there."""
+    try:
+        with pipe:
+            answer, failure = pipe.recv()
+    except EOFError:
+        raise TaskFailedError("the process of a task was killed", "start again; is there memory enough?") from None
+    if failure is not None:
+        raise TaskFailedError(*failure)
+    return answer
 
 
 def tallied(tally: Tally, lines: Iterable[str]) -> Counter[str]:

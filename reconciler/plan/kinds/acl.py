@@ -4,6 +4,7 @@ The order, its proof, bridges and the access review are about bindings only; the
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import filterfalse
 from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
@@ -163,10 +164,10 @@ class Acls(Kind):
         owned = live.bindings.difference(others) if others else live.bindings
         wanted = desired.bindings
         # Nor is a difference made of a set and a mapping: that begins as a copy of the set.
-        missing = sorted(item for item in wanted if item not in owned)
+        missing = sorted(filterfalse(owned.__contains__, wanted))
         # Mostly all that is owned is wanted. Numbers show it, and asking each takes as long again.
         all_wanted = len(wanted) - len(missing) == len(owned)
-        unwanted = [] if all_wanted else sorted(item for item in owned if item not in wanted)
+        unwanted = [] if all_wanted else sorted(filterfalse(wanted.__contains__, owned))
         return Comparison(
             changes=(
                 *(DeclaredChange(Create(binding), wanted[binding]) for binding in missing),

@@ -1,10 +1,13 @@
 """A fleet's apply killed at every place: the same command again does what is left, once, and the waves still hold."""
 
 import errno
+import json
 import shutil
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 
 import pytest
 
@@ -223,6 +226,30 @@ def test_a_killed_apply_keeps_the_soak_time_and_a_failure_that_the_gate_allows(t
         life.sent, world.now = sent, ended
         soaked(root, place)
         assert Counter(life.sent) == done, place
+
+
+class Elsewhere(InTurn):
+    """Tasks on a machine with a clock of its own, so many seconds behind."""
+
+    def __init__(self, behind: float) -> None:
+        super().__init__(2)
+        self.behind = behind
+
+    def _each(self, lists: Sequence[Sequence[Any]], work: Callable[[Sequence[Any], str], Any]) -> Iterator[Any]:
+        for (line,) in super()._each(lists, work):
+            record = json.loads(line)
+            yield [json.dumps({**record, "finished": record["finished"] - self.behind})]
+
+
+@pytest.mark.parametrize("behind", [-86_400.0, 86_400.0])
+def test_a_gate_goes_by_one_clock_whatever_those_of_workers_say(tmp_path: Path, world: World, behind: float) -> None:
+    gate = "{name: first, clusters: {matchLabels: {wave: first}}, gate: {soak: 1h}}"
+    root = saved(tmp_path / "saved", FLEET.replace("{name: first, clusters: {matchLabels: {wave: first}}}", gate))
+    world.begin(Life(root))
+    fleet, terms = FleetApply.saved(root / "plans"), ApplyTerms(ConnectionOptions(), at_once=2, lease=False)
+    *_, closed = fleet.perform(Elsewhere(behind), read_sources(str(root / "m")), terms)
+    assert isinstance(closed, GateClosed)
+    assert closed.gate.opens == world.now + 3_600
 
 
 def test_a_cluster_whose_process_is_killed_anywhere_stops_its_wave(

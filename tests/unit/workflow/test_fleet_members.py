@@ -28,7 +28,7 @@ def test_a_file_is_of_the_cluster_that_is_named_or_of_its_stem(text: str, name: 
     assert [source.cluster for source in file_readers(None, [text])] == [name]
 
 
-def test_what_was_compiled_before_starts_no_spark_of_however_many_clusters(
+def test_what_was_compiled_before_and_a_plan_start_no_spark_of_however_many_clusters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[str] = []
@@ -56,4 +56,5 @@ def test_what_was_compiled_before_starts_no_spark_of_however_many_clusters(
     assert begun == ["spark"]
     assert run([*drift, "--engine", "local"]) == 0
     assert run(drift) == 0
+    assert run(["fleet", "plan", "m", "--out", "plans", "--snapshots", "live"]) == 0
     assert begun == ["spark"]

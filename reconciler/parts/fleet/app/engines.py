@@ -15,7 +15,7 @@ from reconciler.app.options import ConnectionOptions
 from reconciler.app.reasons import RequestError
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
-from reconciler.parts.fleet.engine import Engine, LocalEngine, Watch, is_small
+from reconciler.parts.fleet.engine import Engine, ForkingEngine, LocalEngine, Watch, is_small
 from reconciler.parts.fleet.spark.session import Session, is_running, remote_of, starting_session
 from reconciler.system.process import secret_environment, store_environment
 
@@ -54,7 +54,7 @@ class EngineChoice:
         """``start`` begins to start Spark; ``watch`` hears how far tasks are."""
         self._asked, self._start, self._watch = asked, start, watch
         self._session: Session | None = None
-        self._sized = False
+        self._sized = self._forks = False
 
     def begin(self) -> None:
         """Start Spark now: nothing decides otherwise any more."""
@@ -66,6 +66,10 @@ class EngineChoice:
         self._sized = True
         if self._asked is EngineName.AUTO and not is_small(size, in_a_task):
             self.begin()
+
+    def computes(self) -> None:
+        """The work is computed in Python: processes of this machine do it, however much, where Spark was not named."""
+        self._sized = self._forks = True
 
     def needs_sql(self) -> None:
         """Only Spark answers; raises :class:`RequestError` where another engine was asked for."""
@@ -80,7 +84,9 @@ class EngineChoice:
 
     def __call__(self) -> Engine:
         """The engine, as soon as it is there."""
-        return LocalEngine(self._watch) if self.is_local else self.on_spark()
+        if self.is_local:
+            return ForkingEngine(self._watch) if self._forks else LocalEngine(self._watch)
+        return self.on_spark()
 
     def on_spark(self) -> "SparkEngine":
         """Spark, whatever the size."""

@@ -116,6 +116,7 @@ def plan_fleet(
     options = replace(options, as_of=as_of)
     judging = None if guardrails is None else tuple(guardrails)
     terms = PlanTerms(tuple(sources), connections, options, commit, limits.at_once, limits.timeout, judging)
+    loaded(terms.texts)  # tasks that are forked from here then have them
     tasks = engine.task_count(len(fleet.clusters), max(limits.at_once, CLUSTERS_IN_A_TASK))
     lists = partition(fleet.clusters, [1] * len(fleet.clusters), tasks)
     lines = engine.run(lists, partial(plan_members, terms=terms), "plan clusters", tally=_tally)

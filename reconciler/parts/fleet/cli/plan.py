@@ -121,7 +121,7 @@ def command(
     with engine_for(spark, connection=None if snapshots else connection) as engine:
         given = wanted(path, fleet_name, planning.as_of, connection, planning.guardrails)
         guardrails = guardrail_sources(path, planning.guardrails)
-        engine.sized(len(given.fleet.clusters), CLUSTERS_IN_A_TASK)
+        engine.computes()
         info_unassigned(given.fleet)
         for problem in told_again(given.manifests):
             info_note(problem)

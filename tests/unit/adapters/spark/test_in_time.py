@@ -1,11 +1,15 @@
 """Units that are worked on side by side, each within its time."""
 
+import os
+import signal
 import threading
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
-from reconciler.parts.fleet.engine import LocalEngine, TaskFailedError, in_time
+from reconciler.parts.fleet.engine import ForkingEngine, LocalEngine, TaskFailedError, in_time
 from tests.unit.workflow.killed_fleets import InTurn
 
 
@@ -45,9 +49,50 @@ def test_what_fails_in_a_task_of_this_process_is_a_reason_like_any_other() -> No
     def fails(units: Sequence[str], attempt: str) -> list[str]:
         raise FileNotFoundError("no such place")
 
-    for lists in ([["a"]], [["a"], ["b"]]):
-        with pytest.raises(TaskFailedError, match=r"a task failed: FileNotFoundError.*: no such place"):
-            LocalEngine().run(lists, fails, "fail")
+    for engine in (LocalEngine(), ForkingEngine()):
+        for lists in ([["a"]], [["a"], ["b"]]):
+            with pytest.raises(TaskFailedError, match=r"a task failed: FileNotFoundError.*: no such place"):
+                engine.run(lists, fails, "fail")
+
+
+def test_processes_answer_in_order_each_with_what_this_one_has(tmp_path: Path) -> None:
+    """As soon as each has answered it ends, with a thread in it that never does; and it says how far it is."""
+    here, heard = os.getpid(), list[int]()
+
+    def work(units: Sequence[int], attempt: str) -> list[str]:
+        threading.Thread(target=lambda: time.sleep(600)).start()
+        while units == range(3) and not (tmp_path / "late").exists():  # the first list ends after the last began
+            time.sleep(0.01)
+        if units == range(9, 12):
+            (tmp_path / "late").touch()
+        return [f"{number} {attempt} {os.getpid() != here}" for number in units]
+
+    engine = ForkingEngine(lambda _doing, ended, _size, _counts: heard.append(ended))
+    lists = [range(first, first + 3) for first in range(0, 12, 3)]
+    lines = engine.run(lists, work, "count", tally=lambda line: {"lines": 1})
+    assert lines == [f"{number} local-{number // 3} True" for number in range(12)]
+    assert heard == [3, 6, 9, 12]
+
+
+def test_a_process_that_is_killed_ends_the_run_and_the_other_processes(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    pids.touch()
+
+    def work(units: Sequence[int], _: str) -> list[str]:
+        with pids.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        while pids.read_text().count("\n") < 2:
+            time.sleep(0.01)
+        if units == [1]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(600)
+        return []
+
+    with pytest.raises(TaskFailedError, match="the process of a task was killed"):
+        ForkingEngine().run([[0], [1]], work, "sleep")
+    for pid in pids.read_text().split():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)
 
 
 def test_what_is_empty_stays_empty() -> None:
