@@ -1,7 +1,9 @@
 """Any document in the form of a plan file, sealed as a forger would seal it."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from reconciler.codec.document import canonical
@@ -20,17 +22,23 @@ def sealed_with_ids(document: Mapping[str, Any]) -> str:
     return sealed({**document, "changeId": change, "planId": whole})
 
 
-def ids_of(document: Mapping[str, Any]) -> tuple[str, str]:
-    """The ids of a document that need not be a plan."""
+def ids_of(document: Mapping[str, Any], texts: Mapping[int, str] = MappingProxyType({})) -> tuple[str, str]:
+    """The ids of a document that need not be a plan; ``texts`` are the canonical ones of its parts, by their ``id``."""
     digest = PlanDigest()
     for name, value in document.items():
         if isinstance(value, list):
             digest.begin(name)
             for item in value:
-                digest.item(name, item, canonical(item))
+                digest.item(name, item, texts.get(id(item)) or canonical(item))
         else:
-            digest.field(name, value, canonical(value))
+            digest.field(name, value, texts.get(id(value)) or canonical(value))
     return digest.ids()
+
+
+def texts_of(document: Mapping[str, Any]) -> dict[int, str]:
+    """What :func:`ids_of` takes for documents that have most parts of this one, for as long as it is there."""
+    parts = chain.from_iterable(value if isinstance(value, list) else (value,) for value in document.values())
+    return {id(part): canonical(part) for part in parts}
 
 
 def plan_id_of(file: str) -> str:

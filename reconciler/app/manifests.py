@@ -244,16 +244,29 @@ def held_by(manifests: Manifests, sources: Sequence[Source], guardrails: str) ->
 def guardrails_changed(base: str, path: str) -> tuple[GuardrailChange, ...]:
     """How the guardrails of the manifests below ``path`` differ from those below ``base``, loosening ones first.
 
-    Both directories are compared as they are written, so no field of a guardrail is exempt. Raises
-    :class:`WorkflowError` where ``base`` has a problem: a guardrail that cannot be read would look as if there were
+    Both directories are compared as they are written, so no field of a guardrail is exempt. Raises as
+    :func:`load_base`.
+    """
+    return guardrails_changed_from(load_base(base), base, path)
+
+
+def load_base(base: str) -> Manifests:
+    """The manifests that a proposal is compared with.
+
+    Raises :class:`WorkflowError` where they have a problem: a guardrail that cannot be read would look as if there were
     none.
     """
-    before = _read_guardrails(base, "compared")
+    sources = _read_guardrails(base, "compared")
     try:
-        checked(before)
+        return checked(sources, below=base)
     except InvalidManifestsError as error:
         raise _unusable(base, "compared", error.problems[0]) from error
-    return gravest_first((*guardrail_changes(before, read_sources(path)), *_project_changes(base, path)))
+
+
+def guardrails_changed_from(before: Manifests, base: str, path: str) -> tuple[GuardrailChange, ...]:
+    """As :func:`guardrails_changed`, where the manifests below ``base`` are read already."""
+    changes = guardrail_changes(before.sources.values(), read_sources(path))
+    return gravest_first((*changes, *_project_changes(base, path)))
 
 
 def _project_changes(base: str, path: str) -> Iterator[GuardrailChange]:

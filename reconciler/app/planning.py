@@ -16,7 +16,15 @@ from reconciler import __version__
 from reconciler.access.interpretation import TooMuchToDecideError
 from reconciler.app.cluster_tests import decide_cluster_tests
 from reconciler.app.connections import refuse_unstated
-from reconciler.app.manifests import desired, guardrails_changed, load, ownerships_of, sound, told_again
+from reconciler.app.manifests import (
+    desired,
+    guardrails_changed_from,
+    load,
+    load_base,
+    ownerships_of,
+    sound,
+    told_again,
+)
 from reconciler.app.options import PlanOptions, ignore, moment, now
 from reconciler.app.reasons import (
     InvalidManifestsError,
@@ -31,6 +39,7 @@ from reconciler.app.session import Target
 from reconciler.app.terms import SAYS_DEAD_LETTERS, access_doubts, read_request, terms
 from reconciler.app.topic_policy import Seen, look
 from reconciler.dataclass import dataclass
+from reconciler.manifest.guardrails import GuardrailChange
 from reconciler.manifest.manifests import Manifests, declared_cluster
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.problem import ManifestError
@@ -245,7 +254,8 @@ class Planned:
     ``servers`` are where the cluster was reached, ``host:port`` each, empty for a snapshot. No plan file holds them.
     ``cluster_tests`` is what came of claims about brokers and features, which only a drift report decides. ``unjudged``
     is what it could not compare: declared ACLs, where the cluster has no authorizer. ``base`` is the plan of the base
-    on the same state, if there is one and it may say something of this one as well.
+    on the same state, if there is one and it may say something of this one as well; ``before`` are the manifests of the
+    base.
     """
 
     plan: Plan
@@ -258,6 +268,7 @@ class Planned:
     cluster_tests: tuple[ClusterTestResult, ...] = ()
     unjudged: str = ""
     base: Plan | None = None
+    before: Manifests | None = None
 
 
 def drift_on(
@@ -368,15 +379,22 @@ def plan_on(
     refuse_unstated(declaration, live, made)
     if declaration.only_scram_logins:
         made = replace(made, warnings=(*made.warnings, *login_gaps(made, live)))
-    changes = () if options.base is None else guardrails_changed(options.base, path)
+    before, changes = _base(options, path)
     reviewed = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
-    judge = options.base or options.guardrails
-    before = None if judge is None else load(judge)
     if before is not None and options.base is not None:
         reviewed = _with_kept(reviewed, live, wanted, before)
     seen = look(target, manifests, wanted, live)
     of_base = None if before is None else _plan_of_base(reviewed, live, before, target, request)
-    return Planned(reviewed, live, declaration, wanted, manifests, seen, target.bootstrap_servers, base=of_base)
+    servers = target.bootstrap_servers
+    return Planned(reviewed, live, declaration, wanted, manifests, seen, servers, base=of_base, before=before)
+
+
+def _base(options: PlanOptions, path: str) -> tuple[Manifests | None, tuple[GuardrailChange, ...]]:
+    """The manifests of the base, if any, and how the guardrails of those below ``path`` differ from them."""
+    if options.base is None:
+        return None if options.guardrails is None else load(options.guardrails), ()
+    before = load_base(options.base)
+    return before, guardrails_changed_from(before, options.base, path)
 
 
 def proposed(

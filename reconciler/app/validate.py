@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from reconciler.app.access_checks import BesidesAcls, checks
-from reconciler.app.manifests import desired, guardrails_changed, held, load, told_again
+from reconciler.app.manifests import desired, guardrails_changed_from, held, load, load_base, told_again
 from reconciler.app.options import moment
 from reconciler.app.reasons import InvalidManifestsError, WorkflowError
 from reconciler.app.states import authorizer
@@ -66,41 +66,44 @@ def validate(
     Those below ``guardrails`` hold them; with those below ``base`` they are compared.
     """
     manifests, day = held(load(path), path, guardrails), as_of or moment()
-    changes = () if base is None else guardrails_changed(base, path)
-    judge = base or guardrails
+    if base is not None:
+        before = load_base(base)
+        changes = guardrails_changed_from(before, base, path)
+        touched = touched_clusters(before, manifests, certain=not changes)
+        return replace(_validation(manifests, day, changes, before), touched=touched)
+    return _validation(manifests, day, (), None if guardrails is None else load(guardrails))
+
+
+def _validation(
+    manifests: Manifests, day: datetime.date, changes: tuple[GuardrailChange, ...] = (), before: Manifests | None = None
+) -> ManifestValidation:
+    """Every cluster of the manifests; the findings of ``before``, which is the base, are no news."""
     clusters: list[ValidatedCluster] = []
     problems: list[Problem] = []
+    base = _of_base(before, day)
     for declaration in manifests.clusters.values():
         problems.extend(_of_client(declaration))
         try:
             one = _validated(manifests, declaration, day, changes)
-            known = known_matters(judge, one.name, day)
-            clusters.append(replace(one, checks=replace(one.checks, known=known)))
+            clusters.append(replace(one, checks=replace(one.checks, known=_matters(base, one.name))))
         except InvalidManifestsError as error:
             problems.extend(error.problems)
     warnings = (*manifests.warnings, *(item for cluster in clusters for item in cluster.warnings))
-    touched = None if base is None else touched_clusters(base, manifests, certain=not changes)
-    return ManifestValidation(
-        tuple(clusters), in_order(warnings), in_order(problems), declares_access_tests(manifests), touched
-    )
+    return ManifestValidation(tuple(clusters), in_order(warnings), in_order(problems), declares_access_tests(manifests))
 
 
 #: A document of a kind that declares resources is about the clusters that its selector fits, and no other.
 _OF_CHOSEN: Final = frozenset(name for name, kind in KINDS_BY_NAME.items() if type(kind).collect is not Kind.collect)
 
 
-def touched_clusters(base: str, after: Manifests, *, certain: bool) -> tuple[str, ...]:
-    """The declared clusters that a change from the manifests below ``base`` can touch; plans of the others are equal.
+def touched_clusters(before: Manifests, after: Manifests, *, certain: bool) -> tuple[str, ...]:
+    """The declared clusters that a change from the base can touch; plans of the others are equal.
 
     Those of every document in a file that differs, as it was and as it is, for a place in a file is part of a plan.
     All, if not ``certain``, and where the change is about what may count everywhere: guardrails, roles, fleets, a
-    cluster that is gone, a file that is not read, a base with a problem.
+    cluster that is gone, a file that is not read.
     """
     everything = tuple(after.clusters)
-    try:
-        before = load(base)
-    except InvalidManifestsError:
-        return everything
     gone = before.clusters.keys() - after.clusters.keys()
     if not certain or gone or told_again(before) != told_again(after):
         return everything
@@ -128,22 +131,30 @@ def touched_clusters(base: str, after: Manifests, *, certain: bool) -> tuple[str
 
 
 def known_matters(
-    directory: str | None, cluster: str, day: datetime.date, plan: Plan | None = None
+    base: Manifests | None, cluster: str, day: datetime.date, plan: Plan | None = None
 ) -> tuple[str, ...] | None:
-    """The matters of what is found about a cluster in the base; ``None`` where there is no base, or none to be read.
+    """The matters of what is found about a cluster in the base; ``None`` where there is no base that declares it.
 
     ``plan`` is the one of the base.
 
     The base is manifests that whoever proposes a change cannot edit. What is found is new unless it is found there.
     """
-    if directory is None:
-        return None
+    return _matters(_of_base(base, day), cluster, plan)
+
+
+def _of_base(base: Manifests | None, day: datetime.date) -> ManifestValidation | None:
+    """``None``: there is no base, or nothing can be said about it, so that all is new."""
     try:
-        found = validate(directory, day)
+        return None if base is None else _validation(base, day)
     except WorkflowError:
         return None
-    entries = [(one.name, checks_entry(one.checks)) for one in found.clusters if one.name == cluster]
-    matters = [matter(problem_finding(problem_entry(one))) for one in found.warnings]
+
+
+def _matters(base: ManifestValidation | None, cluster: str, plan: Plan | None = None) -> tuple[str, ...] | None:
+    if base is None:
+        return None
+    entries = [(one.name, checks_entry(one.checks)) for one in base.clusters if one.name == cluster]
+    matters = [matter(problem_finding(problem_entry(one))) for one in base.warnings]
     matters += [] if plan is None else map(matter, standing_findings(plan))
     matters += [matter(one) for name, entry in entries for one in agreed_findings(entry, name)]
     matters += [matter(one) for name, entry in entries for one in agreed_checks(entry, name, "")]

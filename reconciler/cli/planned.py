@@ -202,9 +202,7 @@ def report_plan(
 ) -> int:
     """Plan, print and save; the exit status."""
     planned = run_plan(path, cluster, planning, connection, ask_broker=ask_broker, tell=info_note)
-    known = known_matters(
-        planning.base or planning.guardrails, planned.plan.terms.cluster, planned.plan.as_of, planned.base
-    )
+    known = known_matters(planned.before, planned.plan.terms.cluster, planned.plan.as_of, planned.base)
     checks = replace(checks_of(planned), known=known)
     print_plan(
         planned.plan, checks, kind=OutputKind.PLAN, expand=settings.expand, output=output, servers=planned.servers

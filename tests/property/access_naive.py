@@ -4,8 +4,8 @@ It follows ``StandardAuthorizerData`` step by step, faults included, and shares 
 """
 
 import ipaddress
-from collections.abc import Collection, Iterable
-from functools import cmp_to_key
+from collections.abc import Collection, Sequence
+from functools import cache, cmp_to_key, lru_cache
 from typing import NamedTuple
 
 from reconciler.model.acl import (
@@ -44,9 +44,13 @@ class Ask(NamedTuple):
     name: str
 
 
-def java(text: str) -> list[int]:
+# Literal is not to ask the same a million times: what follows from texts and codes alone is kept.
+
+
+@lru_cache(10_000)
+def java(text: str) -> tuple[int, ...]:
     raw = text.encode("utf-16-be", "surrogatepass")
-    return [raw[i] << 8 | raw[i + 1] for i in range(0, len(raw), 2)]
+    return tuple(raw[i] << 8 | raw[i + 1] for i in range(0, len(raw), 2))
 
 
 def compare(a: AclBinding, b: AclBinding) -> int:
@@ -65,6 +69,7 @@ def compare(a: AclBinding, b: AclBinding) -> int:
     return 0
 
 
+@lru_cache(10_000)
 def host_applies(text: str, host: str, version: tuple[int, ...]) -> bool:
     if text in ("*", host):
         return True
@@ -77,15 +82,11 @@ def host_applies(text: str, host: str, version: tuple[int, ...]) -> bool:
         return False
 
 
-def result(binding: AclBinding, ask: Ask, version: tuple[int, ...]) -> str | None:
-    """``findResult``."""
-    entry = binding.entry
-    if ":" not in entry.principal:
-        raise BrokerError(f"cannot parse {entry.principal!r}")
-    if entry.principal not in (ask.principal, "User:*") or not host_applies(entry.host, ask.host, version):
-        return None
-    held, wanted = entry.operation.name, ask.operation.name
-    allow = entry.permission_type is AclPermissionType.ALLOW
+@cache
+def settled(entry_operation: AclOperation, asked: AclOperation, permission: AclPermissionType) -> str | None:
+    """The end of ``findResult``: what an entry says that is about the principal and the host."""
+    held, wanted = entry_operation.name, asked.name
+    allow = permission is AclPermissionType.ALLOW
     if held != "ALL":
         if allow and wanted == "DESCRIBE":
             if held not in _DESCRIBED_BY:
@@ -96,6 +97,21 @@ def result(binding: AclBinding, ask: Ask, version: tuple[int, ...]) -> str | Non
         elif held != wanted:
             return None
     return "ALLOWED" if allow else "DENIED"
+
+
+def about(binding: AclBinding, principal: str, host: str, version: tuple[int, ...]) -> bool:
+    """The beginning of ``findResult``: whether the entry is about them at all."""
+    entry = binding.entry
+    if ":" not in entry.principal:
+        raise BrokerError(f"cannot parse {entry.principal!r}")
+    return entry.principal in (principal, "User:*") and host_applies(entry.host, host, version)
+
+
+def result(binding: AclBinding, ask: Ask, version: tuple[int, ...]) -> str | None:
+    """``findResult``."""
+    if not about(binding, ask.principal, ask.host, version):
+        return None
+    return settled(binding.entry.operation, ask.operation, binding.entry.permission_type)
 
 
 def shared_length(name: str, other: str) -> int:
@@ -186,15 +202,31 @@ def meant(cluster: Cluster, resource_type: ResourceType, name: str) -> list[AclB
     ]
 
 
-def allowed_plainly(cluster: Cluster, ask: Ask, found: Collection[AclBinding] | None = None) -> bool:
+def allowed_plainly(cluster: Cluster, ask: Ask) -> bool:
     """The same as a set of rules, for sound clusters: quicker, and a third reading."""
     if ask.principal in cluster.super_users:
         return True
-    candidates = meant(cluster, ask.resource_type, ask.name) if found is None else found
-    said = {result(binding, ask, cluster.version) for binding in candidates}
-    if "DENIED" in said:
-        return False
-    return "ALLOWED" in said or (cluster.default_allow and not candidates)
+    return Said.of(cluster, ask.principal, ask.host, ask.resource_type, ask.name).allows(ask.operation)
+
+
+class Said(NamedTuple):
+    """The entries about somebody and a resource, and what counts where none is about an operation."""
+
+    entries: set[tuple[AclOperation, AclPermissionType]]
+    otherwise: bool
+
+    @classmethod
+    def of(cls, cluster: Cluster, principal: str, host: str, resource_type: ResourceType, name: str) -> "Said":
+        """Of somebody who is no super user."""
+        candidates = meant(cluster, resource_type, name)
+        mine = (one.entry for one in candidates if about(one, principal, host, cluster.version))
+        entries = {(entry.operation, entry.permission_type) for entry in mine}
+        return cls(entries, cluster.default_allow and not candidates)
+
+    def allows(self, operation: AclOperation) -> bool:
+        """Whether brokers permit the operation."""
+        said = {settled(held, operation, permission) for held, permission in self.entries}
+        return "DENIED" not in said and ("ALLOWED" in said or self.otherwise)
 
 
 def on_some_resource(
@@ -224,30 +256,32 @@ def on_some_resource(
     )
 
 
-def operations(cluster: Cluster, resource_type: ResourceType) -> Iterable[AclOperation]:
-    for operation in sorted(SUPPORTED_OPERATIONS[resource_type]):
-        if operation is AclOperation.TWO_PHASE_COMMIT and cluster.version < (4, 1):
-            continue
-        if resource_type is ResourceType.GROUP and "CONFIGS" in operation.name and cluster.version < (4, 0):
-            continue
-        yield operation
+def operations(cluster: Cluster, resource_type: ResourceType) -> Sequence[AclOperation]:
+    return _operations(cluster.version, resource_type)
+
+
+@cache
+def _operations(version: tuple[int, ...], resource_type: ResourceType) -> Sequence[AclOperation]:
+    return [
+        operation
+        for operation in sorted(SUPPORTED_OPERATIONS[resource_type])
+        if not (operation is AclOperation.TWO_PHASE_COMMIT and version < (4, 1))
+        and not (resource_type is ResourceType.GROUP and "CONFIGS" in operation.name and version < (4, 0))
+    ]
 
 
 def reach(
     cluster: Cluster, principal: str, host: str, resource_type: ResourceType, name: str
 ) -> frozenset[AclOperation]:
     """What the APIs permit."""
-    found = set()
-    here, cluster_wide = meant(cluster, resource_type, name), meant(cluster, ResourceType.CLUSTER, "kafka-cluster")
-    for operation in operations(cluster, resource_type):
-        both = resource_type is ResourceType.TOPIC and operation in (AclOperation.CREATE, AclOperation.DELETE)
-        if allowed_plainly(cluster, Ask(principal, host, operation, resource_type, name), here) or (
-            both
-            and allowed_plainly(
-                cluster, Ask(principal, host, operation, ResourceType.CLUSTER, "kafka-cluster"), cluster_wide
-            )
-        ):
-            found.add(operation)
+    every = operations(cluster, resource_type)
+    if principal in cluster.super_users:
+        return frozenset(every)
+    here = Said.of(cluster, principal, host, resource_type, name)
+    found = set(filter(here.allows, every))
+    if resource_type is ResourceType.TOPIC:
+        cluster_wide = Said.of(cluster, principal, host, ResourceType.CLUSTER, "kafka-cluster")
+        found |= set(filter(cluster_wide.allows, (AclOperation.CREATE, AclOperation.DELETE)))
     if resource_type is ResourceType.CLUSTER and on_some_resource(
         cluster, principal, host, AclOperation.WRITE, ResourceType.TOPIC
     ):

@@ -3,7 +3,7 @@
 import copy
 import importlib.util
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain, combinations, product
 from pathlib import Path
@@ -47,6 +47,7 @@ ASKS: Final = [
     )
     for name in names
 ]
+_RESOURCES: Final = {(ask.resource_type, ask.name) for ask in ASKS}
 _POOL: Final = [
     AclBinding(pattern, AccessControlEntry(*entry))
     for pattern in PATTERNS
@@ -171,26 +172,46 @@ def brute_force(document: Document) -> Ask | None:
         before, after = ends(document, order)
         kept = _temporary(document, order)
         found = list(moments(document, order))
-        for ask in ASKS:
-            old, new = (_permitted([b for b in side if covers(b, ask)], ask, allow) for side in (before, after))
-            told = allow and excused(document, ResourcePattern(ask.resource_type, ask.name))
-            held = uninterrupted and (not told or any(covers(b, ask) for b in kept))
+        everything = {one: _about(one) for one in chain(before, after, kept, *chain(*found))}
+        excuses = {near: allow and excused(document, ResourcePattern(*near)) for near in _RESOURCES}
+        asked = set()
+        for number, ask in enumerate(ASKS):
+            about = {one: each[number] for one, each in everything.items()}
+            told = excuses[ask.resource_type, ask.name]
+            if (told, *about.values()) in asked:
+                continue  # no state tells it from a request before it
+            asked.add((told, *about.values()))
+            old, new = (_permitted([b for b in side if about[b].covers], about, allow) for side in (before, after))
+            held = uninterrupted and (not told or any(about[b].covers for b in kept))
             if (old or new) and not (held and old and new):
                 continue  # nothing can be wrong
             for moment in found:
-                there, perhaps = ([b for b in part if covers(b, ask)] for part in moment)
+                there, perhaps = ([b for b in part if about[b].covers] for part in moment)
                 for size in range(len(perhaps) + 1):
                     for part in combinations(perhaps, size):
-                        now = _permitted([*there, *part], ask, allow)
+                        now = _permitted([*there, *part], about, allow)
                         if now not in (old, new):
                             return ask
     return None
 
 
-def _permitted(candidates: list[AclBinding], ask: Ask, default: bool) -> bool:
+class About(NamedTuple):
+    """Whether a binding is about the resource of a request, and about the request."""
+
+    covers: bool
+    applies: bool
+
+
+@cache
+def _about(binding: AclBinding) -> list[About]:
+    """For each request of ``ASKS``."""
+    return [About(covers(binding, ask), applies(binding, ask)) for ask in ASKS]
+
+
+def _permitted(candidates: list[AclBinding], about: Mapping[AclBinding, About], default: bool) -> bool:
     if not candidates:
         return default
-    deciding = {binding.entry.permission_type for binding in candidates if applies(binding, ask)}
+    deciding = {binding.entry.permission_type for binding in candidates if about[binding].applies}
     return deciding == {AclPermissionType.ALLOW}
 
 

@@ -1,6 +1,7 @@
 """Kafka's authorizer read as slowly and plainly as possible: the judge of the laws, apart from the product's code."""
 
 from collections.abc import Collection
+from functools import cache
 from typing import NamedTuple
 
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourceType
@@ -31,10 +32,15 @@ def applies(binding: AclBinding, ask: Ask) -> bool:
     entry = binding.entry
     if entry.principal not in (ask.principal, "User:*") or entry.host not in (ask.host, "*"):
         return False
-    wanted, held = ask.operation.name, entry.operation.name
+    return _speaks_of(entry.operation, ask.operation, entry.permission_type)
+
+
+@cache
+def _speaks_of(entry_operation: AclOperation, asked: AclOperation, permission: AclPermissionType) -> bool:
+    wanted, held = asked.name, entry_operation.name
     if held in ("ALL", wanted):
         return True
-    if entry.permission_type == AclPermissionType.DENY:
+    if permission == AclPermissionType.DENY:
         return False
     return (wanted == "DESCRIBE" and held in _DESCRIBED_BY) or (
         wanted == "DESCRIBE_CONFIGS" and held == "ALTER_CONFIGS"
