@@ -86,6 +86,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import MoveLimits
 from reconciler.plan.guards import login_refusals, not_accepted
 from reconciler.plan.kinds import describe, kind_of, logins_at_risk
+from reconciler.plan.kinds.acl import deleted_bindings
 from reconciler.plan.kinds.interface import NewPassword
 from reconciler.plan.observed import StepState
 from reconciler.plan.proposal import Plan, Terms
@@ -351,6 +352,7 @@ def apply(
             )
         named = check_ids(plan, options.require_id)
         checks = checks_of(planned)
+        _check_time(plan, planned.desired, target)
         result = _perform(
             _Performance(
                 plan,
@@ -408,6 +410,8 @@ def apply_plan(
             check_unlock(plan, target.declaration.emergency, options.approvals)
             check_overriding(plan, target.declaration.emergency, options.approvals)
             checks = checks_of(Planned(plan, live, target.declaration, judged, manifests, seen), as_of)
+            if _is_declared(plan) and not plan.options.undo:
+                _check_time(plan, wanted, target)
         given = _Performance(plan, live, target, checks, connection, options, attendant, named, wanted=wanted)
         proposer = commit_author(path, plan.source_commit)
         result = _perform(replace(given, digest=digest, approvals=approvals, proposer=proposer))
@@ -446,6 +450,13 @@ def _check_vouched(plan: Plan, options: ApplyOptions, *, asked: bool) -> None:
     kind = "a break-glass plan" if plan.options.unlock is None else "the plan of an unlock"
     kind = "the plan of an undo" if plan.options.undo else kind
     raise UnvouchedPlanError(f"{kind} needs signatures or its id: no manifest vouches for it")
+
+
+def _check_time(plan: Plan, wanted: DesiredState, target: Target) -> None:
+    """Refuse a wrong clock where a step creates what has an end, or deletes what has ended."""
+    gone = deleted_bindings(step.change for step in plan.steps)
+    if any(step.expires is not None for step in plan.steps) or any(binding in wanted.expired for binding in gone):
+        check_clock(target)
 
 
 def _is_declared(plan: Plan) -> bool:

@@ -5,14 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.app.apply import apply, apply_plan
 from reconciler.app.lint import lint
 from reconciler.app.options import PlanOptions, StateRequest
 from reconciler.app.plan import drift, plan
+from reconciler.app.reasons import WorkflowError
 from reconciler.app.validate import validate
 from reconciler.model.desired import Expiry
 from reconciler.model.state import ClusterState
 from reconciler.plan.file import parse_plan, plan_text
 from reconciler.snapshot.document import snapshot_text
+from reconciler.snapshot.file import SnapshotCluster
 from tests.worlds import binding
 
 END = datetime.datetime(2027, 1, 31, 18, tzinfo=datetime.UTC)
@@ -80,3 +83,40 @@ def test_one_run_reads_the_clock_once(place: Path, monkeypatch: pytest.MonkeyPat
     made = plan(str(place), cluster(place))
     assert made.plan.as_of == BEFORE
     assert [step.expires for step in made.plan.steps] == [Expiry(END)]
+
+
+@pytest.mark.parametrize("apart", [-3_600.0, 3_600.0])
+def test_by_a_clock_that_is_not_the_controllers_no_apply_begins_or_ends_a_grant(
+    place: Path, monkeypatch: pytest.MonkeyPatch, apart: float
+) -> None:
+    """Neither in one go, nor of a plan file; a plan without an end asks nobody for the time."""
+    manifests, now = place / "all.yaml", datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+    state = {"apart": apart, "asked": 0.0}
+
+    def controller_time(_: SnapshotCluster) -> datetime.datetime:
+        state["asked"] += 1
+        return datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=state["apart"])
+
+    monkeypatch.setattr(SnapshotCluster, "controller_time", controller_time)
+    text, stays = (
+        MANIFESTS + "    - {allow: READ, topics: [y, z]}\n",
+        [f"User:a ALLOW READ on TOPIC {name}" for name in "yz"],
+    )
+    for minutes, live in ((10, stays), (-10, ["User:a ALLOW READ on TOPIC x", *stays])):
+        end = now + datetime.timedelta(minutes=minutes)
+        manifests.write_text(text.replace("2027-01-31T19:00:00+01:00", f"{end:%Y-%m-%dT%H:%M:%SZ}"))
+        there, planning = cluster(place, *live), PlanOptions(allow_deletes=True)
+        file = place.parent / f"{minutes}.json"
+        file.write_text(plan_text(plan(str(place), there, planning).plan), encoding="utf-8")
+        state["apart"] = apart
+        refused = pytest.raises(WorkflowError, match=r"this machine's clock is 3[56]\d\d s .* nothing was sent")
+        with refused:
+            apply(str(place), there, planning)
+        with refused:
+            apply_plan(str(file), str(place), there)
+        state["apart"] = 0.0
+        assert len(apply_plan(str(file), str(place), there).outcomes) == 1
+    manifests.write_text(text.replace(', expires: "2027-01-31T19:00:00+01:00"', ""))
+    state |= {"apart": apart, "asked": 0.0}
+    assert len(apply(str(place), cluster(place, *stays)).outcomes) == 1
+    assert state["asked"] == 0
