@@ -139,7 +139,20 @@ def _any_kind() -> dict[str, Any]:
 
 
 def _of_kind(kind: str) -> dict[str, Any]:
-    return _of_model(KINDS_BY_NAME[kind].model())
+    schema = _of_model(KINDS_BY_NAME[kind].model())
+    body = {name: field["examples"][0] for name, field in schema["properties"].items() if name in schema["required"]}
+    # What the YAML language server proposes in an empty document; of objects in lists it makes nothing by itself.
+    words = {"label": f"{kind} document", "description": schema["description"]}
+    return {**schema, "defaultSnippets": [{**words, "body": _plain(body)}]}
+
+
+def _plain(value: Any) -> Any:
+    """An example as it is: in a snippet ``$`` begins a place to fill in."""
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value.replace("$", "\\$").replace("}", "\\}") if isinstance(value, str) and "$" in value else value
 
 
 def _of_model(model: type[BaseModel]) -> dict[str, Any]:

@@ -9,12 +9,15 @@ from reconciler.manifest.parts.fields import (
     Ends,
     ManifestModel,
     OneOrMoreOperations,
+    OneOrMorePrincipals,
     OneOrMoreTexts,
+    PrincipalText,
     Reason,
     Text,
     ends,
 )
 from reconciler.manifest.parts.resources import Names, Resources
+from reconciler.manifest.parts.rules import RoleName
 from reconciler.manifest.parts.selectors import LintExceptionsField
 from reconciler.manifest.parts.short_form import SHORT_FORM, ShortForm
 
@@ -28,7 +31,7 @@ class RuleItem(Resources):
     deny: OneOrMoreOperations | None = Field(
         None, description="Operations that are refused, whatever else is granted.", examples=[["WRITE", "DELETE"]]
     )
-    role: Text | None = Field(
+    role: RoleName | None = Field(
         None,
         description="A built-in role, or the name of a Role document; it takes the resources.",
         examples=["consumer"],
@@ -66,10 +69,10 @@ class AclsSpec(ShortForm):
     model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": [field]} for field in ("rules", *SHORT_FORM)]})
 
     clusters: ClustersField = None
-    principal: Text | None = Field(
+    principal: PrincipalText | None = Field(
         None, description="The principal that the rules are for, as Type:name.", examples=["User:svc-payments"]
     )
-    principals: OneOrMoreTexts | None = Field(
+    principals: OneOrMorePrincipals | None = Field(
         None,
         description="Several principals that the rules are for, instead of principal.",
         examples=[["User:a", "User:b"]],

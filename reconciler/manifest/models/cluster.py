@@ -17,6 +17,7 @@ from reconciler.manifest.parts.fields import (
     ManifestModel,
     OneOrMoreTexts,
     Percent,
+    PrincipalText,
     Seconds,
     Text,
     amount,
@@ -149,7 +150,7 @@ class BarrierSpec(ManifestModel):
     wait: Seconds | None = Field(
         None, description="A fixed delay between phases: a number and ms, s, m or h.", examples=["2s"]
     )
-    principal: Text | None = Field(
+    principal: PrincipalText | None = Field(
         None,
         description="A principal without rights, as which every broker is asked what it enforces.",
         examples=["User:acl-probe"],
@@ -199,8 +200,10 @@ class StatedSpec(ManifestModel):
         description="Client settings in Java's or librdkafka's spelling; secrets as ${env:NAME}, in connections only.",
         examples=[{"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512"}],
     )
-    principal: Text | None = Field(None, description="The principal that we connect as.", examples=["User:reconciler"])
-    super_users: list[Text] = Field(
+    principal: PrincipalText | None = Field(
+        None, description="The principal that we connect as.", examples=["User:reconciler"]
+    )
+    super_users: list[PrincipalText] = Field(
         default_factory=list, description="The brokers' super.users, which no ACL limits.", examples=[["User:admin"]]
     )
     flavor: FlavorName | None = Field(
@@ -216,7 +219,7 @@ class StatedSpec(ManifestModel):
         description="The Kafka release that the brokers run, for a snapshot or a cluster that does not tell it.",
         examples=["4.4"],
     )
-    inter_broker_principals: list[Text] = Field(
+    inter_broker_principals: list[PrincipalText] = Field(
         default_factory=list,
         description="The principals that the brokers connect to each other as; no plan may lock them out.",
         examples=[["User:broker"]],

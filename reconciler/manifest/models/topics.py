@@ -11,12 +11,15 @@ from reconciler.manifest.parts.fields import (
     Ends,
     ManifestModel,
     OneOrMoreOperations,
+    OneOrMorePrincipals,
     OneOrMoreTexts,
+    PrincipalText,
     Reason,
     Text,
     ends,
 )
 from reconciler.manifest.parts.resources import Names
+from reconciler.manifest.parts.rules import RoleName
 from reconciler.manifest.parts.topic_settings import ClusterTopicDefaults, TopicProperties
 
 
@@ -27,11 +30,13 @@ class TopicGrant(ManifestModel):
         None, description="Operations that are granted.", examples=[["READ", "DESCRIBE"]]
     )
     deny: OneOrMoreOperations | None = Field(None, description="Operations that are refused.", examples=["WRITE"])
-    role: Text | None = Field(
+    role: RoleName | None = Field(
         None, description="A built-in role, or the name of a Role document.", examples=["producer"]
     )
-    principal: Text | None = Field(None, description="Whom the rule is for, as Type:name.", examples=["User:svc-a"])
-    principals: OneOrMoreTexts | None = Field(
+    principal: PrincipalText | None = Field(
+        None, description="Whom the rule is for, as Type:name.", examples=["User:svc-a"]
+    )
+    principals: OneOrMorePrincipals | None = Field(
         None, description="Several principals, instead of principal.", examples=[["User:svc-a", "User:svc-b"]]
     )
     groups: Names | None = Field(
@@ -54,7 +59,7 @@ class TopicGrant(ManifestModel):
 class TopicAccess(ManifestModel):
     """Who may use a topic: a shorthand for rules of ``Acls``."""
 
-    owner: OneOrMoreTexts | None = Field(
+    owner: OneOrMorePrincipals | None = Field(
         None,
         description="Whose topic it is, as Type:name, one or several: they get the built-in role owner on it.",
         examples=["User:svc-payments"],

@@ -260,6 +260,19 @@ Severity = Annotated[Literal["error", "warning"], words_schema(("error", "warnin
 Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
 
 
+#: A principal: what an editor can see of its form.
+PrincipalText = Annotated[
+    str,
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": r":|\$\{vars\.",
+            "patternErrorMessage": "A principal is Type:name, such as User:svc-payments.",
+        }
+    ),
+]
+
+
 def _said(value: object) -> object:
     if isinstance(value, str) and not value.strip():
         raise refuse(Code.WRONG_VALUE, "a reason is expected here", "say why")
@@ -272,6 +285,10 @@ Reason = Annotated[Text, BeforeValidator(_said)]
 
 OneOrMoreTexts = Annotated[
     Annotated[Text, Tag(TEXT_TAG)] | Annotated[list[Text], Field(min_length=1), Tag(LIST_TAG)],
+    Discriminator(one_or_list),
+]
+OneOrMorePrincipals = Annotated[
+    Annotated[PrincipalText, Tag(TEXT_TAG)] | Annotated[list[PrincipalText], Field(min_length=1), Tag(LIST_TAG)],
     Discriminator(one_or_list),
 ]
 OneOrMoreOperations = Annotated[

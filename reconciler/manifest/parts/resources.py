@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from struct import pack, unpack_from
-from typing import Annotated, Final, NamedTuple, Self, TypeAlias
+from typing import Annotated, Any, Final, NamedTuple, Self, TypeAlias
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 from pydantic.json_schema import SkipJsonSchema
@@ -234,6 +234,20 @@ Names = Annotated[
 ]
 
 
+_NO_STAR: Final = {
+    "pattern": "^[^*]*$",
+    "patternErrorMessage": "Kafka has no patterns of names: write {prefix: …} or {any: true}.",
+}
+
+
+def _without_stars(schema: dict[str, Any]) -> None:
+    """The forms of names of topics, in none of which is a star."""
+    forms = next(union["oneOf"] for union in schema["anyOf"] if "oneOf" in union)
+    listed = next(form["items"]["oneOf"] for form in forms if "items" in form)
+    for text in (forms[0], listed[0]):
+        text.update(_NO_STAR)
+
+
 class Resources(ManifestModel):
     """The resources that a rule speaks of, by kind."""
 
@@ -241,6 +255,7 @@ class Resources(ManifestModel):
         None,
         description="Topics: a name, {prefix: …}, {literal: …} or a list of these; or {any: true}.",
         examples=[["payments.orders", {"prefix": "refunds."}], {"prefix": "payments."}],
+        json_schema_extra=_without_stars,
     )
     groups: Names | None = Field(
         None, description="Consumer, share and streams groups, in the same forms.", examples=[{"prefix": "payments-"}]

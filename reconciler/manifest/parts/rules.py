@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain
 from types import MappingProxyType
-from typing import Final, NamedTuple, Self
+from typing import Annotated, Final, NamedTuple, Self
+
+from pydantic import WithJsonSchema
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.document import Heading
@@ -534,3 +536,5 @@ _ROLES = (
 
 #: By name.
 BUILT_IN_ROLES: Final[Mapping[str, RoleDeclaration]] = MappingProxyType({role.name: role for role in _ROLES})
+#: Editors propose those that there are; a document may declare others.
+RoleName = Annotated[str, WithJsonSchema({"anyOf": [{"enum": sorted(BUILT_IN_ROLES)}, {"type": "string"}]})]

@@ -5,9 +5,10 @@ Topic settings in Kafka's normal form: units for times and sizes, types checked 
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import Discriminator, Field, Tag
+from typing_extensions import TypeAliasType
 
 from reconciler.manifest.parts.fields import (
     BYTES,
@@ -229,6 +230,36 @@ SettingValue = Annotated[
 ]
 
 
+_VALUE: Final = {"type": ["string", "number", "boolean", "array"]}
+_OF_TYPE: Final[Mapping[ConfigType, tuple[str, object]]] = {
+    ConfigType.BOOLEAN: ("true or false.", True),
+    ConfigType.INTEGER: ("A whole number.", 2),
+    ConfigType.MILLIS: ("Milliseconds, or a number with ms, s, m, h or d.", "7d"),
+    ConfigType.BYTES: ("Bytes, or a number with B, KiB, MiB, GiB or TiB.", "1GiB"),
+    ConfigType.DOUBLE: ("A decimal number.", 0.5),
+    ConfigType.LIST: ("A list.", ["delete"]),
+    ConfigType.STRING: ("A text.", "producer"),
+}
+
+
+def _settings_schema(schema: dict[str, Any]) -> None:
+    """Every config that Kafka knows by its name, so that editors propose it; what its value may be says its type."""
+    schema["properties"] = {
+        name: {
+            "description": f"Topic config of Kafka. {_OF_TYPE[config_type][0]}",
+            "examples": [sorted(_WORDS[name])[0] if name in _WORDS else _OF_TYPE[config_type][1]],
+            **({"anyOf": [{"enum": sorted(_WORDS[name])}, _VALUE]} if name in _WORDS else _VALUE),
+        }
+        for name, config_type in sorted(TOPIC_CONFIGS.items())
+    }
+
+
+#: One definition, to which every schema refers.
+TopicConfigs = TypeAliasType(
+    "TopicConfigs", Annotated[dict[str, SettingValue], Field(json_schema_extra=_settings_schema)]
+)
+
+
 class TopicProperties(ManifestModel):
     """What a topic has, or takes from the defaults."""
 
@@ -238,7 +269,7 @@ class TopicProperties(ManifestModel):
     replication_factor: Replicas | None = Field(
         None, description="How many replicas each partition has; without it the broker's default.", examples=[3]
     )
-    configs: dict[str, SettingValue] = Field(
+    configs: TopicConfigs = Field(
         default_factory=dict,
         description="Settings of the topic itself. Times take ms, s, m, h, d and sizes B, KiB, MiB, GiB, TiB.",
         examples=[{"cleanup.policy": "compact", "retention.ms": "7d"}],

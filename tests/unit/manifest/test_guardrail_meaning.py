@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
 from pydantic import BaseModel
+from typing_extensions import TypeAliasType
 
 from reconciler.manifest.documents import KINDS_BY_NAME
 from reconciler.manifest.guardrail_meaning import (
@@ -49,6 +50,8 @@ def _types(annotation: Any) -> Iterator[Any]:
     """The types that a field may have, without what checks or describes them."""
     if get_origin(annotation) is Annotated:
         yield from _types(get_args(annotation)[0])
+    elif isinstance(annotation, TypeAliasType):
+        yield from _types(annotation.__value__)
     elif get_origin(annotation) in (Union, types.UnionType):
         for part in get_args(annotation):
             yield from _types(part)

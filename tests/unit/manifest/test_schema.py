@@ -9,12 +9,15 @@ import pytest
 import yaml
 
 from reconciler.cli.schema import ANY_KIND, SCHEMA_KINDS, json_schema, manifest_schema_text
+from reconciler.manifest.documents import KINDS_BY_NAME
 from reconciler.manifest.manifests import load
+from reconciler.manifest.parts.rules import BUILT_IN_ROLES
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError
 from reconciler.manifest.write.kinds.interface import WrittenKind
 from reconciler.model.kinds import listed_kind, listed_types
 from reconciler.model.listing import ListedItem
+from reconciler.model.topic_configs import TOPIC_CONFIGS
 
 EXAMPLES = Path(__file__).parent / "examples.yaml"
 
@@ -75,6 +78,10 @@ def test_examples_are_manifests() -> None:
         {"spec": {"principal": "User:a", "rules": [{"allow": "READ", "topics": {"prefix": "a", "any": True}}]}},
         {"spec": {"principal": "User:a"}},
         {"metadata": {}},
+        {"spec": {"principal": "svc-a", "rules": [{"allow": "READ", "topics": ["a"]}]}},
+        {"spec": {"principals": ["User:a", "b"], "rules": [{"allow": "READ", "topics": ["a"]}]}},
+        {"spec": {"principal": "User:a", "rules": [{"allow": "READ", "topics": "a*"}]}},
+        {"spec": {"principal": "User:a", "rules": [{"allow": "READ", "topics": ["b", "a.*"]}]}},
     ],
 )
 def test_mistakes_do_not_fit(wrong: dict[str, Any]) -> None:
@@ -101,7 +108,8 @@ def reference() -> str:
 def test_every_field_is_documented() -> None:
     spans = re.findall(r"`[^`\n]+`", reference())
     words = {word for span in spans for word in re.findall(r"[\w-]+", span)}
-    assert fields_of(json_schema(ANY_KIND)) - words == set()
+    # What each config does, Kafka documents.
+    assert fields_of(json_schema(ANY_KIND)) - words - TOPIC_CONFIGS.keys() == set()
 
 
 def test_examples_of_the_reference_are_manifests() -> None:
@@ -169,6 +177,31 @@ def test_what_the_reader_refuses_does_not_fit(kind: str, spec: str) -> None:
         load([Source("a.yaml", text)])
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft7Validator(json_schema(kind)).validate(yaml.safe_load(text))
+
+
+@pytest.mark.parametrize("kind", KINDS_BY_NAME)
+def test_an_editor_proposes_a_whole_document(kind: str) -> None:
+    """As the YAML language server reads it: a snippet, whose body is a manifest once ``$`` is no place any more."""
+    (snippet,) = json_schema(kind)["defaultSnippets"]
+    (same,) = json_schema(ANY_KIND)["definitions"][f"{kind}Document"]["defaultSnippets"]
+    assert snippet == same
+    text = yaml.safe_dump(snippet["body"], sort_keys=False)
+    assert not re.search(r"(?<!\\)\$", text)
+    document = yaml.safe_load(text.replace("\\$", "$").replace("\\}", "}"))
+    jsonschema.Draft7Validator(json_schema(kind)).validate(document)
+    assert load([Source("a.yaml", yaml.safe_dump(document))]).documents or kind == "Role"
+
+
+def test_an_editor_proposes_roles_and_configs() -> None:
+    schema = json_schema(ANY_KIND)["definitions"]
+    for rule in ("RuleItem", "TopicGrant"):
+        assert schema[rule]["properties"]["role"]["anyOf"][0]["enum"] == sorted(BUILT_IN_ROLES)
+    configs = schema["TopicConfigs"]
+    assert configs["properties"].keys() == TOPIC_CONFIGS.keys()
+    assert configs["properties"]["message.timestamp.type"]["anyOf"][0]["enum"] == ["CreateTime", "LogAppendTime"]
+    validator = jsonschema.Draft7Validator(configs)
+    validator.validate({"retention.ms": "${vars.x}", "of.a.vendor": 1, "cleanup.policy": ["delete", "compact"]})
+    assert not validator.is_valid({"retention.ms": {"a": 1}})
 
 
 @pytest.mark.parametrize("resource", listed_types(), ids=lambda resource: resource.KIND)
