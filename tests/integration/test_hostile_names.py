@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -86,16 +87,24 @@ MISTAKES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def planned_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("hostile")
+    (directory / "m").mkdir()
+    (directory / "claims").mkdir()
+    (directory / "m" / "all.yaml").write_text(MANIFESTS)
+    (directory / "claims" / "all.yaml").write_text(MANIFESTS + CLAIMS)
+    write_snapshot(directory / "live.json")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(directory)
+        assert run(["plan", "m", *LIVE, "--allow-deletes", *ACCEPT, "--out", "plan.json"]) == 0
+    return directory
+
+
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("CI", raising=False)
-    (tmp_path / "m").mkdir()
-    (tmp_path / "claims").mkdir()
-    (tmp_path / "m" / "all.yaml").write_text(MANIFESTS)
-    (tmp_path / "claims" / "all.yaml").write_text(MANIFESTS + CLAIMS)
-    write_snapshot(tmp_path / "live.json")
-    assert run(["plan", "m", *LIVE, "--allow-deletes", *ACCEPT, "--out", "plan.json"]) == 0
+def place(planned_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the directory with the manifests, the cluster and the plan, where the commands run."""
+    monkeypatch.chdir(shutil.copytree(planned_once, tmp_path, dirs_exist_ok=True))
     return tmp_path
 
 

@@ -314,9 +314,9 @@ def test_prefixes_denies_hosts_and_names_that_no_acl_has_agree_with_single_quest
         duties = tuple(Duty((AclOperation[what],), (pattern(f"TOPIC:{text}"),)) for what, text in chosen)
         names = [[name for name in _NAMES if matches(pattern(f"TOPIC:{text}"), name)] for _, text in chosen]
         world = _asked_one_by_one(authorizer, control, trusted)
+        selection, separations = PrincipalSelection(None, trusted), Separations(authorizer, links)
         for through in Through:
-            selection = PrincipalSelection(None, trusted)
-            found = Separations(authorizer, links).decide(Separation(duties, through), selection)
+            found = separations.decide(Separation(duties, through), selection)
             listed = {"User:x" if one.everybody else one.principal for one in found.breaking}
             wanted = breaking(
                 world, [(what, some) for (what, _), some in zip(chosen, names, strict=True)], through.value
@@ -339,11 +339,9 @@ def test_an_unknown_default_is_decided_where_both_defaults_agree() -> None:
         held = [*_random_bindings(rng), *(_CLOSED if rng.random() < 0.7 else [])]
         chosen = [(rng.choice(_ON_TOPICS), rng.choice(_TOPICS)) for _ in range(2)]
         duties = tuple(Duty((AclOperation[what],), (pattern(f"TOPIC:{text}"),)) for what, text in chosen)
+        readings = [Separations(Authorizer(held, (), flag), KNOWN) for flag in (False, True, None)]
         for through in Through:
-            closed, opened, unknown = (
-                Separations(Authorizer(held, (), flag), KNOWN).decide(Separation(duties, through), EVERYBODY)
-                for flag in (False, True, None)
-            )
+            closed, opened, unknown = (one.decide(Separation(duties, through), EVERYBODY) for one in readings)
             seen[unknown.outcome] += 1
             agreed = closed.outcome is opened.outcome
             assert unknown.outcome is (closed.outcome if agreed else UNDECIDED), (number, through)
