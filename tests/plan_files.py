@@ -11,15 +11,15 @@ from reconciler.model.characters import escape_invisible_json
 from reconciler.plan.file import PlanDigest, ids, parse_plan, seal
 
 
-def sealed(document: Mapping[str, Any]) -> str:
-    """The fields in their order, lists with an item a line, and a digest that fits."""
-    return seal("{\n" + ",\n".join(_fields(document)))
+def sealed(document: Mapping[str, Any], texts: Mapping[int, str] = MappingProxyType({})) -> str:
+    """The fields in their order, lists with an item a line, and a digest that fits; ``texts`` as in :func:`ids_of`."""
+    return seal("{\n" + ",\n".join(_fields(document, texts)))
 
 
-def sealed_with_ids(document: Mapping[str, Any]) -> str:
+def sealed_with_ids(document: Mapping[str, Any], texts: Mapping[int, str] = MappingProxyType({})) -> str:
     """As :func:`sealed`, with the ids that belong to what it says."""
-    change, whole = ids_of(document)
-    return sealed({**document, "changeId": change, "planId": whole})
+    change, whole = ids_of(document, texts)
+    return sealed({**document, "changeId": change, "planId": whole}, texts)
 
 
 def ids_of(document: Mapping[str, Any], texts: Mapping[int, str] = MappingProxyType({})) -> tuple[str, str]:
@@ -46,14 +46,14 @@ def plan_id_of(file: str) -> str:
     return ids(parse_plan(Path(file).read_text(encoding="utf-8")))[1]
 
 
-def _fields(document: Mapping[str, Any]) -> Iterator[str]:
+def _fields(document: Mapping[str, Any], texts: Mapping[int, str]) -> Iterator[str]:
     for name, value in document.items():
         if isinstance(value, list) and value:
-            lines = ",\n".join(f" {_text(item)}" for item in value)
-            yield f"{_text(name)}:[\n{lines}\n]"
+            lines = ",\n".join(f" {_text(item, texts)}" for item in value)
+            yield f"{_text(name, texts)}:[\n{lines}\n]"
         else:
-            yield f"{_text(name)}:{_text(value)}"
+            yield f"{_text(name, texts)}:{_text(value, texts)}"
 
 
-def _text(value: Any) -> str:
-    return escape_invisible_json(canonical(value))
+def _text(value: Any, texts: Mapping[int, str]) -> str:
+    return escape_invisible_json(texts.get(id(value)) or canonical(value))

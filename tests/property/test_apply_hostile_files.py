@@ -1,5 +1,6 @@
 """Two thousand spoilt plans and as many spoilt journals: a clear refusal, or what they say; never anything else."""
 
+import copy
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -15,7 +16,7 @@ from reconciler.plan.file import PlanFileError, parse_plan, plan_text, seal
 from reconciler.show.plan import plan_lines
 from reconciler.system.journal import read_records
 from tests.faults.scenario import before, plan_for, wish
-from tests.plan_files import sealed, sealed_with_ids
+from tests.plan_files import sealed, sealed_with_ids, texts_of
 
 _HOSTILE: list[Any] = [
     None,
@@ -53,13 +54,14 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 def _spoilt(document: Any, random: Random, places: list[tuple[Any, ...]]) -> Any:
-    """The document with one to three values replaced or taken away."""
-    spoilt = json.loads(json.dumps(document))
+    """The document with one to three values replaced or taken away; it shares all other values with the first."""
+    spoilt = copy.copy(document)
     for _ in range(random.randint(1, 3)):
         *way, last = random.choice(places)
         inner = spoilt
         try:
             for part in way:
+                inner[part] = copy.copy(inner[part])
                 inner = inner[part]
             if random.random() < 0.2:
                 del inner[last]
@@ -87,16 +89,16 @@ def _plan_texts() -> Iterator[str]:
     text = plan_text(plan_for(before(2), wish(2)))
     document = json.loads(text)
     del document["digest"]
-    places, random = list(_places(document)), Random(7)
+    places, random, texts = list(_places(document)), Random(7), texts_of(document)
     for number in range(2_000):
         if number % 2:
             yield _bytes_spoilt(text, random)
         else:
             spoilt = _spoilt(document, random, places)
             try:
-                yield sealed_with_ids(spoilt)
+                yield sealed_with_ids(spoilt, texts)
             except (KeyError, TypeError, AttributeError):  # too far from a plan to have ids
-                yield sealed(spoilt)
+                yield sealed(spoilt, texts)
 
 
 def test_spoilt_plans_are_refused_or_read() -> None:

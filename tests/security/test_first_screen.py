@@ -8,13 +8,17 @@ import html
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pytest
 
+from reconciler.app import manifests
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
+from reconciler.manifest import guardrail_set
+from reconciler.manifest.manifests import load
 from reconciler.model.kinds.client_metrics import ClientMetrics
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
@@ -516,8 +520,14 @@ class _Review:
         return self._capsys.readouterr().out
 
 
+_KEPT: Final = lru_cache(64)(load)
+
+
 @pytest.fixture
 def review(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> _Review:
+    """Each of the commands would read the base again, and so would each review."""
+    for module, name in ((manifests, "load_sources"), (guardrail_set, "load")):
+        monkeypatch.setattr(module, name, lambda sources: _KEPT(tuple(sources)))
     monkeypatch.chdir(tmp_path)
     return _Review(tmp_path, capsys)
 
