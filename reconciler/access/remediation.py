@@ -36,13 +36,13 @@ class Remediation(NamedTuple):
     delete: tuple[AclBinding, ...] = ()
 
 
-def suggest_fix(verdict: AssertionResult, authorizer: Authorizer, principals: Iterable[str] = ()) -> Remediation | None:
+def suggest_fix(verdict: AssertionResult, authorizer: Authorizer) -> Remediation | None:
     """What would make a failed assertion pass; ``None`` if a few changed bindings do not.
 
     Each round removes the bindings that decide the counterexample, or grants what is missing, then checks again.
-    Bindings cannot fix what no binding permits (default-allow, a super user). Globs match ``principals``.
+    Bindings cannot fix what no binding permits (default-allow, a super user). Globs match the principals of bindings.
     """
-    principals = {*principals, *(principal for _, principal in authorizer.interpretations.certain.group_keys())}
+    principals = {principal for _, principal in authorizer.interpretations.certain.group_keys()}
     # Each round checks the assertion again; with only the relevant bindings this stays fast on large clusters.
     authorizer = _bearing_on(verdict.assertion, authorizer)
     create: list[AclBinding] = []

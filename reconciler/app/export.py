@@ -60,7 +60,7 @@ def proven_draft(state: ClusterState, places: Mapping[AclBinding | str, str], fi
     """The draft for the exported files; what breaks its rules there is named at its head."""
     lines = ownership_draft(state, places, files)
     texts = {path: text for path, text in files.items() if path != "cluster.yaml"}
-    texts |= {"cluster.yaml": cluster_document(_NAME, ["broker:9092"], {}), DRAFT_FILE: "\n".join(lines) + "\n"}
+    texts |= {"cluster.yaml": cluster_document(_NAME, ["broker:9092"]), DRAFT_FILE: "\n".join(lines) + "\n"}
     try:
         manifests = load(Source(path, text) for path, text in texts.items())
         desired = desired_state(manifests, _NAME, _DAY)
@@ -111,7 +111,7 @@ class Exported:
         name, servers = document_name(self.target.name), self.target.bootstrap_servers or [NO_BROKER]
         missing = facts_to_add(self.target.facts)
         heading = "# State below spec of your connections file what no Kafka API exposes (docs/reviewing.md, Facts):\n"
-        stub = (heading + missing if missing else "") + cluster_document(name, servers, {})
+        stub = (heading + missing if missing else "") + cluster_document(name, servers)
         return replace(export, files={"cluster.yaml": stub, **export.files})
 
     def snapshot(self) -> str:

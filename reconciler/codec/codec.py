@@ -262,9 +262,9 @@ def _parts(value: dict[str, Any], encode: Callable[[Any], str]) -> Iterator[str]
         yield encode(plain)[1:-1]
 
 
-def document_text(document: Mapping[str, Any], encode: Callable[[Any], str], colon: str = ":") -> str:
+def document_text(document: Mapping[str, Any], encode: Callable[[Any], str]) -> str:
     """An object with a field a line, ending in a newline."""
-    return "".join(document_pieces(document, encode, colon))
+    return "".join(document_pieces(document, encode))
 
 
 def document_pieces(document: Mapping[str, Any], encode: Callable[[Any], str], colon: str = ":") -> Iterator[str]:

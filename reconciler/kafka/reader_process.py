@@ -75,21 +75,21 @@ def end_reader(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def started_early(module: str = MESSAGES) -> Iterator[None]:
-    """Start a process for the first who asks for this reader meanwhile, and keep it for the others; it ends with this.
+def started_early() -> Iterator[None]:
+    """Start a message client for the first who asks meanwhile, and keep it for the others; it ends with this.
 
     Inside of another one this only sees to it that one is ready.
     """
-    outermost = module not in _wanted
-    _wanted.add(module)
-    if module not in _ready:
-        _ready[module] = start_reader(module)
+    outermost = MESSAGES not in _wanted
+    _wanted.add(MESSAGES)
+    if MESSAGES not in _ready:
+        _ready[MESSAGES] = start_reader(MESSAGES)
     try:
         yield
     finally:
         if outermost:
-            _wanted.discard(module)
-            unused = _ready.pop(module, None)
+            _wanted.discard(MESSAGES)
+            unused = _ready.pop(MESSAGES, None)
             if unused is not None:
                 end_reader(unused)
 

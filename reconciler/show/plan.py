@@ -368,9 +368,9 @@ def refusal_sections(refusals: Sequence[Refusal], *, expand: bool = False) -> It
         yield Section(SectionName.REFUSED, "Refused", rows, len(refusals), "error")
 
 
-def refusal_lines(refusals: Sequence[Refusal], style: Style = plain, *, expand: bool = False) -> Iterator[str]:
+def refusal_lines(refusals: Sequence[Refusal], style: Style = plain) -> Iterator[str]:
     """The same as lines."""
-    for section in refusal_sections(refusals, expand=expand):
+    for section in refusal_sections(refusals):
         yield ""
         yield from section_lines(section, style)
 

@@ -43,9 +43,9 @@ _PERHAPS: Final = "  (perhaps)"
 _WHY_PERHAPS: Final = "perhaps: depends on what is not known about the cluster (default-allow, unreadable ACLs)"
 
 
-def review_lines(access: AccessReview, style: Style = plain, *, expand: bool = False) -> Iterator[str]:
+def review_lines(access: AccessReview, style: Style = plain) -> Iterator[str]:
     """The section of :func:`access_section` as lines."""
-    yield from section_lines(access_section(access, access_lines_of(access, expand=expand), expand=expand), style)
+    yield from section_lines(access_section(access, access_lines_of(access, expand=False)), style)
 
 
 def access_section(access: AccessReview, lines: Sequence[AccessLine], *, expand: bool = False) -> Section:

@@ -29,7 +29,7 @@ def test_it_drifts_to_nothing_at_once_and_after_the_move() -> None:
         assert ("no replicationFactor is written" in text) == passing
         assert "throttled" not in text
         sources = [Source(path, one) for path, one in export.files.items()]
-        sources.append(Source("cluster.yaml", cluster_document("c", ["b:9092"], {})))
+        sources.append(Source("cluster.yaml", cluster_document("c", ["b:9092"])))
         desired = desired_state(load(sources), "c", DAY)
         ended = Topic("t", 2, 1, {"retention.ms": "3600000"}, "id", ((3,), (3,)))
         for state in (live, ClusterState("c", topics={"t": ended if passing else topic})):

@@ -87,7 +87,7 @@ def active(draft: str) -> str:
 
 def found_breaches(files: dict[str, str], draft: str, more: dict[AclBinding, str] | None = None) -> tuple[Breach, ...]:
     """The breaches of the files by the draft as it is used; ``more`` are bindings that a file might also declare."""
-    texts = {**files, DRAFT_FILE: active(draft), "cluster.yaml": cluster_document("demo", ["b:9092"], {})}
+    texts = {**files, DRAFT_FILE: active(draft), "cluster.yaml": cluster_document("demo", ["b:9092"])}
     manifests = load(Source(path, text) for path, text in texts.items())
     desired = desired_state(manifests, "demo", DAY)
     if more is not None:

@@ -104,7 +104,7 @@ def test_a_snapshot_reads_back_equal(quotas: frozenset[ClientQuota]) -> None:
 def test_an_export_plans_to_nothing_but_what_it_left(quotas: frozenset[ClientQuota]) -> None:
     state = live_state(quotas)
     export = export_manifests(state, cluster="prod")
-    cluster = {"cluster.yaml": cluster_document("prod", ["broker-1:9093"], {})}
+    cluster = {"cluster.yaml": cluster_document("prod", ["broker-1:9093"])}
     assert differences(export, state, cluster, "prod") == []
     sources = [Source(path, text) for path, text in {**cluster, **export.files}.items()]
     desired = desired_state(load(sources), "prod", DAY)

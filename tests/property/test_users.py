@@ -102,7 +102,7 @@ def test_an_export_plans_to_nothing_but_what_it_left(items: frozenset[ScramUser]
     state = live_state(items)
     assert parse_snapshot(snapshot_text(state)) == state
     export = export_manifests(state, cluster="prod")
-    cluster = {"cluster.yaml": cluster_document("prod", ["broker-1:9093"], {})}
+    cluster = {"cluster.yaml": cluster_document("prod", ["broker-1:9093"])}
     assert differences(export, state, cluster, "prod") == []
     sources = [Source(path, text) for path, text in {**cluster, **export.files}.items()]
     desired = desired_state(load(sources), "prod", DAY)

@@ -58,7 +58,7 @@ def test_apply_refuses_a_mass_deletion_that_the_plan_did_not_see(place: Place) -
 
 def test_export_writes_the_limit_where_somebody_can_raise_it() -> None:
     """Nobody has to look up what holds where nothing is written."""
-    assert "  deleteLimits:\n    maxDeletePercent: 20\n    percentAbove: 10\n" in cluster_document("c", ["b:9092"], {})
+    assert "  deleteLimits:\n    maxDeletePercent: 20\n    percentAbove: 10\n" in cluster_document("c", ["b:9092"])
 
 
 @pytest.mark.parametrize(

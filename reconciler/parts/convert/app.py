@@ -6,7 +6,6 @@ from typing import Any, Final, TypeVar
 
 from reconciler.app.export import NO_BROKER, facts_to_add, proven_draft
 from reconciler.app.manifests import sound
-from reconciler.app.options import ConnectionOptions
 from reconciler.app.reasons import AmbiguousClusterError, RequestError, WorkflowError
 from reconciler.app.session import split_cluster
 from reconciler.dataclass import dataclass
@@ -170,7 +169,7 @@ def _note(comments: Sequence[str]) -> tuple[str, ...]:
 def _proven_stub(export: Export, state: ClusterState, name: str) -> str:
     """The Cluster document to complete; fails if the manifests with it say anything else than the source."""
     try:
-        document = cluster_document(name, [NO_BROKER], {})
+        document = cluster_document(name, [NO_BROKER])
         wrong = differences(export, state, {"cluster.yaml": document}, name)
     except ValueError as error:
         raise RequestError(f"the name of the cluster: {error}") from error
@@ -204,7 +203,6 @@ def convert_into(
     path: str,
     cluster: str | None,
     style: ConversionStyle = DEFAULT_STYLE,
-    connection: ConnectionOptions = ConnectionOptions(),
 ) -> ConvertedInto:
     """Add to the manifests below ``path`` what the source creates on ``cluster``; nothing is written.
 
@@ -236,7 +234,7 @@ def convert_into(
         return {**book.desired, name: more}
 
     promise = gain_of(*sorted({binding.entry.principal for binding in added.bindings}))
-    return ConvertedInto(converted, edit(path, wanted, promise, connection=connection), tuple(kept))
+    return ConvertedInto(converted, edit(path, wanted, promise), tuple(kept))
 
 
 def _differ(state: DesiredState, wish: Any, name: str) -> bool:

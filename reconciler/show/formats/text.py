@@ -31,7 +31,7 @@ def write(report: Report, options: FormatOptions) -> str:
     return "".join(f"{line}\n" for line in report_lines(report, options.style))
 
 
-def report_lines(report: Report, style: Style = plain, *, expand: bool = False) -> Iterator[str]:
+def report_lines(report: Report, style: Style = plain) -> Iterator[str]:
     """The lines, without line ends."""
     found = verdict(report)
     yield style(_TONES[found.tone], f"{review_word(report)}: {safe(found.words)}")
@@ -44,7 +44,7 @@ def report_lines(report: Report, style: Style = plain, *, expand: bool = False) 
         for plan in plans:
             yield ""
             rest = as_shown(plan, replace(plan, guardrails=NO_GUARDRAILS))
-            yield from lines(rest, style, expand=expand)
+            yield from lines(rest, style)
     for fleet in report.fleets:
         yield ""
         yield from drift_lines(fleet, style)
@@ -53,7 +53,7 @@ def report_lines(report: Report, style: Style = plain, *, expand: bool = False) 
         yield ""
         counts = ", ".join(f"{report.standings[one]:,} {one}" for one in CheckStatus if report.standings[one])
         yield style("title", f"Checks: {counts}")
-    shown = broken[: lines_shown(len(broken), expand=expand)]
+    shown = broken[: lines_shown(len(broken), expand=False)]
     for check in shown:
         yield (
             style("error" if check.standing.stops else "warn", f"  {check.standing}")
@@ -67,13 +67,13 @@ def report_lines(report: Report, style: Style = plain, *, expand: bool = False) 
         yield ""
         yield style("title", f"Findings: {compared.text}")
         known = [f"  known: {safe(row.text)}  [{safe(row.label)}]" for row in known_rows(report)]
-        yield from (style("dim", line) for line in first_lines(known, expand=expand, most=_KNOWN))
+        yield from (style("dim", line) for line in first_lines(known, expand=False, most=_KNOWN))
     told = report.other_findings
     if told:
         yield ""
         yield style("title", f"Findings ({len(told):,})")
     for group in finding_groups(told):
-        yield from (f"  {line}" for line in group_lines(group, style, None if expand else FEW))
+        yield from (f"  {line}" for line in group_lines(group, style, FEW))
 
 
 def _finding_lines(one: Finding, style: Style) -> Iterator[str]:

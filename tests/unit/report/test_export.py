@@ -178,7 +178,7 @@ def test_quotas_survive_the_round_trip() -> None:
         "quota of user odd",
         "quota of user third",
     ]
-    cluster = cluster_document("c", ["b:9092"], {})
+    cluster = cluster_document("c", ["b:9092"])
     assert differences(export, state, {"cluster.yaml": cluster}, "c") == []
     unread = export_manifests(ClusterState("4L6g", listings={"quotas": Listing(gap="no right to read them")}))
     assert "quotas.yaml" not in unread.files
@@ -272,14 +272,7 @@ def test_a_long_principal_has_a_name_that_file_systems_take() -> None:
 
 
 def test_a_cluster_is_declared_with_what_is_known() -> None:
-    text = cluster_document(
-        "prod-eu",
-        ["broker-1:9093", "broker-2:9093"],
-        {"security.protocol": "SASL_SSL", "sasl.password": "${env:KAFKA_PASSWORD}"},
-        principal="User:reconciler",
-        super_users=["User:admin"],
-        default_allow=False,
-    )
+    text = cluster_document("prod-eu", ["broker-1:9093", "broker-2:9093"])
     assert (
         text
         == """\
@@ -288,12 +281,6 @@ kind: Cluster
 metadata: {name: prod-eu}
 spec:
   bootstrapServers: [broker-1:9093, broker-2:9093]
-  client:
-    sasl.password: '${env:KAFKA_PASSWORD}'
-    security.protocol: SASL_SSL
-  principal: User:reconciler
-  superUsers: [User:admin]
-  allowEveryoneIfNoAclFound: false
   deleteLimits:
     maxDeletePercent: 20
     percentAbove: 10
@@ -303,7 +290,7 @@ spec:
 
 def test_a_cluster_with_text_that_no_manifest_holds_is_refused() -> None:
     with pytest.raises(ValueError, match="u202e"):
-        cluster_document("prod", ["b:1"], {}, principal="User:\u202e")
+        cluster_document("prod", ["b:1\u202e"])
 
 
 def test_what_most_topics_have_alike_is_said_once() -> None:
@@ -338,4 +325,4 @@ def test_a_default_is_no_config_of_a_topic_that_has_none() -> None:
     state = ClusterState("c", topics={topic.name: topic for topic in topics})
     export = export_manifests(state)
     assert "defaults" not in export.files["topics.yaml"]
-    assert differences(export, state, {"cluster.yaml": cluster_document("c", ["b:1"], {})}, "c") == []
+    assert differences(export, state, {"cluster.yaml": cluster_document("c", ["b:1"])}, "c") == []

@@ -21,7 +21,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.state import ClusterState
 
-_CLUSTER = Source("cluster.yaml", cluster_document("c", ["broker:9092"], {}))
+_CLUSTER = Source("cluster.yaml", cluster_document("c", ["broker:9092"]))
 _NAMES = {
     ResourceType.TOPIC: "topics: [svc.orders, svc.refunds]",
     ResourceType.GROUP: "groups: {prefix: svc-}",

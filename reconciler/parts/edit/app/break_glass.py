@@ -121,7 +121,6 @@ def end_break_glass(
     path: str,
     cluster: str | None,
     asked: AskedAccess,
-    reason: str | None = None,
     connection: ConnectionOptions = ConnectionOptions(),
     options: ApplyOptions = ApplyOptions(),
     *,
@@ -140,7 +139,7 @@ def end_break_glass(
         going = {one.binding for one in marks if one.binding in live.bindings and asked.means(one.binding)}
         if not going:
             raise ManifestAccessError(f"{asked.principal} has no such break-glass access on this cluster")
-        said = Declaration(_HERE, MARKED + (reason or "ended early"))
+        said = Declaration(_HERE, f"{MARKED}ended early")
         planning = PlanOptions(as_of, allow_deletes=True, guardrails=options.guardrails)
         # Without its marks it is a binding like any other, which a plan may delete.
         known = replace(live, bindings=live.bindings.difference(marks_for(going, live.bindings)))

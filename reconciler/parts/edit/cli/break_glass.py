@@ -170,7 +170,7 @@ def _end(
     """End break-glass access on the cluster: the exit status, what JSON has of it, and the access that ended."""
     _check_consent(at_once)
     options = replace(_apply_options(at_once), patience=LeasePatience(_ENDING, goes_on=True))
-    result = end_break_glass(path, cluster, asked, None, connection, options, attendant=_terminal(at_once))
+    result = end_break_glass(path, cluster, asked, connection, options, attendant=_terminal(at_once))
     document = _shown(result, output)
     if not result.succeeded:
         error(result.stopped or "not all of it was ended: its end stays as it was")
