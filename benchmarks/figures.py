@@ -79,7 +79,7 @@ LISTED: Final = (
                 "cli/main.py",
                 "plan/review/access_change.py",
                 "results/access.py",
-                "results/output.py",
+                "results/__init__.py",
                 "show/review.py",
                 "show/questions.py",
                 "show/quota.py",

@@ -80,6 +80,7 @@ from reconciler.apply.performing import perform
 from reconciler.apply.preflight import Preflight, RefusedError, StalePlanError, UndeclaredDefaultError, check, reading
 from reconciler.apply.run import ApplyEnvironment
 from reconciler.dataclass import dataclass
+from reconciler.kafka.secret_source import SecretError, SecretSource
 from reconciler.model.characters import is_visible
 from reconciler.model.desired import DesiredState
 from reconciler.model.state import ClusterState
@@ -123,8 +124,6 @@ def follow_references(plan: Plan, preflight: Preflight, target: Target) -> None:
     """
     if target.settings is None:
         return
-    from reconciler.kafka.secret_source import SecretError, SecretSource
-
     permit = declared_for(target).secret_permit
     source = SecretSource(secrets_dirs=tuple(map(Path, permit.directories)), env_prefixes=permit.env_prefixes)
     for step, found in zip(plan.steps, preflight.findings, strict=True):
@@ -183,7 +182,7 @@ def _checked(passwords: list[NewPassword], target: Target, followed: Mapping[str
 
 
 def _tried(password: NewPassword, target: Target, value: str) -> LoginAnswer:
-    # As in connections.settings_of.
+    # As in session.live.
     from reconciler.kafka.handshake import log_in
 
     answer = LoginAnswer(None)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from reconciler.app.manifests import checked, read_sources, sound
 from reconciler.app.options import ConnectionOptions
@@ -20,6 +20,9 @@ from reconciler.app.reasons import (
     WorkflowError,
 )
 from reconciler.dataclass import dataclass
+from reconciler.kafka.errors import SettingsError
+from reconciler.kafka.secret_source import SecretSource, private_directory
+from reconciler.kafka.settings import ClientSettings, client_settings, is_of_another_client
 from reconciler.manifest.connections import Connection, as_proposed, connections, with_operator
 from reconciler.manifest.documents.cluster import referring_settings
 from reconciler.manifest.manifests import Manifests
@@ -40,9 +43,6 @@ from reconciler.model.secrets import has_reference
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.plan.proposal import Plan
 from reconciler.system.files import read_manifest_files, read_properties
-
-if TYPE_CHECKING:
-    from reconciler.kafka.settings import ClientSettings
 
 _SERVERS: Final = "bootstrap.servers"
 
@@ -96,8 +96,6 @@ def is_properties(file: str) -> bool:
 
 def _of_properties(file: str) -> ClusterAddress:
     """The connection that Java's clients would make, whatever the cluster is called. It states no facts."""
-    from reconciler.kafka.settings import is_of_another_client
-
     try:
         settings = read_properties(Path(file))
     except ValueError as error:
@@ -199,13 +197,8 @@ def _is_below(file: Path, path: Path) -> bool:
     return file.resolve().is_relative_to(directory.resolve())
 
 
-def settings_of(name: str, address: ClusterAddress, options: ConnectionOptions) -> "ClientSettings":
+def settings_of(name: str, address: ClusterAddress, options: ConnectionOptions) -> ClientSettings:
     """Client settings with secrets resolved; raises a :class:`WorkflowError` that names every problem."""
-    # The client libraries take a tenth of a second, and most use cases can do without: a snapshot needs none.
-    from reconciler.kafka.errors import SettingsError
-    from reconciler.kafka.secret_source import SecretSource, private_directory
-    from reconciler.kafka.settings import client_settings
-
     beside = () if options.connections is None else private_directory(Path(options.connections))
     secrets = SecretSource(frozenset(options.allow_env), (*map(Path, options.secrets_dirs), *beside))
     try:

@@ -15,7 +15,8 @@ from reconciler.apply.environment import Result, UnprovenError
 from reconciler.apply.records import ended
 from reconciler.apply.run import StoppedError, doubts
 from reconciler.dataclass import dataclass
-from reconciler.kafka.cluster import FlavoredCluster, Inspection, KafkaCluster
+from reconciler.kafka.cluster import Inspection, KafkaCluster
+from reconciler.kafka.flavored import FlavoredCluster
 from reconciler.kafka.handshake import AuthorizerPresence
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.addresses import RANGES_SINCE, ip_range

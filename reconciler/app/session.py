@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from reconciler.app.connections import (
     address_of,
@@ -50,7 +50,9 @@ from reconciler.app.reasons import (
 from reconciler.apply.cleanup import Leftover, going_on, leftovers, without_live_bridges
 from reconciler.apply.lease import lease_time, time_of
 from reconciler.dataclass import dataclass
-from reconciler.kafka.cluster import FlavoredCluster, flavored
+from reconciler.kafka.bindings import needs_messages, unsupported_by_client
+from reconciler.kafka.flavored import FlavoredCluster, flavored
+from reconciler.kafka.settings import ClientSettings
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.acl import AclBinding
@@ -62,9 +64,6 @@ from reconciler.snapshot.document import SnapshotError
 from reconciler.snapshot.file import SnapshotCluster
 from reconciler.system.files import texts_below
 from reconciler.system.process import SystemClock, broken_link
-
-if TYPE_CHECKING:
-    from reconciler.kafka.settings import ClientSettings
 
 #: Of so many runs each is told of that left something.
 MOST_TOLD: Final = 20
@@ -82,7 +81,7 @@ class Target:
     cluster: InspectableCluster
     declaration: ClusterDeclaration | None
     bootstrap_servers: tuple[str, ...] = ()
-    settings: "ClientSettings | None" = None
+    settings: ClientSettings | None = None
     prepare: Callable[[], None] = lambda: None
     tell: Tell = ignore
     unsupported: Callable[[AclBinding], str | None] = lambda _: None
@@ -340,8 +339,7 @@ def live(
 
     ``lists``: begin to list all ACLs, which the first reading asks for.
     """
-    # As in connections.settings_of.
-    from reconciler.kafka.bindings import needs_messages, unsupported_by_client
+    # The client takes a tenth of a second to load, and most use cases can do without: a snapshot needs none.
     from reconciler.kafka.cluster import connect
     from reconciler.kafka.listing import no_messages
 

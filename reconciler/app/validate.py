@@ -13,6 +13,7 @@ from reconciler.app.reasons import InvalidManifestsError, WorkflowError
 from reconciler.app.states import authorizer
 from reconciler.app.terms import declared_dead_letters
 from reconciler.dataclass import dataclass
+from reconciler.kafka.settings import setting_problems
 from reconciler.manifest.documents import KINDS_BY_NAME
 from reconciler.manifest.documents.kind import Kind
 from reconciler.manifest.guardrails import GuardrailChange
@@ -165,8 +166,6 @@ def _of_client(declaration: ClusterDeclaration) -> Iterator[Problem]:
     """What a command that connects would refuse about the settings, whatever their secrets are."""
     if not declaration.client:
         return
-    from reconciler.kafka.settings import setting_problems
-
     for found in setting_problems(",".join(declaration.bootstrap_servers), declaration.client):
         if found.key == "bootstrapServers":
             continue  # the reader judges addresses

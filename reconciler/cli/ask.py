@@ -23,8 +23,8 @@ from reconciler.cli.questions import (
     state_options,
 )
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, PatternType, ResourcePattern, ResourceType
+from reconciler.results import OutputKind
 from reconciler.results.access import with_condition
-from reconciler.results.output import OutputKind
 from reconciler.show.access import (
     access_documents,
     access_lines,

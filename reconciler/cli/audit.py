@@ -14,8 +14,8 @@ from reconciler.cli.console import CommandError, Exit, error, info, out, out_jso
 from reconciler.cli.options import Since, cluster_option, connection_options, output_option, path_option
 from reconciler.cli.questions import one_topic_and_principal
 from reconciler.model.characters import safe
+from reconciler.results import OutputKind
 from reconciler.results.audit import AUDIT_ENTRY, AuditQuestion
-from reconciler.results.output import OutputKind
 from reconciler.show.findings import entry_lines
 
 

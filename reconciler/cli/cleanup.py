@@ -29,7 +29,7 @@ from reconciler.cli.planned import left_out, print_plan, save, verdict
 from reconciler.model.characters import counted, safe
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import AcceptedGuard
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 
 
 @click.command("cleanup", short_help="Remove what an interrupted apply left on the cluster")

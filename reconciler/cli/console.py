@@ -30,7 +30,7 @@ from reconciler.model.characters import Style, escape_invisible_json, plain, saf
 from reconciler.system.process import child_environment
 
 if TYPE_CHECKING:
-    from reconciler.results.output import OutputKind
+    from reconciler.results import OutputKind
 
 
 # The standard streams, so that a command can rely on them whatever it was started with.
@@ -285,7 +285,7 @@ def write(text: str) -> None:
 
 def out_json(kind: "OutputKind", document: Mapping[str, Any]) -> None:
     """Data for a program, on stdout: one JSON document and its kind, keys in order; or another ``--output``."""
-    from reconciler.results.output import output
+    from reconciler.results import output
 
     printed = output(kind, document)
     for piece in settings.document(printed) if settings.document is not None else (_json(printed),):

@@ -15,7 +15,7 @@ from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.options import cluster_option, connection_options, optional_path_argument, output_option
 from reconciler.kafka.errors import WITHOUT_MESSAGES
 from reconciler.model.characters import Style, counted
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 
 
 def _release(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[int, int] | None:

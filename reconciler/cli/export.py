@@ -26,7 +26,7 @@ from reconciler.codec.kinds import LISTED
 from reconciler.manifest.parts.document import document_name_problem
 from reconciler.manifest.write.manifests import Export, Layout
 from reconciler.model.state import ClusterState
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 from reconciler.show.policy import DEFAULT_POLICY
 
 #: What a cluster has, as rows; that something cannot be read or named is a row, too.

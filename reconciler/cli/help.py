@@ -14,7 +14,7 @@ from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.main import program
 from reconciler.cli.options import ConnectionOption, output_option
 from reconciler.manifest.read.problem import did_you_mean
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 from reconciler.show.lint import rule_lines
 
 _CONNECTION, _RECIPES = "connection", "recipes"

@@ -21,7 +21,7 @@ from reconciler.cli.options import (
     optional_path_argument,
 )
 from reconciler.cli.parts import part_module
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 from reconciler.show.lint import lint_document, lint_lines, minimised_document, minimised_lines
 
 _WARNING: Final = "warning"

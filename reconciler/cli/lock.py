@@ -29,7 +29,7 @@ from reconciler.model.characters import as_name, safe
 from reconciler.model.desired import Expiry, moment_text
 from reconciler.model.locks import Lock
 from reconciler.plan.refusal import AcceptedGuard
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 from reconciler.show.claims import Checks
 from reconciler.show.result import result_document, result_lines
 

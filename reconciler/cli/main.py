@@ -88,6 +88,7 @@ SHARED: Final = {
     "approve": "show",
     "drift": "plan",
     "policy": "export",
+    "test": "validate",
     "undo": "cleanup",
     **dict.fromkeys(("completion", "version"), "help"),
 }

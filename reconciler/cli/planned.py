@@ -25,7 +25,7 @@ from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import Refusal
 from reconciler.plan.review.ends import OPENS_A_PATH
 from reconciler.plan.review.topics import Ruling
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 from reconciler.show.claims import Checks, agreed_lines, checks_document, checks_entry, checks_lines
 from reconciler.show.drift import drift_lines, drift_table
 from reconciler.show.findings import agreed_checks, agreed_findings, without_known

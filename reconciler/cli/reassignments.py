@@ -19,7 +19,7 @@ from reconciler.cli.options import (
     path_option,
 )
 from reconciler.model.characters import counted, safe
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 from reconciler.show.result import end_lines, ends_document, move_lines, moves_document
 
 

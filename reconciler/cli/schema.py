@@ -20,8 +20,8 @@ from reconciler.manifest.models.cluster import ConnectionsDocument
 from reconciler.manifest.project import ProjectSpec
 from reconciler.plan.certificate import CERTIFICATE
 from reconciler.plan.file import plan_schema_text
+from reconciler.results import OutputKind
 from reconciler.results.documents import LintOutput, TestOutput, ValidateOutput, printed
-from reconciler.results.output import OutputKind
 from reconciler.snapshot.document import snapshot_schema_text
 
 #: What this program reads besides manifests, and mostly writes itself.

@@ -14,7 +14,7 @@ from reconciler.cli.notes import info_note
 from reconciler.cli.options import cluster_option, connection_options, optional_path_argument, output_option
 from reconciler.model.characters import safe
 from reconciler.plan.file import plan_id
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 from reconciler.show.plan import plan_lines, plan_report
 from reconciler.show.review import verification_document, verification_lines
 from reconciler.show.steps import summary

@@ -41,7 +41,6 @@ from reconciler.kafka.sent_kind import SentKind
 from reconciler.kafka.settings import ClientSettings
 from reconciler.kafka.topics import TopicReadResult, broker_defaults, is_unknown, read_topics
 from reconciler.model.acl import AclBinding
-from reconciler.model.flavor import Flavor
 from reconciler.model.kinds import kind_finder, listed_kind, listed_types
 from reconciler.model.listing import Change, Create, ListedItem, Listing, Update, parts, resource_of
 from reconciler.model.state import ClusterState
@@ -468,18 +467,6 @@ def _alteration(wanted: TopicConfigs) -> ConfigResource:
         for key, value in wanted.configs.items()
     ]
     return ConfigResource(ResourceType.TOPIC, wanted.name, incremental_configs=entries)
-
-
-def first_step(change: Change, flavor: Flavor) -> tuple[Change, str] | None:
-    """The change that has to come first, and ``config=value`` that it sets; ``None`` where none has to."""
-    match change:
-        case Update(TopicConfigs() as before, TopicConfigs() as after):
-            step = flavor.intermediate(before.configs, after.configs)
-            if step is not None:
-                was, between = {step.config: before.configs.get(step.config)}, {step.config: step.via}
-                first = Update(replace(before, configs=was), replace(after, configs=between))
-                return first, f"{step.config}={step.via}"
-    return None
 
 
 KINDS: Final[tuple[Kind, ...]] = (Acls(), Topics(), *map(ListedKind, listed_types()))

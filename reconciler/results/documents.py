@@ -16,8 +16,8 @@ from reconciler.model.characters import as_name, binding_name
 from reconciler.model.desired import Origin
 from reconciler.model.says import AnyInteger, AnyText, Flat, Says
 from reconciler.plan.guards import GUARDRAILS, NO_GUARDRAILS, GuardrailReview
+from reconciler.results import KIND, OutputKind
 from reconciler.results.findings import Level
-from reconciler.results.output import KIND, OutputKind
 
 T = TypeVar("T")
 

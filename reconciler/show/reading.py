@@ -15,6 +15,7 @@ from reconciler.codec.codec import ANY_TEXT, Codec, SchemaError, array
 from reconciler.dataclass import dataclass
 from reconciler.plan.file import PlanFileError, plan_from_json
 from reconciler.plan.proposal import Plan
+from reconciler.results import KIND, OutputKind
 from reconciler.results.access import answer_checks, answer_findings
 from reconciler.results.documents import (
     CHECKS,
@@ -28,7 +29,6 @@ from reconciler.results.documents import (
     ValidateOutput,
 )
 from reconciler.results.findings import LEVELS, Check, CheckStatus, Finding, Level, known_among
-from reconciler.results.output import KIND, OutputKind
 from reconciler.results.tightened import FLEET_TIGHTEN, TIGHTEN, fleet_tighten_findings, tighten_findings
 from reconciler.show.findings import (
     agreed_checks,

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.kafka.cluster import FlavoredCluster, connect
+from reconciler.kafka.cluster import connect
+from reconciler.kafka.flavored import FlavoredCluster
 from reconciler.kafka.listing import AclReader
 from reconciler.model.flavor import FLAVORS
 from reconciler.model.listing import Create, Delete

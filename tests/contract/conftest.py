@@ -10,7 +10,8 @@ from typing import Final
 import pytest
 
 from reconciler.codec.kinds import LISTED
-from reconciler.kafka.cluster import FlavoredCluster, KafkaCluster, connect
+from reconciler.kafka.cluster import KafkaCluster, connect
+from reconciler.kafka.flavored import FlavoredCluster
 from reconciler.kafka.secret_source import SecretSource
 from reconciler.kafka.settings import client_settings
 from reconciler.model.flavor import FLAVORS

@@ -18,7 +18,7 @@ from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Layout, Topic
-from reconciler.results.output import KIND, OutputKind
+from reconciler.results import KIND, OutputKind
 from reconciler.show.reading import ResultError, read_result
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from reconciler.snapshot.file import SnapshotCluster

@@ -13,8 +13,8 @@ from markdown_it import MarkdownIt
 
 from reconciler.model.characters import safe
 from reconciler.plan.proposal import Plan
+from reconciler.results import OutputKind, output
 from reconciler.results.findings import Check, Finding, Level, finding_groups
-from reconciler.results.output import OutputKind, output
 from reconciler.show.access_lines import AccessLine
 from reconciler.show.document import ReportDocument, Row, SectionName
 from reconciler.show.drift import drift_document

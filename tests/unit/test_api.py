@@ -27,15 +27,17 @@ UNUSED = (
 )
 
 
-def test_a_plan_loads_nothing_that_only_other_commands_need() -> None:
+def test_a_plan_loads_nothing_that_only_other_commands_need_and_a_client_only_once_it_connects() -> None:
     program = f"""
 import sys
 import reconciler.cli.plan, reconciler.cli.notes, reconciler.app.plan, reconciler.app.test
-import reconciler.show.plan, reconciler.kafka.cluster
+import reconciler.show.plan, reconciler.cli.validate
+print([name for name in (*{UNUSED!r}, "confluent_kafka") if name in sys.modules])
+import reconciler.kafka.cluster
 print([name for name in {UNUSED!r} if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert done.stdout == "[]\n[]\n"
 
 
 def test_help_loads_no_manifests_plans_or_clients() -> None:

@@ -31,7 +31,7 @@ from reconciler.parts.certify.app import CampaignTerms, Past, campaign_status, o
 from reconciler.parts.certify.campaign import OwnerAnswers
 from reconciler.parts.certify.pack import CLOSING, PACKER_ONLY, VerifiedPack, close_campaign, kept_in, verify_pack
 from reconciler.parts.edit.cli.options import keep
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 from reconciler.system.files import write_atomically
 
 _request = with_options(

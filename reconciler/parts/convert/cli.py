@@ -17,7 +17,7 @@ from reconciler.parts.convert.app import ConversionSource, ConversionStyle, Conv
 from reconciler.parts.convert.conversion import Remark, Sign
 from reconciler.parts.convert.recognition import AUTO, FORMATS, GROUP, OF_CLUSTERS, reader
 from reconciler.parts.edit.cli.options import keep
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 from reconciler.system.plugins import PluginError
 
 #: Kept here because its module is expensive to import; a test holds the two together.

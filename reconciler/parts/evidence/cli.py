@@ -44,7 +44,7 @@ from reconciler.parts.evidence.suggestion import Thresholds
 from reconciler.parts.evidence.usage.cluster import UsageQuestion
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.evidence.usage.scan import Summary
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 from reconciler.results.tightened import TIGHTEN
 
 # Options of ``usage`` and ``fleet usage``: which days of the logs count, and what is shown of them.

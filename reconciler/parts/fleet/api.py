@@ -23,10 +23,10 @@ from reconciler.parts.fleet.app.runs import (
 )
 from reconciler.parts.fleet.app.tighten import FleetTightening, tighten_fleet
 from reconciler.parts.fleet.engine import LocalEngine
+from reconciler.parts.fleet.readings import CollectionLimits, SnapshotSource
 from reconciler.parts.fleet.spark.engine import SparkEngine
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.parts.fleet.tables import store_at
-from reconciler.parts.fleet.tasks.collecting import CollectionLimits, SnapshotSource
 
 __all__ = [
     "ApplyTerms",

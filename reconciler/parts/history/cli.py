@@ -21,7 +21,7 @@ from reconciler.parts.history.app import (
     ask_history,
     since_when,
 )
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 
 
 def held_lines(found: Sequence[HeldFact]) -> Iterator[str]:

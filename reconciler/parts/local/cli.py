@@ -20,7 +20,7 @@ from reconciler.parts.local.sandbox.lifecycle import down, find, running, status
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.parts.local.tour import PLACE, USERS, WIDTH, FleetTour, Tour, TourStep, shown_path
 from reconciler.ports import ClusterError
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 
 
 @click.group("sandbox", short_help="Run a local Kafka cluster with access control")

@@ -15,8 +15,8 @@ from reconciler.model.desired import moment_text
 from reconciler.plan.file import ids, plan_id, step_to_json
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, operations_words
+from reconciler.results import OutputKind, output
 from reconciler.results.findings import Check, Finding
-from reconciler.results.output import OutputKind, output
 from reconciler.show.fleet_report import fleet_document
 from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.escaping import json_text

@@ -48,7 +48,7 @@ _DRIVER = """
 import json, sys, time
 from functools import partial
 from pathlib import Path
-from reconciler.parts.fleet.tasks.collecting import SnapshotSource, CollectionLimits, collect
+from reconciler.parts.fleet.readings import SnapshotSource, CollectionLimits, collect
 from reconciler.parts.fleet.api import spark
 from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.fleet.app.members import read_file

@@ -13,7 +13,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
-from reconciler.results.output import OutputKind, output
+from reconciler.results import OutputKind, output
 from reconciler.show.plan import plan_report
 from reconciler.show.reading import Report
 from tests.integration.report.formats import FORMATS, report_of

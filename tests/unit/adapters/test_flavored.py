@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.kafka.cluster import FlavoredCluster
+from reconciler.kafka.flavored import FlavoredCluster
 from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Origin
 from reconciler.model.flavor import FLAVORS
 from reconciler.model.listing import Create, Delete, Update, resource_of

@@ -13,7 +13,7 @@ from reconciler.apply.records import PastRun
 from reconciler.apply.run import ApplyEnvironment
 from reconciler.apply.undo import doubts, performed_steps, revert_steps
 from reconciler.kafka import kinds as sent_kinds
-from reconciler.kafka.cluster import flavored
+from reconciler.kafka.flavored import flavored
 from reconciler.kafka.kinds import kind_of as sending_of
 from reconciler.model.desired import DesiredState, Origin
 from reconciler.model.flavor import CONFLUENT_CLOUD, Signs

@@ -18,7 +18,8 @@ from reconciler.app.options import ClientNote, Note
 from reconciler.app.session import Target
 from reconciler.cli.doctor import check_words
 from reconciler.cli.main import run
-from reconciler.kafka.cluster import FlavoredCluster, Inspection
+from reconciler.kafka.cluster import Inspection
+from reconciler.kafka.flavored import FlavoredCluster
 from reconciler.kafka.handshake import AuthorizerPresence, Broker
 from reconciler.kafka.settings import ClientSettings
 from reconciler.manifest.parts.clusters import ClusterDeclaration

@@ -9,8 +9,8 @@ from reconciler.plan.file import plan_to_json
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.review.topics import BrokerAnswer, BrokerValidation, Ruling, TopicReview
+from reconciler.results import OutputKind, output
 from reconciler.results.findings import CheckStatus, Level
-from reconciler.results.output import OutputKind, output
 from reconciler.show.reading import read_result
 
 _PLACE = Origin("t.yaml", 3, 5)

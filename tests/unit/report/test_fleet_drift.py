@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from reconciler.model.desired import Declaration, Origin
 from reconciler.model.listing import Create
 from reconciler.plan.difference import DeclaredChange, Skipped, SkipReason
+from reconciler.results import OutputKind, output
 from reconciler.results.fleet_drift import ClusterDrift, DriftCounts, Failure, FleetDrift
-from reconciler.results.output import OutputKind, output
 from reconciler.show.fleet_report import FleetReport, fleet_document, fleet_report
 from reconciler.show.formats import FORMATS, FormatOptions, format_named
 from reconciler.show.formats.slack import slack_message

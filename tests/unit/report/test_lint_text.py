@@ -8,9 +8,9 @@ from reconciler.access.lint.rule import AclFinding, LintFinding
 from reconciler.access.lint.rules import GROUPS, RULES
 from reconciler.model.desired import Origin
 from reconciler.plan.guards import NO_GUARDRAILS
+from reconciler.results import OutputKind, output
 from reconciler.results.access import AccessView, Basis
 from reconciler.results.findings import Finding, Level, finding_groups
-from reconciler.results.output import OutputKind, output
 from reconciler.show.claims import test_document as document_of_tests
 from reconciler.show.lint import Linted, lint_document, lint_lines
 from reconciler.show.reading import read_result

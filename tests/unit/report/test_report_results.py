@@ -10,8 +10,8 @@ import pytest
 
 from reconciler.model.desired import Origin
 from reconciler.plan.file import plan_to_json
+from reconciler.results import OutputKind, output
 from reconciler.results.findings import CheckStatus, Finding, Level
-from reconciler.results.output import OutputKind, output
 from reconciler.show.formats import FORMATS, FormatOptions, format_named, junit, sarif
 from reconciler.show.formats.document import FittedSection, fitted
 from reconciler.show.formats.markdown import default_marker, marker_problem

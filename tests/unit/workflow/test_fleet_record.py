@@ -10,8 +10,8 @@ from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app.runs import RECORD_FILE, add_to_record, read_record, take
 from reconciler.parts.fleet.proposal import ApplyRecord, FleetPlan, Member, PlannedWave, apply_record_text
+from reconciler.parts.fleet.readings import CollectionLimits, SnapshotSource
 from reconciler.parts.fleet.tables import store_at
-from reconciler.parts.fleet.tasks.collecting import CollectionLimits, SnapshotSource
 from reconciler.results.fleet_drift import FleetRun
 from tests.unit.workflow.killed_fleets import InTurn, KilledError
 from tests.worlds import binding

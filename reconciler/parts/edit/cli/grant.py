@@ -37,7 +37,7 @@ from reconciler.model.desired import Expiry
 from reconciler.parts.edit.app.adopt import AdoptOptions, Difference, adopt
 from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, grant, rename, revoke
 from reconciler.parts.edit.cli.options import keep
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 
 if TYPE_CHECKING:
     from reconciler.parts.edit.app.editing import ManifestEdit

@@ -14,7 +14,7 @@ from reconciler.cli.notes import info_note
 from reconciler.model.characters import safe
 from reconciler.model.desired import moment_text
 from reconciler.parts.edit.app.simplify import fix_lint, fix_minimise
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 from reconciler.show.claims import breach_lines
 from reconciler.show.review import review_lines
 

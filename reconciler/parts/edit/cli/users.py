@@ -13,7 +13,7 @@ from reconciler.parts.edit.app.grant import GrantTerms
 from reconciler.parts.edit.app.users import disable as disabled
 from reconciler.parts.edit.cli.grant import cluster_of_edit, note_edit
 from reconciler.parts.edit.cli.options import keep
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 
 _reason = click.option("--reason", metavar="TEXT", help="Why; written next to the user.")
 _ticket = click.option("--ticket", metavar="ID", help="Where it was agreed; written next to the user.")

@@ -26,8 +26,8 @@ from reconciler.model.listing import Change
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.differences import changes_of
+from reconciler.parts.fleet.readings import SnapshotSource
 from reconciler.parts.fleet.store import FleetStore
-from reconciler.parts.fleet.tasks.collecting import SnapshotSource
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.results.fleet_drift import FleetDrift

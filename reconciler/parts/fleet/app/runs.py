@@ -38,8 +38,8 @@ from reconciler.parts.fleet.proposal import (
     parse_apply_records,
     parse_fleet_plan,
 )
+from reconciler.parts.fleet.readings import CollectionLimits, SnapshotSource, carried, collect
 from reconciler.parts.fleet.store import FleetStore, NoRunError
-from reconciler.parts.fleet.tasks.collecting import CollectionLimits, SnapshotSource, carried, collect
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired, compiled_key
 from reconciler.plan.file import ids
 from reconciler.results.fleet_drift import FleetDrift, FleetRun, HeaderError, Reading

@@ -26,8 +26,8 @@ from reconciler.parts.fleet.cli.fleet import (
     store_option,
 )
 from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, ROWS_IN_A_TASK
+from reconciler.results import OutputKind
 from reconciler.results.fleet_drift import FleetDrift, FleetRun
-from reconciler.results.output import OutputKind
 from reconciler.show.document import lines_shown
 from reconciler.show.fleet_report import FleetReport, drift_lines, drift_summary, fleet_document, fleet_report
 

@@ -17,7 +17,7 @@ from reconciler.cli.console import CommandError, Exit, out, out_json
 from reconciler.cli.lock import ask_to_lock, lock_terms, lock_terms_options, locked_document, locked_lines, other_lines
 from reconciler.cli.options import connection_options, output_option
 from reconciler.model.characters import counted, safe
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 
 #: Clusters that are locked at the same time.
 _AT_ONCE: Final = 8

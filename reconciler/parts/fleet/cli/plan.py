@@ -66,8 +66,8 @@ from reconciler.parts.fleet.proposal import (
     fleet_plan_id,
     not_covered,
 )
+from reconciler.results import OutputKind
 from reconciler.results.fleet_drift import Failure
-from reconciler.results.output import OutputKind
 from reconciler.show.document import FEW, first_lines, lines_shown
 from reconciler.show.fleet_report import cluster_names
 

@@ -25,7 +25,7 @@ from reconciler.parts.fleet.cli.fleet import (
     store_option,
 )
 from reconciler.parts.fleet.engine import EVALUATED_IN_A_TASK, ROWS_IN_A_TASK
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 from reconciler.show.fleet_report import table_lines
 
 if TYPE_CHECKING:

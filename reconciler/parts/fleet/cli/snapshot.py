@@ -22,8 +22,8 @@ from reconciler.parts.fleet.cli.fleet import (
     store_option,
 )
 from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK
+from reconciler.results import OutputKind
 from reconciler.results.fleet_drift import FleetRun, HeaderError
-from reconciler.results.output import OutputKind
 from reconciler.show.fleet_report import run_lines
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ def command(
     with engine_for(spark, store, *files, connection=None if files or snapshots else connection) as engine:
         from reconciler.parts.fleet.app.members import MemberConnections, file_readers, live_readers
         from reconciler.parts.fleet.app.runs import fleet_in, take
+        from reconciler.parts.fleet.readings import CollectionLimits
         from reconciler.parts.fleet.tables import store_at
-        from reconciler.parts.fleet.tasks.collecting import CollectionLimits
 
         manifests = as_operator_says(load(path), path, connection)
         if files:

@@ -52,7 +52,7 @@ from reconciler.parts.fleet.cli.fleet import (
 from reconciler.parts.fleet.engine import BYTES_IN_A_TASK, CLUSTERS_IN_A_TASK
 from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.fleet.tasks.logs import LogFindings, total
-from reconciler.results.output import OutputKind
+from reconciler.results import OutputKind
 from reconciler.results.tightened import FLEET_TIGHTEN
 
 

@@ -14,7 +14,7 @@ from typing import Final
 #: What nearly every task needs. None of it starts a thread, which a fork would lose.
 _NEEDED: Final = (
     "pyspark.worker",
-    "reconciler.parts.fleet.tasks.collecting",
+    "reconciler.parts.fleet.readings",
     "reconciler.parts.fleet.tasks.comparing",
 )
 
