@@ -75,8 +75,8 @@ LISTED: Final = (
         frozenset(
             {
                 "cli/ask.py",
-                "cli/commands.py",
                 "cli/main.py",
+                "cli/recipes.py",
                 "plan/review/access_change.py",
                 "results/access.py",
                 "results/__init__.py",

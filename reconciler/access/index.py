@@ -9,22 +9,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from itertools import accumulate, chain
 from operator import itemgetter
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from reconciler.access.hosts import RangeIndex
-from reconciler.access.names import (
-    ALL_NAMES,
-    ASTERISK_NAMES,
-    LITERAL,
-    PREFIX,
-    NameSet,
-    inside,
-    literal,
-    meets_any,
-    names_of,
-    outermost,
-)
-from reconciler.access.operations import DENIED, ENTRY_MASKS, IMPLIED
+from reconciler.access.names import ALL_NAMES, LITERAL, PREFIX, NameSet, inside, literal, meets_any, names_of, outermost
+from reconciler.access.operations import DENIED, ENTRY_MASKS
 from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -548,64 +537,3 @@ class Index:
             patterns = {binding[0] for _, group in self._of_kind(resource_type) for binding in group}
             self._coverage[resource_type] = NameCoverage(map(names_of, patterns))
         return self._coverage[resource_type]
-
-
-# The ALLOWs that grant one operation on one resource type, sorted for the counterexample search.
-
-
-class OperationGrant(NamedTuple):
-    """An ALLOW of the operation, by name or implied."""
-
-    names: NameSet
-    principal: str
-    host: str
-
-    def zone(self, names: NameSet) -> tuple[NameSet, tuple[NameSet, ...]] | None:
-        """Which of ``names`` it grants: a set of names and the sets cut out of it; ``None`` if it grants none."""
-        if self.names == ALL_NAMES:
-            return (
-                None
-                if ASTERISK_NAMES.contains(names)
-                else (names, (ASTERISK_NAMES,) if names.contains(ASTERISK_NAMES) else ())
-            )
-        if self.names.contains(names):
-            return names, ()
-        return (self.names, ()) if names.contains(self.names) else None
-
-
-class OperationGrants:
-    """All grants of one operation on one type."""
-
-    __slots__ = ("_by_names", "_ordered", "by_length", "principals")
-
-    def __init__(self, index: Index, resource_type: ResourceType, operation: AclOperation) -> None:
-        """Collect the ALLOWs of the operation from an index."""
-        wanted = 1 << operation | 1 << operation + IMPLIED
-        self._by_names: dict[NameSet, list[OperationGrant]] = {}
-        self.principals: set[str] = set()
-        for kind, principal in index.group_keys():
-            # A principal without a colon cannot be the principal of a connection.
-            group = index.group(kind, principal) if kind is resource_type and ":" in principal else None
-            for host, rules in group.rules.items() if group is not None else ():
-                for key, mask in rules.items():
-                    if mask & wanted:
-                        self._by_names.setdefault(key, []).append(OperationGrant(key, principal, host))
-                        self.principals.add(principal)
-        self._ordered = sorted(self._by_names)
-        #: All of them, shortest names first.
-        self.by_length = sorted((grant for found in self._by_names.values() for grant in found), key=_length)
-
-    def meeting(self, names: NameSet) -> Iterator[OperationGrant]:
-        """The grants that share a name with ``names``, those with the shortest names first."""
-        if names == ALL_NAMES:
-            yield from self.by_length
-            return
-        for length in range(len(names.text) + 1):
-            outer = NameSet(names.text[:length])
-            if outer != names:
-                yield from self._by_names.get(outer, ())
-        yield from sorted((grant for key in inside(self._ordered, names) for grant in self._by_names[key]), key=_length)
-
-
-def _length(grant: OperationGrant) -> tuple[int, OperationGrant]:
-    return len(grant.names.text), grant

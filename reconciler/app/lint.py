@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from reconciler.access.lint import findings
+from reconciler.access.lint import RULES, findings
+from reconciler.access.lint.ineffective import redundant
 from reconciler.access.lint.rule import AclFinding, LintFinding, LintState
-from reconciler.access.lint.rules import RULES
-from reconciler.access.lint.rules.ineffective import redundant
-from reconciler.access.lint.rules.stale import expired
+from reconciler.access.lint.stale import expired
 from reconciler.access.remediation import Minimised
 from reconciler.access.remediation import minimise as smaller
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore

@@ -25,7 +25,8 @@ from reconciler.manifest.read.problem import Code, ManifestError, Problem
 from reconciler.manifest.safeguards import guardrail_ownership, owned_topics, ownership
 from reconciler.model.acl import ResourcePattern
 from reconciler.model.desired import DesiredState
-from reconciler.policy.ownership import Breach, Owner, OwnerConsent, Ownership, breach_order
+from reconciler.policy.owners import Owner, OwnerConsent
+from reconciler.policy.ownership import Breach, Ownership, breach_order
 from reconciler.system.files import files_not_read, read_manifest_files
 
 

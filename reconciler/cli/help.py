@@ -8,11 +8,11 @@ import click
 from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
 from reconciler import __version__
-from reconciler.access.lint.rules import RULES, rule_of
-from reconciler.cli.commands import all_recipes
+from reconciler.access.lint import RULES, rule_of
 from reconciler.cli.console import CommandError, Exit, out, out_json, style_for
 from reconciler.cli.main import program
 from reconciler.cli.options import ConnectionOption, output_option
+from reconciler.cli.recipes import all_recipes
 from reconciler.manifest.read.problem import did_you_mean
 from reconciler.results import OutputKind
 from reconciler.show.lint import rule_lines

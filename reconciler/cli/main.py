@@ -12,7 +12,7 @@ import click
 
 from reconciler import __version__
 from reconciler.app.reasons import WorkflowError
-from reconciler.cli.commands import CommandTable, examples_of, prepared
+from reconciler.cli.commands import CommandTable, prepared
 from reconciler.cli.console import (
     CommandError,
     Exit,
@@ -28,6 +28,7 @@ from reconciler.cli.console import (
     watched,
 )
 from reconciler.cli.parts import missing, other_commands, own_commands, part_that_needs
+from reconciler.cli.recipes import examples_of
 from reconciler.model.characters import safe
 from reconciler.model.frozen import collect_rarely
 from reconciler.system.process import broken_link, forbid_core_dumps

@@ -16,7 +16,7 @@ from reconciler.manifest.documents.tests import METADATA_VERSION, config_number,
 from reconciler.manifest.parts.fields import MILLISECONDS, amount, boolean, ending, integer, seconds
 from reconciler.manifest.parts.topic_settings import setting_value
 from reconciler.model.acl import ResourceType
-from reconciler.model.scope import RESOURCE_FIELDS, NameSelector, name_glob
+from reconciler.model.scope import RESOURCE_FIELDS, NameSelector
 from reconciler.model.topic_configs import TOPIC_CONFIGS, ConfigType
 
 
@@ -98,7 +98,9 @@ class Names:
         """What another set of names does; ``None`` where it is the same, and unclear where neither has the other."""
         if before is None or after is None:
             return _U
-        grows, shrinks = (_contains(*pair, self.principals) for pair in ((after, before), (before, after)))
+        grows, shrinks = (
+            outer.contains(inner, principals=self.principals) for outer, inner in ((after, before), (before, after))
+        )
         if grows and shrinks:
             return None
         return self.wider if grows else self.narrower if shrinks else _U
@@ -152,22 +154,6 @@ class NotJudged:
 
 
 FieldMeaning: TypeAlias = Value | Texts | Names | Fields | Records | ByName | Either | NotJudged
-
-
-def _contains(outer: NameSelector, inner: NameSelector, principals: bool) -> bool:
-    """Whether all that ``inner`` selects, ``outer`` selects too."""
-    if outer.any_name or inner.any_name:
-        return outer.any_name
-    if not all(prefix.startswith(outer.prefixes) for prefix in inner.prefixes):
-        return False
-    return all(map(outer.selects_principal if principals else outer.selects_name, inner.literal))
-
-
-def glob_contains(outer: str, inner: str) -> bool:
-    """Whether ``outer`` matches all that ``inner`` does; ``False`` also where that is true for less simple reasons."""
-    matches = name_glob(outer)
-    # A star of `inner` stands for any text, for none and for a long one: `?` of `outer` is no answer to it.
-    return all(matches(inner.replace("*", text)) for text in ("", "*", "*" * (len(outer) + 1)))
 
 
 def _count(_: str, text: str) -> int:

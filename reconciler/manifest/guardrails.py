@@ -25,7 +25,6 @@ from reconciler.manifest.guardrail_meaning import (
     Records,
     Texts,
     Value,
-    glob_contains,
 )
 from reconciler.manifest.parts.document import Document, open_document
 from reconciler.manifest.parts.resources import name_scalars
@@ -34,7 +33,7 @@ from reconciler.manifest.read.findings import Findings, MappingNode, Node, Scala
 from reconciler.manifest.variables import variable_scalars
 from reconciler.model.desired import Origin
 from reconciler.model.says import AnyText, Says
-from reconciler.model.scope import NameSelector
+from reconciler.model.scope import NameSelector, glob_contains
 
 
 @dataclass(frozen=True, slots=True)

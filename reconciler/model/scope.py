@@ -37,6 +37,13 @@ def name_glob(glob: str) -> Callable[[str], bool]:
     return _matcher(glob, _IN_NAMES)
 
 
+def glob_contains(outer: str, inner: str) -> bool:
+    """Whether ``outer`` matches all that ``inner`` does; ``False`` also where that is true for less simple reasons."""
+    matches = name_glob(outer)
+    # A star of `inner` stands for any text, for none and for a long one: `?` of `outer` is no answer to it.
+    return all(matches(inner.replace("*", text)) for text in ("", "*", "*" * (len(outer) + 1)))
+
+
 def path_glob(glob: str) -> Callable[[str], bool]:
     """Match whole paths: ``*`` and ``?`` stay inside a name, ``**`` is any directories or everything below."""
     return _matcher(_PATH_PARTS.split(glob), _IN_PATHS)
@@ -118,6 +125,14 @@ class NameSelector:
     def selects_name(self, name: str) -> bool:
         """Whether the name of a resource is meant."""
         return self.any_name or name in self.literal or name.startswith(self.prefixes)
+
+    def contains(self, inner: "NameSelector", *, principals: bool) -> bool:
+        """Whether it selects all that ``inner`` does; of names of resources, or of ``principals``."""
+        if self.any_name or inner.any_name:
+            return self.any_name
+        if not all(prefix.startswith(self.prefixes) for prefix in inner.prefixes):
+            return False
+        return all(map(self.selects_principal if principals else self.selects_name, inner.literal))
 
     def patterns(self, resource_type: ResourceType) -> tuple[ResourcePattern, ...]:
         """The selector as patterns of that type; LITERAL ``*`` stands for ``any_name``."""

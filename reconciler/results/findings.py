@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from reconciler.access.assertion import AssertionResult
-from reconciler.access.lint.rules import GROUPS
+from reconciler.access.lint import GROUPS
 from reconciler.access.remediation import Remediation
 from reconciler.access.separation import Combinations
 from reconciler.dataclass import dataclass

@@ -19,7 +19,7 @@ from reconciler.plan.review.access_change import (
     operations_words,
 )
 from reconciler.plan.review.callouts import while_super_user
-from reconciler.policy.ownership import Agreement
+from reconciler.policy.owners import Agreement
 
 _TOPICS_NAMED: Final = 4
 _TEAMS_NAMED: Final = 3

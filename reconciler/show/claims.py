@@ -22,7 +22,8 @@ from reconciler.model.characters import Style, as_name, binding_name, counted, p
 from reconciler.model.desired import Duty, Origin, Through
 from reconciler.plan.guards import NO_GUARDRAILS, GuardrailReview
 from reconciler.plan.review.access_change import ending_words
-from reconciler.policy.ownership import Breach, BreachKind, OwnerConsent
+from reconciler.policy.owners import OwnerConsent
+from reconciler.policy.ownership import Breach, BreachKind
 from reconciler.policy.topic_policy import TopicPolicyResult
 from reconciler.ports import NO_AUTHORIZER
 from reconciler.results.access import AccessView

@@ -19,8 +19,8 @@ from reconciler.app.manifests import desired, load
 from reconciler.app.options import today
 from reconciler.apply.environment import Outcome
 from reconciler.apply.lease import marker
-from reconciler.cli.commands import RECIPES
 from reconciler.cli.main import run
+from reconciler.cli.recipes import RECIPES
 from reconciler.codec.kinds import LISTED
 from reconciler.model.acl import (
     AccessControlEntry,

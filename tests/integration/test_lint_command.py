@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.access.lint.rules import RULES
+from reconciler.access.lint import RULES
 from reconciler.cli.console import Exit
 from tests.integration.asked import CLUSTER, Place, place
 

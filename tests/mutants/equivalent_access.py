@@ -13,7 +13,7 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
         "search(assertion, selection, hard)",
     ): ("a shortcut: the same interpretation has just been searched, and nothing was found"),
     (
-        "reconciler/access/lint/rules/ineffective.py",
+        "reconciler/access/lint/ineffective.py",
         "_pattern_problem",
         "return None",
         "pass",
@@ -56,7 +56,7 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
         "code",
     ): ("a code that is lost is refused like 0; only its type is another"),
     (
-        "reconciler/access/comparison.py",
+        "reconciler/access/regions.py",
         "_near",
         "0",
         "1",

@@ -168,7 +168,7 @@ KNOWN_OF_ACCESS: Final = tuple(
             "a principal's own entries may change too",
         ),
         (
-            "comparison.py",
+            "regions.py",
             "                self._kept[outer].cuts.append(index)\n",
             "",
             "an inner region is cut out of the outer one",
@@ -192,7 +192,7 @@ KNOWN_OF_ACCESS: Final = tuple(
             "a set of all but some keeps what it has as members",
         ),
         (
-            "comparison.py",
+            "regions.py",
             "for outer, (parts, added) in outside.items():",
             "for outer, (parts, added) in ():",
             "the parts outside a region are compared too",

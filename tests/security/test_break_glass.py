@@ -42,7 +42,7 @@ from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_rou
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import DataOwners
-from reconciler.policy.ownership import Agreement
+from reconciler.policy.owners import Agreement
 from reconciler.ports import Answer, ReadRequest
 from reconciler.results.audit import entries, log_lines
 from reconciler.show.rounds import ApprovedStatus, Round

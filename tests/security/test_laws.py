@@ -62,7 +62,8 @@ from reconciler.policy.laws import (
     Unowned,
     laws,
 )
-from reconciler.policy.ownership import BreachKind, Owner, Ownership
+from reconciler.policy.owners import Owner
+from reconciler.policy.ownership import BreachKind, Ownership
 from reconciler.show.kinds import KINDS
 from reconciler.show.kinds import kind_of as shown_kind
 from reconciler.show.reading import Report

@@ -50,12 +50,13 @@ MOST_IMPORTS_IN_FUNCTIONS = 60
 MOST_LIBRARIES_IN_FUNCTIONS = 34
 #: A file is worth opening for its one noun, and for most nouns more than one file asks. To raise one of these numbers
 #: is to say in the same change what the reader gains.
-MOST_SOURCES = 426
-MOST_WITH_ONE_IMPORTER = 43
-MOST_PROTOCOLS = 20
+MOST_SOURCES = 428
+MOST_LINES_OF_A_FILE = 600
+MOST_WITH_ONE_IMPORTER = 44
+MOST_PROTOCOLS = 19
 #: Names that say nothing of what they hold, with how many values, parameters and functions still have them. The
 #: numbers may only fall: a name is the field's word, or says whose item, message or result it is.
-VAGUE = {"found": 1069, "known": 198, "left": 105, "made": 55, "one": 516, "said": 145, "told": 94}
+VAGUE = {"found": 1069, "known": 198, "left": 104, "made": 55, "one": 515, "said": 145, "told": 94}
 #: More values than that are an object without a name. The command line has an argument for each option.
 MOST_PARAMETERS = 8
 MOST_USE_CASES = 30
@@ -168,6 +169,11 @@ def test_an_option_of_several_commands_is_defined_once() -> None:
 
 def test_there_are_no_more_files_than_nouns() -> None:
     assert len(figures.sources()) <= MOST_SOURCES
+
+
+def test_no_file_is_longer_than_one_subject() -> None:
+    lengths = {str(file.path): len(file.text.splitlines()) for file in figures.sources()}
+    assert {path: length for path, length in lengths.items() if length > MOST_LINES_OF_A_FILE} == {}
 
 
 def test_few_files_serve_one_other_file_alone() -> None:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
+from reconciler.access.assertions import OperationGrants
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.hosts import RangeIndex
-from reconciler.access.index import OperationGrants
 from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, names_of
 from reconciler.access.operations import DENIED, ENTRY_MASKS, EVERY, IMPLIED, bits, supported
 from reconciler.model.acl import (

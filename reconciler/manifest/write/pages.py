@@ -26,7 +26,18 @@ from reconciler.manifest.read.documents import read_documents
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Source
 from reconciler.manifest.safeguards import ownership
 from reconciler.manifest.variables import Variables, variable_scalars
-from reconciler.manifest.write.spans import Item, TextSpan, Written, layout, quoted
+from reconciler.manifest.write.spans import (
+    Item,
+    Splice,
+    TextSpan,
+    Written,
+    comments,
+    layout,
+    line_break,
+    line_start,
+    next_line,
+    quoted,
+)
 from reconciler.manifest.write.text import stem
 from reconciler.model.acl import AclBinding, ResourcePattern
 from reconciler.model.desired import DesiredState, Origin
@@ -297,3 +308,31 @@ def declared_rights(book: Book, cluster: str) -> Iterator[DeclaredRight]:
                     else:
                         at = use.declaration.origin
                         yield DeclaredRight(binding, said.origin, use.name, at, said.origin == at)
+
+
+def cuts_of(book: Book, gone: list[Page]) -> dict[str, list[Splice]]:
+    """What removes documents from their files; their comments stay where they were."""
+    found: dict[str, list[Splice]] = {}
+    for page in gone:
+        pages = [one for one in book.pages if one.path == page.path]
+        number = pages.index(page)
+        following = pages[number + 1] if number + 1 < len(pages) else None
+        stays = None if following in gone else following
+        found.setdefault(page.path, []).append(_cut(page, None if number else stays, first=not number))
+    return found
+
+
+def _cut(page: Page, following: Page | None, *, first: bool) -> Splice:
+    """One document, with the line that separates it: that before it, or after the ``first`` one of a file.
+
+    Comments between its values go to where it was. ``following`` is the next document, where that becomes the first.
+    """
+    text = page.text
+    start, end = line_start(text, page.span.start), next_line(text, page.span.end)
+    if not first:
+        start = page.start
+    elif following is not None and not text[end : following.start].strip():
+        end = next_line(text, following.start)
+    before = text[start : page.span.start].strip().removeprefix("---").strip()
+    lines = [*([before] if before else []), *comments(text, page.span)]
+    return Splice(start, end, "".join(line + line_break(text) for line in lines))

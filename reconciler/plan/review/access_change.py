@@ -39,7 +39,8 @@ from reconciler.model.state import ClusterState, FactSource
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.observed import Facts
 from reconciler.plan.step import Step
-from reconciler.policy.ownership import Agreement, Ownership
+from reconciler.policy.owners import Agreement
+from reconciler.policy.ownership import Ownership
 
 #: Principals outside the change that are followed one by one; the rest are counted.
 MAX_REACHED: Final = 200

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote
 
-from reconciler.access.lint.rules import RULES
+from reconciler.access.lint import RULES
 from reconciler.model.characters import counted, safe
 from reconciler.model.desired import Origin
 from reconciler.results.findings import Finding, Level

@@ -3,8 +3,8 @@
 from pathlib import Path
 from textwrap import fill
 
+from reconciler.access.lint import GROUPS, RULES
 from reconciler.access.lint.rule import LintRule
-from reconciler.access.lint.rules import GROUPS, RULES
 
 PAGE = Path(__file__).parents[3] / "docs" / "lint.md"
 _BEGIN = "<!-- generated: make reference -->\n"

@@ -18,9 +18,8 @@ from reconciler.access.assertion import (
     is_glob,
     only_admins,
 )
-from reconciler.access.assertions import Checker, check
+from reconciler.access.assertions import Checker, OperationGrant, check
 from reconciler.access.authorizer import AccessRequest, Authorizer, Note
-from reconciler.access.index import OperationGrant
 from reconciler.access.questions import can_i
 from reconciler.access.remediation import suggest_fix
 from reconciler.model.acl import (

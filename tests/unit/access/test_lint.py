@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.lint import findings, lint
+from reconciler.access.lint import RULES, findings, lint, rule_of
 from reconciler.access.lint.rule import LintState
-from reconciler.access.lint.rules import RULES, rule_of
 from reconciler.access.remediation import minimise
 from reconciler.model.acl import (
     AccessControlEntry,

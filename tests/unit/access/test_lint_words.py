@@ -5,9 +5,8 @@ import datetime
 import pytest
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.lint import findings, lint
+from reconciler.access.lint import findings, lint, rule_of
 from reconciler.access.lint.rule import LintState
-from reconciler.access.lint.rules import rule_of
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.desired import Declaration, Expiry, Origin
 from tests.property.access_naive import Cluster, operations

@@ -6,12 +6,13 @@ from itertools import combinations
 
 import pytest
 
+from reconciler.access.assertions import OperationGrants
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.comparison import NodeTree, RegionClasses, Regions, Span
 from reconciler.access.hosts import ClassSet, Hosts, RangeIndex, host_classes, is_dead
-from reconciler.access.index import Index, OperationGrants
+from reconciler.access.index import Index
 from reconciler.access.interpretation import Work, unnamed_principal
 from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, Region, literal
+from reconciler.access.regions import NodeTree, RegionClasses, Regions, Span
 from reconciler.model.acl import AclOperation, AclPermissionType, ResourceType
 from reconciler.model.flavor import KafkaVersion
 from tests.property.access_naive import host_applies

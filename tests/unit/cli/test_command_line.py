@@ -16,10 +16,11 @@ from pathlib import Path
 import click
 import pytest
 
-from reconciler.cli.commands import EXAMPLES, FROM_VARIABLES, RECIPES, TYPED_ONLY, prepared, variables
+from reconciler.cli.commands import FROM_VARIABLES, TYPED_ONLY, prepared, variables
 from reconciler.cli.console import Exit
 from reconciler.cli.export import LISTS
 from reconciler.cli.main import ELSEWHERE, OPTIONS_ELSEWHERE, program, run
+from reconciler.cli.recipes import EXAMPLES, RECIPES
 from reconciler.codec.kinds import LISTED
 from reconciler.model.acl import OpaqueBinding
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity

@@ -14,7 +14,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicUse
 from reconciler.plan.file import parse_plan, plan_id, plan_text
 from reconciler.plan.review.access_change import DataOwners
-from reconciler.policy.ownership import Agreement
+from reconciler.policy.owners import Agreement
 from reconciler.ports import Answer
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster

@@ -23,7 +23,6 @@ from reconciler.manifest.guardrail_meaning import (
     Records,
     Texts,
     Value,
-    glob_contains,
 )
 from reconciler.manifest.guardrail_set import HELD, KINDS, HeldTerm, with_guardrails
 from reconciler.manifest.manifests import Manifests, load
@@ -32,6 +31,7 @@ from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.resources import NameForms
 from reconciler.manifest.read.findings import Source
 from reconciler.model.desired import Expiry
+from reconciler.model.scope import glob_contains
 from reconciler.parts.fleet.membership import Fleet, FleetLimits, Wave, fleet_of
 
 #: Fields that a manifest writes as any text, and that a rule compares as numbers: those of settings and features.

@@ -10,7 +10,8 @@ from reconciler.manifest.read.findings import Source
 from reconciler.manifest.safeguards import ownership as owners_of
 from reconciler.model.acl import AclOperation
 from reconciler.model.desired import Origin
-from reconciler.policy.ownership import Breach, OwnerConsent, Ownership
+from reconciler.policy.owners import OwnerConsent
+from reconciler.policy.ownership import Breach, Ownership
 from reconciler.show.claims import advice, consent_lines, message
 
 DAY = datetime.date(2027, 1, 1)

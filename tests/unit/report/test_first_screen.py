@@ -22,7 +22,7 @@ from reconciler.plan.propose import Request, propose
 from reconciler.plan.review.access_change import DataOwners
 from reconciler.plan.review.access_review import AccessTrend
 from reconciler.plan.review.callouts import INTERRUPTED, KEPT, LOGIN, Callout
-from reconciler.policy.ownership import Agreement
+from reconciler.policy.owners import Agreement
 from reconciler.results.findings import Check, CheckStatus, Finding, Level, matter
 from reconciler.show.findings import left_findings, standing_findings, without_known
 from reconciler.show.reading import Report, compared_words

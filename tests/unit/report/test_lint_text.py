@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 from reconciler.access.authorizer import Authorizer
+from reconciler.access.lint import GROUPS, RULES
 from reconciler.access.lint.rule import AclFinding, LintFinding
-from reconciler.access.lint.rules import GROUPS, RULES
 from reconciler.model.desired import Origin
 from reconciler.plan.guards import NO_GUARDRAILS
 from reconciler.results import OutputKind, output

@@ -5,8 +5,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reconciler.access.lint import RULES
 from reconciler.access.lint.rule import AclFinding, LintFinding, ListedFinding
-from reconciler.access.lint.rules import RULES
 from reconciler.app.lint import _Exceptions, lint
 from reconciler.app.options import StateRequest
 from reconciler.manifest.parts.selectors import LintException, StatedException

@@ -35,17 +35,8 @@ from reconciler.manifest.read.findings import MappingNode
 from reconciler.manifest.read.problem import ManifestError
 from reconciler.manifest.write.edits import KINDS
 from reconciler.manifest.write.edits.interface import Changes, Wanted
-from reconciler.manifest.write.pages import Book, NewDocument, NoPlaceError, Page, read
-from reconciler.manifest.write.spans import (
-    OverlapError,
-    Splice,
-    comments,
-    document,
-    line_break,
-    line_start,
-    next_line,
-    spliced,
-)
+from reconciler.manifest.write.pages import Book, NewDocument, NoPlaceError, Page, cuts_of, read
+from reconciler.manifest.write.spans import OverlapError, comments, document, line_break, spliced
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding
 from reconciler.model.desired import Declaration, DesiredState, moment_text
 from reconciler.model.listing import Listing
@@ -210,7 +201,7 @@ def proven(before: Book, after: Book, wanted: Wanted, meant: Mapping[tuple[str, 
 
 def applied(book: Book, changes: Changes) -> dict[str, str]:
     """The texts with what one step changes."""
-    for path, cuts in _cuts(book, changes.gone).items():
+    for path, cuts in cuts_of(book, changes.gone).items():
         changes.splices[path] += cuts
     found = {path: source.text for path, source in book.manifests.sources.items()}
     for path, splices in changes.splices.items():
@@ -238,23 +229,11 @@ def _emptied(before: Book, after: Book) -> list[Page]:
 def _without(book: Book, gone: list[Page]) -> dict[str, str]:
     """The texts without some documents; without files of which nothing is left."""
     texts = {path: source.text for path, source in book.manifests.sources.items()}
-    for path, cuts in _cuts(book, gone).items():
+    for path, cuts in cuts_of(book, gone).items():
         texts[path] = spliced(texts[path], cuts)
         if not texts[path].strip():
             del texts[path]
     return texts
-
-
-def _cuts(book: Book, gone: list[Page]) -> dict[str, list[Splice]]:
-    """What removes documents from their files; their comments stay where they were."""
-    found: dict[str, list[Splice]] = {}
-    for page in gone:
-        pages = [one for one in book.pages if one.path == page.path]
-        number = pages.index(page)
-        following = pages[number + 1] if number + 1 < len(pages) else None
-        stays = None if following in gone else following
-        found.setdefault(page.path, []).append(_cut(page, None if number else stays, first=not number))
-    return found
 
 
 def _is_empty(page: Page) -> bool:
@@ -268,22 +247,6 @@ def _is_empty(page: Page) -> bool:
         and "exceptions" not in {key.plain for key, _ in spec.entries}
         and not any(one is not None and (one.items or one.entries or one.plain) for one in found)
     )
-
-
-def _cut(page: Page, following: Page | None, *, first: bool) -> Splice:
-    """One document, with the line that separates it: that before it, or after the ``first`` one of a file.
-
-    Comments between its values go to where it was. ``following`` is the next document, where that becomes the first.
-    """
-    text = page.text
-    start, end = line_start(text, page.span.start), next_line(text, page.span.end)
-    if not first:
-        start = page.start
-    elif following is not None and not text[end : following.start].strip():
-        end = next_line(text, following.start)
-    before = text[start : page.span.start].strip().removeprefix("---").strip()
-    lines = [*([before] if before else []), *comments(text, page.span)]
-    return Splice(start, end, "".join(line + line_break(text) for line in lines))
 
 
 def _reasons(error: Exception) -> list[str]:

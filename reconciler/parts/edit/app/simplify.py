@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from reconciler.access.lint import rule_of
 from reconciler.access.lint.rule import LintFinding
-from reconciler.access.lint.rules import rule_of
 from reconciler.access.remediation import without_change
 from reconciler.app.lint import lint, minimise
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
