@@ -24,7 +24,7 @@ if [[ -n "${REQUIRE_APPROVALS:-}${ALLOWED_SIGNERS:-}${NOT_AUTHOR:-}" ]]; then
 fi
 # With signatures they say which plan is meant, and an id may say so too.
 [[ "${PLAN_ID:-}" =~ ^(plan|change)-[0-9a-f]{64}$ || (${#approvals[@]} -gt 0 && -z "${PLAN_ID:-}") ]] ||
-  refuse "PLAN_ID has to be the plan-… or change-… id that was approved"
+  refuse "PLAN_ID has to be the whole plan-… or change-… id that was approved"
 ((${#target[@]})) || refuse "CLUSTER is missing"
 
 [[ -z "${PLAN:-}" || -f "$PLAN" ]] || refuse "there is no file $PLAN"

@@ -21,6 +21,10 @@
   exit 64
 }
 umask "$(printf '%04o' $((0777 & ~(8#$MODE | (8#$MODE & 8#444) >> 2))))"
+command -v reconciler >/dev/null || {
+  echo "error: there is no reconciler on PATH: run action/install.sh, and put the directory that it names on PATH" >&2
+  exit 64
+}
 reconciler() { command reconciler --mode "$MODE" "$@"; }
 
 : "${MANIFESTS:=.}" "${OUT:=reconciler-out}"

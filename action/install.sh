@@ -11,5 +11,9 @@ python3 -I -m venv "$environment"
 pip=("$environment/bin/python" -I -m pip --quiet --disable-pip-version-check --no-input)
 "${pip[@]}" install --no-compile --no-deps --require-hashes --only-binary :all: -r "$source_directory/requirements-runtime.lock"
 "${pip[@]}" install --no-compile --no-deps --no-build-isolation "${1:-$source_directory}"
-if [[ -n "${GITHUB_PATH:-}" ]]; then echo "$environment/bin" >>"$GITHUB_PATH"; fi
+if [[ -n "${GITHUB_PATH:-}" ]]; then
+  echo "$environment/bin" >>"$GITHUB_PATH"
+else
+  echo "put it on PATH: export PATH=$environment/bin:\$PATH" >&2
+fi
 "$environment/bin/reconciler" --version

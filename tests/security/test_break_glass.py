@@ -333,6 +333,15 @@ def test_what_is_refused(stage: Stage, end: datetime.datetime, reason: str | Non
     assert stage.live() == {STAYS}
 
 
+def test_outside_the_scope_it_says_where_the_scope_is_declared(stage: Stage) -> None:
+    """Before anybody is asked: no apply would send it."""
+    other = replace(ASKED, pattern=ResourcePattern(ResourceType.TOPIC, "other.orders"))
+    with pytest.raises(RequestError, match="is outside the scope of cluster prod") as refused:
+        stage.give(asked=other)
+    assert refused.value.advice == "add User:ops to scope.include of the Cluster, and merge: break-glass stays inside"
+    assert stage.live() == {STAYS}
+
+
 def test_what_is_there_already_gets_no_end(stage: Stage) -> None:
     """A mark would end what somebody has for longer."""
     with pytest.raises(RequestError, match="is there already, without an end"):

@@ -21,6 +21,7 @@ from reconciler.app.session import Target, open_declared
 from reconciler.app.terms import read_request, terms
 from reconciler.apply.environment import Result
 from reconciler.manifest.manifests import Manifests
+from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin, instant_of, moment_text
 from reconciler.model.markers import every_break_glass, marks_for, standing_bridges
@@ -103,6 +104,7 @@ def _proposed(
         live = target.read(read_request(declaration, wanted))
         check_unlocked(asked.bindings(), live)
         check_free(asked.bindings(), end.end, live, instant_of(as_of))
+        _check_scope(asked, declaration)
         said = Declaration(_HERE, MARKED + given.reason, given.ticket, given.expires)
         # What is prolonged is a step too: it is reviewed, approved and audited, and then found to be done.
         before = replace(live, bindings=live.bindings.difference(asked.bindings()))
@@ -115,6 +117,16 @@ def _proposed(
         told = tuple(f"{one} is there already, until {moment_text(until)}: its end moves" for one, until in there)
         plan = replace(plan, warnings=(*plan.warnings, *told))
         yield Planned(plan, live, declaration, DesiredState(), manifests, servers=target.bootstrap_servers), target
+
+
+def _check_scope(asked: AskedAccess, declaration: ClusterDeclaration) -> None:
+    """Refuse what no apply would send, before anybody signs it."""
+    for binding in asked.bindings():
+        if not declaration.scope.owns(binding):
+            raise RequestError(
+                f"{binding} is outside the scope of cluster {declaration.name}",
+                f"add {binding.entry.principal} to scope.include of the Cluster, and merge: break-glass stays inside",
+            )
 
 
 def end_break_glass(
