@@ -200,7 +200,9 @@ def saved_plan(file: str) -> tuple[Plan, str]:
     try:
         return read_plan(file)
     except PlanFileError as error:
-        raise StaleError(f"{file}: {error}", "plan again") from error
+        other = str(error).startswith("not a saved plan")
+        advice = "plan again, and pass the file that reconciler plan --out wrote" if other else "plan again"
+        raise StaleError(f"{file}: {error}", advice) from error
     except OSError as error:
         why, advice = broken_link(file) or error.strerror or str(error), "plan again"
         raise WorkflowError(f"the plan {file} cannot be read: {why}", advice) from error

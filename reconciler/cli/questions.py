@@ -87,6 +87,8 @@ def _resource_type(typed: str, value: str) -> ResourceType:
     word = word[:-1] if word.endswith("s") and word[:-1] in TYPES else word
     if word in TYPES:
         return ResourceType[word.upper().replace("-", "_")]
+    if word == value.lower() and value.upper().replace("-", "_") in AclOperation.__members__:
+        raise _wrong(f"{value} is an operation, and a resource is expected here", f"write {value} topic/NAME")
     if word == value.lower():
         raise _wrong(f"what is {value!r}?", f"write topic/{value}, or group/{value} and so on: {', '.join(TYPES)}")
     raise _wrong(f"there is no resource type {typed!r}", f"types are: {', '.join(TYPES)}")

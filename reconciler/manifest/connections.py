@@ -21,11 +21,11 @@ from reconciler.manifest.documents.cluster import (
 from reconciler.manifest.manifests import FindingsByFile, Manifests
 from reconciler.manifest.models.cluster import ConnectionsDocument
 from reconciler.manifest.parts.clusters import NO_EMERGENCY, ClusterDeclaration, Limits
-from reconciler.manifest.parts.document import Document, open_document
+from reconciler.manifest.parts.document import API_VERSION, Document, open_document
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.read.documents import read_documents
 from reconciler.manifest.read.findings import Findings, Source, Trouble
-from reconciler.manifest.read.problem import Code, ManifestError, in_order
+from reconciler.manifest.read.problem import Code, ManifestError, Problem, in_order
 from reconciler.model.desired import Origin
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.secrets import NOTHING_PERMITTED
@@ -70,10 +70,19 @@ def connections(sources: Iterable[Source]) -> Mapping[str, Connection]:
                 findings.add_at(Trouble(Code.DUPLICATE_NAME, message, "keep one"), heading.origin, related=[first])
             elif connection is not None:
                 found[heading.name] = connection
-    problems = in_order(problem for findings in everything for problem in findings.problems)
+    problems = in_order(_of_connections(problem) for findings in everything for problem in findings.problems)
     if any(problem.severity == "error" for problem in problems):
         raise ManifestError(problems)
     return FrozenMap(found)
+
+
+def _of_connections(problem: Problem) -> Problem:
+    """What a file is told that is no document of ours: which documents these are."""
+    missing = problem.code in (Code.API_VERSION, Code.UNKNOWN_KIND) and problem.message.endswith("is missing")
+    if problem.code is not Code.NOT_A_MANIFEST and not missing:
+        return problem
+    words = f"write apiVersion: {API_VERSION} and kind: Cluster, as reconciler init does"
+    return replace(problem, advice=f"{words}; a file of Java properties ends in .properties")
 
 
 def _connection(document: Document, table: PatternTable) -> Connection | None:

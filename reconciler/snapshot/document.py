@@ -235,7 +235,9 @@ class SnapshotError(ClusterError):
 
     def __init__(self, error: SchemaError) -> None:
         """Keeps the place; the message names it."""
-        super().__init__("invalid_snapshot", str(error), "Take the snapshot again, or correct the file there.")
+        super().__init__(
+            "invalid_snapshot", str(error), "Take the snapshot again: reconciler export --snapshot FILE writes one."
+        )
         self.place = error.place or "the document"
 
 

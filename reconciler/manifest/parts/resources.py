@@ -166,6 +166,8 @@ def name_problem(kind: ResourceType, text: str, pattern_type: PatternType, *, sp
 
 def _star_problem(kind: ResourceType, text: str, pattern_type: PatternType) -> Trouble:
     bare = text.rstrip(WILDCARD)
+    if "\\" in bare:  # a regular expression, in which a dot before the star is any letter
+        bare = bare.removesuffix(".").replace("\\", "")
     message = f"{quoted(text)} is not a pattern: in Kafka '*' is an ordinary character in names"
     advice = f"write {{prefix: {bare}}}" if bare else _ANY_ADVICE
     if pattern_type is PatternType.LITERAL and kind is not ResourceType.TOPIC:
