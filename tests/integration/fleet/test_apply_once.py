@@ -23,7 +23,7 @@ from reconciler.parts.fleet.app.runs import RECORD_FILE, plan_lock
 from tests.integration.fleet.test_connect import without_times
 from tests.unit.workflow.test_fleet_killed import FLEET, saved
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]  # a master, two workers, eight drivers: three minutes
+pytestmark = [pytest.mark.spark, pytest.mark.long]  # a master, two workers, nine drivers: three minutes
 
 #: The process of a cluster: it holds on until there is a file that lets it go, or the task that began it is gone.
 _WRITER = """
@@ -289,3 +289,34 @@ def test_a_plan_or_a_drift_is_whole_or_not_at_all_whoever_is_killed(
     assert again.returncode == status, err
     assert without_times(json.loads(told)) == expected
     assert (out / "fleet.json").exists() if what == "plan" else [*store.rglob("drift*.json")]
+
+
+#: Tasks of a session that begins without an executor: how many there are, and where each ran.
+_FROM_ZERO = """
+import sys
+from reconciler.parts.fleet.spark.engine import SparkEngine
+from reconciler.parts.fleet.spark.session import starting_session
+
+with starting_session(sys.argv[1]) as session:
+    engine = SparkEngine(session())
+    executors = session().sparkContext._jsc.sc().getExecutorMemoryStatus
+    lists = [[number] for number in range(engine.task_count(200, 16))]
+    assert executors().size() == 1  # the driver
+    print(len(lists), *engine.run(lists, lambda units, _: [f"{units[0]}"], "count"), sep=",")
+    assert executors().size() > 1
+"""
+
+
+def test_tasks_are_by_the_work_where_no_executor_is_there_yet(master: str, tmp_path: Path) -> None:
+    allocation = {"enabled": "true", "minExecutors": "0", "initialExecutors": "0", "shuffleTracking.enabled": "true"}
+    words = [f"--conf spark.dynamicAllocation.{name}={value}" for name, value in allocation.items()]
+    environment = {
+        **os.environ,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_SUBMIT_ARGS": f"{' '.join(words)} pyspark-shell",
+    }
+    command = [sys.executable, "-c", _FROM_ZERO, master]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=_SECONDS, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[-1] == ",".join(map(str, [13, *range(13)]))
