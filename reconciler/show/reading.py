@@ -130,13 +130,14 @@ class Report:
 
     @property
     def compared(self) -> tuple[int, int]:
-        """How many findings and checks that stop nothing are known, and how many are new."""
+        """How many findings, warnings and checks that stop nothing are known, and how many are new."""
         known = len(self.known_findings) + len(self.known_checks)
         new = sum(not check.standing.stops for check in self.open_checks)
         accepted = frozenset(self.known_findings)
         excepted = sum(finding not in accepted for finding in self.excepted_findings if not finding.checked)
         skipped = sum(finding.about_skipped for finding in self.new_findings)
-        return known, len(self.other_findings) + skipped + new + excepted
+        warnings = len({text for plan in self.plans for text in plan.warnings})
+        return known, len(self.other_findings) + skipped + warnings + new + excepted
 
     def _known(self, found: Iterable[_Item]) -> Iterator[_Item]:
         return known_among(found, Counter(self.known or {}).elements())

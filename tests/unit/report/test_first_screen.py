@@ -288,4 +288,6 @@ def test_warnings_and_claims_of_the_base() -> None:
 
     assert review_word(_against(stated("User:x"), stated("User:x"))) is ReviewWord.HARMLESS
     assert review_word(_against(stated("User:x", "User:y"), stated("User:x"))) is ReviewWord.UNCLEAR
+    assert compared_words(_against(stated("User:x", "User:y"), stated("User:x"))) == "0 known, 1 new"
+    assert compared_words(_against(stated("User:x"), stated("User:x"))) == "1 known, 0 new"
     assert review_word(_against(stated("User:x"), _NOTHING)) is ReviewWord.UNCLEAR
