@@ -5,6 +5,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -22,9 +23,11 @@ from reconciler.parts.fleet.app.plan import PlannedFleet, plan_fleet
 from reconciler.parts.fleet.app.runs import RECORD_FILE, read_fleet_plan, read_record, save_fleet_plan
 from reconciler.parts.fleet.membership import fleet_of
 from reconciler.parts.fleet.proposal import ApplyRecord, apply_record_text
+from reconciler.plan.file import parse_plan
 from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import snapshot_text
 from reconciler.snapshot.file import SnapshotCluster
+from reconciler.system import files
 from tests.unit.workflow.killed_fleets import InTurn, KilledError, Life, World, play_processes, watch_files
 from tests.worlds import binding
 
@@ -83,6 +86,8 @@ def saved_plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     world = World()
+    # Three plans, which every one of hundreds of runs would check from the first byte to the last.
+    monkeypatch.setattr(files, "parse_plan", lru_cache(16)(parse_plan))
     watch_files(world, monkeypatch)
     play_processes(world, monkeypatch)
     return world
