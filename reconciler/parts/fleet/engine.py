@@ -213,7 +213,7 @@ class ForkingEngine(LocalEngine):
                     while waiting and len(running) < self.cores:
                         at, units = waiting.popleft()
                         ours, theirs = _FORK.Pipe(duplex=False)
-                        process = _FORK.Process(target=_answer, args=(theirs, work, units, f"local-{at}"))
+                        process = _FORK.Process(target=_answer, args=((ours, theirs), work, units, f"local-{at}"))
                         process.start()
                         theirs.close()
                         running[ours] = at, process
@@ -229,8 +229,12 @@ class ForkingEngine(LocalEngine):
                 process.join()
 
 
-def _answer(pipe: Connection, work: Callable[[Sequence[T], str], R], units: Sequence[T], name: str) -> None:
+def _answer(
+    ends: tuple[Connection, Connection], work: Callable[[Sequence[T], str], R], units: Sequence[T], name: str
+) -> None:
     """In the process of a task; ends it whatever threads are left, of clusters that never answered."""
+    reads, pipe = ends
+    reads.close()  # else it would wait forever to be read, where the process that reads was killed
     # An interrupt is for the process that started this one, which then ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

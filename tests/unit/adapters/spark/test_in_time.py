@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,32 @@ def test_a_process_that_is_killed_ends_the_run_and_the_other_processes(tmp_path:
     for pid in pids.read_text().split():
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid), 0)
+
+
+def test_a_process_whose_reader_is_killed_ends(tmp_path: Path) -> None:
+    """Also with an answer that no pipe holds."""
+    begun, go = tmp_path / "begun", tmp_path / "go"
+    begun.touch()
+
+    def work(_: Sequence[int], attempt: str) -> list[str]:
+        with begun.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        while not go.exists():
+            time.sleep(0.01)
+        return ["x" * 2**20]
+
+    driver = get_context("fork").Process(target=lambda: ForkingEngine().run([[0], [1]], work, "wait"))
+    driver.start()
+    while begun.read_text().count("\n") < 2:
+        time.sleep(0.01)
+    driver.kill()
+    driver.join()
+    go.touch()
+    deadline = time.monotonic() + 60
+    for pid in begun.read_text().split():
+        while Path(f"/proc/{pid}").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
 
 def test_what_is_empty_stays_empty() -> None:
