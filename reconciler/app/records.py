@@ -201,7 +201,7 @@ def saved_plan(file: str) -> tuple[Plan, str]:
         return read_plan(file)
     except PlanFileError as error:
         other = str(error).startswith("not a saved plan")
-        advice = "plan again, and pass the file that reconciler plan --out wrote" if other else "plan again"
+        advice = "plan again, and pass the plan file" if other else "plan again"
         raise StaleError(f"{file}: {error}", advice) from error
     except OSError as error:
         why, advice = broken_link(file) or error.strerror or str(error), "plan again"

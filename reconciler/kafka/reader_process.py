@@ -28,8 +28,9 @@ _PROGRAM: Final = (
     "runpy.run_module(module, run_name='__main__')"
 )
 _ROOT: Final = str(Path(__file__).parents[2])
-#: Loaded and not asked for, by module: started early, or back from who asked.
-_ready: Final[dict[str, subprocess.Popen[bytes]]] = {}
+#: Loaded and not asked for, by who started it and module: started early, or back from who asked. A fork of who started
+#: it must not ask it: each of them would read the other's answers.
+_ready: Final[dict[tuple[int, str], subprocess.Popen[bytes]]] = {}
 #: Those that commands keep ready.
 _wanted: Final[set[str]] = set()
 
@@ -51,7 +52,7 @@ def start_reader(module: str) -> subprocess.Popen[bytes]:
 
 def reader(module: str) -> subprocess.Popen[bytes]:
     """The process that is ready, or a new one."""
-    ready = _ready.pop(module, None)
+    ready = _ready.pop((os.getpid(), module), None)
     if ready is not None and ready.poll() is not None:
         end_reader(ready)
         ready = None
@@ -60,7 +61,7 @@ def reader(module: str) -> subprocess.Popen[bytes]:
 
 def give_back(module: str, process: subprocess.Popen[bytes]) -> None:
     """Keep a process that has answered for the next who asks; it ends where nobody will, or one is ready."""
-    if module not in _wanted or _ready.setdefault(module, process) is not process:
+    if module not in _wanted or _ready.setdefault((os.getpid(), module), process) is not process:
         end_reader(process)
 
 
@@ -82,14 +83,15 @@ def started_early() -> Iterator[None]:
     """
     outermost = MESSAGES not in _wanted
     _wanted.add(MESSAGES)
-    if MESSAGES not in _ready:
-        _ready[MESSAGES] = start_reader(MESSAGES)
+    mine = os.getpid(), MESSAGES
+    if mine not in _ready:
+        _ready[mine] = start_reader(MESSAGES)
     try:
         yield
     finally:
         if outermost:
             _wanted.discard(MESSAGES)
-            unused = _ready.pop(MESSAGES, None)
+            unused = _ready.pop(mine, None)
             if unused is not None:
                 end_reader(unused)
 

@@ -23,6 +23,7 @@ from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
 from reconciler.snapshot.document import BrokerFacts, parse_snapshot, snapshot_text
 from tests.integration.main_job import connections_file, password_file
+from tests.prepared import search_path
 from tests.reports.cases import AREAS, PAGE, Case, read_cases, refreshed, spread
 from tests.shared_brokers import EVERYTHING, clear, opened
 from tests.verbs import creations
@@ -133,7 +134,7 @@ def play(
             continue
         if "sh" in step:
             command = ["bash", "-eu", "-c", step["sh"]]
-            shell = os.environ | _SHELL
+            shell = os.environ | _SHELL | {"PATH": search_path()}
             done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=shell, check=False)
             status, heard = done.returncode, done.stdout + done.stderr
         else:

@@ -98,11 +98,15 @@ def asked_3_9(policed_3_9: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def _asking(sandbox: Sandbox, root: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
-    connections = connections_file(root / "connections.yaml", sandbox, "reconciler", name="policed")
-
     def ask(
-        manifests: str, *arguments: str, cluster: str = CLUSTER, expect_json: bool = True, saved: bool = False
+        manifests: str,
+        *arguments: str,
+        cluster: str = CLUSTER,
+        expect_json: bool = True,
+        saved: bool = False,
+        user: str = "reconciler",
     ) -> Any:
+        connections = connections_file(root / "connections.yaml", sandbox, user, name="policed")
         directory = root / "manifests"
         directory.mkdir(exist_ok=True)
         (directory / "cluster.yaml").write_text(cluster, encoding="utf-8")

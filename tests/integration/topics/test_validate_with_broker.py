@@ -8,9 +8,7 @@ import yaml
 
 from reconciler.kafka.cluster import KafkaCluster
 from reconciler.model.topic import Topic
-from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
-from tests.integration.main_job import connections_file
 from tests.integration.topics.conftest import CLUSTER, Asked
 from tests.integration.topics.java_classes import compiled
 from tests.verbs import creations
@@ -149,13 +147,11 @@ spec:
 _MORE = "    - {allow: CREATE, topics: {prefix: fresh.}}\n---\n"
 
 
-def test_rights_that_the_plan_grants_first_are_reckoned_by_us(policed: Sandbox, asked: Asked, tmp_path: Path) -> None:
+def test_rights_that_the_plan_grants_first_are_reckoned_by_us(asked: Asked) -> None:
     status, text = asked(_RIGHTS, "apply", "--yes", expect_json=False)
     assert status == 0, text
-    as_alice = connections_file(tmp_path / "alice.yaml", policed, "alice", name="policed")
     manifest = _RIGHTS + _MORE + topics_document({"name": "fresh.one"}, {"name": "other.one"})
-    reach = ("--validate-with-broker", "--connections", str(as_alice))
-    status, plan = asked(manifest, "plan", *reach, cluster=_ALICE)
+    status, plan = asked(manifest, "plan", "--validate-with-broker", cluster=_ALICE, user="alice")
     assert status == 3
     told = {answer["subject"]: (answer["ruling"], answer["code"]) for answer in plan["topics"]["validation"]["answers"]}
     assert told == {

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -54,6 +55,18 @@ def test_who_asks_next_gets_the_one_that_has_answered(started: list["subprocess.
         assert reader(MESSAGES) is started[2]
     give_back(MESSAGES, started[2])  # of a command that is over
     assert started[2].returncode == -signal.SIGKILL
+
+
+def test_a_fork_does_not_ask_the_process_of_who_forked_it(started: list["subprocess.Popen[bytes]"]) -> None:
+    with started_early():
+        pid = os.fork()
+        if pid == 0:
+            with suppress(BaseException):
+                assert reader(MESSAGES) is not started[0]
+                os._exit(0)
+            os._exit(1)
+        assert os.waitpid(pid, 0)[1] == 0
+        assert reader(MESSAGES) is started[0]
 
 
 @pytest.fixture
