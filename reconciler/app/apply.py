@@ -452,9 +452,11 @@ def _check_vouched(plan: Plan, options: ApplyOptions, *, asked: bool) -> None:
 
 
 def _check_time(plan: Plan, wanted: DesiredState, target: Target) -> None:
-    """Refuse a wrong clock where a step creates what has an end, or deletes what has ended."""
+    """Refuse a wrong clock where a step creates what has an end, or may delete what has ended, of whatever kind."""
     gone = deleted_bindings(step.change for step in plan.steps)
-    if any(step.expires is not None for step in plan.steps) or any(binding in wanted.expired for binding in gone):
+    ended = any(item.expired for items in wanted.listed.values() for item in items.values())
+    dated = any(step.expires is not None for step in plan.steps) or any(binding in wanted.expired for binding in gone)
+    if dated or (ended and plan.steps):
         check_clock(target)
 
 

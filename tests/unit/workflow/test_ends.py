@@ -12,6 +12,8 @@ from reconciler.app.plan import drift, plan
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.validate import validate
 from reconciler.model.desired import Expiry
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
 from reconciler.plan.file import parse_plan, plan_text
 from reconciler.snapshot.document import snapshot_text
@@ -120,3 +122,30 @@ def test_by_a_clock_that_is_not_the_controllers_no_apply_begins_or_ends_a_grant(
     state |= {"apart": apart, "asked": 0.0}
     assert len(apply(str(place), cluster(place, *stays)).outcomes) == 1
     assert state["asked"] == 0
+
+
+def test_by_a_clock_that_is_not_the_controllers_no_apply_ends_a_quota(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A listed kind's end is a deletion as well; the law asks for the time of whatever kind has ended."""
+    over = datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=10)
+    manifests = MANIFESTS.partition("---")[0] + (
+        "---\napiVersion: reconciler/v1\nkind: Quotas\nmetadata: {name: q}\nspec:\n  quotas:\n"
+        f'    - {{user: a, expires: "{over:%Y-%m-%dT%H:%M:%SZ}", limits: {{producer_byte_rate: 7}}}}\n'
+    )
+    (place / "all.yaml").write_text(manifests, encoding="utf-8")
+    quota = ClientQuota(QuotaEntity.of("a"), {"producer_byte_rate": 7})
+    live = ClusterState("abc", listings={ClientQuota.KIND: Listing(frozenset({quota}))})
+    file = place.parent / "quotas.json"
+    file.write_text(snapshot_text(live), encoding="utf-8")
+    apart = {"hours": 1}
+
+    def controller_time(_: SnapshotCluster) -> datetime.datetime:
+        return datetime.datetime.now(datetime.UTC) - datetime.timedelta(**apart)
+
+    monkeypatch.setattr(SnapshotCluster, "controller_time", controller_time)
+    planning = PlanOptions(allow_deletes=True)
+    with pytest.raises(WorkflowError, match="nothing was sent"):
+        apply(str(place), f"prod=snapshot:{file}", planning)
+    apart["hours"] = 0
+    assert len(apply(str(place), f"prod=snapshot:{file}", planning).outcomes) == 1
