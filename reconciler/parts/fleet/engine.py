@@ -7,6 +7,7 @@ the next task asks. It may run twice, unless the caller says what is to be said 
 import gc
 import os
 import signal
+import threading
 import time
 import traceback
 from abc import ABC, abstractmethod
@@ -304,23 +305,31 @@ def in_time(units: Sequence[T], work: Callable[[T], R], at_once: int, timeout: f
     The next one begins as soon as any has ended: one that takes long holds back no other.
     """
     waiting, running = deque(units), dict[Future[R], tuple[T, float]]()
-    # A thread for each, if all of them never end; one that is idle is used again. Not as a context manager: one that
-    # never ends must not keep the task from ending.
-    pool = ThreadPoolExecutor(max(1, len(units)))
-    try:
-        while waiting or running:
-            while waiting and len(running) < at_once:
-                unit = waiting.popleft()
-                running[pool.submit(work, unit)] = unit, time.monotonic() + timeout
-            first = min(deadline for _, deadline in running.values())
-            for future in wait(running, max(0.0, first - time.monotonic()), FIRST_COMPLETED).done:
-                yield running.pop(future)[0], future.result()
-            for future, (unit, deadline) in list(running.items()):
-                if deadline <= time.monotonic() and not future.done():
-                    del running[future]
-                    yield unit, None
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    while waiting or running:
+        while waiting and len(running) < at_once:
+            unit = waiting.popleft()
+            running[_begun(work, unit)] = unit, time.monotonic() + timeout
+        first = min(deadline for _, deadline in running.values())
+        for future in wait(running, max(0.0, first - time.monotonic()), FIRST_COMPLETED).done:
+            yield running.pop(future)[0], future.result()
+        for future, (unit, deadline) in list(running.items()):
+            if deadline <= time.monotonic() and not future.done():
+                del running[future]
+                yield unit, None
+
+
+def _begun(work: Callable[[T], R], unit: T) -> Future[R]:
+    """What ``work`` will have made of a unit, in a thread that keeps no process from ending, as those of a pool do."""
+    future = Future[R]()
+
+    def run() -> None:
+        try:
+            future.set_result(work(unit))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
 
 
 def reason(error: BaseException) -> str:
