@@ -15,7 +15,7 @@ from typing import Final
 from confluent_kafka.admin import AclBinding, AdminClient
 
 from benchmarks.startup import RECONCILER
-from reconciler.kafka.probe import KafkaProbe
+from reconciler.kafka.handshake import KafkaProbe
 from reconciler.parts.local.sandbox.layout import SandboxSpec, generated_users
 from reconciler.parts.local.sandbox.lifecycle import running
 from reconciler.parts.local.sandbox.state import Sandbox

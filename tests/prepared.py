@@ -240,7 +240,7 @@ def _make_ready() -> None:
     from reconciler import dataclass as definition
     from reconciler.manifest.parts.fields import ManifestModel
     from reconciler.model.characters import skeleton
-    from reconciler.show.page.page import environment
+    from reconciler.show.formats.html import environment
 
     importlib.import_module("tests.models.journal")
     for loaded in [one for name, one in sys.modules.items() if name.startswith("reconciler.")]:

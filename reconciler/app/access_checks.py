@@ -26,11 +26,11 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.operations import supported
 from reconciler.access.remediation import suggest_fix
 from reconciler.access.separation import Combinations, Separation, Separations
+from reconciler.app.cluster_checks import Seen, decide_policies
 from reconciler.app.manifests import breaches_of, ownerships_of, sound
 from reconciler.app.planning import Planned
 from reconciler.app.states import as_established, authorizer
 from reconciler.app.terms import claimed_super_users, dead_letters
-from reconciler.app.topic_policy import Seen, decide_policies
 from reconciler.manifest.documents.tests import AccessTest, Claim
 from reconciler.manifest.manifests import Manifests, declared_cluster, desired_state
 from reconciler.manifest.parts.clusters import ClusterDeclaration

@@ -22,6 +22,7 @@ from reconciler.app.admission import (
     check_wanted,
     settled,
 )
+from reconciler.app.cluster_checks import look
 from reconciler.app.connections import refuse_unstated
 from reconciler.app.manifests import desired
 from reconciler.app.options import (
@@ -61,7 +62,6 @@ from reconciler.app.records import (
 )
 from reconciler.app.session import Target, open_declared, refuse_another_time
 from reconciler.app.terms import authorizer_doubts, terms, unbounded
-from reconciler.app.topic_policy import look
 from reconciler.apply.environment import (
     ApprovalEvidence,
     Identity,

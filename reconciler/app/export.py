@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from reconciler.app.cluster_checks import compiled
 from reconciler.app.manifests import breaches_of, checked, ownerships_of
 from reconciler.app.options import ConnectionOptions, Tell, ignore, today
 from reconciler.app.reasons import NoTopicsError, WorkflowError
 from reconciler.app.session import Target, open_any
-from reconciler.app.topic_policy import compiled
 from reconciler.codec.kinds import LISTED
 from reconciler.codec.values import BINDING
 from reconciler.dataclass import dataclass

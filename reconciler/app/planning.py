@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from reconciler import __version__
 from reconciler.access.interpretation import TooMuchToDecideError
-from reconciler.app.cluster_tests import decide_cluster_tests
+from reconciler.app.cluster_checks import Seen, decide_cluster_tests, look
 from reconciler.app.connections import refuse_unstated
 from reconciler.app.manifests import (
     desired,
@@ -37,7 +37,6 @@ from reconciler.app.reasons import (
 from reconciler.app.records import source_commit
 from reconciler.app.session import Target
 from reconciler.app.terms import SAYS_DEAD_LETTERS, access_doubts, read_request, terms
-from reconciler.app.topic_policy import Seen, look
 from reconciler.dataclass import dataclass
 from reconciler.manifest.guardrails import GuardrailChange
 from reconciler.manifest.manifests import Manifests, declared_cluster

@@ -39,7 +39,7 @@ def barrier_of(
     if declaration is None or declaration.probe is None or target.settings is None:
         yield None, str if target.settings is None else target.settings.redact
         return
-    from reconciler.kafka.probe import KafkaProbe
+    from reconciler.kafka.handshake import KafkaProbe
 
     if declaration.probe.principal in declaration.super_users:
         raise WorkflowError(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.app.cluster_tests import decide_cluster_tests
+from reconciler.app.cluster_checks import decide_cluster_tests
 from reconciler.app.connections import declared_version, manifests_below, read_connections, version_of
 from reconciler.app.manifests import desired, held, sound, teams_of
 from reconciler.app.options import SNAPSHOT, ConnectionOptions, PastReadings, StateRequest, Tell, ignore

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.app.access_checks import NOTHING_DECLARED, BesidesAcls, decide_tests, undecided_tests
-from reconciler.app.cluster_tests import declared_tests
+from reconciler.app.cluster_checks import declared_tests
 from reconciler.app.manifests import guardrails_changed
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.app.reasons import RequestError

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.access.interpretation import TooMuchToDecideError
+from reconciler.app.cluster_checks import look
 from reconciler.app.manifests import desired
 from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
 from reconciler.app.planning import Planned, declared_for, proposed, request_on, with_uses
@@ -11,7 +12,6 @@ from reconciler.app.reasons import RequestError, StaleError, TooMuchAccessError
 from reconciler.app.records import earlier_runs, journal_of, saved_plan
 from reconciler.app.session import Target, open_declared, refuse_another_time
 from reconciler.app.terms import read_request, terms
-from reconciler.app.topic_policy import look
 from reconciler.apply.kinds import request_for
 from reconciler.apply.kinds.interface import CreatedByRuns
 from reconciler.apply.undo import doubts, identities, performed_steps, revert_steps

@@ -27,9 +27,8 @@ from reconciler.plan.review.ends import OPENS_A_PATH
 from reconciler.plan.review.topics import Ruling
 from reconciler.results import OutputKind
 from reconciler.show.claims import Checks, agreed_lines, checks_document, checks_entry, checks_lines
-from reconciler.show.drift import drift_lines, drift_table
 from reconciler.show.findings import agreed_checks, agreed_findings, without_known
-from reconciler.show.plan import plan_lines, plan_report, refusal_lines
+from reconciler.show.plan import drift_lines, drift_table, plan_lines, plan_report, refusal_lines
 from reconciler.show.reading import Report, compared_words
 from reconciler.show.result import result_document, result_lines
 from reconciler.show.review import cut_words

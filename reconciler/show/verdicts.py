@@ -25,11 +25,10 @@ from reconciler.policy.laws import ACL, TOPIC
 from reconciler.results.findings import LEVELS, CheckStatus, Level
 from reconciler.show.access_lines import access_lines
 from reconciler.show.document import Row
-from reconciler.show.drift import cause_counts, drift_counts
 from reconciler.show.fleet_report import FleetReport
 from reconciler.show.kinds import VERBS, sign_of
 from reconciler.show.kinds import kind_of as shown_kind
-from reconciler.show.plan import access_words, place_words
+from reconciler.show.plan import access_words, cause_counts, drift_counts, place_words
 from reconciler.show.reading import Report, compared_words
 from reconciler.show.review import line_words
 from reconciler.show.steps import irreversible_lines, skipped_groups, summary

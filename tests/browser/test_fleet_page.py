@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.results.fleet_drift import ClusterDrift, DriftCounts, Failure, FleetDrift
 from reconciler.show.fleet_report import fleet_report
-from reconciler.show.page.page import page as report_page
+from reconciler.show.formats.html import page as report_page
 from reconciler.show.reading import fleet_result
 from tests.browser.axe import findings
 from tests.browser.driver import Browser

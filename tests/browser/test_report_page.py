@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.results.findings import Finding, Level
-from reconciler.show.page.page import page as render
+from reconciler.show.formats.html import page as render
 from reconciler.show.reading import Report
 from tests.browser.axe import findings
 from tests.browser.driver import Browser, Page

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.kafka.cluster import KafkaCluster, connect
-from reconciler.kafka.probe import KafkaProbe
+from reconciler.kafka.handshake import KafkaProbe
 from reconciler.parts.local.sandbox import lifecycle
 from reconciler.parts.local.sandbox.launch import wait_until_ready
 from reconciler.parts.local.sandbox.layout import Listener, SandboxSpec, generated_users

@@ -21,7 +21,7 @@ from reconciler.apply.records import PastRun, past_runs
 from reconciler.apply.run import ApplyEnvironment
 from reconciler.apply.undo import performed_steps
 from reconciler.kafka.cluster import KafkaCluster
-from reconciler.kafka.probe import KafkaProbe
+from reconciler.kafka.handshake import KafkaProbe
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState

@@ -18,7 +18,7 @@ from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment, Run, StoppedError, answered
 from reconciler.cli.console import Exit
 from reconciler.kafka.cluster import KafkaCluster, connect
-from reconciler.kafka.probe import KafkaProbe
+from reconciler.kafka.handshake import KafkaProbe
 from reconciler.model.listing import Change, Create
 from reconciler.model.markers import bridge_on
 from reconciler.model.state import ClusterState

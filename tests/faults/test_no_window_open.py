@@ -21,7 +21,7 @@ from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
 from reconciler.kafka.cluster import KafkaCluster, connect
-from reconciler.kafka.probe import KafkaProbe
+from reconciler.kafka.handshake import KafkaProbe
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,

@@ -17,8 +17,7 @@ from reconciler.results import OutputKind, output
 from reconciler.results.findings import Check, Finding, Level, finding_groups
 from reconciler.show.access_lines import AccessLine
 from reconciler.show.document import ReportDocument, Row, SectionName
-from reconciler.show.drift import drift_document
-from reconciler.show.plan import plan_document, plan_report
+from reconciler.show.plan import drift_document, plan_document, plan_report
 from reconciler.show.reading import Report
 from reconciler.show.review import access_digest, access_lines_of
 from tests.integration.report.formats import FORMATS, report_of

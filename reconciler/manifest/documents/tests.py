@@ -292,7 +292,7 @@ class ClusterTestsDeclaration:
 
 
 class ClusterTestsKind(Kind["ClusterTestsDocument"]):
-    """Claims about clusters; ``reconciler.app.cluster_tests`` decides them."""
+    """Claims about clusters; ``reconciler.app.cluster_checks`` decides them."""
 
     name = "ClusterTests"
 

@@ -31,10 +31,14 @@ AUTO: Final = "auto"
 
 
 class SourceFormat(NamedTuple):
-    """What a source of the format holds, and what tells its clusters apart, ``None`` if it is always one cluster."""
+    """What a source of the format holds, and what tells its clusters apart, ``None`` if it is always one cluster.
+
+    ``module`` is where its reader is, if not in a module of its own.
+    """
 
     holds: str
     clusters: str | None = None
+    module: str = ""
 
 
 #: In the order in which they are offered. The reader of ``a-b`` is ``read_a_b`` in the module ``a_b``.
@@ -50,7 +54,7 @@ FORMATS: Final[Mapping[str, SourceFormat]] = MappingProxyType(
         "kafka-describe": SourceFormat("the output of kafka-topics and kafka-configs --describe"),
         "kafka-security-manager": SourceFormat("CSV files"),
         "confluent": SourceFormat("exports of its CLI and REST API", "Confluent id"),
-        "confluent-operator": SourceFormat("KafkaTopic of Confluent for Kubernetes", "kafkaClusterRef"),
+        "confluent-operator": SourceFormat("KafkaTopic of Confluent for Kubernetes", "kafkaClusterRef", "confluent"),
         "redpanda": SourceFormat("rpk's output, and resources of its operator"),
         "crossplane": SourceFormat("AccessControlList, Topic and User of provider-kafka", "providerConfigRef"),
         "ansible": SourceFormat("tasks with kafka_acls, kafka_topics, kafka_quotas and kafka_users"),
@@ -71,7 +75,8 @@ def reader(source_format: str) -> Reader:
         other: Reader = plugins.load(GROUP, source_format)
         return other
     stem = source_format.replace("-", "_")
-    ours: Reader = getattr(import_module(f"reconciler.parts.convert.{stem}"), f"read_{stem}")
+    module = FORMATS[source_format].module or stem
+    ours: Reader = getattr(import_module(f"reconciler.parts.convert.{module}"), f"read_{stem}")
     return ours
 
 

@@ -26,7 +26,7 @@ from urllib.parse import unquote
 from reconciler import __version__
 from reconciler.app.options import now
 from reconciler.dataclass import dataclass
-from reconciler.show.page.page import page, rounds_page
+from reconciler.show.formats.html import page, rounds_page
 from reconciler.show.rounds import RoundHistory
 
 #: Connections at a time. One more closes the oldest, so that a probe of /healthz gets through a crowd of slow clients.

@@ -43,18 +43,18 @@ Format: TypeAlias = Callable[[Report, FormatOptions], str]
 GROUP: Final = "reconciler.formats"
 #: The function of each format, by the name that ``reconciler report -o`` takes. Imported only when it is asked for.
 FORMATS: Final[Mapping[str, str]] = {
-    "text": "formats.text:write",
-    "markdown": "formats.markdown:comment",
-    "summary": "formats.markdown:step_summary",
-    "github": "formats.sarif:workflow_commands",
-    "sarif": "formats.sarif:write",
-    "junit": "formats.junit:write",
-    "gitlab-terraform": "formats.sarif:terraform",
-    "gitlab-codequality": "formats.sarif:code_quality",
-    "cloudevents": "formats.document:events",
-    "prometheus": "formats.prometheus:write",
-    "html": "page.page:write",
-    "json": "formats.document:write",
+    "text": "text:write",
+    "markdown": "markdown:comment",
+    "summary": "markdown:step_summary",
+    "github": "sarif:workflow_commands",
+    "sarif": "sarif:write",
+    "junit": "junit:write",
+    "gitlab-terraform": "sarif:terraform",
+    "gitlab-codequality": "sarif:code_quality",
+    "cloudevents": "document:events",
+    "prometheus": "prometheus:write",
+    "html": "html:write",
+    "json": "document:write",
 }
 
 
@@ -70,5 +70,5 @@ def format_named(name: str) -> Format:
     """
     if name in FORMATS:
         module, _, function = FORMATS[name].partition(":")
-        return cast("Format", getattr(import_module(f"reconciler.show.{module}"), function))
+        return cast("Format", getattr(import_module(f"reconciler.show.formats.{module}"), function))
     return cast("Format", plugins.load(GROUP, name))

@@ -17,7 +17,6 @@ from reconciler.plan.review.access_change import AccessChange
 from reconciler.results.findings import Check, CheckStatus, Finding, FindingGroup, Level, finding_groups
 from reconciler.show.access_lines import NAMES_SHOWN, AccessLine, access_lines, ordered_lines, rows_shown
 from reconciler.show.document import ReportDocument, Row, SectionName
-from reconciler.show.drift import drift_document
 from reconciler.show.fleet_report import FleetCluster
 from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.document import FittedSection, Measure, fitted
@@ -25,8 +24,8 @@ from reconciler.show.formats.escaping import markdown_cell as cell
 from reconciler.show.formats.escaping import markdown_code as code
 from reconciler.show.formats.escaping import markdown_element as element
 from reconciler.show.formats.escaping import markdown_text as prose
-from reconciler.show.page.view import changes_of
-from reconciler.show.plan import plan_document
+from reconciler.show.formats.page_view import changes_of
+from reconciler.show.plan import drift_document, plan_document
 from reconciler.show.plan import warning_sections as warnings_of
 from reconciler.show.reading import Report
 from reconciler.show.review import callout_rows

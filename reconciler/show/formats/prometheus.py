@@ -15,10 +15,10 @@ from reconciler.plan.difference import SkipReason
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_review import AccessTrend
 from reconciler.results.findings import CheckStatus, Finding, Level
-from reconciler.show.drift import Deviation, deviation
 from reconciler.show.fleet_report import FleetReport
 from reconciler.show.formats import FormatOptions
 from reconciler.show.kinds import KINDS, kind_of
+from reconciler.show.plan import Deviation, deviation
 from reconciler.show.reading import Report
 
 #: Gauges of a fleet's clusters, by the count that each shows.

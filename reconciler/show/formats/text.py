@@ -8,10 +8,10 @@ from reconciler.plan.file import as_shown
 from reconciler.plan.guards import NO_GUARDRAILS
 from reconciler.results.findings import CheckStatus, Finding, Level, finding_groups
 from reconciler.show.document import FEW, first_lines, lines_shown
-from reconciler.show.drift import drift_lines as cluster_drift_lines
 from reconciler.show.fleet_report import drift_lines
 from reconciler.show.formats import FormatOptions
 from reconciler.show.lint import group_lines
+from reconciler.show.plan import drift_lines as cluster_drift_lines
 from reconciler.show.plan import plan_lines
 from reconciler.show.reading import Report
 from reconciler.show.review import rows_cut

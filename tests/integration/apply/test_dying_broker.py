@@ -26,7 +26,7 @@ from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
 from reconciler.kafka.client import AdminConnection
 from reconciler.kafka.cluster import Inspection, KafkaCluster, connect
-from reconciler.kafka.probe import KafkaProbe
+from reconciler.kafka.handshake import KafkaProbe
 from reconciler.kafka.settings import ClientSettings
 from reconciler.model.desired import DesiredTopic, Origin
 from reconciler.model.listing import Change, Create, Delete

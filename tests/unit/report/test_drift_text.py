@@ -11,7 +11,7 @@ from reconciler.plan.difference import DriftCause
 from reconciler.plan.file import plan_from_json, plan_to_json
 from reconciler.plan.kinds.acl import touched_bindings
 from reconciler.plan.proposal import causes_of
-from reconciler.show.drift import drift_counts, drift_lines, drift_table
+from reconciler.show.plan import drift_counts, drift_lines, drift_table
 from reconciler.show.reading import Report
 from tests.integration.report.formats import FORMATS
 from tests.unit.report.test_lines import plan

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.app import states
-from reconciler.app.cluster_tests import decided, declared_tests
+from reconciler.app.cluster_checks import decided, declared_tests
 from reconciler.app.session import Target
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run

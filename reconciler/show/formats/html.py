@@ -22,7 +22,7 @@ from reconciler.plan.proposal import Plan
 from reconciler.show.access_lines import PRINCIPALS_SHOWN
 from reconciler.show.formats import FormatOptions
 from reconciler.show.formats.escaping import bare_name, names_apart, unformulaic
-from reconciler.show.page.view import CELL_HEIGHT, CELL_WIDTH, HEAT_CELL_HEIGHT, HeatMap, map_of, page_view
+from reconciler.show.formats.page_view import CELL_HEIGHT, CELL_WIDTH, HEAT_CELL_HEIGHT, HeatMap, map_of, page_view
 from reconciler.show.reading import Report
 from reconciler.show.rounds import RoundHistory
 
@@ -63,14 +63,14 @@ def _hash(text: str) -> str:
 @cache
 def asset(name: str) -> str:
     """A file of the templates, as it is."""
-    return (files("reconciler.show.page") / "templates" / name).read_text(encoding="utf-8")
+    return (files("reconciler.show.formats") / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache
 def environment() -> Environment:
     """Whatever is printed is made safe to show, then escaped; there is no way around it but ``Markup``."""
     environment = Environment(
-        loader=PackageLoader("reconciler.show.page", "templates"),
+        loader=PackageLoader("reconciler.show.formats", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,

@@ -1,1 +1,0 @@
-"""A report as one HTML page that needs nothing else: no network, no script."""
