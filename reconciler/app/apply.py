@@ -71,7 +71,6 @@ from reconciler.apply.environment import (
     Outcome,
     Progress,
     Result,
-    Silent,
     UnprovenError,
 )
 from reconciler.apply.kinds import request_for
@@ -114,7 +113,7 @@ def refuse_obstacles(plan: Plan, terms: Terms, target: Target, live: ClusterStat
     risks = logins_at_risk([step.change for step in plan.steps], live, conditions.logins)
     refused = not_accepted(login_refusals(risks), plan.accepted)
     if refused:
-        raise PlanRefusedError("a safety check refuses this plan: nothing was sent", plan=plan, refusals=refused)
+        raise PlanRefusedError(plan=plan, refusals=refused)
 
 
 def follow_references(plan: Plan, preflight: Preflight, target: Target) -> None:
@@ -247,7 +246,7 @@ class Unattended:
 
     def progress(self) -> AbstractContextManager[Progress]:
         """See :class:`Attendant`."""
-        return nullcontext(Silent())
+        return nullcontext(Progress())
 
     def interruptions(self) -> AbstractContextManager[Callable[[], bool]]:
         """See :class:`Attendant`."""
@@ -346,9 +345,7 @@ def apply(
         plan = planned.plan
         if plan.stops:
             attendant.review(plan)
-            raise PlanRefusedError(
-                "a safety check refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals
-            )
+            raise PlanRefusedError(plan=plan, refusals=plan.refusals)
         named = check_ids(plan, options.require_id)
         checks = checks_of(planned)
         _check_time(plan, planned.desired, target)
@@ -434,7 +431,7 @@ def perform_now(
     one step stops it. Raises as :func:`apply`.
     """
     if plan.refusals:
-        raise PlanRefusedError("a safety check refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
+        raise PlanRefusedError(plan=plan, refusals=plan.refusals)
     named = check_ids(plan, options.require_id)
     given = _Performance(plan, live, target, checks or Checks(), connection, options, attendant, named, made_now=True)
     return settled(_perform(given), plan, live, target.cluster, None)
@@ -482,7 +479,7 @@ def _reasons() -> Iterator[None]:
     except LeaseHeldError as error:
         raise HeldError(f"somebody else is applying: {error}; nothing was sent", error.claims) from error
     except RefusedError as error:
-        raise PlanRefusedError("a safety check refuses this plan: nothing was sent", refusals=error.refusals) from error
+        raise PlanRefusedError(refusals=error.refusals) from error
     except UndeclaredDefaultError as error:
         advice = (
             "look at the broker's allow.everyone.if.no.acl.found and write into the operator's connections file, "
@@ -501,7 +498,7 @@ def _perform(given: _Performance) -> Result:
     """Admit the plan, let somebody agree, send it."""
     plan, live, target = given.plan, given.live, given.target
     if plan.stops:
-        raise PlanRefusedError("a safety check refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals)
+        raise PlanRefusedError(plan=plan, refusals=plan.refusals)
     attendant, records = given.attendant, given.options.records
     if target.declaration is None:
         raise WorkflowError(f"cluster {target.name!r} is not declared")

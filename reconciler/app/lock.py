@@ -452,9 +452,7 @@ def unlock(
         plan = planned.plan
         if plan.refusals:
             attendant.review(plan)
-            raise PlanRefusedError(
-                "a safety check refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals
-            )
+            raise PlanRefusedError(plan=plan, refusals=plan.refusals)
         checks = checks_of(planned) if planned.manifests.clusters else None
         result = perform_now(plan, planned.live, target, connection, options, attendant, checks=checks)
         return result if plan.steps else _without_marks(result, given.principal, planned.live, target)

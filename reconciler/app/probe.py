@@ -12,7 +12,7 @@ from reconciler.app.records import RecordOptions, new_run
 from reconciler.app.session import Target
 from reconciler.app.terms import terms
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import Identity, NoLedger, Silent
+from reconciler.apply.environment import Identity, NoLedger, Progress
 from reconciler.apply.run import ApplyEnvironment, BarrierFactory, Run
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.desired import DesiredState
@@ -79,7 +79,7 @@ def run_of_nothing(
     nothing = propose(DesiredState({}, {}), ClusterState(live.cluster_id), present, Request(moment(), Options()))
     identity = Identity(new_run(), RecordOptions(operator=operator).who())
     environment = ApplyEnvironment(
-        target.cluster, SystemClock(), Silent(), identity=identity, audit=audit or NoLedger(), redact=redact
+        target.cluster, SystemClock(), Progress(), identity=identity, audit=audit or NoLedger(), redact=redact
     )
     return Run(nothing, environment, live, present.default_allow)
 

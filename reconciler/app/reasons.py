@@ -161,7 +161,12 @@ class PlanRefusedError(WorkflowError):
     reason = "refused"
 
     def __init__(
-        self, message: str, advice: str = "", *, plan: "Plan | None" = None, refusals: "Sequence[Refusal]" = ()
+        self,
+        message: str = "a safety check refuses this plan: nothing was sent",
+        advice: str = "",
+        *,
+        plan: "Plan | None" = None,
+        refusals: "Sequence[Refusal]" = (),
     ) -> None:
         """Keep the plan and the refusals."""
         super().__init__(message, advice)

@@ -11,7 +11,7 @@ from reconciler.app.records import CommandLedger, RecordOptions, command_ledger,
 from reconciler.app.session import Target, open_any
 from reconciler.app.terms import terms
 from reconciler.apply.audit import about_command
-from reconciler.apply.environment import Identity, LeaseRequest, Silent
+from reconciler.apply.environment import Identity, LeaseRequest, Progress
 from reconciler.apply.lease import LeaseClaim, LeaseHeldError, claims_now, holding
 from reconciler.apply.moves import Ending, PartitionEnd, TopicMove, cancel, cancelled, cancelling, unthrottle
 from reconciler.apply.run import ApplyEnvironment, StoppedError
@@ -93,7 +93,7 @@ class Unfinished:
         environment = ApplyEnvironment(
             self.target.cluster,
             SystemClock(),
-            Silent(),
+            Progress(),
             identity=identity,
             lease_request=request,
             send_seconds=self.target.send_seconds,

@@ -1,7 +1,6 @@
 """``reconciler cleanup`` and ``undo``: remove what an apply that was cut off left, and revert what one performed."""
 
 import datetime
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from reconciler.app.undo import undo
 from reconciler.apply.cleanup import Leftover
 from reconciler.apply.lease import LeaseClaim
 from reconciler.cli.change_options import accept_option, plan_file_argument, record_options, save_option, yes_option
-from reconciler.cli.console import CommandError, Exit, error, info, out, out_json, settings
+from reconciler.cli.console import Exit, ask, error, info, out, out_json, settings
 from reconciler.cli.notes import age, info_note
 from reconciler.cli.options import (
     as_of_option,
@@ -65,7 +64,8 @@ def command(
         if output == "text":
             out(_lines(going))
         if found.leftovers:
-            _ask(going, found.target.name, yes=yes)
+            many = counted(sum(len(leftover.bindings) + len(leftover.bridges) for leftover in going), "binding")
+            ask(f"Remove {many} from cluster {safe(found.target.name)}?", yes=yes)
         removed = found.remove(records)
     if output == "json":
         out_json(
@@ -93,16 +93,6 @@ def _info_held(held: Iterable[LeaseClaim]) -> None:
 def _info_kept(kept: Iterable[KeptBridge]) -> None:
     for one in kept:
         info(f"kept: {safe(str(one.binding))}: {one.reason}")
-
-
-def _ask(wanted: Sequence[Leftover], name: str, *, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise CommandError("no terminal to ask on", "pass --yes", Exit.USAGE)
-    many = counted(sum(len(leftover.bindings) + len(leftover.bridges) for leftover in wanted), "binding")
-    if not click.confirm(f"Remove {many} from cluster {safe(name)}?", err=True):
-        raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
 
 
 def _lines(wanted: Sequence[Leftover]) -> list[str]:

@@ -340,6 +340,19 @@ def _styled(style: str, text: str) -> str:
     return click.style(text, **_STYLES[style])
 
 
+def check_terminal(*, yes: bool) -> None:
+    """End the command where nobody has agreed and nobody can be asked."""
+    if not yes and not sys.stdin.isatty():
+        raise CommandError("no terminal to ask on", "pass --yes", Exit.USAGE)
+
+
+def ask(question: str, *, yes: bool) -> None:
+    """End the command unless a person agrees, now or before; the question is safe to show."""
+    check_terminal(yes=yes)
+    if not yes and not click.confirm(question, err=True):
+        raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
+
+
 # Long text in a pager, on a terminal only.
 
 

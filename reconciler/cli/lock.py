@@ -12,7 +12,7 @@ from reconciler.app.options import ConnectionOptions
 from reconciler.app.planning import Planned
 from reconciler.app.records import RecordOptions
 from reconciler.cli.change_options import accept_option, record_options, yes_option
-from reconciler.cli.console import CommandError, Exit, error, out, out_json, style_for
+from reconciler.cli.console import CommandError, Exit, ask, check_terminal, error, out, out_json, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     Until,
@@ -99,7 +99,7 @@ def command(
     """
     given = lock_terms(**terms)
     with lockable(path, cluster, given, connection, info_note) as found:
-        ask_to_lock(f"Deny {given.principal} everything on cluster {found.target.name}?", yes=yes)
+        ask(safe(f"Deny {given.principal} everything on cluster {found.target.name}?"), yes=yes)
         locked = found.lock(records)
     if output == "json":
         out_json(OutputKind.LOCK, locked_document(locked))
@@ -108,16 +108,6 @@ def command(
     if locked.doubt:
         error(locked.doubt)
     return Exit.OK if locked.succeeded else Exit.ERROR
-
-
-def ask_to_lock(question: str, *, yes: bool) -> None:
-    """End the command unless a person agrees."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise CommandError("no terminal to ask on", "pass --yes", Exit.USAGE)
-    if not click.confirm(safe(question), err=True):
-        raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
 
 
 def locked_lines(locked: Locked) -> list[str]:
@@ -214,8 +204,7 @@ def unlock_command(
     terminal = Terminal(yes, expand=False)
     if save_as is not None:
         return _save(plan_unlock(path, cluster, given, connection, terminal.tell), save_as, output)
-    if not yes and not sys.stdin.isatty():
-        raise CommandError("no terminal to ask on", "pass --yes", Exit.USAGE)
+    check_terminal(yes=yes)
     result = unlock(path, cluster, given, connection, ApplyOptions(records=records), attendant=terminal)
     if output == "json":
         out_json(OutputKind.UNLOCK, {"principal": principal, "applied": result_document(result)})

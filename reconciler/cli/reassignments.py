@@ -8,7 +8,7 @@ from reconciler.app.options import ConnectionOptions
 from reconciler.app.reassignments import Cancelled, Unfinished, reassignments
 from reconciler.app.records import RecordOptions
 from reconciler.cli.change_options import record_options, yes_option
-from reconciler.cli.console import CommandError, Exit, error, info, info_lines, out, out_json, settings, style_for
+from reconciler.cli.console import CommandError, Exit, ask, error, info, info_lines, out, out_json, settings, style_for
 from reconciler.cli.notes import info_note
 from reconciler.cli.options import (
     cluster_option,
@@ -100,7 +100,7 @@ def cancel(
             info(f"left alone: topic {safe(name)} is outside the scope of these manifests")
         if not found.is_nothing:
             info_lines(move_lines(found.chosen, style_for(sys.stderr), expand=settings.expand))
-            _ask(found, yes=yes)
+            ask(_question(found), yes=yes)
         ended = Cancelled(()) if found.is_nothing else found.cancel(records)
         if output == "json":
             chosen = moves_document(found.chosen, found.outside)
@@ -120,12 +120,7 @@ def cancel(
     return Exit.OK if ended.succeeded else Exit.ERROR
 
 
-def _ask(found: Unfinished, *, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise CommandError("no terminal to ask on", "pass --yes", Exit.USAGE)
+def _question(found: Unfinished) -> str:
     number = sum(len(move.moving) for move in found.chosen)
     what = f"Cancel the reassignment of {counted(number, 'partition')}" if number else "Remove the throttle"
-    if not click.confirm(f"{what} on cluster {safe(found.target.name)}?", err=True):
-        raise CommandError("not confirmed: nothing was sent", status=Exit.INTERRUPTED)
+    return f"{what} on cluster {safe(found.target.name)}?"

@@ -36,7 +36,7 @@ INTERVAL: Final = 10.0
 MOVING_INTERVAL: Final = 60.0
 
 
-class ProgressLines:
+class ProgressLines(Progress):
     """One line for each phase, barrier and note; during a long phase, every ``INTERVAL`` seconds how far it is."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -80,7 +80,7 @@ class ProgressLines:
         info(f"   {safe(text)}")
 
 
-class ProgressBars:
+class ProgressBars(Progress):
     """A bar for each phase, drawn by rich."""
 
     def __init__(self, bars: "rich.progress.Progress") -> None:

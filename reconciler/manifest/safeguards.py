@@ -1,7 +1,8 @@
 """What guards one cluster besides its limits: access tests, ownership, topic policies, exceptions."""
 
 import datetime
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TypeVar
 
 from reconciler.manifest.documents.acls import AclsDeclaration
@@ -26,7 +27,7 @@ from reconciler.manifest.read.problem import Code, ManifestError, Problem
 from reconciler.model.desired import Control, DesiredState, Expiry, Origin, Through
 from reconciler.model.topic_rule import TopicRule
 
-T = TypeVar("T", AccessTest, ClusterTest, TopicRule)
+T = TypeVar("T", bound=AccessTest | ClusterTest | TopicRule)
 
 
 def access_tests(manifests: Manifests, cluster_name: str) -> tuple[AccessTest, ...]:
@@ -34,14 +35,11 @@ def access_tests(manifests: Manifests, cluster_name: str) -> tuple[AccessTest, .
 
     A claim of the guardrails that the manifests repeat is there once.
     """
-    found, guardrails = (
+    own, guardrails = (
         [test for item in documents if isinstance(item, AccessTestsDeclaration) for test in item.tests]
-        for documents in (
-            _documents(manifests, cluster_name, "AccessTests"),
-            guardrail_documents(manifests, cluster_name),
-        )
+        for documents in _own_and_guardrails(manifests, cluster_name, AccessTestsKind.name)
     )
-    return tuple(sorted((*found, *_more(guardrails, found)), key=lambda test: test.origin))
+    return _together(own, guardrails)
 
 
 def follows_records(manifests: Manifests, cluster_name: str) -> bool:
@@ -51,7 +49,7 @@ def follows_records(manifests: Manifests, cluster_name: str) -> bool:
 
 def control_topics(manifests: Manifests, cluster_name: str) -> tuple[Control, ...]:
     """The control topics of a declared cluster, those of the guardrails too; raises :class:`ManifestError`."""
-    documents = (*_documents(manifests, cluster_name, "AccessTests"), *guardrail_documents(manifests, cluster_name))
+    documents = chain.from_iterable(_own_and_guardrails(manifests, cluster_name, AccessTestsKind.name))
     declared = (control for item in documents if isinstance(item, AccessTestsDeclaration) for control in item.controls)
     return tuple({rule_key(control): control for control in declared}.values())
 
@@ -61,14 +59,11 @@ def cluster_tests(manifests: Manifests, cluster_name: str) -> tuple[ClusterTest,
 
     A claim of the guardrails that the manifests repeat is there once. Raises :class:`ManifestError`.
     """
-    found, guardrails = (
+    own, guardrails = (
         [test for item in documents if isinstance(item, ClusterTestsDeclaration) for test in item.tests]
-        for documents in (
-            _documents(manifests, cluster_name, "ClusterTests"),
-            guardrail_documents(manifests, cluster_name),
-        )
+        for documents in _own_and_guardrails(manifests, cluster_name, ClusterTestsKind.name)
     )
-    return tuple(sorted((*found, *_more(guardrails, found)), key=lambda test: test.origin))
+    return _together(own, guardrails)
 
 
 def declares_access_tests(manifests: Manifests) -> bool:
@@ -137,27 +132,30 @@ def topic_rules(manifests: Manifests, cluster_name: str) -> tuple[TopicRule, ...
 
     A rule of the guardrails that the manifests repeat is there once.
     """
-    found = _topic_rules(_documents(manifests, cluster_name, "TopicPolicy"))
-    return tuple(sorted((*found, *_more(guardrail_topic_rules(manifests, cluster_name), found)), key=_rule_place))
+    return _together(*map(_topic_rules, _own_and_guardrails(manifests, cluster_name, "TopicPolicy")))
 
 
 def guardrail_topic_rules(manifests: Manifests, cluster_name: str) -> tuple[TopicRule, ...]:
     """Those of the guardrails alone, in the order of places; raises :class:`ManifestError`."""
-    return tuple(sorted(_topic_rules(guardrail_documents(manifests, cluster_name)), key=_rule_place))
+    return tuple(sorted(_topic_rules(guardrail_documents(manifests, cluster_name)), key=_place))
 
 
 def _topic_rules(documents: Iterable[Declared]) -> list[TopicRule]:
     return [rule for item in documents if isinstance(item, TopicPolicyDeclaration) for rule in item.rules]
 
 
-def _rule_place(rule: TopicRule) -> Origin:
-    return rule.origin
+def _own_and_guardrails(manifests: Manifests, cluster_name: str, kind: str) -> tuple[list[Declared], list[Declared]]:
+    return _documents(manifests, cluster_name, kind), [*guardrail_documents(manifests, cluster_name)]
 
 
-def _more(guardrails: Iterable[T], own: Iterable[T]) -> Iterator[T]:
-    """Those of the guardrails that the manifests do not repeat: one that they loosened is there twice, both ways."""
+def _together(own: Sequence[T], guardrails: Iterable[T]) -> tuple[T, ...]:
+    """Both in the order of places; of the guardrails those that the manifests do not repeat.
+
+    One that the manifests loosened is there twice, both ways.
+    """
     known = set(map(rule_key, own))
-    yield from (rule for rule in guardrails if rule_key(rule) not in known)
+    together = [*own, *(rule for rule in guardrails if rule_key(rule) not in known)]
+    return tuple(sorted(together, key=lambda item: item.origin))
 
 
 def lint_exceptions(manifests: Manifests, cluster_name: str) -> tuple[LintException, ...]:
@@ -180,7 +178,7 @@ def _documents(manifests: Manifests, cluster_name: str, kind: str) -> list[Decla
     return documents
 
 
-def _place(item: OwnerDeclaration | ConsentDeclaration) -> Origin:
+def _place(item: OwnerDeclaration | ConsentDeclaration | AccessTest | ClusterTest | TopicRule) -> Origin:
     return item.origin
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from reconciler.model.acl import (
     CLUSTER_NAME,
@@ -27,7 +27,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.characters import as_name
 from reconciler.model.desired import moment_text
-from reconciler.model.markers import KEPT, MARK_ENTRY
+from reconciler.model.markers import KEPT, MARK_ENTRY, instant, stamp, word
 from reconciler.model.scope import on_reserved_names
 from reconciler.model.state import ClusterState
 
@@ -40,7 +40,6 @@ LOCKED_PATTERNS: Final = tuple(
 #: So many characters of a reason are kept: the mark is a name, which every listing of ACLs carries.
 LONGEST_REASON: Final = 300
 _OPEN: Final = "open"
-_STAMP: Final = "%Y%m%dT%H%M%SZ"
 _NAME: Final = re.compile(r"__kr\.lock\.([0-9]{8}T[0-9]{6}Z)\.([0-9]{8}T[0-9]{6}Z|open)((?:\.[^.]*){4})", re.ASCII)
 
 
@@ -58,9 +57,9 @@ class LockMark(NamedTuple):
     def binding(self) -> AclBinding:
         """The mark on the cluster. It grants nobody anything."""
         stated = (self.principal, self.operator, self.ticket, self.reason)
-        words = ".".join(map(_word, stated))
-        end = _OPEN if self.until is None else _stamp(self.until)
-        name = f"__kr.lock.{_stamp(self.since)}.{end}.{words}"
+        words = ".".join(map(word, stated))
+        end = _OPEN if self.until is None else stamp(self.until)
+        name = f"__kr.lock.{stamp(self.since)}.{end}.{words}"
         return AclBinding(ResourcePattern(ResourceType.TOPIC, name), MARK_ENTRY)
 
     @property
@@ -109,7 +108,7 @@ def read_lock_mark(binding: AclBinding) -> LockMark | None:
         return None
     principal, operator, ticket, reason = map(unquote, found[3][1:].split("."))
     try:
-        mark = LockMark(principal, _instant(found[1]), _end(found[2]), operator, ticket, reason)
+        mark = LockMark(principal, instant(found[1]), _end(found[2]), operator, ticket, reason)
         # Written again and compared: only the one spelling that this tool writes counts.
         return mark if ":" in principal and mark.binding == binding else None
     except ValueError:
@@ -166,20 +165,8 @@ def _marks(bindings: Iterable[AclBinding]) -> Iterator[LockMark]:
     return filter(None, map(read_lock_mark, on_reserved_names(bindings)))
 
 
-def _word(text: str) -> str:
-    return quote(text, safe="", errors="strict").replace(".", "%2E")
-
-
-def _stamp(at: datetime.datetime) -> str:
-    return at.astimezone(datetime.UTC).strftime(_STAMP)
-
-
-def _instant(text: str) -> datetime.datetime:
-    return datetime.datetime.strptime(text, _STAMP).replace(tzinfo=datetime.UTC)
-
-
 def _end(text: str) -> datetime.datetime | None:
-    return None if text == _OPEN else _instant(text)
+    return None if text == _OPEN else instant(text)
 
 
 # What an unlock leaves for a day: a server that finds a lock gone has to know whether a person ended it.
@@ -196,7 +183,7 @@ class UnlockMark(NamedTuple):
     @property
     def binding(self) -> AclBinding:
         """The mark on the cluster."""
-        name = f"__kr.unlock.{_stamp(self.at)}.{_word(self.principal)}"
+        name = f"__kr.unlock.{stamp(self.at)}.{word(self.principal)}"
         return AclBinding(ResourcePattern(ResourceType.TOPIC, name), MARK_ENTRY)
 
 
@@ -205,7 +192,7 @@ def read_unlock_mark(binding: AclBinding) -> UnlockMark | None:
     if binding.entry != MARK_ENTRY or (found := _UNLOCKED.fullmatch(binding.pattern.name)) is None:
         return None
     try:
-        mark = UnlockMark(unquote(found[2]), _instant(found[1]))
+        mark = UnlockMark(unquote(found[2]), instant(found[1]))
         return mark if mark.binding == binding else None
     except ValueError:
         return None

@@ -178,21 +178,24 @@ def break_glass_mark(
     """
     (resource_type, name, pattern_type), entry = binding
     said = (resource_type.name, pattern_type.name, entry.operation.name, name, entry.principal, entry.host)
-    words, tests = ".".join(map(_word, said)), ",".join(map(_word, overrode))
-    more = f".{_stamp(since) if since is not None else ''}.{tests}" if since is not None or tests else ""
-    return AclBinding(ResourcePattern(ResourceType.TOPIC, f"__kr.break-glass.{_stamp(end)}.{words}{more}"), MARK_ENTRY)
+    words, tests = ".".join(map(word, said)), ",".join(map(word, overrode))
+    more = f".{stamp(since) if since is not None else ''}.{tests}" if since is not None or tests else ""
+    return AclBinding(ResourcePattern(ResourceType.TOPIC, f"__kr.break-glass.{stamp(end)}.{words}{more}"), MARK_ENTRY)
 
 
-def _word(text: str) -> str:
+def word(text: str) -> str:
+    """A text as one word of the name of a mark."""
     return quote(text, safe="", errors="strict").replace(".", "%2E")
 
 
-def _stamp(at: datetime.datetime) -> str:
+def stamp(at: datetime.datetime) -> str:
+    """An instant in the name of a mark, to the second."""
     return at.astimezone(datetime.UTC).strftime(_STAMP)
 
 
-def _instant(stamp: str) -> datetime.datetime:
-    return datetime.datetime.strptime(stamp, _STAMP).replace(tzinfo=datetime.UTC)
+def instant(text: str) -> datetime.datetime:
+    """The inverse of :func:`stamp`; raises ``ValueError``."""
+    return datetime.datetime.strptime(text, _STAMP).replace(tzinfo=datetime.UTC)
 
 
 def read_break_glass(mark: AclBinding) -> BreakGlass | None:
@@ -201,7 +204,7 @@ def read_break_glass(mark: AclBinding) -> BreakGlass | None:
         return None
     kind, form, operation, name, principal, host = map(unquote, found[2][1:].split("."))
     try:
-        end, since = _instant(found[1]), _instant(found[3]) if found[3] else None
+        end, since = instant(found[1]), instant(found[3]) if found[3] else None
         overrode = tuple(map(unquote, found[4].split(","))) if found[4] else ()
         pattern = ResourcePattern(ResourceType[kind], name, PatternType[form])
         entry = AccessControlEntry(principal, host, AclOperation[operation], AclPermissionType.ALLOW)

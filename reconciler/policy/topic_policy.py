@@ -271,22 +271,8 @@ def _proposed(name: str, part: RulePart, subjects: Sequence[TopicFacts], occasio
 
 
 def _breaking(part: RulePart, subjects: Iterable[TopicFacts]) -> list[TopicFacts]:
-    check = _proposed_check(part)
+    check = _check(part, {})  # no expression is ever proposed
     return [topic for topic in subjects if any(check(topic))]
-
-
-def _proposed_check(part: RulePart) -> Check:
-    match part:
-        case NameRule():
-            return name_check(part, matcher(part.pattern) if part.pattern else None)
-        case CountRule():
-            return count_check(part)
-        case SettingRule():
-            return setting_check(part)
-        case RelationRule():
-            return relation_check(part)
-        case _:
-            raise ValueError("no expression is ever proposed")
 
 
 def _kept_by_most(part: RulePart, subjects: Sequence[TopicFacts]) -> bool:

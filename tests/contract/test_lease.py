@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.apply.environment import Identity, LeaseRequest, Silent
+from reconciler.apply.environment import Identity, LeaseRequest, Progress
 from reconciler.apply.lease import Lease, LeaseHeldError, lease_claims
 from reconciler.apply.run import ApplyEnvironment, Run, StoppedError
 from reconciler.model.acl import AclBinding
@@ -16,7 +16,9 @@ from tests.verbs import deletions
 
 
 def _lease(subject: Subject, holder: str, *breaks: str) -> Lease:
-    world = ApplyEnvironment(subject.cluster, SystemClock(), Silent(), identity=Identity(secrets.token_hex(4), holder))
+    world = ApplyEnvironment(
+        subject.cluster, SystemClock(), Progress(), identity=Identity(secrets.token_hex(4), holder)
+    )
     return Lease(Run(plan_for(before(1), wish(1)), world, subject.read(ACLS), False), LeaseRequest(holder, breaks))
 
 

@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from reconciler.apply.environment import Identity, Silent
+from reconciler.apply.environment import Identity, Progress
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -32,7 +32,7 @@ def main(target: str, plan_file: str, number: str) -> None:
         world = ApplyEnvironment(
             WatchedCluster(cluster, at),
             SystemClock(),
-            Silent(),
+            Progress(),
             identity=Identity(f"killed-at-{number}", "test", digest),
             journal=WatchedLedger(journal, at),
             max_batch=1,

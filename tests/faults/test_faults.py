@@ -14,7 +14,7 @@ import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
 from reconciler.apply.cleanup import clean_up, leftovers
-from reconciler.apply.environment import Identity, Outcome, Result, Silent
+from reconciler.apply.environment import Identity, Outcome, Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.records import PastRun, past_runs
@@ -82,7 +82,7 @@ class Job:
             world = ApplyEnvironment(
                 WatchedCluster(admin, at),
                 SystemClock(),
-                Silent(),
+                Progress(),
                 identity=Identity(run),
                 journal=journal,
                 barrier=partial(ProbeBarrier, probing),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import Identity, LeaseRequest, Result, Silent
+from reconciler.apply.environment import Identity, LeaseRequest, Progress, Result
 from reconciler.apply.lease import Lease
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
@@ -127,7 +127,7 @@ def _performed(place: _Open) -> Result:
         world = ApplyEnvironment(
             late,
             SystemClock(),
-            Silent(),
+            Progress(),
             identity=Identity(_RUN),
             barrier=partial(ProbeBarrier, ProbeSetup(probe, "User:acl-probe", own, "User:admin", True)),
         )
@@ -166,7 +166,7 @@ def test_a_request_of_a_broken_lease_may_land_and_nothing_is_sent_after_it(open_
     grant, plan = acl("late-lease", "User:alice"), plan_for(before(1), wish(1))
 
     def begun(admin: KafkaCluster, name: str, request: LeaseRequest) -> tuple[Run, Lease]:
-        world = ApplyEnvironment(admin, SystemClock(), Silent(), identity=Identity(name, request.holder))
+        world = ApplyEnvironment(admin, SystemClock(), Progress(), identity=Identity(name, request.holder))
         run = Run(plan, world, admin.read(ReadRequest()), True)
         run.lease_guard = lease = Lease(run, request)
         lease.take()

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import Identity, Silent
+from reconciler.apply.environment import Identity, Progress
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -55,7 +55,7 @@ def _perform(three: Cluster, plan: Plan) -> None:
         world = ApplyEnvironment(
             admin,
             SystemClock(),
-            Silent(),
+            Progress(),
             identity=Identity("window"),
             barrier=partial(ProbeBarrier, probing),
             max_batch=50,

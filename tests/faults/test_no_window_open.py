@@ -16,7 +16,7 @@ import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
 from reconciler.apply.cleanup import clean_up, leftovers
-from reconciler.apply.environment import Identity, Result, Silent
+from reconciler.apply.environment import Identity, Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -169,7 +169,7 @@ def _perform(cluster: Sandbox, admin: KafkaCluster, plan: Plan, through: Dying |
         world = ApplyEnvironment(
             through or admin,
             SystemClock(),
-            Silent(),
+            Progress(),
             identity=Identity(f"window{secrets.token_hex(4)}"),
             barrier=partial(ProbeBarrier, probing) if plan.terms.probe else None,
             max_batch=40,

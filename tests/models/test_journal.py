@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.apply import performing
-from reconciler.apply.environment import Outcome, Silent
+from reconciler.apply.environment import Outcome, Progress
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment, Run
@@ -109,7 +109,7 @@ def _never(phases: Sequence[Any]) -> tuple[bool, ...]:
 
 def _performed() -> None:
     cluster, plan = MemoryCluster(before(1)), plan_for(before(1), wish(1))
-    world = ApplyEnvironment(cluster, StillClock(), Silent(), journal=_Kept())
+    world = ApplyEnvironment(cluster, StillClock(), Progress(), journal=_Kept())
     result = perform(plan, cluster.state, check(plan, cluster.state, plan.terms), world)
     assert all(item.outcome is Outcome.DONE for item in result.outcomes)
 

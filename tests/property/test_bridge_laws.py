@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
 from reconciler.apply.bridges import NearbyBindings, interrupts_nobody
-from reconciler.apply.environment import Identity, Result, Silent, UnprovenError
+from reconciler.apply.environment import Identity, Progress, Result, UnprovenError
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -182,7 +182,7 @@ def _applied(plan: Plan, cluster: _Recording, faults: Sequence[Fault], run: str 
     world = ApplyEnvironment(
         FaultyCluster(cluster, faults),
         StillClock(),
-        Silent(),
+        Progress(),
         identity=Identity(run),
         barrier=partial(ProbeBarrier, probing),
     )

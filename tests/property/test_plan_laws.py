@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.apply.environment import Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -31,7 +31,7 @@ from tests.property.transitions import ASKS, DAY, Transition, bindings, declared
 
 
 def performed(plan: Plan, cluster: MemoryCluster | FaultyCluster, start: ClusterState) -> Result:
-    world = ApplyEnvironment(cluster, StillClock(), Silent())
+    world = ApplyEnvironment(cluster, StillClock(), Progress())
     return perform(plan, start, check(plan, start, plan.terms), world)
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from reconciler.apply.environment import Silent
+from reconciler.apply.environment import Progress
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.run import ApplyEnvironment
@@ -76,7 +76,7 @@ def planned(broker: Broker, wanted: ClientQuota, *, prune: bool) -> Plan:
 def applied(broker: Broker, plan: Plan) -> bool:
     live = broker.read(ReadRequest(listings=[ClientQuota.KIND]))
     findings = Preflight(tuple(step.observed(live) for step in plan.steps))
-    return perform(plan, live, findings, ApplyEnvironment(broker, StillClock(), Silent())).succeeded
+    return perform(plan, live, findings, ApplyEnvironment(broker, StillClock(), Progress())).succeeded
 
 
 _WANTED: Final = quota(SPELLINGS[0], 1)

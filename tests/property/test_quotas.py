@@ -5,7 +5,7 @@ import datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.apply.environment import Silent
+from reconciler.apply.environment import Progress
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -71,7 +71,7 @@ def planned(desired: DesiredState, live: ClusterState) -> Plan:
 
 def applied(plan: Plan, live: ClusterState) -> ClusterState:
     cluster = MemoryCluster(live)
-    perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, StillClock(), Silent()))
+    perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, StillClock(), Progress()))
     return cluster.read(QUOTAS)
 
 

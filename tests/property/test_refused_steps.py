@@ -7,7 +7,7 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.apply.environment import Outcome, Silent
+from reconciler.apply.environment import Outcome, Progress
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -247,7 +247,7 @@ def test_performing_it_leaves_what_is_refused_as_it_is_and_planning_again_refuse
         return
     cluster = MemoryCluster(world.live)
     made = perform(
-        plan, world.live, check(plan, world.live, plan.terms), ApplyEnvironment(cluster, StillClock(), Silent())
+        plan, world.live, check(plan, world.live, plan.terms), ApplyEnvironment(cluster, StillClock(), Progress())
     )
     refused = left_out(plan)
     assert not set(created_bindings(refused)) & cluster.state.bindings

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.apply.environment import Silent
+from reconciler.apply.environment import Progress
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -92,7 +92,7 @@ def converge(cluster: Cluster, prefix: str, wish: DesiredState, clock: Clock) ->
     plan, live = planned()
     assert not plan.refusals
     assert {left.reason for left in plan.skipped} <= {SkipReason.IMPOSSIBLE, SkipReason.UNDECLARED}
-    result = perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, clock, Silent()))
+    result = perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, clock, Progress()))
     assert result.succeeded, result
     again, _ = planned()
     left = {item.change.name for item in plan.skipped if isinstance(item.change, Impossible)}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.apply.environment import Result, Silent
+from reconciler.apply.environment import Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import LONGEST_SECONDS, VISIBLE_SECONDS, ApplyEnvironment
@@ -61,7 +61,7 @@ def ended(gaps: Sequence[float]) -> tuple[Result, float]:
     terms = Terms("c", default_allow=False)
     plan = propose(declared(frozenset(wanted), {}), live, terms, Request(DAY, Options()))
     cluster = SlowCluster(clock, gaps)
-    result = perform(plan, live, check(plan, live, terms), ApplyEnvironment(cluster, clock, Silent()))
+    result = perform(plan, live, check(plan, live, terms), ApplyEnvironment(cluster, clock, Progress()))
     return result, clock.seconds
 
 

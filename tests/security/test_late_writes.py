@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from reconciler.apply.cleanup import going_on, leftovers
-from reconciler.apply.environment import Silent
+from reconciler.apply.environment import Progress
 from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Change, Create
 from reconciler.model.markers import bridge_on, marker_of
@@ -87,7 +87,7 @@ def test_a_bridge_that_comes_after_the_end_is_drift() -> None:
     assert [callout.rule for callout in plan.access.callouts] == ["left-open"]
 
 
-class _Said(Silent):
+class _Said(Progress):
     """Keeps what a run says while it is going on."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from reconciler.apply.cleanup import leftovers
-from reconciler.apply.environment import Identity, LeaseRequest, Silent
+from reconciler.apply.environment import Identity, LeaseRequest, Progress
 from reconciler.apply.lease import (
     GRACE,
     LONGEST,
@@ -31,7 +31,7 @@ def _claim(holder: str, seconds: float, run: str = "20260101T000000Z-aaaa") -> A
 
 
 def _lease(cluster: MemoryCluster, *breaks: str) -> Lease:
-    environment = ApplyEnvironment(cluster, StillClock(), Silent(), identity=Identity("own", "dana"))
+    environment = ApplyEnvironment(cluster, StillClock(), Progress(), identity=Identity("own", "dana"))
     return Lease(Run(plan_for(before(1), wish(1)), environment, cluster.state, False), LeaseRequest("dana", breaks))
 
 

@@ -20,7 +20,7 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from reconciler.apply.environment import Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -119,7 +119,7 @@ def applied(cluster: KafkaCluster, clock: SystemClock) -> Result:
     live = cluster.read(ReadRequest())
     plan = plan_of(live)
     now = cluster.read(ReadRequest(all_topics=False, topic_names=touched_topics(plan.steps)))
-    return perform(plan, now, check(plan, now, plan.terms), ApplyEnvironment(cluster, clock, Silent()))
+    return perform(plan, now, check(plan, now, plan.terms), ApplyEnvironment(cluster, clock, Progress()))
 
 
 def keep_as_controller(cluster: KafkaCluster, broker: int) -> None:
@@ -272,7 +272,7 @@ def test_whatever_request_a_broker_dies_at_outcomes_are_true_and_the_same_plan_f
             _signal(three, victim, case.number)
 
         struck = Struck(cluster, case.at, strike)
-        result = perform(plan, now, check(plan, now, plan.terms), ApplyEnvironment(struck, SystemClock(), Silent()))
+        result = perform(plan, now, check(plan, now, plan.terms), ApplyEnvironment(struck, SystemClock(), Progress()))
         assert struck.sent > case.at
     assert len(_said(caplog)) <= 2, _said(caplog)
     # It goes on to its end, reads what became of what nobody answered, and holds back what depends on that.
@@ -300,7 +300,9 @@ def test_whatever_request_a_broker_dies_at_outcomes_are_true_and_the_same_plan_f
         until(lambda: (victim in judge.brokers()) is not case.finishes)
         for _ in range(APPLIES):
             live = judge.read(named)
-            again = perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(judge, SystemClock(), Silent()))
+            again = perform(
+                plan, live, check(plan, live, plan.terms), ApplyEnvironment(judge, SystemClock(), Progress())
+            )
             assert again.verified, again
             assert not again.stopped, again
             assert Outcome.FAILED not in {item.outcome for item in again.outcomes}, again.outcomes

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.apply.environment import Identity, Silent
+from reconciler.apply.environment import Identity, Progress
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.records import past_runs
@@ -69,7 +69,7 @@ def _seen(cluster: KafkaCluster, start: ClusterState, patience_seconds: float = 
 def _finished(cluster: KafkaCluster, plan: Plan, file: Path) -> ClusterState:
     with RecordFile(f"{file}.journal") as journal:
         live = cluster.read(ReadRequest())
-        world = ApplyEnvironment(cluster, SystemClock(), Silent(), identity=Identity("second"), journal=journal)
+        world = ApplyEnvironment(cluster, SystemClock(), Progress(), identity=Identity("second"), journal=journal)
         result = perform(plan, live, check(plan, live, plan.terms), world)
         assert result.succeeded, (result.stopped, result.differences)
     return cluster.read(ReadRequest())

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import Identity, Progress, Result, Silent
+from reconciler.apply.environment import Identity, Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -69,7 +69,7 @@ class Stage:
     faults: Sequence[Fault] = ()
     clock: StillClock = field(default_factory=StillClock)
     interrupted: Callable[[], bool] = lambda: False
-    progress: Progress = field(default_factory=Silent)
+    progress: Progress = field(default_factory=Progress)
     journal: list[Mapping[str, Any]] = field(default_factory=list)
     cluster: Recording = field(init=False)
     nodes: Nodes = field(init=False)

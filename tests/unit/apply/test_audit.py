@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.apply.environment import Identity, Silent
+from reconciler.apply.environment import Identity, Progress
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -29,7 +29,7 @@ def test_a_step_is_audited_with_the_reason_the_ticket_and_the_last_day_of_its_ru
     desired = DesiredState({acl("orders", "User:a"): rule}, {})
     plan = propose(desired, live, Terms("c", default_allow=False), Request(DAY, Options(allow_deletes=True)))
     environment = ApplyEnvironment(
-        MemoryCluster(live), StillClock(), Silent(), identity=Identity("run", "dana"), audit=audit
+        MemoryCluster(live), StillClock(), Progress(), identity=Identity("run", "dana"), audit=audit
     )
     assert perform(plan, live, check(plan, live, plan.terms), environment).succeeded
     (step,) = (record for record in audit if record["record"] == "step")

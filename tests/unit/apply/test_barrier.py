@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import Identity, Outcome, Result, Silent, UnprovenError
+from reconciler.apply.environment import Identity, Outcome, Progress, Result, UnprovenError
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import StalePlanError, check
 from reconciler.apply.run import ApplyEnvironment, Run
@@ -78,7 +78,7 @@ class Stage:
         world = ApplyEnvironment(
             self.cluster,
             self.clock,
-            Silent(),
+            Progress(),
             self.interrupted,
             identity=Identity("run"),
             journal=self,
@@ -107,7 +107,7 @@ def test_at_the_deadline_a_node_that_does_not_answer_is_not_asked_again() -> Non
     stage.nodes.down = {2}
     probe = stage.nodes.as_user(PROBE)
     setup = ProbeSetup(probe, PROBE, stage.nodes.as_user(OURS), seconds=0.0)
-    world = ApplyEnvironment(stage.cluster, stage.clock, Silent(), identity=Identity("run"))
+    world = ApplyEnvironment(stage.cluster, stage.clock, Progress(), identity=Identity("run"))
     barrier = ProbeBarrier(setup, Run(stage.plan, world, stage.live, False))
     barrier.start()
     assert probe.asked.count(("__kr.run.start", 2)) == 1

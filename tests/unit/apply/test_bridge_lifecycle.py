@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.apply import bridges as lifecycle
 from reconciler.apply.bridges import BridgeLifecycle
-from reconciler.apply.environment import Identity, LeaseRequest, Silent
+from reconciler.apply.environment import Identity, LeaseRequest, Progress
 from reconciler.apply.run import ApplyEnvironment, Run, StoppedError
 from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Change
@@ -52,7 +52,7 @@ class Watched(MemoryCluster):
         ]
 
 
-class Told(Silent):
+class Told(Progress):
     """Keeps notes and records; ``fails`` says which record cannot be written."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from reconciler.apply.bridges import BridgeLifecycle
-from reconciler.apply.environment import Identity, Silent
+from reconciler.apply.environment import Identity, Progress
 from reconciler.apply.run import ApplyEnvironment, Run, StoppedError
 from reconciler.model.acl import AclBinding, AclOperation
 from reconciler.model.listing import Change
@@ -114,7 +114,7 @@ def test_whoever_sleeps_watches_the_bridges_and_a_removal_does_not_begin_inside_
     plan, clock = stage.plan(), StillClock()
     cluster = Stuck(stage.cluster.state, clock)
     cluster.stuck = stuck
-    world = ApplyEnvironment(cluster, clock, Silent(), identity=Identity("run"), journal=stage)
+    world = ApplyEnvironment(cluster, clock, Progress(), identity=Identity("run"), journal=stage)
     run = Run(plan, world, cluster.state, True)
     bridges = BridgeLifecycle(run, plan.bridges)
     bridges.build()
@@ -159,7 +159,7 @@ def test_a_reading_that_breaks_while_somebody_sleeps_stops_the_run_at_its_next_l
     """One that merely fails is made again before the next phase."""
     stage = Stage(OPEN, CLOSED)
     plan, cluster = stage.plan(), Failing(stage.cluster.state)
-    world = ApplyEnvironment(cluster, StillClock(), Silent(), identity=Identity("run"), journal=stage)
+    world = ApplyEnvironment(cluster, StillClock(), Progress(), identity=Identity("run"), journal=stage)
     run = Run(plan, world, cluster.state, True)
     bridges = BridgeLifecycle(run, plan.bridges)
     bridges.build()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply.environment import Outcome, Silent
+from reconciler.apply.environment import Outcome, Progress
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourcePattern, ResourceType
 from reconciler.model.markers import bridge_on, marker_of, standing_bridges
 from reconciler.plan.difference import SkipReason
@@ -90,7 +90,7 @@ def test_existing_names_under_a_partly_covered_pattern_are_bridged_one_by_one() 
     assert "names that do not exist yet" in result.notes[0]
 
 
-class Noting(Silent):
+class Noting(Progress):
     """Keeps what it is told."""
 
     def __init__(self) -> None:

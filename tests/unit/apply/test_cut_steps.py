@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from reconciler.apply.environment import Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import Preflight
 from reconciler.apply.records import PastRun
@@ -136,7 +136,7 @@ def state_before(change: Change) -> ClusterState:
 def applied(plan: Plan, cluster: Cluster) -> Result:
     live = cluster.read(ReadRequest(listings=[one.KIND for one in listed_types()]))
     findings = Preflight(tuple(step.observed(live) for step in plan.steps))
-    return perform(plan, live, findings, ApplyEnvironment(cluster, StillClock(), Silent()))
+    return perform(plan, live, findings, ApplyEnvironment(cluster, StillClock(), Progress()))
 
 
 def test_every_action_of_every_kind_is_tried_and_each_of_its_requests_is_counted() -> None:

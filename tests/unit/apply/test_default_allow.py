@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import Identity, Result, Silent, UnprovenError
+from reconciler.apply.environment import Identity, Progress, Result, UnprovenError
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import UndeclaredDefaultError, check
 from reconciler.apply.run import ApplyEnvironment
@@ -33,7 +33,7 @@ def apply(nodes: Nodes, wanted: set[AclBinding], said: bool | None) -> Result:
     plan: Plan = propose(declared(frozenset(wanted), {}), live, Terms("c", default_allow=said), request)
     probing = ProbeSetup(nodes.as_user(PROBE), PROBE, nodes.as_user("User:ours"), seconds=1.0)
     world = ApplyEnvironment(
-        cluster, StillClock(), Silent(), identity=Identity("run"), barrier=partial(ProbeBarrier, probing)
+        cluster, StillClock(), Progress(), identity=Identity("run"), barrier=partial(ProbeBarrier, probing)
     )
     found = check(plan, live, plan.terms, observable=True)
     return perform(plan, live, found, world, lambda exact: check(plan, exact, plan.terms, observable=True))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.apply.environment import Identity, Outcome, Silent, StepOutcome
+from reconciler.apply.environment import Identity, Outcome, Progress, StepOutcome
 from reconciler.apply.performing import _close, _end
 from reconciler.apply.run import FOREIGN_SECONDS, VISIBLE_SECONDS, ApplyEnvironment, Run, StoppedError
 from reconciler.model.acl import AclBinding
@@ -39,7 +39,7 @@ class Last(MemoryCluster):
 
 def _run(bindings: set[AclBinding], *, interrupted: bool = False) -> tuple[Run, Last, StillClock]:
     cluster, clock = Last(ClusterState("cluster", frozenset(bindings))), StillClock()
-    world = ApplyEnvironment(cluster, clock, Silent(), lambda: interrupted, identity=Identity("run"))
+    world = ApplyEnvironment(cluster, clock, Progress(), lambda: interrupted, identity=Identity("run"))
     run = Run(PLAN, world, LIVE, False)
     run.outcomes.update((step, StepOutcome(step, Outcome.DONE)) for step in PLAN.steps)
     return run, cluster, clock
@@ -113,7 +113,7 @@ def test_an_end_that_cannot_be_written_down_is_no_success(where: str) -> None:
     run, cluster, clock = _run({NEW})
     fine = _end(run, (), ())
     assert _close(run, fine) == fine
-    world = ApplyEnvironment(cluster, clock, Silent(), identity=Identity("run"))
+    world = ApplyEnvironment(cluster, clock, Progress(), identity=Identity("run"))
     run.environment = replace(world, journal=Full()) if where == "journal" else replace(world, audit=Full())
     assert _close(run, fine).stopped == "the end could not be written down: OSError: no space"
     assert not _close(run, fine).succeeded

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.apply.environment import Identity, Result, Silent
+from reconciler.apply.environment import Identity, Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.records import past_runs
@@ -31,7 +31,7 @@ EVERYTHING = ReadRequest()
 
 def _applied(plan: Plan, cluster: Cluster, journal: RecordFile, run: str) -> Result:
     live = cluster.read(EVERYTHING)
-    world = ApplyEnvironment(cluster, StillClock(), Silent(), identity=Identity(run), journal=journal)
+    world = ApplyEnvironment(cluster, StillClock(), Progress(), identity=Identity(run), journal=journal)
     return perform(plan, live, check(plan, live, plan.terms), world)
 
 
@@ -75,7 +75,7 @@ def test_after_every_place_the_same_plan_finishes_the_work(tmp_path: Path) -> No
     with RecordFile(str(work / "plan.json.journal")) as journal:
         watched = WatchedLedger(journal, places)
         world = ApplyEnvironment(
-            cluster, StillClock(), Silent(), identity=Identity("first"), journal=watched, max_batch=1
+            cluster, StillClock(), Progress(), identity=Identity("first"), journal=watched, max_batch=1
         )
         assert perform(plan, start, check(plan, start, plan.terms), world).succeeded
     assert places.names == list(PLACES) * len(plan.steps)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from reconciler.apply.audit import GENESIS, LogIdentity, TopicCopy, chained, line_digest, verify
-from reconciler.apply.environment import Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import StalePlanError, check
 from reconciler.apply.run import ApplyEnvironment
@@ -66,7 +66,7 @@ class Defeating(MemoryCluster):
 def applied(cluster: Defeating) -> Result:
     plan = planned(ClusterState("it"), GRANT, acl("y", "User:b"))
     live = ClusterState("it")
-    return perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, StillClock(), Silent()))
+    return perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, StillClock(), Progress()))
 
 
 def test_access_that_was_reviewed_and_that_somebody_else_denies_meanwhile_is_named() -> None:
@@ -94,7 +94,7 @@ def test_access_that_somebody_else_denied_before_the_first_step_is_named_though_
         live = ClusterState("it", frozenset({deny}))
         found = check(plan, live, plan.terms)
         assert bool(found.defeated) is told
-        result = perform(plan, live, found, ApplyEnvironment(MemoryCluster(live), StillClock(), Silent()))
+        result = perform(plan, live, found, ApplyEnvironment(MemoryCluster(live), StillClock(), Progress()))
         assert {item.outcome for item in result.outcomes} == {Outcome.DONE}
         assert [one.startswith("reviewed, and not in force: User:a") for one in result.differences] == [True] * told
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.apply.environment import Identity, LeasePatience, LeaseRequest, Outcome, Result, Silent
+from reconciler.apply.environment import Identity, LeasePatience, LeaseRequest, Outcome, Progress, Result
 from reconciler.apply.lease import GRACE, Lease, LeaseHeldError, lasting, lease_claims, marker
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
@@ -40,7 +40,7 @@ def _breaking(
     cluster: MemoryCluster, run: str, holder: str, breaks: tuple[str, ...], clock: StillClock | None = None
 ) -> Lease:
     plan = plan_for(before(1), wish(1))
-    world = ApplyEnvironment(cluster, clock or StillClock(), Silent(), identity=Identity(run, holder))
+    world = ApplyEnvironment(cluster, clock or StillClock(), Progress(), identity=Identity(run, holder))
     return Lease(Run(plan, world, LIVE, False), LeaseRequest(holder, breaks))
 
 
@@ -183,7 +183,7 @@ def test_an_apply_holds_it_from_before_its_first_request_to_its_end() -> None:
 
     cluster = Watched(before(2))
     result = _applied(
-        cluster, _plan(cluster), ApplyEnvironment(cluster, StillClock(), Silent(), lease_request=LeaseRequest("dana"))
+        cluster, _plan(cluster), ApplyEnvironment(cluster, StillClock(), Progress(), lease_request=LeaseRequest("dana"))
     )
     assert result.succeeded, (result.stopped, result.differences)
     assert set(seen) == {1}
@@ -197,7 +197,7 @@ def test_every_apply_stands_back_from_a_lease(lease_request: LeaseRequest | None
     _lease(cluster, "1", "dana").take()
     there = cluster.state
     with pytest.raises(LeaseHeldError, match="dana holds the lease"):
-        _applied(cluster, plan, ApplyEnvironment(cluster, StillClock(), Silent(), lease_request=lease_request))
+        _applied(cluster, plan, ApplyEnvironment(cluster, StillClock(), Progress(), lease_request=lease_request))
     assert cluster.state == there
 
 
@@ -213,7 +213,7 @@ def test_an_apply_whose_lease_is_broken_stops_behind_the_phase() -> None:
 
     cluster = Broken(before(2))
     result = _applied(
-        cluster, _plan(cluster), ApplyEnvironment(cluster, StillClock(), Silent(), lease_request=LeaseRequest("dana"))
+        cluster, _plan(cluster), ApplyEnvironment(cluster, StillClock(), Progress(), lease_request=LeaseRequest("dana"))
     )
     assert result.stopped == "the lease of this run was broken by erin"
     assert {item.outcome for item in result.outcomes} == {Outcome.DONE, Outcome.NOT_ATTEMPTED}
@@ -380,7 +380,7 @@ def test_a_run_that_is_patient_waits_for_another_and_then_gives_up_or_goes_on(
     patient = Patient()
     began = patient.monotonic()
     plan = _plan(cluster)
-    environment = ApplyEnvironment(cluster, patient, Silent(), lease_patience=LeasePatience(10.0, goes_on))
+    environment = ApplyEnvironment(cluster, patient, Progress(), lease_patience=LeasePatience(10.0, goes_on))
     if ends is None and not goes_on:
         with pytest.raises(LeaseHeldError):
             _applied(cluster, plan, environment)
@@ -431,7 +431,7 @@ def test_a_machine_with_a_wrong_clock_that_takes_no_lease_is_kept_away_too(ahead
     plan = _plan(cluster)
     _lease(cluster, "1", clock=right).take()
     with pytest.raises(LeaseHeldError, match="dana holds the lease"):
-        _applied(cluster, plan, ApplyEnvironment(cluster, own, Silent()))
+        _applied(cluster, plan, ApplyEnvironment(cluster, own, Progress()))
 
 
 class _Landing(MemoryCluster):
@@ -469,7 +469,7 @@ def test_whatever_is_sent_lands_before_the_lease_may_be_somebody_elses(send_seco
     world = ApplyEnvironment(
         cluster,
         clock,
-        Silent(),
+        Progress(),
         identity=Identity("run", "dana"),
         lease_request=LeaseRequest("dana"),
         send_seconds=send_seconds,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply.environment import Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Progress, Result
 from reconciler.apply.moves import CANCELLED_SECONDS, STALLED_SECONDS
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import StalePlanError, check
@@ -53,7 +53,7 @@ def plan(cluster: SlowMoves, wanted: DesiredState, *accept: AcceptedGuard) -> Pl
     return propose(wanted, seen(cluster, wanted), Terms("c", default_allow=False), request)
 
 
-class Told(Silent):
+class Told(Progress):
     """Keeps the notes."""
 
     def __init__(self) -> None:

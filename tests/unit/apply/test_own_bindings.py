@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from reconciler.apply.barrier import start_sentinels
-from reconciler.apply.environment import Identity, Silent
+from reconciler.apply.environment import Identity, Progress
 from reconciler.apply.run import ApplyEnvironment, Run, StoppedError, create, doubts, remove
 from reconciler.model.acl import AclBinding
 from reconciler.model.listing import Change
@@ -47,7 +47,7 @@ class Answering:
 
 
 def run_on(cluster: Answering) -> Run:
-    world = ApplyEnvironment(cluster, StillClock(), Silent(), identity=Identity("run"))  # type: ignore[arg-type]
+    world = ApplyEnvironment(cluster, StillClock(), Progress(), identity=Identity("run"))  # type: ignore[arg-type]
     return Run(PLAN, world, ClusterState("c"), False)
 
 

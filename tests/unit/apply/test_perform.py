@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply.environment import Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import RefusedError, StalePlanError, UndeclaredDefaultError, check
 from reconciler.apply.run import FOREIGN_SECONDS, ApplyEnvironment
@@ -65,7 +65,7 @@ def applied(
     clock: StillClock | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Result:
-    world = ApplyEnvironment(cluster, clock or StillClock(), Silent(), stop or (lambda: False))
+    world = ApplyEnvironment(cluster, clock or StillClock(), Progress(), stop or (lambda: False))
     return perform(plan, live, check(plan, live, plan.terms), world)
 
 
@@ -356,7 +356,7 @@ def test_a_stop_is_said_once_and_not_once_a_step() -> None:
     cluster = MemoryCluster(live)
     preflight = check(plan, live, plan.terms)
     cluster.send(creations([acl("t1", "DENY")]))
-    result = perform(plan, live, preflight, ApplyEnvironment(cluster, StillClock(), Silent()))
+    result = perform(plan, live, preflight, ApplyEnvironment(cluster, StillClock(), Progress()))
     lines = list(result_lines(result))
     assert sum("somebody else" in line for line in lines) == 1
     assert sum(line.startswith("  not-attempted:") for line in lines) == 10

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.apply.environment import Identity, Outcome, Result, Silent
+from reconciler.apply.environment import Identity, Outcome, Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -76,7 +76,7 @@ def _applied(cluster: Pipelined, full: str = "", interrupted: Callable[[], bool]
     world = ApplyEnvironment(
         cluster,
         StillClock(),
-        Silent(),
+        Progress(),
         interrupted,
         Identity("run"),
         journal=journal,

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
-from reconciler.apply.environment import DefaultAllow, Identity, Silent, UnprovenError
+from reconciler.apply.environment import DefaultAllow, Identity, Progress, UnprovenError
 from reconciler.apply.run import ApplyEnvironment, Run, StoppedError
 from reconciler.model.acl import OpaqueBinding, ResourceType
 from reconciler.model.state import ClusterState
@@ -22,7 +22,7 @@ PROBE = "User:probe"
 PLAN = plan_for(before(1), wish(1))
 
 
-class Told(Silent):
+class Told(Progress):
     """Keeps what it is told."""
 
     def __init__(self) -> None:

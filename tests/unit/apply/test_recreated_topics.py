@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply.environment import Outcome, Result, Silent
+from reconciler.apply.environment import Outcome, Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -42,7 +42,7 @@ def deleted(cluster: MemoryCluster, auto_create: str) -> Result:
         live.cluster_id, topics=live.topics, broker_defaults={"auto.create.topics.enable": auto_create}
     )
     plan = propose(wish, asked, Terms("c", default_allow=False), request)
-    return perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, StillClock(), Silent()))
+    return perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, StillClock(), Progress()))
 
 
 def live() -> ClusterState:
@@ -88,7 +88,7 @@ def reviewed(cluster: Held, use: TopicUse) -> Result:
     plan = propose(wish, before, Terms("c", default_allow=False), request)
     plan = replace(plan, topics=replace(plan.topics, uses={"a": use}))
     found = check(plan, before, plan.terms)
-    return perform(plan, before, found, ApplyEnvironment(cluster, StillClock(), Silent(), uses=cluster))
+    return perform(plan, before, found, ApplyEnvironment(cluster, StillClock(), Progress(), uses=cluster))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from itertools import product
 
 from reconciler.apply.barrier import FixedWait
-from reconciler.apply.environment import Identity, Outcome, Silent, StepOutcome
+from reconciler.apply.environment import Identity, Outcome, Progress, StepOutcome
 from reconciler.apply.performing import _unsettled, perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment, Run
@@ -28,7 +28,7 @@ def test_a_step_without_an_outcome_may_still_be_sent() -> None:
     ]
     assert len(phases) == 2
     for settled in product((True, False), repeat=len(PLAN.steps)):
-        world = ApplyEnvironment(MemoryCluster(LIVE), StillClock(), Silent(), identity=Identity("run"))
+        world = ApplyEnvironment(MemoryCluster(LIVE), StillClock(), Progress(), identity=Identity("run"))
         run = Run(PLAN, world, LIVE, False)
         run.outcomes.update(
             (step, StepOutcome(step, Outcome.DONE)) for step, one in zip(PLAN.steps, settled, strict=True) if one
@@ -53,7 +53,7 @@ def test_a_run_that_is_resumed_waits_before_what_is_left_of_a_phase() -> None:
         live = ClusterState("cluster", OLD - {*gone})
         cluster = MemoryCluster(live)
         Counted.waits = 0
-        world = ApplyEnvironment(cluster, StillClock(), Silent(), identity=Identity("run"), barrier=Counted)
+        world = ApplyEnvironment(cluster, StillClock(), Progress(), identity=Identity("run"), barrier=Counted)
         result = perform(PLAN, live, check(PLAN, live, PLAN.terms), world)
         assert result.succeeded
         assert cluster.state.bindings == bindings_after(OLD, PLAN.steps) == NEW

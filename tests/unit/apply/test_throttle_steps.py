@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import Final, cast
 
-from reconciler.apply.environment import NoLedger, Silent
+from reconciler.apply.environment import NoLedger, Progress
 from reconciler.apply.moves import begin, settle
 from reconciler.apply.run import ApplyEnvironment, Run
 from reconciler.model.listing import Change, Update
@@ -107,7 +107,7 @@ def run_on(cluster: Brokers, throttle: int | None = RATE, *, rates: bool = True,
     environment = ApplyEnvironment(
         cluster,
         StillClock(),
-        Silent(),
+        Progress(),
         journal=kept or NoLedger(),
         throttle=throttle,
         rates=cast("InspectableCluster", cluster) if rates else None,

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import given
 
-from reconciler.apply.environment import Outcome, Silent
+from reconciler.apply.environment import Outcome, Progress
 from reconciler.apply.kinds.interface import CreatedByRuns
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
@@ -40,7 +40,7 @@ NOTHING = DesiredState()
 
 def after(plan: Plan, live: ClusterState) -> ClusterState:
     cluster = MemoryCluster(live)
-    perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, StillClock(), Silent()))
+    perform(plan, live, check(plan, live, plan.terms), ApplyEnvironment(cluster, StillClock(), Progress()))
     return cluster.read(ReadRequest())
 
 
@@ -262,7 +262,7 @@ def test_the_journal_keeps_the_id_of_each_topic_that_was_created() -> None:
     live = before(4)
     plan = plan_for(live, wish(4))
     cluster = MemoryCluster(live)
-    world = ApplyEnvironment(cluster, StillClock(), Silent(), journal=Kept())
+    world = ApplyEnvironment(cluster, StillClock(), Progress(), journal=Kept())
     perform(plan, live, check(plan, live, plan.terms), world)
     (run,) = past_runs(json.loads(json.dumps(records)))
     created = {step.id: step.change.after.name for step in plan.steps if isinstance(step.change.after, Topic)}

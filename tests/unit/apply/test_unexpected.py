@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.access import interpretation as work
 from reconciler.access.interpretation import TooMuchToDecideError
-from reconciler.apply.environment import Identity, LeaseRequest, NoLedger, Outcome, Result, Silent
+from reconciler.apply.environment import Identity, LeaseRequest, NoLedger, Outcome, Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import Preflight, check
 from reconciler.apply.records import past_runs
@@ -81,7 +81,7 @@ def _applied(
     world = ApplyEnvironment(
         cluster,
         StillClock(),
-        Silent(),
+        Progress(),
         identity=Identity("run"),
         journal=journal or NoLedger(),
         max_batch=2,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.apply.environment import Result, Silent
+from reconciler.apply.environment import Progress, Result
 from reconciler.apply.performing import perform
 from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
@@ -53,7 +53,7 @@ def applied(*, only: str | None = None) -> Result:
     cluster = FaultyCluster(
         MemoryCluster(live), [Fault(action, answer=YES, times=1_000) for action in ACTIONS if only in (None, action)]
     )
-    return perform(plan, live, check(plan, live, terms), ApplyEnvironment(cluster, StillClock(), Silent()))
+    return perform(plan, live, check(plan, live, terms), ApplyEnvironment(cluster, StillClock(), Progress()))
 
 
 def named(result: Result) -> set[str]:

@@ -58,9 +58,7 @@ def break_glass(
         plan = planned.plan
         if plan.refusals:
             attendant.review(plan)
-            raise PlanRefusedError(
-                "a safety check refuses this plan: nothing was sent", plan=plan, refusals=plan.refusals
-            )
+            raise PlanRefusedError(plan=plan, refusals=plan.refusals)
         return perform_now(plan, planned.live, target, connection, options, attendant, checks=checks_of(planned))
 
 

@@ -23,7 +23,7 @@ from reconciler.cli.change_options import (
     guardrails_option,
     yes_option,
 )
-from reconciler.cli.console import CommandError, Exit, error, info, info_lines, out, style_for
+from reconciler.cli.console import CommandError, Exit, check_terminal, error, info, info_lines, out, style_for
 from reconciler.cli.options import connection_options, gathered, output_option, path_option, project_path, with_options
 from reconciler.cli.questions import operation_argument, principal_argument, resource_argument
 from reconciler.cli.terminal import Terminal
@@ -149,7 +149,7 @@ def _give(
         return _saved(planned, at_once.out, terminal), None
     if at_once.require_approvals is not None:
         raise CommandError("people approve saved plans", "save it with --out PLAN, have it signed, apply it")
-    _check_consent(at_once)
+    check_terminal(yes=at_once.yes)
     try:
         with _shown_checks():
             result = break_glass(path, cluster, asked, terms, connection, _apply_options(at_once), attendant=terminal)
@@ -168,7 +168,7 @@ def _end(
     path: str, cluster: str | None, asked: AskedAccess, connection: ConnectionOptions, at_once: AtOnce, *, output: str
 ) -> tuple[Done, AskedAccess]:
     """End break-glass access on the cluster: the exit status, what JSON has of it, and the access that ended."""
-    _check_consent(at_once)
+    check_terminal(yes=at_once.yes)
     options = replace(_apply_options(at_once), patience=LeasePatience(_ENDING, goes_on=True))
     result = end_break_glass(path, cluster, asked, connection, options, attendant=_terminal(at_once))
     document = _shown(result, output)
@@ -181,11 +181,6 @@ def _end(
 
 def _terminal(at_once: AtOnce) -> Terminal:
     return Terminal(at_once.yes, expand=False)
-
-
-def _check_consent(at_once: AtOnce) -> None:
-    if not at_once.yes and not sys.stdin.isatty():
-        raise CommandError("no terminal to ask on", "pass --yes", Exit.USAGE)
 
 
 def _saved(planned: Planned, file: str, terminal: Terminal) -> Exit:

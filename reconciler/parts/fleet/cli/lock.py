@@ -13,8 +13,8 @@ from reconciler.app.options import ConnectionOptions
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.records import RecordOptions
 from reconciler.cli.change_options import yes_option
-from reconciler.cli.console import CommandError, Exit, out, out_json
-from reconciler.cli.lock import ask_to_lock, lock_terms, lock_terms_options, locked_document, locked_lines, other_lines
+from reconciler.cli.console import CommandError, Exit, ask, out, out_json
+from reconciler.cli.lock import lock_terms, lock_terms_options, locked_document, locked_lines, other_lines
 from reconciler.cli.options import connection_options, output_option
 from reconciler.model.characters import counted, safe
 from reconciler.results import OutputKind
@@ -38,7 +38,7 @@ def command(*, yes: bool, operator: str | None, connection: ConnectionOptions, o
     if connection.connections is None:
         raise CommandError("which clusters?", "give --connections FILE", Exit.USAGE)
     names = sorted(read_connections(connection.connections))
-    ask_to_lock(f"Deny {given.principal} everything on {counted(len(names), 'cluster')}?", yes=yes)
+    ask(safe(f"Deny {given.principal} everything on {counted(len(names), 'cluster')}?"), yes=yes)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         lock = partial(_lock, given, RecordOptions(operator=operator), connection)
         found = dict(zip(names, pool.map(lock, names), strict=True))
