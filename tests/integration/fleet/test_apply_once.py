@@ -20,10 +20,12 @@ from benchmarks.fleet.spark_cluster import spark_cluster
 from reconciler.app.reasons import HeldError
 from reconciler.cli.main import run
 from reconciler.parts.fleet.app.runs import RECORD_FILE, plan_lock
+from reconciler.parts.fleet.tables import store_at
 from tests.integration.fleet.test_connect import without_times
 from tests.unit.workflow.test_fleet_killed import FLEET, saved
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]  # a master, two workers, nine drivers: three minutes
+# A master, two workers, eleven drivers: four minutes. Each wait has an end of its own, which a busy machine needs.
+pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(2_000)]
 
 #: The process of a cluster: it holds on until there is a file that lets it go, or the task that began it is gone.
 _WRITER = """
@@ -200,10 +202,11 @@ def test_a_session_that_copies_slow_tasks_is_refused_and_a_copy_writes_nothing(m
     until(lambda: not fleet.at_work("a"), "what wrote to a has ended")
 
 
-#: `fleet plan` and `fleet drift`, whose tasks say that they have begun and go on when they are let go.
+#: `fleet snapshot`, `drift` and `plan`, whose tasks say that they have begun and go on when they are let go.
 _OTHERS = """
 import sys
 from reconciler.cli.main import run
+from reconciler.parts.fleet import readings
 from reconciler.parts.fleet.app import plan
 from reconciler.parts.fleet.tasks import comparing
 
@@ -225,26 +228,31 @@ def compared(units, attempt, *, store, name):
     held(attempt)
     yield from there._compare_all(units, attempt, store=store, name=name)
 
-plan.plan_members, comparing._compare_all = planned, compared
+def read(sources, attempt, *, store, side, taken, patience):
+    from reconciler.parts.fleet import readings as there
+    held(attempt)
+    yield from there._read_all(sources, attempt, store=store, side=side, taken=taken, patience=patience)
+
+plan.plan_members, comparing._compare_all, readings._read_all = planned, compared, read
 sys.exit(run(words))
 """
 
 
-@pytest.mark.parametrize("what", ["plan", "drift"])
-def test_a_plan_or_a_drift_is_whole_or_not_at_all_whoever_is_killed(
+@pytest.mark.parametrize("what", ["snapshot", "drift", "plan"])
+def test_an_answer_is_whole_or_not_there_at_all_whoever_is_killed(
     master: str, tmp_path: Path, what: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root, marks = saved(tmp_path / "fleet", FLEET), tmp_path / "marks"
     marks.mkdir()
     live, store, out = str(root / "live"), root / "store", root / "new"
     assert run(["fleet", "snapshot", str(root / "m"), "--store", str(store), "--snapshots", live, "--quiet"]) == 0
-    apart = Path(shutil.copytree(store, root / "apart"))
+    apart, before = Path(shutil.copytree(store, root / "apart")), store_at(str(store)).run_ids()
     words = {
+        "snapshot": ["snapshot", str(root / "m"), "--snapshots", live, "--store"],
         "plan": ["plan", str(root / "m"), "--snapshots", live, "--allow-deletes", "--out"],
         "drift": ["drift", str(root / "m"), "--store"],
     }[what]
-    here = {"plan": root / "here", "drift": apart}[what]
-    there = {"plan": out, "drift": store}[what]
+    here, there = (root / "here", out) if what == "plan" else (apart, store)
     capsys.readouterr()
     status = run(["fleet", *words, str(here), "--engine", "local", "--output", "json"])
     expected = without_times(json.loads(capsys.readouterr().out))
@@ -274,6 +282,7 @@ def test_a_plan_or_a_drift_is_whole_or_not_at_all_whoever_is_killed(
         killed.communicate()
     assert not (out / "fleet.json").exists()
     assert not [*store.rglob("drift*.json")]
+    assert store_at(str(store)).run_ids() == before
     until(lambda: not any(map(is_alive, workers())), "the tasks have ended")
 
     again = driver()
@@ -288,7 +297,9 @@ def test_a_plan_or_a_drift_is_whole_or_not_at_all_whoever_is_killed(
         again.kill()
     assert again.returncode == status, err
     assert without_times(json.loads(told)) == expected
-    assert (out / "fleet.json").exists() if what == "plan" else [*store.rglob("drift*.json")]
+    assert (out / "fleet.json").exists() is (what == "plan")
+    assert bool([*store.rglob("drift*.json")]) is (what == "drift")
+    assert len(store_at(str(store)).run_ids()) == len(before) + (what == "snapshot")
 
 
 #: Tasks of a session that begins without an executor: how many there are, and where each ran.
